@@ -1,0 +1,45 @@
+"""The command line of the benchmarks: `python -m benchmarks eager [--json FILE] [--quick]`.
+
+Each benchmark is a module with a `run(peers, quick)` that returns a `report.Report`; to add one,
+name it in `BENCHMARKS`.
+"""
+
+import argparse
+import importlib
+from pathlib import Path
+
+from benchmarks.peers import NAMES, use_one_thread
+
+BENCHMARKS = {"eager": "operations and training steps as they run without compilation"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="wengert's speed and memory beside its peers'."
+    )
+    parser.add_argument(
+        "benchmark", choices=BENCHMARKS, help="; ".join(f"{k}: {v}" for k, v in BENCHMARKS.items())
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    parser.add_argument("--quick", action="store_true", help="fewer, shorter rounds: a rough look")
+    parser.add_argument(
+        "--peers", nargs="+", choices=NAMES, default=NAMES, help="only these (default: all)"
+    )
+    options = parser.parse_args()
+    if options.json and not options.json.parent.is_dir():  # said now, not after minutes of timing
+        parser.error(f"--json: there is no folder {options.json.parent}")
+
+    use_one_thread()
+    # Imported only now: NumPy's BLAS reads the number of threads once, when NumPy is imported.
+    benchmark = importlib.import_module(f"benchmarks.{options.benchmark}")
+    report = importlib.import_module("benchmarks.report")
+
+    results = benchmark.run(options.peers, options.quick)
+    report.show(results)
+    if options.json:
+        report.write_json(results, options.json)
+        print(f"written: {options.json}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Automatic differentiation: recording, the reverse sweep, and what controls them.
+
+Read in this order: `wengert.history.node`, then here `codegen` and `record` (how an operation is
+recorded), `engine` (the sweep), `saved` and `inplace` (what may be overwritten), `differentiate`
+(what users call).
+"""
+
+from wengert.autograd import function as function
+from wengert.autograd import graph as graph
+from wengert.autograd.anomaly import detect_anomaly as detect_anomaly
+from wengert.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
+from wengert.autograd.differentiate import backward as backward
+from wengert.autograd.differentiate import grad as grad
+from wengert.autograd.function import Function as Function
+from wengert.history import modes as grad_mode  # PyTorch's name for the module
+from wengert.history.modes import enable_grad as enable_grad
+from wengert.history.modes import inference_mode as inference_mode
+from wengert.history.modes import no_grad as no_grad
+from wengert.history.modes import set_grad_enabled as set_grad_enabled
+from wengert.autograd import methods as methods

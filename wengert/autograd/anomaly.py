@@ -1,0 +1,136 @@
+"""Anomaly mode: which forward line made the backward fail, or produced a NaN.
+
+Inside `detect_anomaly()` every node keeps the traceback of the line that made it. When something
+fails in a backward pass, or a rule returns NaN, that traceback is shown first.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wengert.history import modes
+from wengert.history.node import Node
+from wengert.errors import WengertError
+
+
+class detect_anomaly(modes.Mode):
+    """Find the forward operation behind a failing or NaN backward. Slow: for debugging only.
+
+    >>> import warnings, wengert as wg
+    >>> x = wg.zeros(1, requires_grad=True)
+    >>> with warnings.catch_warnings(), wg.autograd.detect_anomaly():
+    ...     warnings.simplefilter("ignore")
+    ...     (x / x).sum().backward()
+    Traceback (most recent call last):
+    ...
+    wengert.errors.WengertError: Function 'DivBackward0' returned nan values in its 0th output. ...
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should "
+            "only be enabled for debugging.",
+            stacklevel=2,
+        )
+
+    def _changed(self, state: modes.State) -> modes.State:
+        return replace(state, anomaly=True, check_nan=self.check_nan)
+
+
+class set_detect_anomaly(modes.Mode):
+    """Switch anomaly mode on or off, at once; back at the end when used in `with`."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._outer = modes.current()
+        modes.enter(replace(self._outer, anomaly=mode, check_nan=check_nan))
+
+    def __enter__(self) -> set_detect_anomaly:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        now = modes.current()
+        modes.enter(replace(now, anomaly=self._outer.anomaly, check_nan=self._outer.check_nan))
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether this thread is in anomaly mode."""
+    return modes.current().anomaly
+
+
+def note(node: Node, creator: Node | None) -> None:
+    """Keep the traceback of the line that makes this node, and the node whose pull made it."""
+    stack = traceback.extract_stack(sys._getframe(2))
+    node.metadata["traceback_"] = traceback.format_list(stack)
+    if creator is not None:
+        # The parent's texts, not the parent: it must not live longer than its own graph.
+        node.metadata["parents_"] = [
+            (creator.name(), creator.metadata.get("traceback_")),
+            *creator.metadata.get("parents_", []),
+        ]
+
+
+def watched(node: Node, g: Any, recorded: bool, step: Callable[..., Any]) -> Any:
+    """One step of the sweep with its failure explained and its results looked at."""
+    state = modes.enter(replace(modes.current(), creator=node))
+    try:
+        pulled = step(node, g, recorded)
+        if state.check_nan:
+            refuse_nan(node, pulled)
+    except Exception:
+        explain(node)
+        raise
+    finally:
+        modes.enter(state)
+    return pulled
+
+
+def refuse_nan(node: Node, pulled: Any) -> None:
+    for position, item in enumerate(pulled):
+        array = getattr(item, "_array", item)
+        if array is None or np.asarray(array).dtype.kind not in "fc":
+            continue
+        bad = np.argwhere(np.isnan(array))
+        if len(bad):
+            index = tuple(int(i) for i in bad[0])
+            raise WengertError(
+                f"Function '{node.name()}' returned nan values in its {position}th output. "
+                f"{len(bad)} of {np.size(array)} entries are NaN, the first at index {index}. "
+                "The warning above shows the forward line that recorded this function."
+            )
+
+
+def explain(node: Node) -> None:
+    """Warn with the forward traceback of the failing node, then with its parents', child first."""
+    told(node.name(), node.extras.metadata.get("traceback_") if node.extras else None, first=True)
+    parents = node.extras.metadata.get("parents_", []) if node.extras else []
+    for name, lines in parents:
+        told(name, lines, first=False)
+
+
+def told(name: str, lines: list[str] | None, first: bool) -> None:
+    if first and lines is None:
+        text = (
+            f"Error detected in {name}. No forward pass information available. Enable detect "
+            "anomaly during the forward pass for more information."
+        )
+    elif first:
+        text = f"Error detected in {name}. Traceback of forward call that caused the error:\n{''.join(lines or [])}"
+    elif lines is None:
+        text = f"Previous calculation was induced by {name}. No forward pass information available."
+    else:
+        text = (
+            f"Previous calculation was induced by {name}. Traceback of forward call that induced "
+            f"the previous calculation:\n{''.join(lines)}"
+        )
+    try:
+        warnings.warn(text, stacklevel=6)
+    except Warning:  # warnings are errors here: the original error must still be the one raised
+        sys.stderr.write(text + "\n")

@@ -1,0 +1,327 @@
+"""From a rule to the text of its two functions: the one that records, the one that pulls back.
+
+The text is straight-line Python, what a person would write by hand for one operation:
+
+    record(a, b)    runs the function on the arrays inside, wraps the result, and, if an input is
+                    tracked, makes a node that saves exactly what the rule's parameters name
+    pull(node, g)   hands each saved value to its lambda and returns the inputs' cotangents
+
+Interpreting the rule at each call instead would cost several times the price of a small operation.
+What the text means is stated, interpretively, by `rules.rule.pull`. `record.listing` shows it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert.rules.rule import Rule, names_values, parameters
+
+# Arguments without a derivative that may nevertheless be tensors.
+ARRAY_ARGUMENTS = frozenset({"condition", "index", "indices", "target", "mask", "weight_of"})
+
+
+class Plan:
+    """What the text for one rule must say: which arguments are tracked, which values are saved.
+
+    `constant` names an argument that is known to be a Python number.
+    """
+
+    def __init__(self, rule: Rule, constant: str | None = None) -> None:
+        self.rule = rule
+        self.constant = constant
+        self.tracked = [n for n in rule.differentiable if n != constant]
+        self.wanted = {n: parameters(rule.reverse[n]) for n in self.tracked}
+        names = {p for n in self.tracked for p in self.wanted[n]}
+        self.values = sorted(n for n in names if n in rule.arguments or n == "y")
+        self.facts = sorted(names - set(self.values))
+        self.shapes = rule.family == "elementwise" and len(self.tracked) > 1
+        self.arrays = [n for n in self.values if n == "y" or self._may_be_array(n)]
+        self.fields = [*self.values, *self.facts, *(["shapes"] if self.shapes else [])]
+
+    def _may_be_array(self, name: str) -> bool:
+        return name != self.constant and (name in self.rule.reverse or name in ARRAY_ARGUMENTS)
+
+    def users(self, name: str) -> list[str]:
+        """The arguments whose derivative needs `name`."""
+        return [n for n in self.tracked if name in self.wanted[n]]
+
+
+# ---- record --------------------------------------------------------------------------------
+
+
+def record_text(plan: Plan) -> str:
+    """Any function: each argument may be a tensor or a plain value."""
+    rule = plan.rule
+    lines = [f"def record({', '.join(_formal(rule, n) for n in rule.arguments)}):", "    odd = False"]
+    arrays = {n: n for n in rule.arguments}
+    for n in rule.arguments:
+        if n not in plan.tracked and n not in ARRAY_ARGUMENTS:
+            continue
+        arrays[n] = f"{n}_array"
+        lines += [f"    if isinstance({n}, Tensor):", f"        {n}_array = {n}._array"]
+        if n in plan.tracked:
+            lines += _node_of(n, "        ")
+        lines += ["    else:", f"        {n}_array = {n}"]
+        if n in plan.tracked:
+            lines += [f"        {n}_node = None"]
+    if len(plan.tracked) > 1:
+        first, *others = plan.tracked
+        clash = " and ".join(f"same_dtype({first}_array, {n}_array)" for n in others)
+        lines += [
+            f"    if not ({clash}):",
+            f"        return promoted(record, rule, ({', '.join(rule.arguments)},))",
+        ]
+    lines += [f"    array = function({_actual(rule, arrays)})"]
+    return "\n".join(lines + (_wrap(plan) if rule.outputs == 1 else _wrap_several(plan)))
+
+
+def unary_text(plan: Plan) -> str:
+    """An elementwise function of one tensor; integers become floating point first."""
+    (x,) = plan.rule.arguments
+    return "\n".join(
+        [
+            f"def record({x}):",
+            f"    if not isinstance({x}, Tensor): return foreign(record, rule, ({x},))",
+            "    odd = False",
+            f"    {x}_array = {x}._array",
+            *_node_of(x, "    "),
+            f"    array = function({x}_array)",
+            f"    if array.dtype is not {x}_array.dtype and needs_floating(array, {x}_array):",
+            f"        return record(floating({x}))",
+            *_wrap(plan),
+        ]
+    )
+
+
+def binary_text(plan: Plan) -> str:
+    """The hot path: an elementwise function of two tensors; numbers have variants of their own."""
+    a, b = plan.rule.arguments
+    return "\n".join(
+        [
+            f"def record({a}, {b}):",
+            f"    if not isinstance({b}, Tensor):",
+            f"        if type({b}) in NUMBERS: return right_number({a}, {b})",
+            f"        return foreign(record, rule, ({a}, {b}))",
+            f"    if not isinstance({a}, Tensor):",
+            f"        if type({a}) in NUMBERS: return left_number({a}, {b})",
+            f"        return foreign(record, rule, ({a}, {b}))",
+            f"    {a}_array = {a}._array; {b}_array = {b}._array",
+            f"    if {a}_array.dtype is not {b}_array.dtype:",
+            f"        return promoted(record, rule, ({a}, {b}))",
+            "    odd = False",
+            *_node_of(a, "    "),
+            *_node_of(b, "    "),
+            f"    array = function({a}_array, {b}_array)",
+            *([] if _keeps_integers(plan.rule) else [
+                f"    if array.dtype is not {a}_array.dtype and needs_floating(array, {a}_array):",
+                f"        return record(floating({a}), floating({b}))",
+            ]),
+            *_wrap(plan),
+        ]
+    )
+
+
+def _keeps_integers(rule: Rule) -> bool:
+    """Whether integers stay integers, as in a product and not in a quotient."""
+    try:
+        return bool(rule.function(*[np.ones(1, np.int32)] * 2).dtype == np.int32)
+    except TypeError:
+        return False
+
+
+def number_text(plan: Plan, name: str) -> str:
+    """The same where one argument is a Python number: nothing broadcasts, the dtype stays."""
+    rule = plan.rule
+    (x,) = (n for n in rule.arguments if n != plan.constant)
+    actual = ", ".join(f"{n}_array" if n == x else n for n in rule.arguments)
+    return "\n".join(
+        [
+            f"def {name}({', '.join(rule.arguments)}):",
+            f"    if not isinstance({x}, Tensor): return foreign(record, rule, ({', '.join(rule.arguments)}))",
+            "    odd = False",
+            f"    {x}_array = {x}._array",
+            *_node_of(x, "    "),
+            f"    array = function({actual})",
+            f"    if array.dtype is not {x}_array.dtype:",
+            f"        return promoted(record, rule, ({', '.join(rule.arguments)}))",
+            *_wrap(plan, depth=2),
+        ]
+    )
+
+
+def _node_of(name: str, indent: str) -> list[str]:
+    return [
+        f"{indent}if {name}._origin is None: {name}_node = {name}._node",
+        f"{indent}else:",
+        f"{indent}    {name}_node = current_node({name})",
+        f"{indent}    if {name}._origin is INFERENCE: odd = True",
+    ]
+
+
+def _wrap(plan: Plan, depth: int = 1) -> list[str]:
+    """From `array` on: wrap it, and record the operation if it is tracked."""
+    rule = plan.rule
+    x = rule.arguments[0]
+    view = f"    if isinstance({x}, Tensor): view_of(out, {x}, record, ({', '.join(rule.arguments[1:])},))"
+    if len(rule.arguments) == 1:
+        view = f"    if isinstance({x}, Tensor): view_of(out, {x}, record, ())"
+    lines = [
+        "    if type(array) is not ndarray: array = settle(array)",
+        "    out = new(Tensor)",
+        "    out._array = array",
+        *([view] if rule.view else []),
+        "    special = modes.special",
+        "    if special and not may_record(out):",
+        "        out._node = None",
+        "        return out",
+        f"    if {' or '.join(f'{n}_node is not None' for n in plan.tracked)}:",
+    ]
+    if "y" in plan.values:
+        lines += ["        y = twin(out)"]
+    lines += [*_make_node(plan, depth), "        out._node = node", "        return out"]
+    return [*lines, "    out._node = None", "    return out"]
+
+
+def _wrap_several(plan: Plan) -> list[str]:
+    """The same for a function with several outputs, each of them tracked."""
+    rule = plan.rule
+    x = rule.arguments[0]
+    lines = ["    outs = tuple(wrap(settle(item)) for item in array)"]
+    if rule.view:
+        rest = "".join(f"{n}, " for n in rule.arguments[1:])
+        lines += [
+            "    for slot, out in enumerate(outs):",
+            f"        view_of(out, {x}, pick, (record, slot, {rest}), 'multi')",
+        ]
+    lines += [
+        "    special = modes.special",
+        "    if special and not all([may_record(out) for out in outs]): return outs",
+        f"    if {' or '.join(f'{n}_node is not None' for n in plan.tracked)}:",
+    ]
+    if "y" in plan.values:
+        lines += ["        y = tuple(twin(out) for out in outs)"]
+    lines += [
+        *_make_node(plan, 1),
+        "        node.outputs = len(outs)",
+        "        node.likes = [(out._array.shape, out._array.dtype) for out in outs]",
+        "        for slot, out in enumerate(outs): out._node = Output(node, slot) if slot else node",
+        "    return outs",
+    ]
+    return lines
+
+
+def _make_node(plan: Plan, depth: int) -> list[str]:
+    kept = [_kept(plan, field) for field in plan.fields]
+    return [
+        "        node = new(NodeClass)",
+        f"        node.edges = ({' '.join(f'{n}_node,' for n in plan.tracked)})",
+        f"        node.saved = ({' '.join(value + ',' for value in kept)})",
+        "        node.order = tick()",
+        "        node.extras = None",
+        f"        frame = getframe({depth})",
+        "        code = frame.f_code",
+        "        if code.co_filename in INTERNAL:",
+        "            frame = user_frame(frame); code = frame.f_code",
+        "        node.code = code",
+        "        node.at = frame.f_lasti",
+        "        if odd or special: settle_node(node)",
+    ]
+
+
+def _kept(plan: Plan, field: str) -> str:
+    """What to save for one field; an array only if an argument that needs it is tracked."""
+    if field == "shapes":
+        arrays = [f"{n}_array" for n in plan.tracked]
+        shapes = f"({', '.join(f'{a}.shape' for a in arrays)})"
+        return f"None if {' == '.join(f'{a}.shape' for a in arrays)} else {shapes}"
+    if field in plan.facts:
+        base, _, attribute = field.rpartition("_")
+        return f"{attribute}({base + '_array' if base in plan.tracked else base})"
+    users = plan.users(field)
+    if field in plan.arrays and len(users) < len(plan.tracked):
+        return f"{field} if {' or '.join(f'{n}_node is not None' for n in users)} else None"
+    return field
+
+
+def _formal(rule: Rule, name: str) -> str:
+    return f"{name}=default_{name}" if name in rule.defaults else name
+
+
+def _actual(rule: Rule, arrays: dict[str, str]) -> str:
+    """Arguments without a default by position, settings by keyword."""
+    positional = isinstance(rule.function, np.ufunc)
+    return ", ".join(
+        arrays[n] if positional or n not in rule.defaults else f"{n}={arrays[n]}"
+        for n in rule.arguments
+    )
+
+
+# ---- pull ----------------------------------------------------------------------------------
+
+
+def pull_text(plan: Plan, recorded: bool) -> str:
+    """The method that pulls cotangents back: on plain arrays, or on Tensors, recorded again."""
+    rule = plan.rule
+    lines = [f"def {'pull_recorded' if recorded else 'pull'}(self, g):"]
+    if plan.fields:
+        lines += [
+            "    saved = self.saved",
+            "    if saved.__class__ is Freed: raise freed(self)",
+            f"    {' '.join(f + ',' for f in plan.fields)} = saved",
+        ]
+    lines += [f"    {' '.join(f'{n}_node,' for n in plan.tracked)} = self.edges"]
+    if rule.outputs != 1:
+        lines += ["    g = filled(self, g)"]
+    for n in plan.arrays:
+        lines += _read_back(plan, n, recorded)
+    results = []
+    for n in plan.tracked:
+        values = "".join(f", {p}" for p in plan.wanted[n])
+        expression = f"rule_{n}(g{values})"
+        if rule.family != "general" and names_values(rule, rule.reverse[n]):
+            # conj(f(conj(g))) turns the transpose into the adjoint; real arrays are left alone.
+            if "    is_complex = g.dtype.kind == 'c'" not in lines:
+                lines += ["    is_complex = g.dtype.kind == 'c'"]
+            expression = f"conj(rule_{n}(conj(g){values})) if is_complex else {expression}"
+        if plan.shapes:
+            lines += [
+                f"    if {n}_node is None: {n}_g = None",
+                "    else:",
+                f"        {n}_g = {expression}",
+                f"        if shapes is not None: {n}_g = unbroadcast({n}_g, shapes[{plan.tracked.index(n)}])",
+            ]
+            expression = f"{n}_g"
+        elif len(plan.tracked) > 1:
+            expression = f"None if {n}_node is None else ({expression})"
+        results.append(f"({expression}),")
+    return "\n".join([*lines, f"    return ({' '.join(results)})"])
+
+
+def _is_tensor_only(plan: Plan) -> bool:
+    """Whether the recording function sees to it that every tracked argument is a Tensor."""
+    rule = plan.rule
+    return rule.family == "elementwise" and len(rule.arguments) == len(rule.reverse) <= 2
+
+
+def _read_back(plan: Plan, n: str, recorded: bool) -> list[str]:
+    several = n == "y" and plan.rule.outputs != 1
+    if recorded or several:
+        edge = f"{n}_node" if n in plan.tracked else "self" if n == "y" else "None"
+        if several:
+            reader = "restored" if recorded else "checked"
+            return [f"    y = [{reader}(self, item, at(self, k)) for k, item in enumerate(y)]"]
+        return [f"    if {n} is not None: {n} = restored(self, {n}, {edge})"]
+    if n == "y" or _is_tensor_only(plan):
+        # A tensor, its twin, or a Packed one that behaves like it.
+        return [
+            f"    if {n} is not None:",
+            f"        if {n}._cell is not None and {n}._cell.stamp > self.order: raise modified(self, {n})",
+            f"        {n} = {n}._array",
+        ]
+    return [
+        f"    if {n} is not None:",
+        f"        if isinstance({n}, Tensor):",
+        f"            if {n}._cell is not None and {n}._cell.stamp > self.order: raise modified(self, {n})",
+        f"            {n} = {n}._array",
+        f"        else: {n} = plain(self, {n})",
+    ]

@@ -1,0 +1,268 @@
+"""`backward` and `grad`: what users call, and the checks before the sweep starts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.autograd import engine
+from wengert.history import modes
+from wengert.history.location import line_of
+from wengert.history.node import AccumulateGrad, Node, Output, source
+from wengert.errors import GradError
+from wengert.tensor import Size, Tensor, current_node, wrap
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph: output `output_nr` of `node`. Made by `graph.get_gradient_edge`."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def as_sequence(value: Any) -> tuple[Any, ...]:
+    if type(value) is tuple:  # a GradientEdge is a tuple too, of another type
+        return value
+    if isinstance(value, (Tensor, GradientEdge)) or value is None:
+        return (value,)
+    return tuple(value)
+
+
+def edge_of(x: Any) -> Node | Output | None:
+    """The edge a root or input stands for."""
+    if isinstance(x, Tensor):
+        return x._node if x._origin is None else current_node(x)
+    if isinstance(x, GradientEdge):
+        return Output(x.node, x.output_nr) if x.output_nr else x.node
+    raise TypeError(f"expected a Tensor or a GradientEdge, got {type(x).__name__}")
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of `tensors` to the `.grad` of the leaves they depend on.
+
+    `grad_tensors` are the cotangents of the roots, needed unless a root has one element.
+    `retain_graph` keeps saved values for another pass; `create_graph` records this one, so that it
+    can be differentiated. With `inputs` only those tensors receive gradients.
+
+    Raises GradError if no root requires grad, or a root with several elements is given no
+    cotangent; FreedGraphError and ModifiedError as their docstrings say. If a pass fails, no
+    `.grad` of a leaf has changed.
+    """
+    retain = create_graph if retain_graph is None else retain_graph
+    starts = starting(as_sequence(tensors), grad_tensors, create_graph)
+    if create_graph:
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the "
+            "parameter and its gradient which can cause a memory leak. Use autograd.grad when "
+            "creating the graph, or reset the .grad fields of your parameters to None after use.",
+            stacklevel=3,
+        )
+    if inputs is None:
+        engine.run(starts, retain, create_graph)
+        return
+    wanted = as_sequence(inputs)
+    if not wanted:
+        raise RuntimeError("'inputs' argument to backward() cannot be empty. Leave it out for all leaves.")
+    targets: dict[Any, Any] = {}
+    for x in wanted:
+        edge = edge_of(x)
+        if edge is None:
+            raise GradError("One of the differentiated Tensors does not require grad. Mark it with requires_grad_().")
+        targets[edge] = None
+    engine.run(starts, retain, create_graph, targets)
+    for x in wanted:
+        g = _found(targets, edge_of(x))
+        node = edge_of(x)
+        if g is None:
+            continue
+        if isinstance(node, AccumulateGrad):
+            engine.accumulate(node, g, create_graph)
+        else:
+            engine.retain(x, g)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
+
+    g_i = sum_j  grad_outputs_j^T  d outputs_j / d inputs_i
+
+    An input that the outputs do not depend on is an error, unless `allow_unused=True` (then None) or
+    `materialize_grads=True` (then zeros). With `is_grads_batched` each grad output has one extra
+    leading dimension, and so has each result.
+
+    >>> import wengert as wg
+    >>> x = wg.tensor(3.0, requires_grad=True)
+    >>> (g,) = grad(x**3, x, create_graph=True)
+    >>> grad(g, x)
+    (tensor(18.),)
+    """
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True)", FutureWarning, stacklevel=2)
+    roots, wanted = as_sequence(outputs), as_sequence(inputs)
+    if not wanted:
+        raise RuntimeError("grad requires non-empty inputs: 'inputs' cannot be empty.")
+    if materialize_grads:
+        if allow_unused is False:
+            raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        allow_unused = True
+    if is_grads_batched:
+        return _batched(roots, wanted, grad_outputs, retain_graph, create_graph, allow_unused)
+    retain = create_graph if retain_graph is None else retain_graph
+    starts = starting(roots, grad_outputs, create_graph)
+    targets: dict[Any, Any] = {}
+    for x in wanted:
+        edge = edge_of(x)
+        if edge is None:
+            raise GradError(
+                "One of the differentiated Tensors does not require grad. Mark it with "
+                "requires_grad_() before computing the outputs."
+            )
+        targets[edge] = None
+    engine.run(starts, retain, create_graph, targets)
+    return tuple(_result(x, _found(targets, edge_of(x)), bool(allow_unused), materialize_grads) for x in wanted)
+
+
+def _found(targets: dict[Any, Any], edge: Any) -> Any:
+    g = targets.get(edge)
+    if g is None and isinstance(edge, Output):
+        for other, value in targets.items():
+            if isinstance(other, Output) and other.node is edge.node and other.slot == edge.slot and value is not None:
+                return value
+    return g
+
+
+def _result(x: Any, g: Any, allow_unused: bool, materialize: bool) -> Any:
+    if g is None:
+        if not allow_unused:
+            raise GradError(
+                "One of the differentiated Tensors appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
+        return wrap(np.zeros_like(x._array)) if materialize else None
+    return g if isinstance(g, Tensor) else wrap(g)
+
+
+def _batched(roots: Any, wanted: Any, grad_outputs: Any, retain: Any, create_graph: bool, unused: Any) -> tuple[Any, ...]:
+    """One pass per entry of the leading dimension, stacked."""
+    given = as_sequence(grad_outputs)
+    for root, g in zip(roots, given, strict=True):
+        if g is not None and tuple(g.shape[1:]) != tuple(root.shape):
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as "
+                f"the batch dimension. The sizes of the remaining dimensions are expected to match "
+                f"the shape of corresponding output, but a mismatch was detected: grad_output has a "
+                f"shape of {Size(g.shape)} and output has a shape of {Size(root.shape)}."
+            )
+    n = next(len(g) for g in given if g is not None)
+    rows = []
+    for i in range(n):
+        keep = True if i < n - 1 else retain
+        gs = [None if g is None else g[i].to(root.dtype) for root, g in zip(roots, given, strict=True)]
+        rows.append(grad(roots, wanted, gs, keep, create_graph, allow_unused=unused))
+    return tuple(None if column[0] is None else np.stack(column) for column in zip(*rows, strict=True))
+
+
+# ---- roots ---------------------------------------------------------------------------------
+
+
+def starting(roots: Sequence[Any], given: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+    """Each root's edge with its cotangent, checked."""
+    cotangents: Sequence[Any] = (None,) * len(roots) if given is None else as_sequence(given)
+    if len(cotangents) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(cotangents)} gradients")
+    starts = []
+    for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
+        edge = edge_of(root)
+        if edge is None:
+            raise GradError(_no_graph(root, i))
+        usual = type(g) is Tensor and type(root) is Tensor and not create_graph
+        if usual and g._array.dtype is root._array.dtype and g._array.shape == root._array.shape:
+            starts.append((edge, g._array))
+        else:
+            starts.append((edge, _cotangent(root, g, i, create_graph)))
+    return starts
+
+
+def _no_graph(root: Tensor, i: int) -> str:
+    if not modes.is_grad_enabled():
+        cause = "This thread is inside no_grad or inference_mode, where nothing is recorded."
+    elif root.dtype.kind in "biu":
+        cause = f"It has dtype {root.dtype}; integers and booleans have no derivative."
+    else:
+        cause = (
+            "Nothing it was computed from requires grad, or the history was cut on the way: by "
+            "detach(), .data, .item(), .numpy(), tensor(...), an integer operation, or a "
+            "computation inside no_grad."
+        )
+    return f"element {i} of tensors does not require grad and does not have a grad_fn. {cause} Mark inputs with requires_grad_()."
+
+
+def _cotangent(root: Any, g: Any, i: int, create_graph: bool) -> Any:
+    if isinstance(root, GradientEdge):
+        if g is None:
+            raise RuntimeError("grad_outputs must be given for a GradientEdge")
+        return g if create_graph else g._array
+    array = root._array
+    if g is None:
+        if array.size != 1:
+            raise GradError(
+                f"grad can be implicitly created only for scalar outputs, but this one has shape {Size(array.shape)}. "
+                "Reduce it, e.g. y.sum().backward(), or pass gradient= a tensor of its shape."
+            )
+        if array.dtype.kind == "c":
+            raise GradError(
+                "grad can be implicitly created only for real scalar outputs but got "
+                f"{array.dtype}. Pass gradient=, or differentiate y.real or y.abs()."
+            )
+        g = np.ones_like(array)
+        return wrap(g) if create_graph else g
+    if not isinstance(g, Tensor):
+        if isinstance(g, np.ndarray):
+            g = wrap(g)
+        else:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if g._array.shape != array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and output[{i}] "
+            f"has a shape of {Size(array.shape)}."
+        )
+    if g._array.dtype != array.dtype:
+        if (g._array.dtype.kind == "c") != (array.dtype.kind == "c"):
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. "
+                f"Mismatch in dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {array.dtype}."
+            )
+        g = g.to(array.dtype)
+    return g if create_graph else g._array
+
+
+def explain_non_leaf(x: Tensor) -> str:
+    """The warning of reading `.grad` where none is kept, with the line that made the tensor."""
+    node, _ = source(x._node)
+    made = f" It was made by {node.name()} at\n  {line_of(node.code, node.at)}\n" if node is not None else " "
+    return (
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+        f"attribute won't be populated during autograd.backward().{made}"
+        "If you want its gradient, call .retain_grad() on it before backward(); if you meant a "
+        "parameter, make sure it is the leaf itself (x = f(...).detach().requires_grad_())."
+    )

@@ -1,0 +1,166 @@
+"""Looking into the graph, and deciding what happens to the values it saves."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from wengert.history import modes
+from wengert.autograd.differentiate import GradientEdge as GradientEdge
+from wengert.autograd.engine import mark_written
+from wengert.history.node import Cell, RemovableHandle, source
+from wengert.history.node import Node as Node
+from wengert.tensor import Tensor, cell_of, current_node, wrap
+
+
+class saved_tensors_hooks(modes.Mode):
+    """Pack what operations inside save, and unpack it when the backward needs it.
+
+    `pack_hook(tensor)` runs when a value is saved and may return anything; `unpack_hook(packed)`
+    returns a tensor of equal value, also after the context has ended. Only the innermost pair acts.
+
+    >>> import wengert as wg
+    >>> x = wg.ones(3, requires_grad=True)
+    >>> with saved_tensors_hooks(lambda t: t.numpy().tolist(), wg.tensor):
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 2., 2.])
+    """
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def _changed(self, state: modes.State) -> modes.State:
+        if state.hooks_refused is not None:
+            raise RuntimeError(state.hooks_refused)
+        return replace(state, hooks=(self.pack_hook, self.unpack_hook))
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep saved values as copies in main memory. `pin_memory` is accepted; there is nothing to pin."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
+        super().__init__(lambda tensor: tensor.clone(), lambda packed: packed)
+
+
+class disable_saved_tensors_hooks(modes.Mode):
+    """Refuse saved-tensor hooks inside, with this message."""
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+
+    def _changed(self, state: modes.State) -> modes.State:
+        if state.hooks is not None:
+            raise RuntimeError(self.error_message)
+        return replace(state, hooks_refused=self.error_message)
+
+
+# ---- mutation of saved values --------------------------------------------------------------
+
+
+class SavedCopies:
+    """The values saved inside `allow_mutation_on_saved_tensors`, by storage."""
+
+    def __init__(self) -> None:
+        self._saved: weakref.WeakKeyDictionary[Cell, list[weakref.ref[Tensor]]] = weakref.WeakKeyDictionary()
+
+    def keep(self, value: Tensor) -> Tensor:
+        """A stand-in for a saved tensor whose array can be exchanged for a copy."""
+        kept = wrap(value._array, value._node)
+        kept._origin = value._origin
+        self._saved.setdefault(cell_of(value), []).append(weakref.ref(kept))
+        return kept
+
+    def protect(self, x: Tensor) -> None:
+        """Before a write to the storage of `x`: copy what was saved of it."""
+        for reference in self._saved.pop(cell_of(x), []):
+            kept = reference()
+            if kept is not None:
+                kept._array = kept._array.copy()
+
+
+class allow_mutation_on_saved_tensors(modes.Mode):
+    """Inside, saved values are copied before an in-place operation overwrites them.
+
+    >>> import wengert as wg
+    >>> x = wg.ones(2, requires_grad=True)
+    >>> with allow_mutation_on_saved_tensors():
+    ...     y = x * 3
+    ...     z = y * y
+    ...     _ = y.mul_(10)
+    ...     z.sum().backward()
+    >>> x.grad
+    tensor([18., 18.])
+    """
+
+    def _changed(self, state: modes.State) -> modes.State:
+        if state.clone_saved is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        return replace(state, clone_saved=SavedCopies())
+
+
+# ---- edges and counters --------------------------------------------------------------------
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where this tensor stands in the graph: usable as a root or input of `autograd.grad`."""
+    if not tensor.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    node, slot = source(current_node(tensor))
+    assert node is not None
+    return GradientEdge(node, slot, tensor)
+
+
+def increment_version(tensors: Any) -> None:
+    """Count a write to the tensors' storage that was made behind autograd's back."""
+    for x in (tensors,) if isinstance(tensors, Tensor) else tensors:
+        mark_written(x, "increment_version")
+
+
+# ---- hooks on several tensors --------------------------------------------------------------
+
+
+class _Handles:
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        self.handles = handles
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> _Handles:
+    """Call `fn` once per pass when the gradients of all tensors (or of any) have been computed.
+
+    With mode="all" it gets the list of gradients, None for tensors the pass did not reach; with
+    mode="any" the first gradient that arrives.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    state: dict[str, Any] = {"grads": [None] * len(tensors), "seen": 0, "called": None}
+
+    def hook(i: int, g: Any) -> None:
+        from wengert.autograd import engine
+
+        task = engine.current_task()
+        if state["called"] is not task:
+            state.update(grads=[None] * len(tensors), seen=0, called=task, done=False)
+            if mode == "all":
+                engine.queue_callback(finish)
+        state["grads"][i] = g
+        if mode == "any" and not state["done"]:
+            state["done"] = True
+            fn(g)
+
+    def finish() -> None:
+        fn(state["grads"])
+        state["called"] = None
+
+    return _Handles([t.register_hook(lambda g, i=i: hook(i, g)) for i, t in enumerate(tensors)])
+

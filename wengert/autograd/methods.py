@@ -1,0 +1,269 @@
+"""Tensor's methods about history: gradients, hooks, leaves, versions."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd import differentiate
+from wengert.history import modes
+from wengert.history.node import AccumulateGrad, Node, RemovableHandle, source
+from wengert.errors import InferenceError
+from wengert.tensor import INFERENCE, Tensor, View, attach, cell_of, current_node, is_leaf, wrap
+
+@attach
+class HistoryMethods:
+    """See the module's docstring. `self` is always a Tensor."""
+
+    __slots__ = ()
+
+    # ---- differentiation ------------------------------------------------------------------
+
+    def backward(
+        self: Any,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add this tensor's gradients to the `.grad` of the leaves it depends on.
+
+        See `wengert.autograd.backward`; `gradient` is this tensor's cotangent, needed unless it has
+        one element.
+        """
+        differentiate.backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs)
+
+    @property
+    def grad(self: Any) -> Any:
+        """The accumulated gradient, or None."""
+        if self._grad is None and self._node is not None and not self.is_leaf and not self.retains_grad:
+            warnings.warn(differentiate.explain_non_leaf(self), UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self: Any, value: Any) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value._array.dtype != self._array.dtype:
+                raise RuntimeError(f"assigned grad has data of a different type: {value.dtype} for a tensor of {self.dtype}. Use grad.to({self.dtype}).")
+            if value._array.shape != self._array.shape:
+                raise RuntimeError(f"assigned grad has data of a different size: {list(value.shape)} for a tensor of {list(self.shape)}")
+        self._grad = value
+
+    @grad.deleter
+    def grad(self: Any) -> None:
+        self._grad = None
+
+    @property
+    def grad_fn(self: Any) -> Node | None:
+        """The node that made this tensor; None for a leaf."""
+        node, _ = source(current_node(self))
+        return None if isinstance(node, AccumulateGrad) else node
+
+    @grad_fn.deleter
+    def grad_fn(self: Any) -> None:
+        raise RuntimeError("grad_fn cannot be deleted; use detach_()")
+
+    @property
+    def _grad_fn(self: Any) -> Node | None:
+        return self.grad_fn  # type: ignore[no-any-return]
+
+    @property
+    def output_nr(self: Any) -> int:
+        """Which output of its node this tensor is."""
+        return source(current_node(self))[1]
+
+    @property
+    def is_leaf(self: Any) -> bool:
+        """Whether the user made this tensor, rather than a recorded operation."""
+        return is_leaf(self)
+
+    def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
+        """Mark this leaf as one to differentiate with respect to, or unmark it; returns the tensor."""
+        if requires_grad:
+            if not self.requires_grad:
+                from wengert.functions.creation import require
+
+                if self._origin is INFERENCE and not modes.is_inference_mode_enabled():
+                    raise InferenceError(
+                        "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                        "allowed. clone() it first."
+                    )
+                require(self)
+        elif self.requires_grad:
+            if not is_leaf(self):
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a "
+                    "computed variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach()."
+                )
+            self._node = None
+        return self
+
+    def retain_grad(self: Any) -> None:
+        """Keep this non-leaf's gradient in `.grad` as well. Does nothing for a leaf."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        node, slot = source(current_node(self))
+        if node is not None and not isinstance(node, AccumulateGrad):
+            node._extras().retainers[slot] = weakref.ref(self)
+
+    @property
+    def retains_grad(self: Any) -> bool:
+        node, slot = source(current_node(self))
+        if node is None or isinstance(node, AccumulateGrad) or node.extras is None:
+            return False
+        reference = node.extras.retainers.get(slot)
+        return reference is not None and reference() is self
+
+    # ---- cutting history ------------------------------------------------------------------
+
+    def detach(self: Any) -> Any:
+        """The same memory without history. Changes of either are seen by both, and counted."""
+        out = wrap(self._array)
+        if self._origin is INFERENCE:
+            out._origin = INFERENCE
+            return out
+        out._cell = cell_of(self)
+        if modes.special:
+            from wengert.tensor import may_record
+
+            may_record(out)
+            out._origin = None
+        return out
+
+    def detach_(self: Any) -> Any:
+        """Cut this tensor's history, in place. Views cannot be cut from their base."""
+        if isinstance(self._origin, View):
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+                "True, gradients are views of DDP buckets; use zero_grad(set_to_none=True)."
+            )
+        self._node = None
+        return self
+
+    @property
+    def data(self: Any) -> Any:
+        """The same memory without history, its writes uncounted: prefer detach() or no_grad."""
+        return wrap(self._array)
+
+    @data.setter
+    def data(self: Any, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and not dtypes.is_inexact(value._array.dtype):
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._array = value._array
+
+    @data.deleter
+    def data(self: Any) -> None:
+        raise RuntimeError("data cannot be deleted")
+
+    # ---- versions and views ---------------------------------------------------------------
+
+    @property
+    def _version(self: Any) -> int:
+        """How often this storage was written in place; views share the count."""
+        if self._origin is INFERENCE:
+            raise InferenceError("Inference tensors do not track version counter. Use no_grad instead of inference_mode if it matters.")
+        return 0 if self._cell is None else self._cell.count
+
+    def _is_view(self: Any) -> bool:
+        return isinstance(self._origin, View)
+
+    @property
+    def _base(self: Any) -> Any:
+        return self._origin.base if isinstance(self._origin, View) else None
+
+    def is_inference(self: Any) -> bool:
+        """Whether this tensor was made in inference mode."""
+        return self._origin is INFERENCE
+
+    # ---- hooks ----------------------------------------------------------------------------
+
+    def register_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad)` whenever this tensor's gradient is computed; a tensor returned replaces it.
+
+        >>> import wengert as wg
+        >>> x = wg.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(lambda g: 2 * g)
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node, slot = source(current_node(self))
+        assert node is not None
+        return RemovableHandle(node._extras().tensor_hooks.setdefault(slot, {}), hook)
+
+    def register_post_accumulate_grad_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(tensor)` after `.grad` of this leaf was updated."""
+        if not isinstance(self._node, AccumulateGrad):
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors or on tensors that do not require grad")
+        if self._node.post_hooks is None:
+            self._node.post_hooks = {}
+        return RemovableHandle(self._node.post_hooks, hook)
+
+    @property
+    def _backward_hooks(self: Any) -> Any:
+        node, slot = source(self._node)
+        return None if node is None or node.extras is None else node.extras.tensor_hooks.get(slot)
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self: Any) -> None:
+        raise RuntimeError("_backward_hooks cannot be deleted")
+
+    # ---- copies ---------------------------------------------------------------------------
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment: a copy of a computed tensor would have no history. "
+                "Use x.detach().clone()."
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        out = object.__new__(type(self))
+        out._array, out._node = np.array(self._array, order="K"), None
+        memo[id(self)] = out
+        _copy_state(out, self.__dict__, memo)
+        if self.requires_grad:
+            out.requires_grad_()
+        return out
+
+    def __reduce_ex__(self: Any, protocol: int) -> Any:
+        if not self.is_leaf:
+            raise RuntimeError("cannot pickle a tensor with history; pickle x.detach() instead")
+        state = {k: v for k, v in self.__dict__.items() if k not in _NOT_COPIED}
+        return _rebuild, (type(self), np.array(self._array), self.requires_grad, state)
+
+
+_NOT_COPIED = {"_origin", "_cell"}
+
+
+def _copy_state(out: Any, state: dict[str, Any], memo: dict[int, Any]) -> None:
+    import copy
+
+    for name, value in state.items():
+        if name not in _NOT_COPIED:
+            out.__dict__[name] = copy.deepcopy(value, memo)
+
+
+def _rebuild(kind: type, array: Any, requires_grad: bool, state: dict[str, Any]) -> Any:
+    out = object.__new__(kind)
+    out._array, out._node = array, None  # type: ignore[attr-defined]
+    out.__dict__.update(state)
+    return out.requires_grad_() if requires_grad else out  # type: ignore[attr-defined]
+
+

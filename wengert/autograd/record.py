@@ -1,0 +1,349 @@
+"""Recording: each rule of the table becomes a function to call and a class of nodes.
+
+`recorder(np.multiply)` is the function that runs `np.multiply` on Tensors and records it. It is
+written by `codegen.py` and compiled on first use. Here too is what happens to operands that are not
+tensors of one dtype: promotion, as PyTorch decides it, by recorded casts.
+
+Read `node.py` and `codegen.py` first; `engine.py` walks what is recorded here.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd import codegen, saved
+from wengert.history import modes
+from wengert.history.location import INTERNAL, user_frame
+from wengert.history.node import Node, Output, tick
+from wengert.dispatch import Function
+from wengert.errors import MissingRuleError
+from wengert.rules.rule import RULES, Rule, unbroadcast
+from wengert.rules.shapes import astype
+from wengert.tensor import (
+    INFERENCE,
+    NUMBERS,
+    Tensor,
+    current_node,
+    may_record,
+    settle,
+    view_of,
+    wrap,
+)
+
+Recorder = Callable[..., Any]
+_recorders: dict[Function, Recorder] = {}
+
+
+def recorder(function: Function) -> Recorder:
+    """The function that runs `function` on Tensors and records it; its rule must be in the table."""
+    made = _recorders.get(function)
+    if made is None:
+        rule = RULES.get(function)
+        if rule is None:
+            raise MissingRuleError(
+                f"{getattr(function, '__name__', function)} has no derivative rule, so it cannot be "
+                "applied to a tensor. Write it with functions that have one, or apply it to "
+                "x.detach().numpy() if no derivative is wanted."
+            )
+        made = _recorders[function] = _sequence(rule) if rule.sequence else _compiled(rule)
+    return made
+
+
+def lazy(function: Function) -> Recorder:
+    """A recorder that is compiled when first called: importing stays quick."""
+
+    def first(*args: Any, **kwargs: Any) -> Any:
+        return recorder(function)(*args, **kwargs)
+
+    return first
+
+
+def listing(function: Function) -> str:
+    """The text that was written for a function: how it records and how its node pulls back.
+
+    >>> print(listing(np.tanh).splitlines()[0])
+    def record(x):
+    """
+    rule = RULES[function]
+    plan = codegen.Plan(rule)
+    return "\n\n".join([_text(rule, plan), codegen.pull_text(plan, recorded=False)])
+
+
+# ---- compiling -----------------------------------------------------------------------------
+
+
+def _text(rule: Rule, plan: codegen.Plan) -> str:
+    if rule.family == "elementwise" and len(rule.arguments) == 1:
+        return codegen.unary_text(plan)
+    if _is_binary(rule):
+        return codegen.binary_text(plan)
+    return codegen.record_text(plan)
+
+
+def _is_binary(rule: Rule) -> bool:
+    return rule.family == "elementwise" and len(rule.arguments) == len(rule.reverse) == 2
+
+
+def _compiled(rule: Rule) -> Recorder:
+    plan = codegen.Plan(rule)
+    space = _namespace(rule, plan)
+    variants = {}
+    if _is_binary(rule):
+        a, b = rule.arguments
+        for name, number in (("left_number", a), ("right_number", b)):
+            part = codegen.Plan(rule, constant=number)
+            variants[name] = _compile(codegen.number_text(part, name), _namespace(rule, part), rule)
+    record = _compile(_text(rule, plan), space | variants, rule)
+    for function in (record, *variants.values()):
+        function.__globals__["record"] = record
+    record.__name__ = rule.name.lower()
+    return record
+
+
+def _node_class(rule: Rule, plan: codegen.Plan) -> type[Node]:
+    members: dict[str, Any] = {"__slots__": (), "rule": rule, "fields": tuple(plan.fields)}
+    space = _namespace(rule)
+    for recorded in (False, True):
+        pull = _compile(codegen.pull_text(plan, recorded), space, rule)
+        members[pull.__name__] = pull
+    # An operation that saved no array has nothing to free, and may run again.
+    members["frees"] = bool(plan.arrays)
+    members["plain"] = rule.outputs == 1
+    base = Node if rule.outputs == 1 else Several
+    return type(f"{rule.name}Backward0", (base,), members)
+
+
+class Several(Node):
+    """A node with several outputs; `likes` tells the shape and dtype of each."""
+
+    __slots__ = ("likes", "outputs")
+
+
+def _compile(text: str, space: dict[str, Any], rule: Rule) -> Any:
+    name = text[4 : text.index("(")]
+    filename = f"<wengert {rule.name}.{name} {abs(hash(text)):x}>"
+    INTERNAL.add(filename)
+    exec(compile(text, filename, "exec"), space)
+    linecache.cache[filename] = (len(text), None, [line + "\n" for line in text.split("\n")], filename)
+    return space[name]
+
+
+def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
+    space: dict[str, Any] = {
+        "Cell": saved.Cell,
+        "Freed": saved.Freed,
+        "INFERENCE": INFERENCE,
+        "INTERNAL": INTERNAL,
+        "NUMBERS": NUMBERS,
+        "Output": Output,
+        "Tensor": Tensor,
+        "at": lambda node, slot: Output(node, slot) if slot else node,
+        "checked": saved.checked,
+        "conj": np.conj,
+        "current_node": current_node,
+        "dtype": dtypes.of,
+        "filled": filled,
+        "floating": floating,
+        "foreign": foreign,
+        "freed": saved.freed,
+        "function": getattr(rule.function, "plain", rule.function),
+        "getframe": sys._getframe,
+        "may_record": may_record,
+        "modes": modes,
+        "modified": saved.modified,
+        "ndarray": np.ndarray,
+        "needs_floating": needs_floating,
+        "new": object.__new__,
+        "pick": pick,
+        "plain": saved.plain,
+        "promoted": promoted,
+        "restored": saved.restored,
+        "rule": rule,
+        "same_dtype": dtypes.same,
+        "settle": settle,
+        "settle_node": saved.settle_node,
+        "shape": np.shape,
+        "tick": tick,
+        "twin": saved.twin,
+        "unbroadcast": unbroadcast,
+        "user_frame": user_frame,
+        "view_of": view_of,
+        "wrap": wrap,
+    }
+    space |= {f"rule_{n}": transpose for n, transpose in rule.reverse.items()}
+    space |= {f"default_{n}": value for n, value in rule.defaults.items()}
+    if plan is not None:
+        space["NodeClass"] = _node_class(rule, plan)
+    return space
+
+
+def pick(x: Tensor, record: Recorder, slot: int, *args: Any) -> Tensor:
+    """One output of a function with several, to replay a view."""
+    return record(x, *args)[slot]  # type: ignore[no-any-return]
+
+
+def filled(node: Several, cotangents: list[Any]) -> list[Any]:
+    """Outputs that received no cotangent count as zero."""
+    return [
+        np.zeros(shape, dtype) if g is None else g
+        for g, (shape, dtype) in zip(cotangents, node.likes, strict=True)
+    ]
+
+
+# ---- functions of a sequence of arrays -----------------------------------------------------
+
+
+def _sequence(rule: Rule) -> Recorder:
+    """The recorder of a function whose argument is a list of arrays (concatenate, einsum)."""
+    name = rule.sequence
+    assert name is not None
+    position = rule.arguments.index(name)
+    function = getattr(rule.function, "plain", rule.function)
+
+    node_type = type(f"{rule.name}Backward0", (SequenceNode,), {"__slots__": (), "rule": rule})
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        call = rule.bind(*args, **kwargs)
+        items = uniform(list(call[name]))
+        call[name] = [x._array if isinstance(x, Tensor) else x for x in items]
+        array = settle(function(*call.values()))
+        out = wrap(array)
+        if modes.special and not may_record(out):
+            return out
+        edges = tuple(current_node(x) if isinstance(x, Tensor) else None for x in items)
+        if any(edge is not None for edge in edges):
+            node = object.__new__(node_type)
+            node.edges = edges
+            keeps = name in codegen.Plan(rule).values
+            node.shapes = [np.shape(x) for x in call[name]]
+            node.call = {k: v for k, v in call.items() if k != name}
+            node.saved = tuple(items) if keeps else ()
+            node.order = tick()
+            node.extras = None
+            frame = user_frame(sys._getframe(1))
+            node.code, node.at = frame.f_code, frame.f_lasti
+            out._node = node
+            if modes.special or any(x._origin is INFERENCE for x in items if isinstance(x, Tensor)):
+                saved.settle_node(node)
+        return out
+
+    assert position in (0, 1)
+    return record
+
+
+class SequenceNode(Node):
+    """A node whose inputs are the items of one list argument."""
+
+    __slots__ = ("call", "shapes")
+
+    def pull(self, g: Any) -> Any:
+        return self._pull(g, [saved.checked(self, value, None) for value in self._saved()])
+
+    def pull_recorded(self, g: Any) -> Any:
+        values = zip(self._saved(), self.edges, strict=False)
+        return self._pull(g, [saved.restored(self, value, edge) for value, edge in values])
+
+    def release(self, freed: Any) -> None:
+        if self.saved:
+            self.saved = freed
+
+    def _saved(self) -> Any:
+        if type(self.saved) is saved.Freed:
+            raise saved.freed(self)
+        return self.saved
+
+    def _pull(self, g: Any, items: list[Any]) -> Any:
+        rule = self.rule
+        assert rule is not None
+        name = rule.sequence
+        transpose = rule.reverse[name]
+        given = {**self.call, name: items, f"{name}_shape": self.shapes}
+        values = [given[p] for p in codegen.parameters(transpose)]
+        if g.dtype.kind == "c" and items:
+            return [np.conj(x) for x in transpose(np.conj(g), *values)]
+        return transpose(g, *values)
+
+
+# ---- operands of several kinds -------------------------------------------------------------
+
+
+def needs_floating(array: Any, x: Any) -> bool:
+    """Whether NumPy turned integers into its own float64, where PyTorch takes the default dtype."""
+    return array.dtype.kind == "f" and x.dtype.kind in "biu"
+
+
+def floating(x: Any) -> Any:
+    """An integer tensor as the default floating dtype; anything else as it is."""
+    if isinstance(x, Tensor) and x._array.dtype.kind in "biu":
+        return cast(x, dtypes.get_default_dtype())
+    return x
+
+
+def cast(x: Tensor, dtype: Any) -> Tensor:
+    """A recorded change of dtype; none if there is nothing to change."""
+    return x if x._array.dtype == dtype else recorder(astype)(x, dtype)  # type: ignore[no-any-return]
+
+
+def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
+    """Operands that are neither tensors nor Python numbers: NumPy scalars, arrays, lists."""
+    made = []
+    for x in operands:
+        if isinstance(x, np.generic):
+            x = x.item()
+        elif isinstance(x, np.ndarray):
+            x = wrap(x) if x.ndim else x.item()
+        elif type(x) not in NUMBERS and not isinstance(x, Tensor):
+            if isinstance(x, (bool, int, float, complex)):
+                x = next(kind(x) for kind in (bool, int, float, complex) if isinstance(x, kind))
+            elif hasattr(x, "__array_function__"):
+                x = wrap(x)
+            else:
+                return NotImplemented
+        made.append(x)
+    if not any(isinstance(x, Tensor) for x in made):
+        made[0] = wrap(np.asarray(made[0], dtypes.result_type(made[0])))
+    return record(*made)
+
+
+def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
+    """Operands of several dtypes: cast them to the one that PyTorch's promotion gives, and call again."""
+    tracked = {rule.arguments.index(n) for n in rule.differentiable}
+    these = [x for i, x in enumerate(operands) if i in tracked and x is not None]
+    target = dtypes.result_type(*(x._array if isinstance(x, Tensor) else x for x in these))
+    if rule.name == "Div" and not dtypes.is_inexact(target):
+        target = dtypes.get_default_dtype()
+    made = []
+    for i, x in enumerate(operands):
+        if i in tracked and x is not None:
+            if isinstance(x, Tensor):
+                x = cast(x, target)
+            elif isinstance(x, np.ndarray) and x.dtype != target:
+                x = x.astype(target)
+            elif type(x) in NUMBERS and len(these) == 2 and target.kind == "c":
+                x = complex(x)
+        made.append(x)
+    if all(x is y for x, y in zip(made, operands, strict=True)):
+        # Nothing to cast, yet the result changed its dtype: two zero-dimensional operands, say.
+        return record(*(_as_array(x, target) if i in tracked else x for i, x in enumerate(made)))
+    return record(*made)
+
+
+def _as_array(x: Any, dtype: Any) -> Any:
+    return x if isinstance(x, Tensor) or x is None else wrap(np.asarray(x, dtype))
+
+
+def uniform(items: list[Any]) -> list[Any]:
+    """The items of a list argument, cast to one dtype."""
+    kinds = {dtypes.of(x._array if isinstance(x, Tensor) else x) for x in items}
+    if len(kinds) < 2:
+        return items
+    target = dtypes.result_type(*(x._array if isinstance(x, Tensor) else x for x in items))
+    return [
+        cast(x, target) if isinstance(x, Tensor) else np.asarray(x, target) for x in items
+    ]

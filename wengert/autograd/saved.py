@@ -1,0 +1,259 @@
+"""Saved values: what a node keeps for its backward, how it is checked, packed and read back.
+
+A node saves input tensors themselves, so that reading one back gives the very same object. For an
+output it saves a twin, which shares array and cell but has no history: a node holding its own
+output would be a cycle. When saved-tensor hooks are active, `Packed` takes the tensor's place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from wengert.history import modes
+from wengert.history.location import line_of, user_frame
+from wengert.history.node import Cell as Cell
+from wengert.history.node import Node, tick
+from wengert.errors import FreedGraphError, InferenceError, ModifiedError
+from wengert.tensor import INFERENCE, Tensor, cell_of, wrap
+
+
+class _Twin:
+    """The origin of an output's twin."""
+
+    __slots__ = ()
+    base = None
+
+
+TWIN = _Twin()
+
+
+def twin(out: Tensor) -> Tensor:
+    """A stand-in for an output that its own node may keep: same array and cell, no history."""
+    kept = wrap(out._array)
+    kept._cell = cell_of(out)
+    kept._origin = TWIN  # type: ignore[assignment]
+    return kept
+
+
+# ---- errors --------------------------------------------------------------------------------
+
+
+def line(node: Node) -> str:
+    return line_of(node.code, node.at)
+
+
+class Freed:
+    """Stands in a node for the values that a sweep freed: remembers when, and by which line."""
+
+    __slots__ = ("at", "code", "stamp")
+
+    def __init__(self, frame: FrameType) -> None:
+        frame = user_frame(frame)
+        self.code = frame.f_code
+        self.at = frame.f_lasti
+        self.stamp = tick()
+
+
+def freed(node: Node) -> FreedGraphError:
+    """The error of a pass that reaches freed values."""
+    error = FreedGraphError(
+        "Trying to backward through the graph a second time (or directly access saved tensors "
+        f"after they have already been freed): the values saved by {node.name()}, recorded at\n  "
+        f"{line(node)}\nwere freed by the pass at\n  {line_of(node.saved.code, node.saved.at)}\n"
+        "Specify retain_graph=True there if you need to backward through the graph a second time "
+        "or to access saved tensors after calling backward."
+    )
+    error.stamp = node.saved.stamp
+    return error
+
+
+def explain_freed(error: FreedGraphError, root_order: int) -> None:
+    """Add the likely cause, told by whether the root of this pass is younger than the freeing."""
+    if root_order > error.stamp and error.args:
+        error.args = (
+            f"{error.args[0]}\nLikely cause: what this pass starts from was computed after that "
+            "one, so a tensor made before the first pass (outside the loop, or kept from the "
+            "previous iteration) is still tied to the freed graph. Compute it anew inside the loop, "
+            "or detach() it; retain_graph=True would keep the graph growing.",
+        )
+
+
+def modified(node: Node, tensor: Tensor) -> ModifiedError:
+    """The error of a pass that needs a value which was overwritten."""
+    cell = tensor._cell
+    assert cell is not None
+    name, code, at = cell.writer or ("an in-place operation", None, 0)
+    array = tensor._array
+    return ModifiedError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: a tensor of shape {list(array.shape)} and dtype {array.dtype}, saved by "
+        f"{node.name()} at\n  {line(node)}\n"
+        f"was overwritten by {name}, which made it version {cell.count}, at\n  {line_of(code, at)}\n"
+        "Write it out of place (x = x + y instead of x += y), or give the first operation a "
+        "clone()."
+    )
+
+
+# ---- hooks on saved values -----------------------------------------------------------------
+
+_EMPTY = object()
+
+
+class Packed:
+    """A saved tensor that went through a pack hook; its unpack hook brings it back.
+
+    Also what `_raw_saved_*` shows: `register_hooks` packs a value that was saved plainly.
+    """
+
+    __slots__ = ("content", "edge", "is_output", "unpack")
+    _cell = None  # what was packed is out of reach of later writes
+
+    def __init__(self, tensor: Tensor, pack: Callable[..., Any], unpack: Callable[..., Any], is_output: bool):
+        shown = wrap(tensor._array) if is_output else detached(tensor)
+        before = shown._cell.count if shown._cell else 0
+        state = modes.enter(modes.State(grad=False))
+        try:
+            self.content = pack(shown)
+        finally:
+            modes.enter(state)
+        if (shown._cell.count if shown._cell else 0) != before:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Let it work on a clone()."
+            )
+        self.edge = None if is_output else tensor._node
+        self.is_output = is_output
+        self.unpack = unpack
+
+    @property
+    def _array(self) -> Any:
+        return self.tensor()._array
+
+    def tensor(self) -> Tensor:
+        state = modes.enter(modes.State(grad=False))
+        try:
+            value = self.unpack(self.content)
+        finally:
+            modes.enter(state)
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(value).__name__}"
+            )
+        return value
+
+
+def detached(tensor: Tensor) -> Tensor:
+    """The same storage and cell without history."""
+    out = wrap(tensor._array)
+    out._cell = cell_of(tensor)
+    return out
+
+
+def plain(node: Node, value: Any) -> Any:
+    """A saved value that is no Tensor, as an array or number for the rule."""
+    if isinstance(value, Packed):
+        return value.tensor()._array
+    return value
+
+
+def checked(node: Node, value: Any, edge: Any) -> Any:
+    """A saved value as an array, after the check that nothing overwrote it."""
+    if not isinstance(value, Tensor):
+        return plain(node, value)
+    if value._cell is not None and value._cell.stamp > node.order:
+        raise modified(node, value)
+    return value._array
+
+
+def restored(node: Node, value: Any, edge: Any) -> Any:
+    """A saved value as it takes part in a recorded backward: a Tensor with its history."""
+    if isinstance(value, Packed):
+        return wrap(value.tensor()._array, edge if value.is_output else value.edge)
+    if not isinstance(value, Tensor):
+        return value
+    if value._cell is not None and value._cell.stamp > node.order:
+        raise modified(node, value)
+    if value._origin is TWIN or value._node is not edge:
+        # An output's twin, or an input that has since been detached: connect it as it was.
+        tensor = wrap(value._array, edge)
+        tensor._cell = value._cell
+        return tensor
+    return value
+
+
+def settle_node(node: Node) -> None:
+    """After recording in an unusual mode: pack what was saved, note where the node was made."""
+    from wengert.autograd import anomaly
+
+    state = modes.current()
+    if isinstance(node.saved, tuple):
+        node.saved = tuple(_packed(node, value, state) for value in node.saved)
+    if state.anomaly:
+        anomaly.note(node, state.creator)
+
+
+def _packed(node: Node, value: Any, state: modes.State) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    if value._origin is INFERENCE:
+        raise InferenceError(
+            "Inference tensors cannot be saved for backward. Make a normal tensor of it with "
+            "clone() outside inference_mode, or use no_grad instead of inference_mode."
+        )
+    is_output = value._origin is TWIN
+    if state.clone_saved is not None:
+        return state.clone_saved.keep(value)
+    if state.hooks is not None:
+        return Packed(value, *state.hooks, is_output=is_output)
+    return value
+
+
+class SavedTensor:
+    """One saved slot of a node, as `_raw_saved_self` shows it; hooks may be put on it."""
+
+    __slots__ = ("_index", "_node")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self._node = node
+        self._index = index
+
+    def register_hooks(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
+        """Pack this value now, and unpack it when it is needed."""
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. It takes pack_hook(tensor) and "
+                "unpack_hook(packed), both callable."
+            )
+        node = self._node
+        if type(node.saved) is Freed:
+            raise freed(node)
+        value = node.saved[self._index]
+        if value is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        if isinstance(value, Packed):
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
+        if value._cell is not None and value._cell.stamp > node.order:
+            raise modified(node, value)
+        packed = Packed(value, pack_hook, unpack_hook, is_output=value._origin is TWIN)
+        node.saved = (*node.saved[: self._index], packed, *node.saved[self._index + 1 :])
+
+
+_SHOWN = {"a": "self", "x": "self", "b": "other", "y": "result", "val": "self", "axis": "dim"}
+
+
+def attribute(node: Node, name: str) -> Any:
+    """`node._saved_self` and the like, by PyTorch's names or the rule's own."""
+    fields = getattr(type(node), "fields", ())
+    raw = name.startswith("_raw_saved_")
+    wanted = name.removeprefix("_raw_saved_" if raw else "_saved_")
+    for index, field in enumerate(fields):
+        if wanted in (field, _SHOWN.get(field)):
+            if type(node.saved) is Freed:
+                raise freed(node)
+            if raw:
+                return SavedTensor(node, index)
+            value = node.saved[index]
+            edge = node if field == "y" else value._node if isinstance(value, Tensor) else None
+            return restored(node, value, edge)
+    raise AttributeError(f"{node.name()} has no saved value {name!r}; it saved {', '.join(fields) or 'nothing'}")

@@ -1,0 +1,71 @@
+"""How a function call finds its meaning.
+
+The primitives are NumPy's own functions. NumPy asks its arguments what a call means, by the
+protocols `__array_ufunc__` (NEP 13) and `__array_function__` (NEP 18); so a kind of array gives
+`np.sin` a new meaning by implementing them. `primitive` gives functions that NumPy lacks the same
+property: they look at their arguments' `__array_function__`, as NumPy's own do.
+
+Nothing in this package is imported here. Read `rules/` next.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Function = Callable[..., Any]
+
+
+def primitive(function: Function) -> Function:
+    """Make `function` dispatchable: any argument with `__array_function__` may take over the call.
+
+    The body is the meaning on plain NumPy arrays. Lists and tuples among the arguments are looked
+    into one level deep (`concatenate`-like functions).
+
+    >>> @primitive
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(np.ones(2))
+    array([2., 2.])
+    """
+
+    @functools.wraps(function)
+    def dispatched(*args: Any, **kwargs: Any) -> Any:
+        for arg in args:
+            kind = type(arg)
+            if kind is ndarray or kind in PLAIN:
+                continue
+            if kind is tuple or kind is list:
+                kinds = [type(item) for item in arg if hasattr(item, "__array_function__")]
+                kind = next((k for k in kinds if k is not ndarray), ndarray)
+                if kind is ndarray:
+                    continue
+                arg = next(item for item in arg if type(item) is kind)
+            elif not hasattr(kind, "__array_function__"):
+                continue
+            result = arg.__array_function__(dispatched, (kind,), args, kwargs)
+            if result is not NotImplemented:
+                return result
+        return function(*args, **kwargs)
+
+    dispatched.plain = function  # type: ignore[attr-defined]
+    return dispatched
+
+
+ndarray = np.ndarray
+PLAIN = frozenset({int, float, bool, complex, str, type(None), np.dtype, slice, type(Ellipsis)})
+
+
+@functools.cache
+def signature(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The names of a function's arguments, in order, and the defaults of those that have one."""
+    if isinstance(function, np.ufunc):
+        return tuple("abcd"[: function.nin]) if function.nin > 1 else ("x",), {}
+    parameters = inspect.signature(function).parameters
+    names = tuple(p.name for p in parameters.values() if p.kind is not p.VAR_KEYWORD)
+    defaults = {p.name: p.default for p in parameters.values() if p.default is not p.empty}
+    return names, defaults

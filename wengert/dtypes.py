@@ -1,0 +1,125 @@
+"""Data types are NumPy's. Promotion follows PyTorch: the category decides first.
+
+Categories are bool < integer < floating < complex. A number or a zero-dimensional tensor changes a
+result's dtype only if its category is higher than that of the tensors with dimensions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+float16 = half = np.dtype("float16")
+float32 = float = np.dtype("float32")  # noqa: A001  (PyTorch's names)
+float64 = double = np.dtype("float64")
+complex64 = cfloat = np.dtype("complex64")
+complex128 = cdouble = np.dtype("complex128")
+int8 = np.dtype("int8")
+int16 = short = np.dtype("int16")
+int32 = int = np.dtype("int32")  # noqa: A001
+int64 = long = np.dtype("int64")
+uint8 = np.dtype("uint8")
+uint16 = np.dtype("uint16")
+uint32 = np.dtype("uint32")
+uint64 = np.dtype("uint64")
+bool = np.dtype("bool")  # noqa: A001
+
+_CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
+_default = float32
+
+
+def get_default_dtype() -> np.dtype[Any]:
+    """The dtype of floating-point tensors made from Python numbers: float32 at first.
+
+    >>> get_default_dtype()
+    dtype('float32')
+    """
+    return _default
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Make `dtype`, a floating-point one, the default; TypeError otherwise."""
+    global _default
+    dtype = np.dtype(dtype)
+    if dtype.kind != "f":
+        raise TypeError(
+            f"only floating-point types are supported as the default dtype, got {dtype}. "
+            "Try wengert.float32 or wengert.float64."
+        )
+    _default = dtype
+
+
+def default_complex() -> np.dtype[Any]:
+    return complex128 if _default == float64 else complex64
+
+
+def is_inexact(dtype: np.dtype[Any]) -> Any:
+    """Whether values of this dtype can have derivatives: floating point or complex."""
+    return _CATEGORY[dtype.kind] >= 2
+
+
+def of(x: Any) -> np.dtype[Any]:
+    """The dtype of an array or of a plain value."""
+    return x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+
+
+def same(x: Any, z: Any) -> Any:
+    """Whether two operands need no promotion: equal dtypes, or nothing to promote."""
+    try:
+        return x.dtype is z.dtype
+    except AttributeError:
+        return z is None or x is None
+
+
+def promote_types(a: Any, b: Any) -> np.dtype[Any]:
+    """The dtype that holds both, as PyTorch decides it.
+
+    >>> promote_types(int64, float32)
+    dtype('float32')
+    """
+    a, b = np.dtype(a), np.dtype(b)
+    if a == b:
+        return a
+    low, high = sorted((a, b), key=lambda dtype: _CATEGORY[dtype.kind])
+    if _CATEGORY[low.kind] == _CATEGORY[high.kind] or (low.kind == "f" and high.kind == "c"):
+        return np.promote_types(a, b)
+    return high
+
+
+def _of_number(value: Any) -> np.dtype[Any]:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is True or value is False:
+        return bool
+    if isinstance(value, complex):
+        return default_complex()
+    return int64 if hasattr(value, "__index__") else _default
+
+
+def result_type(*operands: Any) -> np.dtype[Any]:
+    """The dtype of an operation on tensors and numbers, as PyTorch decides it.
+
+    >>> result_type(np.ones(2, int64), 1.5)
+    dtype('float32')
+    """
+    best: list[np.dtype[Any] | None] = [None, None, None]
+    for operand in operands:
+        if hasattr(operand, "dtype") and not isinstance(operand, np.generic):
+            priority = 0 if len(operand.shape) else 1
+            dtype = operand.dtype
+        else:
+            priority, dtype = 2, _of_number(operand)
+        known = best[priority]
+        best[priority] = dtype if known is None else promote_types(known, dtype)
+    result: np.dtype[Any] | None = None
+    for dtype in best:
+        if dtype is None:
+            continue
+        if result is None:
+            result = dtype
+        elif _CATEGORY[dtype.kind] > _CATEGORY[result.kind]:
+            # Only the category comes from a number: a complex number makes float64 complex128.
+            result = promote_types(dtype, result)
+    assert result is not None
+    return result

@@ -1,0 +1,59 @@
+"""Exception classes. Each docstring is a short how-to for the person who meets the error.
+
+Every class derives from the built-in exception that PyTorch raises in the same situation, so
+`except RuntimeError` in a ported program keeps working.
+"""
+
+from __future__ import annotations
+
+
+class WengertError(RuntimeError):
+    """Base of the errors that concern derivatives."""
+
+
+class GradError(WengertError):
+    """The derivative that was asked for does not exist as asked.
+
+    Typical cures: reduce the output to one number (`y.sum()`), pass `gradient=`, mark an input
+    with `requires_grad_()`, or pass `allow_unused=True`.
+    """
+
+
+class FreedGraphError(WengertError):
+    """A backward pass reached values that an earlier pass has already freed.
+
+    If the graph was meant to be used twice, give the first pass `retain_graph=True`. If it was
+    not, some tensor was computed once, outside the loop: compute it inside, or `detach()` it.
+    """
+
+    stamp: int = 0
+
+
+class ModifiedError(WengertError):
+    """A value that a derivative needs was overwritten after it had been saved.
+
+    Write `x = x + 1` instead of `x += 1`, or give the operation that saved it a `x.clone()`.
+    """
+
+
+class InplaceError(WengertError):
+    """An in-place operation is not allowed on this tensor.
+
+    Leaves that require grad are updated under `no_grad()`; views handed out several at a time
+    (`unbind`, `split`, ...) are cloned first.
+    """
+
+
+class InferenceError(WengertError):
+    """A tensor made in inference mode was used where autograd would have to track it.
+
+    `clone()` it outside `inference_mode`, or use `no_grad` instead.
+    """
+
+
+class MissingRuleError(NotImplementedError):
+    """A function was called on a tracked tensor, and the table has no derivative for it.
+
+    Write the function in terms of supported ones, pass `x.detach()` if no derivative is wanted,
+    or give it a rule of its own.
+    """

@@ -1,0 +1,314 @@
+"""Formulas typed by people: `log(x1) + x1*x2 - sin(x2)`, parsed into NumPy calls.
+
+The text goes through Python's own parser and then through a whitelist: numbers, names, arithmetic,
+and the functions of one table. Nothing is ever evaluated as code, and sizes are bounded, so a
+formula may come from anywhere. A parsed formula is an ordinary function; `explain.py` traces it.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import math
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.rules.neural import erf, relu, sigmoid
+
+MAX_LENGTH = 2000
+MAX_DEPTH = 100
+MAX_PARTS = 1000
+
+
+class ExpressionError(ValueError):
+    """A formula could not be read. The message shows the place, and what to type instead."""
+
+
+def _softplus(x: Any) -> Any:
+    return np.logaddexp(x, 0.0)
+
+
+FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
+    "abs": (1, np.absolute),
+    "acos": (1, np.arccos),
+    "acosh": (1, np.arccosh),
+    "arccos": (1, np.arccos),
+    "arcsin": (1, np.arcsin),
+    "arctan": (1, np.arctan),
+    "asin": (1, np.arcsin),
+    "asinh": (1, np.arcsinh),
+    "atan": (1, np.arctan),
+    "atan2": (2, np.arctan2),
+    "atanh": (1, np.arctanh),
+    "cbrt": (1, np.cbrt),
+    "ceil": (1, np.ceil),
+    "cos": (1, np.cos),
+    "cosh": (1, np.cosh),
+    "erf": (1, erf),
+    "exp": (1, np.exp),
+    "exp2": (1, np.exp2),
+    "expm1": (1, np.expm1),
+    "floor": (1, np.floor),
+    "hypot": (2, np.hypot),
+    "ln": (1, np.log),
+    "log": (1, np.log),
+    "log10": (1, np.log10),
+    "log1p": (1, np.log1p),
+    "log2": (1, np.log2),
+    "max": (2, np.maximum),
+    "min": (2, np.minimum),
+    "pow": (2, np.power),
+    "relu": (1, relu),
+    "sigmoid": (1, sigmoid),
+    "sign": (1, np.sign),
+    "sin": (1, np.sin),
+    "sinh": (1, np.sinh),
+    "softplus": (1, _softplus),
+    "sqrt": (1, np.sqrt),
+    "square": (1, np.square),
+    "tan": (1, np.tan),
+    "tanh": (1, np.tanh),
+}
+"""What a formula may call: the number of arguments, and the NumPy function that it means."""
+
+CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
+"""Names with a value of their own, unless the formula's user gives them another."""
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+    ast.USub: np.negative,
+    ast.UAdd: np.positive,
+}
+
+# Signs that textbooks and word processors use; one character each, so that columns stay true.
+_SIGNS = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "\n": " ", "\t": " "})
+
+
+class Expression:
+    """A formula of named variables: call it with their values, in the order of `variables`.
+
+    >>> f = Expression("log(x1) + x1*x2 - sin(x2)")
+    >>> f.variables
+    ('x1', 'x2')
+    >>> round(float(f(2.0, 5.0)), 3)
+    11.652
+
+    Several formulas separated by commas are one function with several results. `variables` fixes
+    the order of the arguments; without it they come in order of appearance.
+    """
+
+    def __init__(self, text: str, variables: Iterable[str] | None = None) -> None:
+        self.text = text.strip()
+        self._source = self.text.translate(_SIGNS)
+        given = None if variables is None else tuple(variables)
+        self._tree = self._parsed()
+        self._check()
+        used = self._names(given or ())
+        self.variables = used if given is None else given
+        for name in used:
+            if name not in self.variables:
+                raise ExpressionError(_missing(name, self.variables))
+
+    def __call__(self, *values: Any) -> Any:
+        if len(values) != len(self.variables):
+            raise TypeError(
+                f"the formula has {len(self.variables)} variables "
+                f"({', '.join(self.variables)}), got {len(values)} values"
+            )
+        named = {**CONSTANTS, **dict(zip(self.variables, values, strict=True))}
+        with np.errstate(all="ignore"):  # 1/0 is inf and log(-1) nan, here as in the library
+            return self._value(self._tree, named)
+
+    def __repr__(self) -> str:
+        return f"Expression({self.text!r})"
+
+    # ---- reading --------------------------------------------------------------------------
+
+    def _parsed(self) -> ast.expr:
+        if not self.text:
+            raise ExpressionError('the formula is empty; try "log(x1) + x1*x2 - sin(x2)"')
+        if len(self.text) > MAX_LENGTH:
+            raise ExpressionError(
+                f"the formula has {len(self.text)} characters; at most {MAX_LENGTH} are accepted"
+            )
+        try:
+            return ast.parse(self._source, mode="eval").body
+        except SyntaxError as error:
+            column = max((error.offset or 1) - 1, 0)
+            raise self._error(_syntax(error, self._source), column) from None
+        except (ValueError, MemoryError, RecursionError):
+            raise ExpressionError("the formula is nested too deeply, or is not text") from None
+
+    def _check(self) -> None:
+        """Refuse what is not in the whitelist, before anything is computed."""
+        level: list[ast.expr] = [self._tree]
+        parts = 0
+        for _ in range(MAX_DEPTH):
+            parts += len(level)
+            if parts > MAX_PARTS:
+                raise ExpressionError(
+                    f"the formula has more than {MAX_PARTS} parts; split it into smaller ones"
+                )
+            level = [child for node in level for child in self._checked(node)]
+            if not level:
+                return
+        raise ExpressionError(
+            f"the formula is nested more than {MAX_DEPTH} levels deep; split it into smaller ones"
+        )
+
+    def _checked(self, node: ast.expr) -> list[ast.expr]:
+        """The parts of a node that is allowed; an error for one that is not."""
+        match node:
+            case ast.Constant(value=bool() | complex() | str() | bytes() | None):
+                raise self._error(f"{node.value!r} is not a real number", self._column(node))
+            case ast.Constant(value=int() | float()):
+                return []
+            case ast.Name(id=name):
+                if name in FUNCTIONS:
+                    count = FUNCTIONS[name][0]
+                    example = f"{name}({', '.join('ab'[:count])})"
+                    raise self._error(
+                        f"{name} is a function: write {example}", self._column(node)
+                    )
+                return []
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+                return [operand]
+            case ast.BinOp(op=op, left=left, right=right) if type(op) in _OPERATORS:
+                return [left, right]
+            case ast.BinOp(op=ast.BitXor(), left=left):
+                raise self._error("^ is not a power here: write **, as in x**2", self._end(left))
+            case ast.Tuple(elts=elements) if node is self._tree and elements:
+                return elements
+            case ast.Call():
+                return self._checked_call(node)
+        raise self._error(
+            "only numbers, variables, + - * / **, parentheses and functions are understood",
+            self._column(node),
+        )
+
+    def _checked_call(self, node: ast.Call) -> list[ast.expr]:
+        place = self._column(node)
+        match node.func:
+            case ast.Name(id=name) if name in FUNCTIONS:
+                pass
+            case ast.Name(id=name):
+                raise self._error(_unknown(name), place)
+            case ast.Attribute(attr=name) if name in FUNCTIONS:
+                raise self._error(f"write {name}(...), without a module's name", place)
+            case _:
+                raise self._error("this is not a function: write * to multiply", place)
+        count = FUNCTIONS[name][0]
+        if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
+            raise self._error(f"{name} takes plain arguments only", place)
+        if len(node.args) != count:
+            wanted = "1 argument" if count == 1 else f"{count} arguments"
+            raise self._error(f"{name} takes {wanted}, got {len(node.args)}", place)
+        return node.args
+
+    def _names(self, given: tuple[str, ...]) -> tuple[str, ...]:
+        """The variables in order of appearance; a constant's name is one only if it is given."""
+        found = {
+            node.id: None
+            for node in _walk(self._tree)
+            if isinstance(node, ast.Name) and (node.id in given or node.id not in CONSTANTS)
+        }
+        return tuple(found)
+
+    # ---- running --------------------------------------------------------------------------
+
+    def _value(self, node: ast.expr, named: dict[str, Any]) -> Any:
+        match node:
+            case ast.Constant(value=number):
+                return _float(number)
+            case ast.Name(id=name):
+                return named[name]
+            case ast.UnaryOp(op=op, operand=operand):
+                x = self._value(operand, named)
+                return x if isinstance(op, ast.UAdd) else _applied(_OPERATORS[type(op)], x)
+            case ast.BinOp(op=op, left=left, right=right):
+                a, b = self._value(left, named), self._value(right, named)
+                return _applied(_OPERATORS[type(op)], a, b)
+            case ast.Call(func=ast.Name(id=name), args=args):
+                return _applied(FUNCTIONS[name][1], *(self._value(arg, named) for arg in args))
+            case ast.Tuple(elts=elements):
+                return tuple(self._value(element, named) for element in elements)
+        raise AssertionError(node)
+
+    # ---- errors ---------------------------------------------------------------------------
+
+    def _column(self, node: ast.expr) -> int:
+        return len(self._source.encode()[: node.col_offset].decode())
+
+    def _end(self, node: ast.expr) -> int:
+        end = len(self._source.encode()[: node.end_col_offset].decode())
+        return end + len(self._source[end:]) - len(self._source[end:].lstrip(" )"))
+
+    def _error(self, message: str, column: int) -> ExpressionError:
+        """The message under the formula, with a caret at the place; long formulas are cut."""
+        start = max(0, column - 60)
+        shown = ("…" if start else "") + self.text[start : start + 76].replace("\n", " ")
+        column = min(column, len(self.text)) - start + (1 if start else 0)
+        return ExpressionError(f"{message}\n  {shown}\n  {' ' * column}^")
+
+
+def _walk(tree: ast.expr) -> Iterator[ast.expr]:
+    """All parts of an expression, from left to right."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        children = node.args if isinstance(node, ast.Call) else list(ast.iter_child_nodes(node))
+        waiting += [child for child in reversed(children) if isinstance(child, ast.expr)]
+
+
+def _float(number: float) -> float:
+    """A literal as a float: integers too large for one are infinite, not an error."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def _applied(function: Callable[..., Any], *values: Any) -> Any:
+    """The function on values; plain numbers stay plain numbers."""
+    if all(isinstance(value, float) for value in values):
+        return float(function(*(np.float64(value) for value in values)))
+    return function(*values)
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name.lower(), FUNCTIONS, n=1)
+    if near:
+        return f"unknown function {name}; did you mean {near[0]}?"
+    return f"unknown function {name}; known are {', '.join(FUNCTIONS)}"
+
+
+def _missing(name: str, given: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(name, given, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    return f"no value for the variable {name}{hint}: add {name}=..., for example {name}=2"
+
+
+def _syntax(error: SyntaxError, source: str) -> str:
+    """Python's complaint in the words of someone who writes formulas."""
+    said = error.msg or ""
+    rest = source[max((error.offset or 1) - 1, 0) :]
+    if "never closed" in said:
+        return "this parenthesis is never closed"
+    if "unmatched" in said:
+        return "this parenthesis was never opened"
+    if "decimal literal" in said or (rest[:1].isalpha() and source[: -len(rest)].rstrip()[-1:].isdigit()):
+        return "to multiply, write *: 2*x, not 2x"
+    if "invalid character" in said and rest:
+        return f"the character {rest[0]} ({unicodedata.name(rest[0], 'unnamed').lower()}) means nothing here"
+    word = source[: -len(rest)].split()[-1:] if rest else []
+    if word and word[0] in FUNCTIONS or rest.split("(")[0].split(" ")[0] in FUNCTIONS and " " in rest:
+        return "a function's argument goes in parentheses: sin(x)"
+    return "this cannot be read as a formula"

@@ -1,0 +1,1 @@
+"""The PyTorch-named surface, thin lines onto NumPy's functions and our primitives."""

@@ -1,0 +1,148 @@
+"""What the PyTorch-named functions share: dimensions, `out=`, NumPy's argument names.
+
+Read `autograd/record.py` first: a function here normalises its arguments and calls a recorder.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import modes
+from wengert.functions import creation
+from wengert.tensor import Size, Tensor, settle, wrap
+
+Dim = int | Sequence[int] | None
+
+
+def tensor_of(x: Any, name: str = "input") -> Tensor:
+    """A function's operand as a Tensor: arrays and lists are taken too, at no cost to tensors."""
+    if isinstance(x, Tensor):
+        return x
+    if isinstance(x, (str, bytes, type(None))):
+        raise TypeError(
+            f"argument '{name}' must be a Tensor, got {type(x).__name__}. "
+            "Make one with wengert.tensor(...)."
+        )
+    if hasattr(x, "__array_function__") and not isinstance(x, (np.ndarray, np.generic)):
+        return wrap(x)  # another kind of array
+    return creation.as_tensor(x)
+
+
+def array_of(x: Any) -> Any:
+    """The array inside a tensor, or the value itself."""
+    return x._array if isinstance(x, Tensor) else x
+
+
+def plain_result(array: Any) -> Tensor:
+    """A result outside the graph: indices, counts, truth values."""
+    return creation.finish(settle(array))
+
+
+# ---- dimensions ----------------------------------------------------------------------------
+
+
+def one_dim(dim: Any, ndim: int) -> int:
+    """A dimension counted from the front; IndexError if the tensor has no such dimension.
+
+    >>> one_dim(-1, 3)
+    2
+    """
+    dim = operator.index(dim)
+    n = ndim or 1  # a zero-dimensional tensor answers to 0 and -1
+    if not -n <= dim < n:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
+        )
+    return dim % n
+
+
+def some_dims(dim: Any, ndim: int) -> Any:
+    """NumPy's `axis` for `dim`: None for all dimensions, a number, or a tuple without repetition."""
+    if dim is None:
+        return None
+    if isinstance(dim, int):
+        dim = one_dim(dim, ndim)
+        return dim if ndim else None
+    if not isinstance(dim, (tuple, list)) and hasattr(dim, "__index__"):
+        return some_dims(operator.index(dim), ndim)
+    dims = tuple(one_dim(d, ndim) for d in dim)
+    repeated = [d for d in dims if dims.count(d) > 1]
+    if repeated:
+        raise RuntimeError(f"dim {repeated[0]} appears multiple times in the list of dims")
+    return dims if dims and ndim else None
+
+
+def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    """Sizes given one by one or as one sequence; -1 is let through."""
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list, Size)):
+        shape = tuple(shape[0])
+    elif len(shape) == 1 and isinstance(shape[0], Tensor) and shape[0].ndim == 1:
+        shape = tuple(shape[0].tolist())
+    return tuple(operator.index(n) for n in shape)
+
+
+def numpy_names(dim: Any, keepdim: Any, names: dict[str, Any], function: str) -> tuple[Any, Any]:
+    """`axis=` and `keepdims=`, which PyTorch takes for `dim=` and `keepdim=`."""
+    dim = names.pop("axis", dim)
+    keepdim = names.pop("keepdims", keepdim)
+    if names:
+        raise TypeError(f"{function}() got an unexpected keyword argument {next(iter(names))!r}")
+    return dim, keepdim
+
+
+# ---- out= ----------------------------------------------------------------------------------
+
+
+def refuse_tracked_out(name: str, operands: Any) -> None:
+    if modes.is_grad_enabled() and any(x.requires_grad for x in _tensors(operands)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad. Assign the result instead, or call it under "
+            "wengert.no_grad()."
+        )
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _tensors(value)
+    return found
+
+
+def into(out: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`function(...)` written into `out`, a tensor or a tuple of them, resized where it must be."""
+    refuse_tracked_out(function.__name__, (*args, *kwargs.values(), out))
+    result = function(*args, **kwargs)
+    if isinstance(out, Tensor):
+        return fill_out(out, result)
+    return type(result)(*(fill_out(o, r) for o, r in zip(out, result, strict=True)))
+
+
+def fill_out(out: Tensor, result: Tensor) -> Tensor:
+    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise RuntimeError(
+            f"result type {result.dtype} can't be cast to the desired output type {out.dtype} of out="
+        )
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    return out.copy_(result)
+
+
+def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function the argument `out=`: the result is written into an existing tensor."""
+
+    @functools.wraps(function)
+    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return function(*args, **kwargs)
+        return into(out, function, args, kwargs)
+
+    return with_out

@@ -1,0 +1,127 @@
+"""Comparisons, logic and bits: functions without a derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.functions.arguments import array_of, into, plain_result, some_dims, takes_out, tensor_of
+from wengert.functions.operators import plain
+from wengert.tensor import Tensor
+
+Function = Callable[..., Any]
+
+
+def _binary(function: Function, doc: str) -> Function:
+    def apply(input: Any, other: Any, *, out: Any = None) -> Tensor:
+        if out is not None:
+            return into(out, apply, (input, other), {})  # type: ignore[no-any-return]
+        return plain(function, input, other)  # type: ignore[no-any-return]
+
+    apply.__doc__ = doc
+    return apply
+
+
+def _unary(function: Function, doc: str) -> Function:
+    def apply(input: Any, *, out: Any = None) -> Tensor:
+        if out is not None:
+            return into(out, apply, (input,), {})  # type: ignore[no-any-return]
+        return plain_result(function(tensor_of(input)._array))
+
+    apply.__doc__ = doc
+    return apply
+
+
+eq = _binary(np.equal, "Where two tensors are equal.")
+ne = not_equal = _binary(np.not_equal, "Where two tensors differ.")
+lt = less = _binary(np.less, "Where input < other.")
+le = less_equal = _binary(np.less_equal, "Where input <= other.")
+gt = greater = _binary(np.greater, "Where input > other.")
+ge = greater_equal = _binary(np.greater_equal, "Where input >= other.")
+logical_and = _binary(np.logical_and, "Where both are nonzero.")
+logical_or = _binary(np.logical_or, "Where either is nonzero.")
+logical_xor = _binary(np.logical_xor, "Where exactly one is nonzero.")
+logical_not = _unary(np.logical_not, "Where x is zero.")
+bitwise_and = _binary(np.bitwise_and, "The bits that both have.")
+bitwise_or = _binary(np.bitwise_or, "The bits that either has.")
+bitwise_xor = _binary(np.bitwise_xor, "The bits that exactly one has.")
+bitwise_not = _unary(np.invert, "The bits inverted; for truth values, not.")
+bitwise_left_shift = _binary(np.left_shift, "The bits moved up.")
+bitwise_right_shift = _binary(np.right_shift, "The bits moved down.")
+gcd = _binary(np.gcd, "The greatest common divisor.")
+lcm = _binary(np.lcm, "The least common multiple.")
+isnan = _unary(np.isnan, "Where x is NaN.")
+isinf = _unary(np.isinf, "Where x is infinite.")
+isfinite = _unary(np.isfinite, "Where x is neither infinite nor NaN.")
+isposinf = _unary(np.isposinf, "Where x is plus infinity.")
+isneginf = _unary(np.isneginf, "Where x is minus infinity.")
+isreal = _unary(np.isreal, "Where the imaginary part is zero.")
+signbit = _unary(lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "Where the sign is negative.")
+
+for _name, _value in list(globals().items()):
+    if callable(_value) and getattr(_value, "__name__", "") == "apply":
+        _value.__name__ = _value.__qualname__ = _name
+
+
+def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Where |input - other| <= atol + rtol * |other|."""
+    a, b = tensor_of(input), tensor_of(other, "other")
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"{a.dtype} did not match {b.dtype}: isclose compares tensors of one dtype")
+    return plain_result(np.isclose(a._array, b._array, rtol, atol, equal_nan))
+
+
+def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether |input - other| <= atol + rtol * |other| everywhere.
+
+    >>> import wengert as wg
+    >>> wg.allclose(wg.tensor([1.0]), wg.tensor([1.0 + 1e-7]))
+    True
+    """
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have one shape and the same elements."""
+    a, b = tensor_of(input)._array, tensor_of(other, "other")._array
+    return a.shape == b.shape and bool(np.all(a == b))
+
+
+@takes_out
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Which elements occur among the test elements."""
+    return plain_result(np.isin(array_of(elements), array_of(test_elements), assume_unique, invert))
+
+
+def _truth(function: Function, name: str, doc: str) -> Function:
+    def apply(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **names: Any) -> Tensor:
+        if out is not None:
+            return into(out, apply, (input, dim, keepdim), names)  # type: ignore[no-any-return]
+        dim, keepdim = names.pop("axis", dim), names.pop("keepdims", keepdim)
+        if names:
+            raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(names))!r}")
+        input = tensor_of(input)
+        result = function(input._array, axis=some_dims(dim, input.ndim), keepdims=keepdim)
+        # uint8 was the type of masks once: it stays.
+        return plain_result(result.astype(input.dtype) if input.dtype == dtypes.uint8 else result)
+
+    apply.__doc__ = doc
+    apply.__name__ = apply.__qualname__ = name
+    return apply
+
+
+all = _truth(np.all, "all", "Whether all elements are nonzero, over all or some dimensions.")  # noqa: A001
+any = _truth(np.any, "any", "Whether any element is nonzero, over all or some dimensions.")  # noqa: A001
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the single element of a tensor is not zero."""
+    return bool(tensor_of(input))
+
+
+def is_same_size(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape."""
+    return input.shape == other.shape

@@ -1,0 +1,314 @@
+"""What NumPy's functions mean on Tensors.
+
+NumPy hands a call with a Tensor among its arguments to `numpy_call`. A function with a rule is
+recorded; one that NumPy itself writes in terms of others runs as NumPy wrote it; one without a
+derivative (comparisons, shapes, searches) runs on the arrays inside. What is left is an error that
+says so, if some argument requires grad, and NumPy's own result otherwise.
+
+Results and dtypes are NumPy's here; the `wengert.` names follow PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes, tensor
+from wengert.history import modes
+from wengert.autograd.record import cast, recorder
+from wengert.errors import MissingRuleError
+from wengert.rules import RULES
+from wengert.rules import neural, reductions
+from wengert.rules.rule import Rule
+from wengert.tensor import Tensor, settle, wrap
+
+TRANSLATIONS: dict[Any, Callable[..., Any]] = {}
+"""NumPy functions written in terms of others that have rules."""
+
+
+def means(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say what NumPy functions mean on Tensors, in terms of functions that have rules."""
+
+    def note(meaning: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            TRANSLATIONS[function] = meaning
+        return meaning
+
+    return note
+
+
+def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a NumPy function that has Tensors among its arguments."""
+    out = kwargs.pop("out", None)
+    if out is not None:
+        return _into(out[0] if isinstance(out, tuple) else out, function, args, kwargs)
+    rule = RULES.get(function)
+    if rule is not None:
+        call = rule.bind(*args, **kwargs)
+        return recorder(function)(*_one_dtype(rule, call).values())
+    meaning = TRANSLATIONS.get(function) or scipy_meaning(function)
+    if meaning is not None:
+        return meaning(*args, **kwargs)
+    if function in AS_WRITTEN:
+        return function._implementation(*args, **kwargs)
+    tracked = modes.is_grad_enabled() and any(x.requires_grad for x in _tensors(args, kwargs))
+    if tracked and function not in CONSTANT:
+        name = getattr(function, "__name__", str(function))
+        raise MissingRuleError(
+            f"numpy.{name} has no derivative rule, and an argument requires grad. Write it with "
+            "functions that have one (the documentation lists them), or pass x.detach() if no "
+            "derivative is wanted."
+        )
+    return _wrapped(function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()}))
+
+
+tensor.numpy_call = numpy_call
+
+
+def _into(out: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`out=`: the result is written into a tensor or an array that exists."""
+    tracked = modes.is_grad_enabled() and any(x.requires_grad for x in _tensors((args, out), kwargs))
+    if tracked:
+        raise RuntimeError(
+            f"{getattr(function, '__name__', function)}(): functions with out=... arguments don't "
+            "support automatic differentiation, but one of the arguments requires grad. "
+            "Assign the result instead."
+        )
+    result = numpy_call(function, args, kwargs)
+    if isinstance(out, Tensor):
+        return out.copy_(result)
+    out[...] = result._array
+    return out
+
+
+def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
+    """Tensors of several dtypes among the differentiable arguments, cast as NumPy promotes them."""
+    if rule.sequence is not None:
+        return call
+    found = {n: call[n] for n in rule.reverse if isinstance(call[n], (Tensor, np.ndarray, np.generic))}
+    kinds = {x.dtype for x in found.values()}
+    if len(kinds) > 1:
+        target = np.result_type(*(x._array if isinstance(x, Tensor) else x for x in found.values()))
+        for n, x in found.items():
+            call[n] = cast(x, target) if isinstance(x, Tensor) else wrap(np.asarray(x, target))
+    elif rule.family == "elementwise" and len(rule.arguments) == 1 and found:
+        # NumPy's own floating dtype for integers, where the wengert name takes the default one.
+        (n, x), *_ = found.items()
+        if x.dtype.kind in "biu":
+            target = rule.function(np.ones(1, x.dtype)).dtype
+            if target.kind == "f":
+                call[n] = cast(x, target)
+    return call
+
+
+def _tensors(*values: Any) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _tensors(*value)
+        elif isinstance(value, dict):
+            found += _tensors(*value.values())
+    return found
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value._array
+    if isinstance(value, (list, tuple)) and _tensors(value):
+        return type(value)(_unwrapped(v) for v in value)
+    return value
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return wrap(settle(value))
+    if type(value) in (list, tuple):
+        return type(value)(_wrapped(v) for v in value)
+    return value
+
+
+# ---- NumPy's own compositions --------------------------------------------------------------
+
+AS_WRITTEN = {
+    np.vstack, np.hstack, np.dstack, np.column_stack, np.atleast_1d, np.atleast_2d, np.fliplr,
+    np.flipud, np.outer, np.trace, np.rollaxis, np.linalg.multi_dot,
+}  # fmt: skip
+"""Python functions whose body, run on Tensors, calls only functions with rules."""
+
+CONSTANT = {
+    np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.argmax, np.argmin, np.argsort,
+    np.argwhere, np.nonzero, np.searchsorted, np.digitize, np.count_nonzero, np.isclose, np.allclose,
+    np.array_equal, np.isreal, np.iscomplex, np.iscomplexobj, np.isrealobj, np.all, np.any, np.isin,
+    np.unique, np.shape, np.ndim, np.size, np.result_type, np.may_share_memory, np.shares_memory,
+    np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.logical_and,
+    np.logical_or, np.logical_not, np.logical_xor, np.isnan, np.isinf, np.isfinite, np.isposinf,
+    np.isneginf, np.signbit, np.array_str, np.array_repr, np.array2string, np.bitwise_and,
+    np.bitwise_or, np.bitwise_xor, np.invert, np.histogram, np.bincount, np.spacing, np.copyto,
+    np.linalg.matrix_rank, np.round, np.around,
+}  # fmt: skip
+"""Functions that are constant almost everywhere, or about shapes: they run on the arrays inside."""
+
+
+@means(np.add.reduce)
+def _add_reduce(a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
+    return np.sum(a, axis=axis, keepdims=keepdims)
+
+
+@means(np.var)
+def _var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **rest: Any) -> Any:
+    _no_more(rest)
+    d = a - np.mean(a, axis=axis, keepdims=True)
+    square = np.real(d * np.conj(d)) if a.dtype.kind == "c" else d * d
+    total = np.sum(square, axis=axis, keepdims=keepdims)
+    n = reductions.count(a.shape, axis) - ddof
+    return total * (1 / n) if n else total * np.nan
+
+
+@means(np.std)
+def _std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **rest: Any) -> Any:
+    return np.sqrt(_var(a, axis, ddof, keepdims, **rest))
+
+
+def _no_more(rest: dict[str, Any]) -> None:
+    for name, value in rest.items():
+        if value is not None and value is not np._NoValue:  # type: ignore[attr-defined]
+            raise TypeError(f"{name}= is not supported on Tensors; apply it before or after")
+
+
+@means(np.linalg.norm)
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if ord in (None, 2, "fro") and (axis is not None or ord is None or x.ndim == 1 or ord == "fro"):
+        return wrap_norm(x, axis, keepdims)
+    if ord == 1 and (x.ndim == 1 or isinstance(axis, int)):
+        return np.sum(np.absolute(x), axis=axis, keepdims=keepdims)
+    if ord == np.inf and (x.ndim == 1 or isinstance(axis, int)):
+        return np.max(np.absolute(x), axis=axis, keepdims=keepdims)
+    raise MissingRuleError(f"numpy.linalg.norm with ord={ord!r} is not supported on Tensors of this shape")
+
+
+def wrap_norm(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The Euclidean norm; its subgradient at 0 is 0."""
+    square = np.real(x * np.conj(x)) if x.dtype.kind == "c" else x * x
+    total = np.sum(square, axis=axis, keepdims=keepdims)
+    zero = total == 0
+    return np.where(zero, 0 * total, np.sqrt(np.where(zero, 1, total)))
+
+
+@means(np.split, np.array_split)
+def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    bounds = np.array_split(np.arange(ary.shape[axis]), indices_or_sections)
+    before = (slice(None),) * (axis % ary.ndim)
+    return [ary[(*before, slice(int(b[0]), int(b[-1]) + 1) if len(b) else slice(0, 0))] for b in bounds]
+
+
+@means(np.einsum)
+def _einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
+    from wengert.functions.products import einsum
+
+    return einsum(subscripts, *operands)
+
+
+@means(np.inner)
+def _inner(a: Any, b: Any) -> Any:
+    return np.tensordot(a, b, (-1 % max(len(a.shape), 1), -1 % max(len(b.shape), 1)))
+
+
+@means(np.vdot)
+def _vdot(a: Any, b: Any) -> Any:
+    return np.sum(np.conj(np.ravel(a)) * np.ravel(b))
+
+
+@means(np.diag)
+def _diag(v: Any, k: int = 0) -> Any:
+    from wengert.functions.shapes import diag
+
+    return diag(v, k)
+
+
+@means(np.copy)
+def _copy(a: Any, **rest: Any) -> Any:
+    return a.clone()
+
+
+@means(np.nan_to_num)
+def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    from wengert.rules.elementwise import nan_to_num
+
+    return recorder(nan_to_num)(x, nan, posinf, neginf)
+
+
+@means(np.take)
+def _take(a: Any, indices: Any, axis: int | None = None, **rest: Any) -> Any:
+    _no_more(rest)
+    if axis is None:
+        return np.ravel(a)[indices]
+    return a[(*(slice(None),) * (axis % a.ndim), indices)]
+
+
+@means(np.diff)
+def _diff(a: Any, n: int = 1, axis: int = -1, **rest: Any) -> Any:
+    _no_more(rest)
+    before = (slice(None),) * (axis % a.ndim)
+    for _ in range(n):
+        a = a[(*before, slice(1, None))] - a[(*before, slice(None, -1))]
+    return a
+
+
+@means(np.meshgrid)
+def _meshgrid(*xi: Any, indexing: str = "xy", **rest: Any) -> Any:
+    from wengert.functions.shapes import meshgrid
+
+    return list(meshgrid(*xi, indexing=indexing))
+
+
+@means(np.broadcast_arrays)
+def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    shape = np.broadcast_shapes(*(x.shape for x in args))
+    return tuple(np.broadcast_to(x, shape) for x in args)
+
+
+@means(np.sort)
+def _sort(a: Any, axis: int = -1, **rest: Any) -> Any:
+    order = np.argsort(a._array, axis=axis, kind="stable")
+    return np.take_along_axis(a, order, axis)
+
+
+@means(np.pad)
+def _pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
+    """Any mode, by padding the indices: each result element is an input element or a constant."""
+    value = options.pop("constant_values", 0)
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
+        raise MissingRuleError(f"numpy.pad with mode={mode!r} is not supported on Tensors")
+    places = np.arange(array._array.size).reshape(array.shape)
+    if mode == "constant":
+        places = np.pad(places, pad_width, constant_values=-1)
+        if not array._array.size:
+            return wrap(np.full(places.shape, value, array.dtype))
+        picked = np.ravel(array)[np.maximum(places, 0)]
+        return np.where(places < 0, np.asarray(value, array.dtype), picked)
+    return np.ravel(array)[np.pad(places, pad_width, mode=mode, **options)]
+
+
+# ---- SciPy's special functions -------------------------------------------------------------
+
+SPECIAL: dict[str, Any] = {
+    "erf": neural.erf,
+    "expit": neural.sigmoid,
+    "softmax": reductions.softmax,
+    "logsumexp": reductions.logsumexp,
+}
+"""SciPy's names for our primitives; found by name, so that SciPy is imported only when used."""
+
+
+def scipy_meaning(function: Any) -> Any:
+    if isinstance(function, np.ufunc) and function.__name__ in SPECIAL:
+        return recorder(SPECIAL[function.__name__])
+    return None
+
+
+def default_dtype_of(x: Any) -> Any:
+    return dtypes.of(x)

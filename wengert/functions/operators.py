@@ -1,0 +1,114 @@
+"""Python's operators on Tensors, and the arithmetic of PyTorch's names.
+
+Operators call straight into what records NumPy's function; nothing stands between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd import inplace
+from wengert.history import modes
+from wengert.autograd.record import recorder
+from wengert.tensor import NUMBERS, Tensor, may_record, settle, wrap
+
+
+def install(name: str, function: Any) -> None:
+    """Make `function`'s recorder an operator of Tensor, compiled when first used."""
+
+    def first(*operands: Any) -> Any:
+        made = recorder(function)
+        setattr(Tensor, name, made)
+        return made(*operands)
+
+    setattr(Tensor, name, first)
+
+
+def install_reflected(name: str, function: Any) -> None:
+    """The operator with its operands exchanged."""
+
+    def reflected(self: Tensor, other: Any) -> Any:
+        return recorder(function)(other, self)
+
+    setattr(Tensor, name, reflected)
+
+
+def install_inplace(name: str, function: Any, label: str) -> None:
+    """`x op= y`, written into x."""
+
+    def in_place(self: Tensor, other: Any) -> Tensor:
+        return write_elementwise(self, function, other, label)
+
+    setattr(Tensor, name, in_place)
+    setattr(Tensor, label, in_place)
+
+
+def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tensor:
+    """x = function(x, other) in place; straight into the memory where nothing is tracked."""
+    if modes.special and x._origin is None and not modes.is_grad_enabled():
+        array = other._array if isinstance(other, Tensor) else other
+        same = type(other) in NUMBERS or getattr(array, "dtype", None) is x._array.dtype
+        if same and type(x._array) is np.ndarray and x._array.dtype.kind == "f" and x._array.flags.writeable:
+            if np.ndim(array) == 0 or array.shape == x._array.shape:
+                function(x._array, array, out=x._array, casting="same_kind")
+                inplace.mark_written(x, label)
+                return x
+    return inplace.write(x, recorder(function), (other,), label)
+
+
+OPERATORS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "pow": np.power, "mod": np.remainder, "floordiv": np.floor_divide, "matmul": np.matmul}
+_LABELS = {"truediv": "div_", "mod": "remainder_", "floordiv": "floor_divide_"}
+_COMMUTATIVE = {"add", "mul"}
+
+for _name, _function in OPERATORS.items():
+    install(f"__{_name}__", _function)
+    if _name in _COMMUTATIVE:
+        install(f"__r{_name}__", _function)
+    else:
+        install_reflected(f"__r{_name}__", _function)
+    if _name != "matmul":
+        install_inplace(f"__i{_name}__", _function, _LABELS.get(_name, _name + "_"))
+install("__neg__", np.negative)
+install("__abs__", np.absolute)
+install("__pos__", np.positive)
+
+
+# ---- comparisons and bits ------------------------------------------------------------------
+
+
+def plain(function: Any, x: Any, other: Any) -> Any:
+    """A function without derivative on two operands, with PyTorch's promotion."""
+    a = x._array if isinstance(x, Tensor) else x
+    b = other._array if isinstance(other, Tensor) else other
+    if other is None or isinstance(other, str):
+        return NotImplemented
+    if getattr(a, "dtype", None) is not getattr(b, "dtype", None) and type(b) not in NUMBERS and type(a) not in NUMBERS:
+        target = dtypes.result_type(a, b)
+        a = a.astype(target) if hasattr(a, "astype") else a
+        b = np.asarray(b).astype(target) if not hasattr(b, "astype") else b.astype(target)
+    out = wrap(settle(function(a, b)))
+    if modes.special:
+        may_record(out)
+    return out
+
+
+def comparison(function: Any) -> Callable[[Tensor, Any], Any]:
+    def compare(self: Tensor, other: Any) -> Any:
+        return plain(function, self, other)
+
+    return compare
+
+
+COMPARISONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+BITS = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift}
+for _name, _function in COMPARISONS.items():
+    setattr(Tensor, f"__{_name}__", comparison(_function))
+for _name, _function in BITS.items():
+    setattr(Tensor, f"__{_name}__", comparison(_function))
+    setattr(Tensor, f"__r{_name}__", comparison(_function))
+setattr(Tensor, "__hash__", object.__hash__)
+

@@ -1,0 +1,50 @@
+"""Where the user is: the line of the user's program that ran an operation.
+
+What is kept is a code object and an offset into it, two attribute reads; the line number and its
+text are worked out only when an error needs them. Frames are never kept: they would keep the
+user's variables alive.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from types import CodeType, FrameType
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+INTERNAL = {
+    os.path.join(folder, file)
+    for folder, _, files in os.walk(_PACKAGE)
+    for file in files
+    if file.endswith(".py")
+}
+"""Our own files, and the texts we compile: a line in them is not the user's line."""
+
+
+def user_frame(frame: FrameType) -> FrameType:
+    """The nearest frame outward that runs the user's code."""
+    outer: FrameType | None = frame
+    while outer is not None:
+        if outer.f_code.co_filename not in INTERNAL:
+            return outer
+        outer = outer.f_back
+    return frame
+
+
+def here() -> tuple[CodeType, int]:
+    """The user's current line, as cheaply as it can be kept: a code object and an offset."""
+    frame = user_frame(sys._getframe(1))
+    return frame.f_code, frame.f_lasti
+
+
+def line_of(code: CodeType | None, at: int) -> str:
+    """A kept location as text: file, line number, and the line itself."""
+    if code is None:
+        return "an unknown line"
+    number = next((line for start, end, line in code.co_lines() if start <= at < end), None)
+    if number is None:
+        number = code.co_firstlineno
+    text = linecache.getline(code.co_filename, number).strip()
+    where = f'"{code.co_filename}", line {number}, in {code.co_name}'
+    return f"{where}:\n    {text}" if text else where

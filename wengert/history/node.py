@@ -1,0 +1,206 @@
+"""History: nodes, the leaves where it ends, and the cells that count writes.
+
+A `Node` is one recorded operation. Its edges point to the nodes that made its inputs; for output
+number k > 0 of an operation an edge is an `Output(node, k)`. Nodes never hold the tensors they
+made, so history has no reference cycles and dies by reference counting.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from wengert.rules.rule import Rule
+
+tick = itertools.count(1).__next__
+"""The clock: nodes take their creation time from it, cells the time of the last write."""
+
+
+class Node:
+    """One recorded operation, waiting to pull cotangents back through itself.
+
+    `saved` holds what the rule named, `edges` where each differentiable input came from (None if
+    it needs no gradient), `order` the time of creation, `code` and `at` the line that ran the
+    operation, `extras` hooks and notes, None almost always.
+    """
+
+    __slots__ = ("__weakref__", "at", "code", "edges", "extras", "order", "saved")
+    outputs: ClassVar[int] = 1
+    rule: ClassVar[Rule | None] = None
+    plain: ClassVar[bool] = False  # whether `pull` on one array is all there is to it
+    frees: ClassVar[bool] = False  # whether `saved = freed` is all that `release` would do
+
+    edges: tuple[Any, ...]
+    saved: Any
+    order: int
+    code: CodeType | None
+    at: int
+    extras: Extras | None
+
+    def pull(self, g: Any) -> Any:
+        """The inputs' cotangents, from plain arrays to plain arrays."""
+        raise NotImplementedError
+
+    def pull_recorded(self, g: Any) -> Any:
+        """The same, from Tensors to Tensors: the derivative is recorded in its turn."""
+        raise NotImplementedError
+
+    def pull_undefined(self) -> Any:
+        """What to pass on when no cotangent arrived at all."""
+        return (None,) * len(self.edges)
+
+    def release(self, freed: Any) -> None:
+        """Let go of saved values after a pass that does not retain the graph; leave `freed` there."""
+
+    # ---- what users see -------------------------------------------------------------------
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return tuple(source(edge) for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        return self._extras().metadata
+
+    def _sequence_nr(self) -> int:
+        return self.order
+
+    def _extras(self) -> Extras:
+        if self.extras is None:
+            self.extras = Extras()
+        return self.extras
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after this node; a tuple returned replaces the former."""
+        return RemovableHandle(self._extras().posthooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before this node; a tuple returned replaces them."""
+        return RemovableHandle(self._extras().prehooks, hook)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from wengert.autograd.saved import attribute  # an introspection, above this layer
+
+            return attribute(self, name)
+        raise AttributeError(f"{self.name()!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class Output:
+    """Output number `slot` > 0 of a node that has several."""
+
+    __slots__ = ("__weakref__", "node", "slot")
+    outputs: ClassVar[int] = 0  # not a node: the sweep looks at `node` and `slot`
+
+    def __init__(self, node: Node, slot: int) -> None:
+        self.node = node
+        self.slot = slot
+
+
+def source(edge: Node | Output | None) -> tuple[Node | None, int]:
+    """An edge as PyTorch shows it: (node, output number)."""
+    return (edge.node, edge.slot) if isinstance(edge, Output) else (edge, 0)
+
+
+class Extras:
+    """What few nodes have: hooks, notes, the traceback kept in anomaly mode.
+
+    `tensor_hooks` and `retainers` are lists of (slot, ...): they run on the sum of all
+    contributions to that output, before the node itself.
+    """
+
+    __slots__ = ("metadata", "posthooks", "prehooks", "retainers", "tensor_hooks")
+
+    def __init__(self) -> None:
+        self.metadata: dict[Any, Any] = {}
+        self.prehooks: dict[int, Any] = {}
+        self.posthooks: dict[int, Any] = {}
+        self.tensor_hooks: dict[int, dict[int, Any]] = {}
+        self.retainers: dict[int, weakref.ref[Any]] = {}
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away, as often as you like."""
+
+    __slots__ = ("_hooks", "id")
+    _ids: ClassVar[Iterator[int]] = itertools.count()
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self.id = next(self._ids)
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+class AccumulateGrad(Node):
+    """Where history ends: adds what arrives to its leaf's `.grad`.
+
+    The leaf owns its accumulator, not the other way round. Accumulators sort before every
+    operation, so a pass reaches them last: one that fails midway has changed no `.grad`.
+    """
+
+    __slots__ = ("leaf", "lock", "post_hooks")
+
+    def __init__(self, leaf: Any) -> None:
+        self.edges = ()
+        self.saved = ()
+        self.order = -tick()
+        self.code = None
+        self.at = 0
+        self.extras = None
+        self.leaf = weakref.ref(leaf)
+        self.lock = threading.Lock()
+        self.post_hooks: dict[int, Any] | None = None
+
+    @property
+    def variable(self) -> Any:
+        return self.leaf()
+
+
+class Cell:
+    """Counts the writes to one storage; the views of a storage share its cell.
+
+    `stamp` is the time of the last write: a node made before it that saved the storage finds its
+    value overwritten. `history` counts how often a write rewrote the base's history, which makes
+    views look up their own anew. `writer` says which operation wrote last, and where.
+    """
+
+    __slots__ = ("__weakref__", "count", "history", "stamp", "writer")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.history = 0
+        self.stamp = 0
+        self.writer: tuple[str, CodeType | None, int] | None = None
+
+
+def move_retainer(x: Any, node: Node | Output | None) -> None:
+    """`retain_grad` follows a tensor to its new value: from the node it has to `node`."""
+    old, slot = source(x._node)
+    if old is None or old.extras is None:
+        return
+    reference = old.extras.retainers.get(slot)
+    if reference is not None and reference() is x:
+        del old.extras.retainers[slot]
+        new, slot = source(node)
+        if new is not None:
+            new._extras().retainers[slot] = reference

@@ -1,0 +1,229 @@
+"""How a textbook writes the steps of a computation: ln v, v × w, and their derivatives.
+
+One entry for each function with a notation of its own: a template for the step itself, and one for
+each argument's share in the derivative, where {t} stands for the tangent or cotangent, {y} for the
+result and {x}, {a}, {b} for arguments. Numbers never come from here: they come from the table of
+rules, and a test checks the two against each other. Functions without an entry are written f(x),
+with ∂y/∂x for their derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wengert.rules.indexing import getitem
+from wengert.rules.neural import erf, relu, sigmoid
+from wengert.rules.rule import Rule
+
+Template = str | Callable[[dict[str, Any]], str]
+
+
+@dataclass(frozen=True)
+class Notation:
+    """A function's templates: the step, and each argument's share in the derivative."""
+
+    step: Template
+    slopes: dict[str, Template] = field(default_factory=dict)
+
+
+def _unary(step: str, slope: str) -> Notation:
+    return Notation(step, {"x": slope})
+
+
+def _binary(step: Template, a: Template, b: Template) -> Notation:
+    return Notation(step, {"a": a, "b": b})
+
+
+def _power(call: dict[str, Any]) -> str:
+    return "{a}²" if _is_number(call["b"], 2) else "{a}^{b}"
+
+
+def _power_slope(call: dict[str, Any]) -> str:
+    b = call["b"]
+    if _is_number(b, 2):
+        return "{t} × 2 × {a}"
+    if isinstance(b, float):
+        power = "²" if b == 3 else "" if b == 2 else f"^{_parenthesised(number(b - 1))}"
+        return "{t} × {b} × {a}" + power
+    return "{t} × {b} × {a}^({b} - 1)"
+
+
+def _is_number(value: Any, number: float) -> bool:
+    return isinstance(value, (int, float)) and value == number
+
+
+def _index(call: dict[str, Any]) -> str:
+    index = call["index"]
+    parts = index if isinstance(index, tuple) else (index,)
+    return "{x}[" + ", ".join(_part(p) for p in parts).replace("{", "").replace("}", "") + "]"
+
+
+def _part(part: Any) -> str:
+    if part is Ellipsis:
+        return "..."
+    if isinstance(part, slice):
+        ends = ["" if end is None else str(end) for end in (part.start, part.stop, part.step)]
+        return ":".join(ends if ends[2] else ends[:2])
+    return "…" if isinstance(part, np.ndarray) and part.ndim else str(part)
+
+
+NOTATION: dict[Any, Notation] = {
+    np.add: _binary("{a} + {b}", "{t}", "{t}"),
+    np.subtract: _binary("{a} - {b}", "{t}", "-{t}"),
+    np.multiply: _binary("{a} × {b}", "{t} × {b}", "{t} × {a}"),
+    np.divide: _binary("{a} / {b}", "{t} / {b}", "-{t} × {a} / {b}²"),
+    np.power: _binary(_power, _power_slope, "{t} × {y} × ln {a}"),
+    np.negative: _unary("-{x}", "-{t}"),
+    np.positive: _unary("{x}", "{t}"),
+    np.reciprocal: _unary("1 / {x}", "-{t} × {y}²"),
+    np.square: _unary("{x}²", "{t} × 2 × {x}"),
+    np.exp: _unary("exp {x}", "{t} × {y}"),
+    np.exp2: _unary("2^{x}", "{t} × {y} × ln 2"),
+    np.expm1: _unary("exp {x} - 1", "{t} × ({y} + 1)"),
+    np.log: _unary("ln {x}", "{t} / {x}"),
+    np.log2: _unary("log₂ {x}", "{t} / ({x} × ln 2)"),
+    np.log10: _unary("log₁₀ {x}", "{t} / ({x} × ln 10)"),
+    np.log1p: _unary("ln(1 + {x})", "{t} / (1 + {x})"),
+    np.sqrt: _unary("√{x}", "{t} / (2 × {y})"),
+    np.cbrt: _unary("∛{x}", "{t} / (3 × {y}²)"),
+    np.logaddexp: _binary(
+        "ln(exp {a} + exp {b})", "{t} × exp({a} - {y})", "{t} × exp({b} - {y})"
+    ),
+    np.sin: _unary("sin {x}", "{t} × cos {x}"),
+    np.cos: _unary("cos {x}", "-{t} × sin {x}"),
+    np.tan: _unary("tan {x}", "{t} × (1 + {y}²)"),
+    np.arcsin: _unary("arcsin {x}", "{t} / √(1 - {x}²)"),
+    np.arccos: _unary("arccos {x}", "-{t} / √(1 - {x}²)"),
+    np.arctan: _unary("arctan {x}", "{t} / (1 + {x}²)"),
+    np.sinh: _unary("sinh {x}", "{t} × cosh {x}"),
+    np.cosh: _unary("cosh {x}", "{t} × sinh {x}"),
+    np.tanh: _unary("tanh {x}", "{t} × (1 - {y}²)"),
+    np.arcsinh: _unary("arsinh {x}", "{t} / √({x}² + 1)"),
+    np.arccosh: _unary("arcosh {x}", "{t} / √({x}² - 1)"),
+    np.arctanh: _unary("artanh {x}", "{t} / (1 - {x}²)"),
+    np.arctan2: _binary(
+        "atan2({a}, {b})", "{t} × {b} / ({a}² + {b}²)", "-{t} × {a} / ({a}² + {b}²)"
+    ),
+    np.hypot: _binary("√({a}² + {b}²)", "{t} × {a} / {y}", "{t} × {b} / {y}"),
+    np.absolute: _unary("abs {x}", "{t} × sign {x}"),
+    np.sign: _unary("sign {x}", "{t} × 0"),
+    np.floor: _unary("floor {x}", "{t} × 0"),
+    np.ceil: _unary("ceil {x}", "{t} × 0"),
+    np.maximum: _binary("max({a}, {b})", "{t} × [{a} > {b}]", "{t} × [{b} > {a}]"),
+    np.minimum: _binary("min({a}, {b})", "{t} × [{a} < {b}]", "{t} × [{b} < {a}]"),
+    sigmoid: _unary("σ({x})", "{t} × {y} × (1 - {y})"),
+    relu: _unary("relu({x})", "{t} × [{x} > 0]"),
+    erf: _unary("erf {x}", "{t} × 2/√π × exp(-{x}²)"),
+    np.matmul: Notation("{a} {b}", {"a": "{t} {b}ᵀ", "b": "{a}ᵀ {t}"}),
+    np.dot: Notation("{a} · {b}"),
+    np.sum: Notation("Σ {a}"),
+    np.mean: Notation("mean {a}"),
+    np.transpose: Notation("{a}ᵀ", {"a": "{t}ᵀ"}),
+    getitem: Notation(_index),
+}
+
+
+def notation(rule: Rule) -> Notation | None:
+    return NOTATION.get(rule.function)
+
+
+def written(template: Template, call: dict[str, Any], names: dict[str, str]) -> str:
+    """A template with names or numbers in it; negative numbers get parentheses where they need them.
+
+    >>> written("{t} × {a}²", {}, {"t": "0.5", "a": "-3"})
+    '0.5 × (-3)²'
+    """
+    text = template if isinstance(template, str) else template(call)
+    pieces, position = [], 0
+    for match in re.finditer(r"\{(\w+)\}", text):
+        pieces.append(text[position : match.start()])
+        before = "".join(pieces)[-1:]
+        after = text[match.end() : match.end() + 1]
+        item = names[match[1]]
+        if _needs_parentheses(item, before, after):
+            item = f"({item})"
+        pieces.append(item)
+        position = match.end()
+    return "".join([*pieces, text[position:]])
+
+
+def _needs_parentheses(item: str, before: str, after: str) -> bool:
+    if after in ("²", "^") and after and not re.fullmatch(r"[\w.₋₀-₉\u0304\u0307]+", item):
+        return True
+    return item.startswith("-") and before not in ("", "(", "[")
+
+
+def _parenthesised(text: str) -> str:
+    return f"({text})" if text.startswith("-") else text
+
+
+# ---- names and numbers ---------------------------------------------------------------------
+
+_SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
+_PLAIN = {ord(c): p for c, p in zip("₋₀₁₂₃₄₅₆₇₈₉", "-0123456789", strict=True)}
+DOT, BAR = "\u0307", "\u0304"
+
+
+def variable(index: int, mark: str = "") -> str:
+    """v₋₁, or with a mark v̇₋₁ and v̄₋₁.
+
+    >>> variable(-1)
+    'v₋₁'
+    """
+    return f"v{mark}{subscript(index)}"
+
+
+def subscript(index: int) -> str:
+    return str(index).translate(_SUBSCRIPTS)
+
+
+def ascii_only(text: str) -> str:
+    """The same in ASCII, for terminals that know nothing else: v_1, dot(v_1), bar(v_1).
+
+    >>> ascii_only("v̄₀ = v̄₂ × v₋₁")
+    'bar(v_0) = bar(v_2) * v_-1'
+    """
+    text = re.sub(f"([a-z]){DOT}([₋₀-₉]*)", r"dot(\1\2)", text)
+    text = re.sub(f"([a-z]){BAR}([₋₀-₉]*)", r"bar(\1\2)", text)
+    text = re.sub(r"(?<=[a-z])([₋₀-₉]+)", lambda m: "_" + m[1].translate(_PLAIN), text)
+    for sign, plain in {
+        "×": "*", "·": ".", "²": "^2", "√": "sqrt ", "∛": "cbrt ", "∂": "d", "ᵀ": "^T", "Σ": "sum",
+        "σ": "sigmoid", "π": "pi", "…": "...", "—": "-", "→": "->",
+    }.items():  # fmt: skip
+        text = text.replace(sign, plain)
+    return text.encode("ascii", "replace").decode()
+
+
+def number(value: Any, digits: int = 3) -> str:
+    """A number as a textbook prints it: three decimals, fewer if they are zeros.
+
+    >>> [number(x) for x in (2.0, 0.6931471, -0.00012345, 1e9, float("inf"))]
+    ['2', '0.693', '-0.000123', '1e+09', 'inf']
+    """
+    value = np.asarray(value)
+    if value.ndim:
+        return _array(value, digits)
+    x = float(value)
+    if not math.isfinite(x):
+        return str(x)
+    if x == 0:
+        return "0"
+    size = abs(x)
+    if size >= 10 ** max(6, digits) or size < 1e-4:
+        return re.sub(r"\.?0*e", "e", f"{x:.{max(digits - 1, 0)}e}")
+    decimals = digits if size >= 0.1 else digits - 1 - math.floor(math.log10(size))
+    text = f"{x:.{max(decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _array(value: Any, digits: int) -> str:
+    if value.size > 9 or value.ndim > 2:
+        return f"array{value.shape}".replace(",)", ")")
+    inner = (_array(v, digits) if v.ndim else number(v, digits) for v in value)
+    return f"[{', '.join(inner)}]"
