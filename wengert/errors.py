@@ -51,6 +51,15 @@ class InferenceError(WengertError):
     """
 
 
+class ShapeError(RuntimeError, ValueError):
+    """Tensors of these shapes cannot be combined, or not by this function.
+
+    Compare `x.shape` of both: sizes must agree, counted from the right, where neither is 1.
+    `unsqueeze`, `expand`, `reshape` and `mT` bring shapes into line. (A RuntimeError, as PyTorch
+    raises, and a ValueError, as NumPy does.)
+    """
+
+
 class MissingRuleError(NotImplementedError):
     """A function was called on a tracked tensor, and the table has no derivative for it.
 

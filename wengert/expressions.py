@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import difflib
 import math
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 from wengert.rules.neural import erf, relu, sigmoid
 
 MAX_LENGTH = 2000
-MAX_DEPTH = 100
+MAX_DEPTH = 200
 MAX_PARTS = 1000
 
 
@@ -101,7 +102,8 @@ class Expression:
     11.652
 
     Several formulas separated by commas are one function with several results. `variables` fixes
-    the order of the arguments; without it they come in order of appearance.
+    the order of the arguments; without it they come in order of appearance. `used` are those that
+    appear, `results` is the number of results.
     """
 
     def __init__(self, text: str, variables: Iterable[str] | None = None) -> None:
@@ -110,11 +112,13 @@ class Expression:
         given = None if variables is None else tuple(variables)
         self._tree = self._parsed()
         self._check()
-        used = self._names(given or ())
-        self.variables = used if given is None else given
-        for name in used:
+        self._order = _by_height(self._tree)
+        self.used = self._names(given or ())
+        self.variables = self.used if given is None else given
+        self.results = len(self._tree.elts) if isinstance(self._tree, ast.Tuple) else 1
+        for name in self.used:
             if name not in self.variables:
-                raise ExpressionError(_missing(name, self.variables))
+                raise ExpressionError(_missing(name))
 
     def __call__(self, *values: Any) -> Any:
         if len(values) != len(self.variables):
@@ -124,7 +128,7 @@ class Expression:
             )
         named = {**CONSTANTS, **dict(zip(self.variables, values, strict=True))}
         with np.errstate(all="ignore"):  # 1/0 is inf and log(-1) nan, here as in the library
-            return self._value(self._tree, named)
+            return self._value(named)
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
@@ -142,6 +146,8 @@ class Expression:
             return ast.parse(self._source, mode="eval").body
         except SyntaxError as error:
             column = max((error.offset or 1) - 1, 0)
+            if re.search(r"[-+*/(,]\s*$", self._source) and "closed" not in error.msg:
+                raise self._error("the formula ends too early", len(self._source)) from None
             raise self._error(_syntax(error, self._source), column) from None
         except (ValueError, MemoryError, RecursionError):
             raise ExpressionError("the formula is nested too deeply, or is not text") from None
@@ -201,7 +207,7 @@ class Expression:
             case ast.Name(id=name):
                 raise self._error(_unknown(name), place)
             case ast.Attribute(attr=name) if name in FUNCTIONS:
-                raise self._error(f"write {name}(...), without a module's name", place)
+                raise self._error(f"write {name}(...), with nothing before it", place)
             case _:
                 raise self._error("this is not a function: write * to multiply", place)
         count = FUNCTIONS[name][0]
@@ -216,30 +222,36 @@ class Expression:
         """The variables in order of appearance; a constant's name is one only if it is given."""
         found = {
             node.id: None
-            for node in _walk(self._tree)
+            for node in _walk(self._tree)  # in reading order
             if isinstance(node, ast.Name) and (node.id in given or node.id not in CONSTANTS)
         }
         return tuple(found)
 
     # ---- running --------------------------------------------------------------------------
 
-    def _value(self, node: ast.expr, named: dict[str, Any]) -> Any:
-        match node:
-            case ast.Constant(value=number):
-                return _float(number)
-            case ast.Name(id=name):
-                return named[name]
-            case ast.UnaryOp(op=op, operand=operand):
-                x = self._value(operand, named)
-                return x if isinstance(op, ast.UAdd) else _applied(_OPERATORS[type(op)], x)
-            case ast.BinOp(op=op, left=left, right=right):
-                a, b = self._value(left, named), self._value(right, named)
-                return _applied(_OPERATORS[type(op)], a, b)
-            case ast.Call(func=ast.Name(id=name), args=args):
-                return _applied(FUNCTIONS[name][1], *(self._value(arg, named) for arg in args))
-            case ast.Tuple(elts=elements):
-                return tuple(self._value(element, named) for element in elements)
-        raise AssertionError(node)
+    def _value(self, named: dict[str, Any]) -> Any:
+        """The formula's value, worked out level by level: what depends on least comes first.
+
+        So do textbooks: in ln x1 + x1 x2 - sin x2 all three terms come before the first sum.
+        """
+        values: dict[ast.expr, Any] = {}
+        for node in self._order:
+            match node:
+                case ast.Constant(value=literal):
+                    values[node] = _float(literal)
+                case ast.Name(id=name):
+                    values[node] = named[name]
+                case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                    values[node] = values[operand]
+                case ast.UnaryOp(op=op, operand=operand):
+                    values[node] = _applied(_OPERATORS[type(op)], values[operand])
+                case ast.BinOp(op=op, left=left, right=right):
+                    values[node] = _applied(_OPERATORS[type(op)], values[left], values[right])
+                case ast.Call(func=ast.Name(id=name), args=args):
+                    values[node] = _applied(FUNCTIONS[name][1], *(values[arg] for arg in args))
+                case ast.Tuple(elts=elements):
+                    values[node] = tuple(values[element] for element in elements)
+        return values[self._tree]
 
     # ---- errors ---------------------------------------------------------------------------
 
@@ -264,8 +276,22 @@ def _walk(tree: ast.expr) -> Iterator[ast.expr]:
     while waiting:
         node = waiting.pop()
         yield node
-        children = node.args if isinstance(node, ast.Call) else list(ast.iter_child_nodes(node))
-        waiting += [child for child in reversed(children) if isinstance(child, ast.expr)]
+        waiting += reversed(_children(node))
+
+
+def _children(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.Call):
+        return node.args
+    return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+
+
+def _by_height(tree: ast.expr) -> list[ast.expr]:
+    """All parts, those without parts of their own first; of one height, in reading order."""
+    nodes = list(_walk(tree))
+    heights: dict[ast.expr, int] = {}
+    for node in reversed(nodes):  # parts come after the whole in reading order
+        heights[node] = max((heights[child] + 1 for child in _children(node)), default=0)
+    return sorted(nodes, key=heights.__getitem__)
 
 
 def _float(number: float) -> float:
@@ -287,28 +313,34 @@ def _unknown(name: str) -> str:
     near = difflib.get_close_matches(name.lower(), FUNCTIONS, n=1)
     if near:
         return f"unknown function {name}; did you mean {near[0]}?"
-    return f"unknown function {name}; known are {', '.join(FUNCTIONS)}"
+    return (
+        f"unknown function {name} (to multiply, write {name}*(...)); "
+        f"known are {', '.join(FUNCTIONS)}"
+    )
 
 
-def _missing(name: str, given: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(name, given, n=1)
-    hint = f" (did you mean {near[0]}?)" if near else ""
-    return f"no value for the variable {name}{hint}: add {name}=..., for example {name}=2"
+def _missing(name: str) -> str:
+    return f"no value for the variable {name}: add {name}=..., for example {name}=2"
 
 
 def _syntax(error: SyntaxError, source: str) -> str:
     """Python's complaint in the words of someone who writes formulas."""
     said = error.msg or ""
-    rest = source[max((error.offset or 1) - 1, 0) :]
+    place = max((error.offset or 1) - 1, 0)
+    before, rest = source[:place].rstrip(), source[place:]
     if "never closed" in said:
         return "this parenthesis is never closed"
     if "unmatched" in said:
         return "this parenthesis was never opened"
-    if "decimal literal" in said or (rest[:1].isalpha() and source[: -len(rest)].rstrip()[-1:].isdigit()):
-        return "to multiply, write *: 2*x, not 2x"
+    if "nested" in said:
+        return "too many parentheses inside one another"
     if "invalid character" in said and rest:
-        return f"the character {rest[0]} ({unicodedata.name(rest[0], 'unnamed').lower()}) means nothing here"
-    word = source[: -len(rest)].split()[-1:] if rest else []
-    if word and word[0] in FUNCTIONS or rest.split("(")[0].split(" ")[0] in FUNCTIONS and " " in rest:
-        return "a function's argument goes in parentheses: sin(x)"
+        name = unicodedata.name(rest[0], "unnamed").lower()
+        return f"the character {rest[0]} ({name}) means nothing here"
+    words = re.findall(r"\w+", before)[-1:] + re.findall(r"\w+", rest)[:1]
+    if re.match(r"\w+ +[\w.]", rest) or re.match(r"\w+ +[\w.]", before[-1:] + " " + rest):
+        if any(word in FUNCTIONS for word in words) and not before.endswith(")"):
+            return "a function's argument goes in parentheses: sin(x)"
+    if "decimal literal" in said or (re.search(r"[\w)]$", before) and re.match(r"[\w(]", rest)):
+        return "to multiply, write *: 2*x, not 2x"
     return "this cannot be read as a formula"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,6 +55,10 @@ def _power_slope(call: dict[str, Any]) -> str:
     return "{t} × {b} × {a}^({b} - 1)"
 
 
+def _divisor_slope(call: dict[str, Any]) -> str:
+    return "-{t} / {b}²" if _is_number(call["a"], 1) else "-{t} × {a} / {b}²"
+
+
 def _is_number(value: Any, number: float) -> bool:
     return isinstance(value, (int, float)) and value == number
 
@@ -61,7 +66,7 @@ def _is_number(value: Any, number: float) -> bool:
 def _index(call: dict[str, Any]) -> str:
     index = call["index"]
     parts = index if isinstance(index, tuple) else (index,)
-    return "{x}[" + ", ".join(_part(p) for p in parts).replace("{", "").replace("}", "") + "]"
+    return f"[{', '.join(map(_part, parts))}]"
 
 
 def _part(part: Any) -> str:
@@ -77,7 +82,7 @@ NOTATION: dict[Any, Notation] = {
     np.add: _binary("{a} + {b}", "{t}", "{t}"),
     np.subtract: _binary("{a} - {b}", "{t}", "-{t}"),
     np.multiply: _binary("{a} × {b}", "{t} × {b}", "{t} × {a}"),
-    np.divide: _binary("{a} / {b}", "{t} / {b}", "-{t} × {a} / {b}²"),
+    np.divide: _binary("{a} / {b}", "{t} / {b}", _divisor_slope),
     np.power: _binary(_power, _power_slope, "{t} × {y} × ln {a}"),
     np.negative: _unary("-{x}", "-{t}"),
     np.positive: _unary("{x}", "{t}"),
@@ -122,10 +127,10 @@ NOTATION: dict[Any, Notation] = {
     erf: _unary("erf {x}", "{t} × 2/√π × exp(-{x}²)"),
     np.matmul: Notation("{a} {b}", {"a": "{t} {b}ᵀ", "b": "{a}ᵀ {t}"}),
     np.dot: Notation("{a} · {b}"),
-    np.sum: Notation("Σ {a}"),
-    np.mean: Notation("mean {a}"),
+    np.sum: Notation("Σ {a}", {"a": "{t} × 1"}),
+    np.mean: Notation("mean {a}", {"a": lambda call: f"{{t}} / {np.size(call['a'])}"}),
     np.transpose: Notation("{a}ᵀ", {"a": "{t}ᵀ"}),
-    getitem: Notation(_index),
+    getitem: Notation(lambda call: "{x}" + _index(call), {"x": lambda call: "{t} at " + _index(call)}),
 }
 
 
@@ -154,7 +159,7 @@ def written(template: Template, call: dict[str, Any], names: dict[str, str]) -> 
 
 
 def _needs_parentheses(item: str, before: str, after: str) -> bool:
-    if after in ("²", "^") and after and not re.fullmatch(r"[\w.₋₀-₉\u0304\u0307]+", item):
+    if after in ("²", "^") and item[0] in "-(":
         return True
     return item.startswith("-") and before not in ("", "(", "[")
 
@@ -179,6 +184,15 @@ def variable(index: int, mark: str = "") -> str:
     return f"v{mark}{subscript(index)}"
 
 
+def marked(name: str, mark: str) -> str:
+    """A name with a dot or bar over its first letter, as one character where there is one.
+
+    >>> marked("y", DOT) == "\N{LATIN SMALL LETTER Y WITH DOT ABOVE}"
+    True
+    """
+    return unicodedata.normalize("NFC", f"{name[0]}{mark}{name[1:]}")
+
+
 def subscript(index: int) -> str:
     return str(index).translate(_SUBSCRIPTS)
 
@@ -189,8 +203,9 @@ def ascii_only(text: str) -> str:
     >>> ascii_only("v̄₀ = v̄₂ × v₋₁")
     'bar(v_0) = bar(v_2) * v_-1'
     """
-    text = re.sub(f"([a-z]){DOT}([₋₀-₉]*)", r"dot(\1\2)", text)
-    text = re.sub(f"([a-z]){BAR}([₋₀-₉]*)", r"bar(\1\2)", text)
+    text = unicodedata.normalize("NFD", text)
+    text = re.sub(rf"(\w){DOT}([\w₋₀-₉]*)", r"dot(\1\2)", text)
+    text = re.sub(rf"(\w){BAR}([\w₋₀-₉]*)", r"bar(\1\2)", text)
     text = re.sub(r"(?<=[a-z])([₋₀-₉]+)", lambda m: "_" + m[1].translate(_PLAIN), text)
     for sign, plain in {
         "×": "*", "·": ".", "²": "^2", "√": "sqrt ", "∛": "cbrt ", "∂": "d", "ᵀ": "^T", "Σ": "sum",

@@ -7,6 +7,7 @@ attached by `autograd/methods.py` (history) and `functions/methods.py` (operator
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.history import modes
-from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer
-from wengert.errors import InferenceError
+from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer, source
+from wengert.errors import InplaceError
 
 if TYPE_CHECKING:
     from wengert.autograd.methods import HistoryMethods
@@ -56,29 +57,45 @@ class Size(tuple[int, ...]):
         return Size(tuple.__add__(self, tuple(other)))
 
 
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A recorded function and its further arguments: what to run to take a view again."""
+
+
 class View:
-    """How a tensor looks into its base: what to replay, and whether it may be written through."""
+    """How a tensor looks into its base: what to replay, and whether it may be written through.
 
-    __slots__ = ("base", "call", "creation", "parent", "seen")
+    `parent` is the view that this is a view of, None if it was taken of the base itself. `creation`
+    says why it may not be written while tracked (a key of `REASONS`), None if it may. `seen` is the
+    base's `history` that the tensor's node belongs to, `turns` how often the base had been turned.
+    """
 
-    def __init__(self, base: Tensor, parent: Tensor, call: tuple[Any, ...], creation: str | None):
+    __slots__ = ("base", "call", "creation", "leaf", "parent", "seen", "turns")
+
+    def __init__(self, base: Tensor, parent: View | None, call: Call, creation: str | None):
         self.base = base
         self.parent = parent
         self.call = call
         self.creation = creation
-        self.seen = base._cell.history
+        self.leaf: AccumulateGrad | None = None
+        self.seen = base._cell.history  # type: ignore[union-attr]
+        self.turns = len(base._turns)
 
-    def replay(self, base: Tensor) -> Tensor:
-        """The same view of another tensor in the base's place."""
+    def path(self) -> list[Call]:
+        """The calls that lead from the base, as it is now, to this view."""
         calls = []
-        view: View | None = self
-        while view is not None:
+        view = self
+        while view.parent is not None:
             calls.append(view.call)
-            origin = view.parent._origin
-            view = origin if isinstance(origin, View) and origin.base is self.base else None
-        for record, args in reversed(calls):
-            base = record(base, *args)
-        return base
+            view = view.parent
+        calls.append(view.call)
+        return [*reversed(self.base._turns[view.turns :]), *reversed(calls)]
+
+
+def follow(calls: list[Call], base: Tensor) -> Tensor:
+    """The view of `base` that these calls lead to."""
+    for record, args in calls:
+        base = record(base, *args)
+    return base
 
 
 class _Inference:
@@ -105,15 +122,16 @@ class Tensor(_Methods):
     tensor([5.5000, 1.7163])
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_node")
+    __slots__ = ("__dict__", "__weakref__", "_array", "_cell", "_node", "_origin")
     __array_priority__ = 1000
 
     _array: Any
     _node: Node | Output | None
-    # What few tensors have stands here once; an instance that has it carries its own.
-    _origin: View | _Inference | None = None
-    _cell: Cell | None = None
+    _origin: View | _Inference | None  # views and inference tensors have one
+    _cell: Cell | None  # made when a write, or a view, first needs it
+    # What few have stands here once; an instance that has it carries its own in its __dict__.
     _grad: Tensor | None = None
+    _turns: tuple[Call, ...] = ()  # for the views of a base: how to undo its in-place view operations
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         from wengert.functions import creation  # the constructor is a convenience on top
@@ -183,10 +201,26 @@ def attach(methods: type) -> type:
 
 
 def wrap(array: Any, node: Node | Output | None = None) -> Tensor:
-    """A Tensor around an array; no copy, no history unless a node is given."""
+    """A Tensor around an array; no copy, no history unless a node is given.
+
+    Whatever makes tensors makes them here, or by `bare`; only the generated recorders set the four
+    slots themselves.
+    """
     out = _new(Tensor)
     out._array = array
     out._node = node
+    out._origin = None
+    out._cell = None
+    return out
+
+
+def bare(cls: type[Tensor], array: Any, node: Node | Output | None = None) -> Any:
+    """What `wrap` does, for a subclass."""
+    out = _new(cls)
+    out._array = array
+    out._node = node
+    out._origin = None
+    out._cell = None
     return out
 
 
@@ -226,14 +260,14 @@ def view_of(out: Tensor, x: Tensor, record: Any, args: tuple[Any, ...], creation
         out._origin = INFERENCE
         return
     out._cell = cell_of(x)
-    base = x
-    if isinstance(origin, View):
-        base = origin.base
-        creation = creation or origin.creation
-    if modes.special and creation is None:
+    if modes.special:
         state = modes.current()
-        creation = "inference" if state.inference else None if state.grad else "no_grad"
-    out._origin = View(base, x, (record, args), creation)
+        if not state.grad:
+            creation = "inference" if state.inference else "no_grad"
+    if isinstance(origin, View):
+        out._origin = View(origin.base, origin, (record, args), creation or origin.creation)
+    else:
+        out._origin = View(x, None, (record, args), creation)
 
 
 def _shares(array: np.ndarray[Any, Any], other: Any) -> bool:
@@ -246,30 +280,44 @@ def _shares(array: np.ndarray[Any, Any], other: Any) -> bool:
 def current_node(x: Tensor) -> Node | Output | None:
     """The node of a tensor that has an origin, brought up to date if its base was rewritten."""
     view = x._origin
-    if isinstance(view, View) and view.base is not x and view.seen != view.base._cell.history:  # type: ignore[union-attr]
-        if view.creation == "inference":
-            raise InferenceError(
-                "the base of this view, created in inference mode, was changed outside of it, so "
-                "its history cannot be rebuilt. Take the view again, outside inference_mode."
-            )
-        view.seen = view.base._cell.history  # type: ignore[union-attr]
-        before = modes.enter(modes.DEFAULT)
-        try:
-            node = view.replay(view.base)._node
-            move_retainer(x, node)
-            x._node = node
-        finally:
-            modes.enter(before)
+    if type(view) is View:
+        if view.seen != view.base._cell.history:  # type: ignore[union-attr]
+            _catch_up(x, view)
+        if x._node is None and _follows_its_base(x, view):
+            # Taken unrecorded, or before the base was tracked: it counts as a leaf of its own.
+            if view.leaf is None:
+                view.leaf = AccumulateGrad(x)
+            return view.leaf
     return x._node
 
 
+def _catch_up(x: Tensor, view: View) -> None:
+    """The base's history was rewritten by a write: rewrite the view's by taking it again."""
+    base = view.base
+    if view.creation is not None and base._node is not None:
+        raise refusal(x, view.creation, indirect=True)
+    view.seen = base._cell.history  # type: ignore[union-attr]
+    before = modes.enter(modes.DEFAULT)
+    try:
+        node = follow(view.path(), base)._node
+    finally:
+        modes.enter(before)
+    move_retainer(x, node)
+    x._node = node
+
+
+def _follows_its_base(x: Tensor, view: View) -> bool:
+    return (
+        view.base._node is not None
+        and view.creation != "custom"  # such a function says itself what is differentiable
+        and bool(dtypes.is_inexact(x._array.dtype))
+    )
+
+
 def requires_grad(x: Tensor) -> bool:
-    """As the attribute says; a view made under `no_grad` reports what its base does."""
-    if current_node(x) is not None:
-        return True
+    """As the attribute says; an unrecorded view reports what its base does."""
     view = x._origin
-    untracked = isinstance(view, View) and view.creation in ("no_grad", "inference")
-    return untracked and view.base.requires_grad  # type: ignore[union-attr]
+    return x._node is not None or (type(view) is View and _follows_its_base(x, view))
 
 
 def is_leaf(x: Tensor) -> bool:
@@ -279,3 +327,31 @@ def is_leaf(x: Tensor) -> bool:
 
 def tensors_in(values: Iterable[Any]) -> Sequence[Tensor]:
     return [value for value in values if isinstance(value, Tensor)]
+
+
+# ---- views that may not be written ---------------------------------------------------------
+
+REASONS = {
+    "no_grad": "Take the view outside no_grad, or do both inside; or clone() it.",
+    "inference": "Take the view outside inference_mode, or clone() it.",
+    "multi": "This view is the output of a function that returns multiple views. Such functions do "
+    "not allow the output views to be modified inplace. Replace the inplace operation by an "
+    "out-of-place one, or index instead of splitting.",
+    "custom": "This view was created inside a custom Function (or because an input was returned "
+    "as-is), whose backward a write would bypass. Clone the output of the custom Function.",
+}
+"""How views come about that may not be written while tracked, and what to do instead."""
+
+
+def refusal(x: Tensor, creation: str, indirect: bool = False) -> InplaceError:
+    """The error of writing through such a view, or of asking for its history after a write elsewhere."""
+    done = "its base or another view of its base has been" if indirect else "is being"
+    if creation in ("no_grad", "inference"):
+        where = f"{creation} mode" if creation == "no_grad" else "inference mode"
+        then = "with grad mode enabled" if creation == "no_grad" else "in normal mode"
+        found = f"A view was created in {where} and {done} modified inplace {then}."
+    else:
+        node, slot = source(x._node)
+        made = "A" if node is None else f"Output {slot} of {re.sub('Backward0?$', '', node.name())} is a"
+        found = f"{made} view and {done} modified inplace."
+    return InplaceError(f"{found} {REASONS[creation]}")

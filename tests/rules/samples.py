@@ -1,140 +1,40 @@
 """Sample calls for every rule of the table: what `test_table.py` differentiates.
 
-`SAMPLES[function]` is a list of calls, each a dict of the rule's arguments by name. The data is
-seeded, and stays away from the points where a function has a kink, a step or a pole: those have a
-table of their own in `test_boundaries.py`. Every array is read-only, so a rule that writes into its
-inputs fails.
+`SAMPLES[function]` is a list of calls, each a dict of the rule's arguments by name. The points where
+a function has no derivative have a table of their own, in `test_boundaries.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wengert.rules import elementwise, indexing, neural, products, reductions, shapes
+from tests.rules import samples_neural
+from tests.rules.data import (
+    Call,
+    away_from_zero,
+    between,
+    between_integers,
+    both_signs,
+    complex_normal,
+    distinct,
+    fixed,
+    integers,
+    normal,
+    one,
+    positive,
+    real_and_complex,
+    reductions_of,
+    right_half_plane,
+    scattered,
+    small_disc,
+    two,
+    unit_interval,
+    upper_half_plane,
+)
+from wengert.rules import elementwise, indexing, products, reductions, shapes
 from wengert.rules.indexing import getitem
-
-Call = dict[str, Any]
-Draw = Callable[..., np.ndarray]
-
-_random = np.random.default_rng(1964)
-
-# ---- data ----------------------------------------------------------------------------------
-
-
-def fixed(array: Any) -> np.ndarray:
-    """The same array, read-only."""
-    array = np.asarray(array)
-    array.flags.writeable = False
-    return array
-
-
-def normal(*shape: int) -> np.ndarray:
-    return fixed(_random.standard_normal(shape))
-
-
-def between(low: float, high: float) -> Draw:
-    return lambda *shape: fixed(_random.uniform(low, high, shape))
-
-
-def both_signs(draw: Draw) -> Draw:
-    return lambda *shape: fixed(draw(*shape) * _random.choice([-1.0, 1.0], shape))
-
-
-def distinct(*shape: int) -> np.ndarray:
-    """Numbers at least 0.3 apart: no ties, nor anything close to one."""
-    n = int(np.prod(shape))
-    return fixed(0.3 * (_random.permutation(n) - n / 2 + 0.25).reshape(shape))
-
-
-def between_integers(*shape: int) -> np.ndarray:
-    return fixed(_random.integers(-3, 4, shape) + _random.uniform(0.2, 0.8, shape))
-
-
-def complex_normal(*shape: int) -> np.ndarray:
-    return fixed(_random.standard_normal(shape) + 1j * _random.standard_normal(shape))
-
-
-def right_half_plane(*shape: int) -> np.ndarray:
-    """Complex numbers away from 0 and from the branch cut along the negative axis."""
-    return fixed(_random.uniform(0.4, 1.6, shape) + 1j * _random.uniform(-0.8, 0.8, shape))
-
-
-def small_disc(*shape: int) -> np.ndarray:
-    """Complex numbers well inside the unit circle."""
-    return fixed(0.6 * right_half_plane(*shape) - 0.5)
-
-
-def upper_half_plane(*shape: int) -> np.ndarray:
-    return fixed(_random.uniform(1.2, 2, shape) + 1j * _random.uniform(0.4, 1.2, shape))
-
-
-positive = between(0.4, 2)
-away_from_zero = both_signs(positive)
-unit_interval = both_signs(between(0.1, 0.8))
-
-
-def scattered(draw: Draw, *shape: int) -> np.ndarray:
-    """The same kind of data, not contiguous in memory and with a negative stride."""
-    return fixed(draw(*(2 * n for n in shape))[tuple(slice(None, None, -2) for _ in shape)])
-
-
-# ---- families of calls ---------------------------------------------------------------------
-
-
-def one(draw: Draw, complex_draw: Draw | None = None) -> list[Call]:
-    """Calls of an elementwise function of x: a matrix, 0-d, empty, strided, complex."""
-    calls = [{"x": draw(2, 3)}, {"x": draw()}, {"x": draw(0, 2)}, {"x": scattered(draw, 2, 2)}]
-    if complex_draw is not None:
-        calls += [{"x": complex_draw(2, 2)}, {"x": complex_draw()}]
-    return calls
-
-
-def two(draw_a: Draw, draw_b: Draw, *complex_draws: Draw) -> list[Call]:
-    """Calls of an elementwise function of a and b: equal shapes, and every way to broadcast."""
-    pairs = [((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2,)), ((2, 2), ()), ((), ())]
-    calls = [{"a": draw_a(*a), "b": draw_b(*b)} for a, b in [*pairs, ((0, 3), (1, 3)), ((1, 1, 2), (2,))]]
-    calls.append({"a": scattered(draw_a, 2, 3), "b": scattered(draw_b, 2, 1)})
-    if complex_draws:
-        draw_a, draw_b = complex_draws
-        calls += [{"a": draw_a(*a), "b": draw_b(*b)} for a, b in pairs[:3]]
-    return calls
-
-
-def real_and_complex(*calls: Call) -> list[Call]:
-    """The calls as they are, and with complex numbers in place of the real ones."""
-    return [*calls, *({name: _complexed(value) for name, value in call.items()} for call in calls)]
-
-
-def _complexed(value: Any) -> Any:
-    if isinstance(value, list) and value and isinstance(value[0], np.ndarray):
-        return [_complexed(item) for item in value]
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return fixed(value + 1j * normal(*value.shape))
-    return value
-
-
-def reductions_of(draw: Draw) -> list[Call]:
-    """Calls of a reduction of a: all axes, one, several, negative, kept; 0-d and strided."""
-    return [
-        {"a": draw(2, 3)},
-        {"a": draw(2, 3), "keepdims": True},
-        {"a": draw(2, 3), "axis": 1},
-        {"a": draw(2, 3), "axis": -2, "keepdims": True},
-        {"a": draw(2, 3, 2), "axis": (0, -1)},
-        {"a": draw(2, 1, 2), "axis": (2, 0), "keepdims": True},
-        {"a": draw(2, 3), "axis": ()},
-        {"a": draw()},
-        {"a": draw(), "keepdims": True},
-        {"a": scattered(draw, 2, 2), "axis": 0},
-    ]
-
-
-def integers(*values: Any) -> np.ndarray:
-    return fixed(np.array(values, np.int64))
-
 
 # ---- elementwise ---------------------------------------------------------------------------
 
@@ -192,7 +92,12 @@ ELEMENTWISE: dict[Any, list[Call]] = {
     np.hypot: two(away_from_zero, away_from_zero),
     np.deg2rad: one(normal),
     np.rad2deg: one(normal),
-    np.sinc: one(away_from_zero, right_half_plane),
+    np.sinc: [*one(away_from_zero, right_half_plane), {"x": fixed(np.zeros(2))}],
+    elementwise.spherical_bessel: [
+        {"x": normal(2, 3), "n": 0},
+        {"x": right_half_plane(2, 3), "n": 2},
+        {"x": fixed(np.zeros(2)), "n": 1},
+    ],
     np.maximum: two(distinct, lambda *shape: fixed(distinct(*shape) + 0.15)),
     np.minimum: two(distinct, lambda *shape: fixed(distinct(*shape) + 0.15)),
     np.fmax: two(distinct, lambda *shape: fixed(distinct(*shape) + 0.15)),
@@ -203,13 +108,17 @@ ELEMENTWISE: dict[Any, list[Call]] = {
     np.trunc: one(between_integers),
     np.rint: one(lambda *shape: fixed(between_integers(*shape) - 0.5)),
     np.copysign: two(away_from_zero, away_from_zero),
-    np.heaviside: [*two(away_from_zero, normal), {"a": fixed(np.zeros(2)), "b": normal(2)}][:-1],
+    np.heaviside: two(away_from_zero, normal),
     np.absolute: one(away_from_zero, right_half_plane),
     np.fabs: one(away_from_zero),
     np.conjugate: one(normal, complex_normal),
     np.real: real_and_complex({"val": normal(2, 3)}, {"val": normal()}, {"val": normal(0)}),
     np.imag: real_and_complex({"val": normal(2, 3)}, {"val": normal()}, {"val": normal(0)}),
-    np.angle: [{"z": away_from_zero(2, 3)}, {"z": right_half_plane(2, 3)}, {"z": right_half_plane()}],
+    np.angle: [
+        {"z": away_from_zero(2, 3)},
+        {"z": right_half_plane(2, 3)},
+        {"z": right_half_plane()},
+    ],
     elementwise.make_complex: [
         {"real": normal(2, 3), "imag": normal(2, 3)},
         {"real": normal(2, 3), "imag": normal(3)},
@@ -230,18 +139,13 @@ ELEMENTWISE: dict[Any, list[Call]] = {
         {"a": between_integers(3, 3), "a_min": -1, "a_max": 1},
         {"a": between_integers(3, 3), "a_min": None, "a_max": 1},
         {"a": between_integers(3, 3), "a_min": -1, "a_max": None},
-        {"a": between_integers(3, 3), "a_min": integers(-1, 0, 1), "a_max": 2},
+        {"a": between_integers(3, 3), "a_min": fixed(np.array([-1.0, 0, 1])), "a_max": 2},
         {"a": between_integers(), "a_min": 0, "a_max": 1},
     ],
     elementwise.nan_to_num: [
         {"x": normal(2, 3)},
         {"x": normal(2, 3), "nan": 1.0, "posinf": 2.0, "neginf": 3.0},
     ],
-    neural.sigmoid: one(normal),
-    neural.relu: one(away_from_zero),
-    neural.threshold_pull: [{"g": normal(2, 3), "mask": away_from_zero(2, 3)}],
-    neural.erf: one(normal),
-    neural.gelu: one(normal),
 }
 
 # ---- reductions ----------------------------------------------------------------------------
@@ -255,7 +159,9 @@ _axis_calls = [
 ]
 
 REDUCTIONS: dict[Any, list[Call]] = {
-    np.sum: real_and_complex(*reductions_of(normal), {"a": normal(0, 3), "axis": 0}, {"a": normal(0)}),
+    np.sum: real_and_complex(
+        *reductions_of(normal), {"a": normal(0, 3), "axis": 0}, {"a": normal(0)}
+    ),
     np.mean: real_and_complex(*reductions_of(normal), {"a": normal(0, 3), "axis": 1}),
     np.cumsum: real_and_complex(
         {"a": normal(2, 3)},
@@ -271,6 +177,17 @@ REDUCTIONS: dict[Any, list[Call]] = {
         {"a": fixed(np.array([[0.0, 2.0, 3.0], [0.5, 0.0, 0.0]])), "axis": 1},
         {"a": normal(0, 3), "axis": 0},
         {"a": normal(1, 3), "axis": 0},
+    ),
+    np.cumprod: real_and_complex(
+        {"a": away_from_zero(2, 3)},
+        {"a": away_from_zero(2, 3), "axis": 0},
+        {"a": fixed(np.array([[0.0, 2.0, 3.0], [0.5, 0.0, 0.0]])), "axis": -1},
+        {"a": normal(0, 3), "axis": 0},
+    ),
+    reductions.recurrence: real_and_complex(
+        {"a": normal(2, 4), "b": normal(2, 4), "axis": 1},
+        {"a": normal(3, 2), "b": normal(3, 2), "axis": -2},
+        {"a": normal(0), "b": normal(0), "axis": 0},
     ),
     reductions.logsumexp: [
         *_axis_calls,
@@ -319,12 +236,12 @@ SHAPES: dict[Any, list[Call]] = {
         {"a": normal(), "axis": 0},
     ),
     np.broadcast_to: real_and_complex(
-        {"array": normal(3), "shape": (2, 3)},
-        {"array": normal(2, 1), "shape": (4, 2, 3)},
-        {"array": normal(), "shape": (2, 2)},
-        {"array": normal(1), "shape": (0,)},
-        {"array": normal(2, 3), "shape": (2, 3)},
-        {"array": normal(3), "shape": 3},
+        {"x": normal(3), "shape": (2, 3)},
+        {"x": normal(2, 1), "shape": (4, 2, 3)},
+        {"x": normal(), "shape": (2, 2)},
+        {"x": normal(1), "shape": (0,)},
+        {"x": normal(2, 3), "shape": (2, 3)},
+        {"x": normal(3), "shape": 3},
     ),
     np.flip: real_and_complex(
         {"m": normal(2, 3)},
@@ -344,9 +261,15 @@ SHAPES: dict[Any, list[Call]] = {
         {"m": normal(2, 3), "k": -1, "axes": (1, 0)},
         {"m": normal(2, 3, 4), "k": 3, "axes": (0, 2)},
     ),
-    np.tril: real_and_complex({"m": normal(3, 3)}, {"m": normal(2, 3, 4), "k": 1}, {"m": normal(3), "k": -1}),
-    np.triu: real_and_complex({"m": normal(3, 3)}, {"m": normal(2, 3, 4), "k": -1}, {"m": normal(3), "k": 1}),
-    np.ravel: real_and_complex({"a": normal(2, 3)}, {"a": normal()}, {"a": scattered(normal, 2, 2)}),
+    np.tril: real_and_complex(
+        {"m": normal(3, 3)}, {"m": normal(2, 3, 4), "k": 1}, {"m": normal(3), "k": -1}
+    ),
+    np.triu: real_and_complex(
+        {"m": normal(3, 3)}, {"m": normal(2, 3, 4), "k": -1}, {"m": normal(3), "k": 1}
+    ),
+    np.ravel: real_and_complex(
+        {"a": normal(2, 3)}, {"a": normal()}, {"a": scattered(normal, 2, 2)}
+    ),
     np.tile: real_and_complex(
         {"A": normal(2, 3), "reps": 2},
         {"A": normal(2, 3), "reps": (2, 1)},
@@ -391,7 +314,9 @@ SHAPES: dict[Any, list[Call]] = {
         {"x": complex_normal(2), "dtype": np.dtype("complex128")},
         {"x": normal(), "dtype": np.dtype("complex128")},
     ],
-    shapes.copy: real_and_complex({"x": normal(2, 3)}, {"x": normal()}, {"x": scattered(normal, 2, 2)}),
+    shapes.copy: real_and_complex(
+        {"x": normal(2, 3)}, {"x": normal()}, {"x": scattered(normal, 2, 2)}
+    ),
     shapes.alias: real_and_complex({"x": normal(2, 3)}, {"x": normal()}),
     np.concatenate: real_and_complex(
         {"arrays": [normal(2, 3), normal(1, 3)]},
@@ -498,8 +423,18 @@ INDEXING: dict[Any, list[Call]] = {
         {"arr": normal(3), "indices": integers(-1, 0)},
     ),
     indexing.put_along_axis: real_and_complex(
-        {"g": normal(2, 3), "indices": fixed(np.array([[0, 2, 2], [1, 0, 1]])), "shape": (2, 3), "axis": 1},
-        {"g": normal(2, 4), "indices": fixed(np.array([[1, 1, 0, 2]])), "shape": (2, 3), "axis": -1},
+        {
+            "g": normal(2, 3),
+            "indices": fixed(np.array([[0, 2, 2], [1, 0, 1]])),
+            "shape": (2, 3),
+            "axis": 1,
+        },
+        {
+            "g": normal(2, 4),
+            "indices": fixed(np.array([[1, 1, 0, 2]])),
+            "shape": (2, 3),
+            "axis": -1,
+        },
         {"g": normal(3), "indices": integers(5, 0, 0), "shape": (2, 3), "axis": None},
     ),
     indexing.take_rows: real_and_complex(
@@ -530,7 +465,15 @@ _matmuls = [
     ((2, 0), (0, 3)),
     ((1, 2, 3), (3, 1)),
 ]
-_dots = [((3,), (3,)), ((2, 3), (3, 4)), ((2, 3), (3,)), ((3,), (3, 4)), ((), (2,)), ((2,), ()), ((), ())]
+_dots = [
+    ((3,), (3,)),
+    ((2, 3), (3, 4)),
+    ((2, 3), (3,)),
+    ((3,), (3, 4)),
+    ((), (2,)),
+    ((2,), ()),
+    ((), ()),
+]
 _dots += [((2, 4, 3), (3,)), ((2, 3), (5, 3, 4)), ((3,), (5, 3, 4))]
 _tensordots: list[tuple[tuple[int, ...], tuple[int, ...], Any]] = [
     ((2, 3, 4), (3, 4, 5), 2),
@@ -557,6 +500,9 @@ _einsums: list[tuple[str, tuple[tuple[int, ...], ...]]] = [
     ("i,->i", ((3,), ())),
     ("bhqd,bhkd->bhqk", ((1, 2, 2, 3), (1, 2, 4, 3))),
     ("ij,k->ki", ((2, 3), (2,))),
+    ("ij,ij->i", ((1, 3), (2, 3))),
+    ("ij,kj->k", ((2, 1), (4, 3))),
+    ("ij,jk,ik->i", ((2, 1), (3, 2), (1, 2))),
 ]
 
 PRODUCTS: dict[Any, list[Call]] = {
@@ -583,18 +529,6 @@ PRODUCTS: dict[Any, list[Call]] = {
     ),
 }
 
-# ---- neural networks -----------------------------------------------------------------------
-
-_targets = integers(0, 2, 1, 2)
-
-NEURAL: dict[Any, list[Call]] = {
-    neural.mse: [
-        {"x": normal(2, 3), "target_": normal(2, 3)},
-        {"x": normal(), "target_": normal()},
-    ],
-    neural.picked: [{"x": normal(4, 3), "target": _targets}],
-    neural.cross_entropy: [{"x": normal(4, 3), "target": _targets}],
-    neural.cross_entropy_slope: [{"x": normal(4, 3), "target": _targets}],
-}
-
-SAMPLES: dict[Any, list[Call]] = ELEMENTWISE | REDUCTIONS | SHAPES | INDEXING | PRODUCTS | NEURAL
+SAMPLES: dict[Any, list[Call]] = (
+    ELEMENTWISE | REDUCTIONS | SHAPES | INDEXING | PRODUCTS | samples_neural.SAMPLES
+)

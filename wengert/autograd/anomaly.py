@@ -33,6 +33,8 @@ class detect_anomaly(modes.Mode):
     wengert.errors.WengertError: Function 'DivBackward0' returned nan values in its 0th output. ...
     """
 
+    fields = ("anomaly", "check_nan")
+
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
         warnings.warn(

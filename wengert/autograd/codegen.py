@@ -4,7 +4,7 @@ The text is straight-line Python, what a person would write by hand for one oper
 
     record(a, b)    runs the function on the arrays inside, wraps the result, and, if an input is
                     tracked, makes a node that saves exactly what the rule's parameters name
-    pull(node, g)   hands each saved value to its lambda and returns the inputs' cotangents
+    pull(node, cotangent)   hands each saved value to its lambda and returns the inputs' cotangents
 
 Interpreting the rule at each call instead would cost several times the price of a small operation.
 What the text means is stated, interpretively, by `rules.rule.pull`. `record.listing` shows it.
@@ -12,12 +12,21 @@ What the text means is stated, interpretively, by `rules.rule.pull`. `record.lis
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from wengert.rules.rule import Rule, names_values, parameters
 
 # Arguments without a derivative that may nevertheless be tensors.
-ARRAY_ARGUMENTS = frozenset({"condition", "index", "indices", "target", "mask", "weight_of"})
+ARRAY_ARGUMENTS = frozenset({"at", "condition", "index", "indices", "target", "mask", "weight_of"})
+
+
+# The texts' own variables, which no rule's argument may be called.
+RESERVED = frozenset(
+    {"array", "code", "cotangent", "frame", "node", "odd", "result", "results", "saved", "self"}
+    | {"is_complex", "record", "shapes", "special", "y"}
+)
 
 
 class Plan:
@@ -27,6 +36,7 @@ class Plan:
     """
 
     def __init__(self, rule: Rule, constant: str | None = None) -> None:
+        assert RESERVED.isdisjoint(rule.arguments), f"{rule}: {RESERVED & set(rule.arguments)}"
         self.rule = rule
         self.constant = constant
         self.tracked = [n for n in rule.differentiable if n != constant]
@@ -71,7 +81,7 @@ def record_text(plan: Plan) -> str:
             f"    if not ({clash}):",
             f"        return promoted(record, rule, ({', '.join(rule.arguments)},))",
         ]
-    lines += [f"    array = function({_actual(rule, arrays)})"]
+    lines += _run(_actual(rule, arrays), rule.arguments)
     return "\n".join(lines + (_wrap(plan) if rule.outputs == 1 else _wrap_several(plan)))
 
 
@@ -111,7 +121,7 @@ def binary_text(plan: Plan) -> str:
             "    odd = False",
             *_node_of(a, "    "),
             *_node_of(b, "    "),
-            f"    array = function({a}_array, {b}_array)",
+            *_run(f"{a}_array, {b}_array", (a, b)),
             *([] if _keeps_integers(plan.rule) else [
                 f"    if array.dtype is not {a}_array.dtype and needs_floating(array, {a}_array):",
                 f"        return record(floating({a}), floating({b}))",
@@ -141,12 +151,20 @@ def number_text(plan: Plan, name: str) -> str:
             "    odd = False",
             f"    {x}_array = {x}._array",
             *_node_of(x, "    "),
-            f"    array = function({actual})",
+            *_run(actual, rule.arguments),
             f"    if array.dtype is not {x}_array.dtype:",
             f"        return promoted(record, rule, ({', '.join(rule.arguments)}))",
             *_wrap(plan, depth=2),
         ]
     )
+
+
+def _run(actual: str, operands: Iterable[str]) -> list[str]:
+    """The call of the function; NumPy's complaint about shapes becomes ours."""
+    return [
+        f"    try: array = function({actual})",
+        f"    except ValueError as error: raise unsuited(rule, error, ({', '.join(operands)},)) from None",
+    ]
 
 
 def _node_of(name: str, indent: str) -> list[str]:
@@ -162,50 +180,51 @@ def _wrap(plan: Plan, depth: int = 1) -> list[str]:
     """From `array` on: wrap it, and record the operation if it is tracked."""
     rule = plan.rule
     x = rule.arguments[0]
-    view = f"    if isinstance({x}, Tensor): view_of(out, {x}, record, ({', '.join(rule.arguments[1:])},))"
+    view = f"    if isinstance({x}, Tensor): view_of(result, {x}, record, ({', '.join(rule.arguments[1:])},))"
     if len(rule.arguments) == 1:
-        view = f"    if isinstance({x}, Tensor): view_of(out, {x}, record, ())"
+        view = f"    if isinstance({x}, Tensor): view_of(result, {x}, record, ())"
     lines = [
         "    if type(array) is not ndarray: array = settle(array)",
-        "    out = new(Tensor)",
-        "    out._array = array",
+        "    result = new(Tensor)",
+        "    result._array = array",
+        "    result._origin = result._cell = None",
         *([view] if rule.view else []),
         "    special = modes.special",
-        "    if special and not may_record(out):",
-        "        out._node = None",
-        "        return out",
+        "    if special and not may_record(result):",
+        "        result._node = None",
+        "        return result",
         f"    if {' or '.join(f'{n}_node is not None' for n in plan.tracked)}:",
     ]
     if "y" in plan.values:
-        lines += ["        y = twin(out)"]
-    lines += [*_make_node(plan, depth), "        out._node = node", "        return out"]
-    return [*lines, "    out._node = None", "    return out"]
+        lines += ["        y = twin(result)"]
+    lines += [*_make_node(plan, depth), "        result._node = node", "        return result"]
+    return [*lines, "    result._node = None", "    return result"]
 
 
 def _wrap_several(plan: Plan) -> list[str]:
     """The same for a function with several outputs, each of them tracked."""
     rule = plan.rule
     x = rule.arguments[0]
-    lines = ["    outs = tuple(wrap(settle(item)) for item in array)"]
+    lines = ["    results = tuple(wrap(settle(item)) for item in array)"]
     if rule.view:
         rest = "".join(f"{n}, " for n in rule.arguments[1:])
         lines += [
-            "    for slot, out in enumerate(outs):",
-            f"        view_of(out, {x}, pick, (record, slot, {rest}), 'multi')",
+            "    for slot, result in enumerate(results):",
+            f"        view_of(result, {x}, pick, (record, slot, {rest}), 'multi')",
         ]
     lines += [
         "    special = modes.special",
-        "    if special and not all([may_record(out) for out in outs]): return outs",
+        "    if special and not all([may_record(result) for result in results]): return results",
         f"    if {' or '.join(f'{n}_node is not None' for n in plan.tracked)}:",
     ]
     if "y" in plan.values:
-        lines += ["        y = tuple(twin(out) for out in outs)"]
+        lines += ["        y = tuple(twin(result) for result in results)"]
     lines += [
         *_make_node(plan, 1),
-        "        node.outputs = len(outs)",
-        "        node.likes = [(out._array.shape, out._array.dtype) for out in outs]",
-        "        for slot, out in enumerate(outs): out._node = Output(node, slot) if slot else node",
-        "    return outs",
+        "        node.outputs = len(results)",
+        "        node.likes = [(result._array.shape, result._array.dtype) for result in results]",
+        "        for slot, result in enumerate(results): result._node = Output(node, slot) if slot else node",
+        "    return results",
     ]
     return lines
 
@@ -213,11 +232,13 @@ def _wrap_several(plan: Plan) -> list[str]:
 def _make_node(plan: Plan, depth: int) -> list[str]:
     kept = [_kept(plan, field) for field in plan.fields]
     return [
-        "        node = new(NodeClass)",
+        "        node = NodeClass()",
         f"        node.edges = ({' '.join(f'{n}_node,' for n in plan.tracked)})",
         f"        node.saved = ({' '.join(value + ',' for value in kept)})",
         "        node.order = tick()",
         "        node.extras = None",
+        f"        node.plain = {plan.rule.outputs == 1}",
+        f"        node.frees = {bool(plan.arrays)}",
         f"        frame = getframe({depth})",
         "        code = frame.f_code",
         "        if code.co_filename in INTERNAL:",
@@ -236,7 +257,7 @@ def _kept(plan: Plan, field: str) -> str:
         return f"None if {' == '.join(f'{a}.shape' for a in arrays)} else {shapes}"
     if field in plan.facts:
         base, _, attribute = field.rpartition("_")
-        return f"{attribute}({base + '_array' if base in plan.tracked else base})"
+        return f"{attribute}_of({base + '_array' if base in plan.tracked else base})"
     users = plan.users(field)
     if field in plan.arrays and len(users) < len(plan.tracked):
         return f"{field} if {' or '.join(f'{n}_node is not None' for n in users)} else None"
@@ -256,33 +277,35 @@ def _actual(rule: Rule, arrays: dict[str, str]) -> str:
     )
 
 
+_IS_COMPLEX = "    is_complex = cotangent.dtype is not float32 and cotangent.dtype.kind == 'c'"
+
 # ---- pull ----------------------------------------------------------------------------------
 
 
 def pull_text(plan: Plan, recorded: bool) -> str:
     """The method that pulls cotangents back: on plain arrays, or on Tensors, recorded again."""
     rule = plan.rule
-    lines = [f"def {'pull_recorded' if recorded else 'pull'}(self, g):"]
+    lines = [f"def {'pull_recorded' if recorded else 'pull'}(self, cotangent):"]
     if plan.fields:
         lines += [
             "    saved = self.saved",
-            "    if saved.__class__ is Freed: raise freed(self)",
+            "    if type(saved) is Freed: raise freed(self)",
             f"    {' '.join(f + ',' for f in plan.fields)} = saved",
         ]
     lines += [f"    {' '.join(f'{n}_node,' for n in plan.tracked)} = self.edges"]
     if rule.outputs != 1:
-        lines += ["    g = filled(self, g)"]
+        lines += ["    cotangent = filled(self, cotangent)"]
     for n in plan.arrays:
         lines += _read_back(plan, n, recorded)
     results = []
     for n in plan.tracked:
         values = "".join(f", {p}" for p in plan.wanted[n])
-        expression = f"rule_{n}(g{values})"
+        expression = f"rule_{n}(cotangent{values})"
         if rule.family != "general" and names_values(rule, rule.reverse[n]):
-            # conj(f(conj(g))) turns the transpose into the adjoint; real arrays are left alone.
-            if "    is_complex = g.dtype.kind == 'c'" not in lines:
-                lines += ["    is_complex = g.dtype.kind == 'c'"]
-            expression = f"conj(rule_{n}(conj(g){values})) if is_complex else {expression}"
+            # conj(f(conj(cotangent))) turns the transpose into the adjoint; real arrays are left alone.
+            if _IS_COMPLEX not in lines:
+                lines += [_IS_COMPLEX]
+            expression = f"conj(rule_{n}(conj(cotangent){values})) if is_complex else {expression}"
         if plan.shapes:
             lines += [
                 f"    if {n}_node is None: {n}_g = None",

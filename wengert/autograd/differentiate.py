@@ -59,6 +59,10 @@ def backward(
     `.grad` of a leaf has changed.
     """
     retain = create_graph if retain_graph is None else retain_graph
+    usual = type(tensors) is Tensor and type(grad_tensors) is Tensor and not create_graph and inputs is None
+    if usual and _fits(grad_tensors._array, tensors._array) and (edge := edge_of(tensors)) is not None:
+        engine.run([(edge, grad_tensors._array)], retain, False)
+        return
     starts = starting(as_sequence(tensors), grad_tensors, create_graph)
     if create_graph:
         warnings.warn(
@@ -89,6 +93,10 @@ def backward(
             engine.accumulate(node, g, create_graph)
         else:
             engine.retain(x, g)
+
+
+def _fits(g: Any, array: Any) -> bool:
+    return g.dtype is array.dtype and g.shape == array.shape
 
 
 def grad(
@@ -190,17 +198,14 @@ def starting(roots: Sequence[Any], given: Any, create_graph: bool) -> list[tuple
     cotangents: Sequence[Any] = (None,) * len(roots) if given is None else as_sequence(given)
     if len(cotangents) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(cotangents)} gradients")
-    starts = []
-    for i, (root, g) in enumerate(zip(roots, cotangents, strict=True)):
-        edge = edge_of(root)
-        if edge is None:
-            raise GradError(_no_graph(root, i))
-        usual = type(g) is Tensor and type(root) is Tensor and not create_graph
-        if usual and g._array.dtype is root._array.dtype and g._array.shape == root._array.shape:
-            starts.append((edge, g._array))
-        else:
-            starts.append((edge, _cotangent(root, g, i, create_graph)))
-    return starts
+    return [(edge_with_graph(root, i), _cotangent(root, g, i, create_graph)) for i, (root, g) in enumerate(zip(roots, cotangents, strict=True))]
+
+
+def edge_with_graph(root: Any, i: int) -> Node | Output:
+    edge = edge_of(root)
+    if edge is None:
+        raise GradError(_no_graph(root, i))
+    return edge
 
 
 def _no_graph(root: Tensor, i: int) -> str:
@@ -234,7 +239,7 @@ def _cotangent(root: Any, g: Any, i: int, create_graph: bool) -> Any:
                 "grad can be implicitly created only for real scalar outputs but got "
                 f"{array.dtype}. Pass gradient=, or differentiate y.real or y.abs()."
             )
-        g = np.ones_like(array)
+        g = np.ones(array.shape, array.dtype) if type(array) is np.ndarray else np.ones_like(array)
         return wrap(g) if create_graph else g
     if not isinstance(g, Tensor):
         if isinstance(g, np.ndarray):

@@ -3,8 +3,7 @@
 A node is always created after the nodes that made its inputs. So taking nodes latest first, from a
 heap keyed by their time of creation, is a topological order, and one pass over the graph is enough:
 no counting of dependencies beforehand. All state is local, so any number of threads may sweep at
-once. Leaves sort before every operation and are reached last: a sweep that fails midway has
-changed no `.grad`.
+once. Leaves wait until every operation has run: a sweep that fails midway has changed no `.grad`.
 """
 
 from __future__ import annotations
@@ -60,9 +59,6 @@ def sweep(
                 capture(node, g, targets)
                 if node not in needed:  # type: ignore[operator]
                     continue
-            if type(node) is AccumulateGrad:
-                accumulate(node, g, recorded)
-                continue
             pulled = anomaly.watched(node, g, recorded, pull) if watched else pull(node, g, recorded)
         if not retain:
             if node.frees:
@@ -73,13 +69,31 @@ def sweep(
             if edge is None or (needed is not None and node_of(edge) not in needed and edge not in targets):  # type: ignore[operator]
                 continue
             have = arrived.get(edge, NOTHING)
-            if have is NOTHING and edge.outputs == 1:
-                arrived[edge] = g
-                heappush(queue, (-edge.order, edge))
-            elif have is None or g is None or have.__class__ is list or have is NOTHING:
+            if have is NOTHING:
+                if edge.plain:
+                    arrived[edge] = g
+                    heappush(queue, (-edge.order, edge))
+                else:
+                    deposit(arrived, queue, edge, g)
+            elif have is None or g is None or type(have) is list:
                 deposit(arrived, queue, edge, g)
             else:
                 arrived[edge] = have + g
+    g = pulled = have = None  # nobody but the leaves shall hold the last cotangents
+    finish(arrived, recorded, targets)
+
+
+def finish(leaves: dict[Node, Any], recorded: bool, targets: dict[Edge, Any] | None) -> None:
+    """The leaves, which are all that is left: first every hook, which may fail, then the sums."""
+    for leaf, g in leaves.items():
+        if leaf.extras is not None:
+            leaves[leaf] = before_node(leaf, g, recorded)
+    while leaves:
+        leaf, g = leaves.popitem()
+        if targets is not None:
+            capture(leaf, g, targets)
+        else:
+            accumulate(leaf, g, recorded)  # type: ignore[arg-type]
 
 
 def pull(node: Node, g: Any, recorded: bool) -> Any:
@@ -99,7 +113,8 @@ def deposit(arrived: dict[Node, Any], queue: list[tuple[int, Node]], edge: Edge,
     node, slot = (edge.node, edge.slot) if isinstance(edge, Output) else (edge, 0)
     have = arrived.get(node, NOTHING)
     if have is NOTHING:
-        heappush(queue, (-node.order, node))
+        if type(node) is not AccumulateGrad:
+            heappush(queue, (-node.order, node))
         have = arrived[node] = None if node.outputs == 1 else [None] * node.outputs
     if node.outputs == 1:
         arrived[node] = add(have, g)
@@ -132,8 +147,7 @@ def accumulate(node: AccumulateGrad, g: Any, recorded: bool) -> None:
             leaf._grad = wrap(have._array + g)
         else:
             have._array += g
-            if have._cell is not None:
-                mark_written(have, "AccumulateGrad")
+            mark_written(have, "AccumulateGrad")
     if node.post_hooks:
         for hook in list(node.post_hooks.values()):
             with modes.set_grad_enabled(recorded):
@@ -144,22 +158,25 @@ def own(g: Any, like: Any) -> Any:
     """`g` as a buffer of the leaf's own, in the leaf's layout."""
     if type(g) is not np.ndarray or type(like) is not np.ndarray:
         return g
-    if g.base is None and g.strides == like.strides and sys.getrefcount(g) <= _SOLE_OWNER and g.flags.writeable:
+    if sys.getrefcount(g) <= _SOLE_OWNER and g.base is None and g.strides == like.strides:
         return g
     fresh = np.empty_like(like, dtype=g.dtype)
     np.copyto(fresh, g)
     return fresh
 
 
-def _count_references(node: Any, g: Any, recorded: bool) -> int:
-    """What `own` counts when the sweep alone holds a buffer; Python versions differ in this."""
-    return (lambda g, like: sys.getrefcount(g))(g, node)
-
-
 def _measure() -> int:
-    arrived = {0: np.empty(1)}
-    g = arrived.pop(0)
-    return _count_references(None, g, False)
+    """What `own` counts for a buffer that the sweep alone holds; Python versions differ in this."""
+
+    def accumulate(node: Any, g: Any, recorded: bool) -> int:
+        return own(g, recorded)
+
+    def own(g: Any, like: Any) -> int:
+        return sys.getrefcount(g)
+
+    leaves = {None: np.empty(1)}
+    leaf, g = leaves.popitem()
+    return accumulate(leaf, g, False)
 
 
 _SOLE_OWNER = _measure()
@@ -279,32 +296,33 @@ def capture(node: Node, g: Any, targets: dict[Edge, Any]) -> None:
 # ---- nesting -------------------------------------------------------------------------------
 
 
-class _Task:
-    """How deeply sweeps are nested in a thread, and what belongs to the innermost one."""
+class _Task(threading.local):
+    """What this thread knows of the sweep it is in, the innermost one."""
 
+    def __init__(self) -> None:
+        self.now = _Now(0, False)
+
+
+class _Now:
     __slots__ = ("callbacks", "nested", "targeted")
 
     def __init__(self, nested: int, targeted: bool) -> None:
         self.nested = nested
-        self.callbacks: list[Callable[[], None]] = []
         self.targeted = targeted
+        self.callbacks: list[Callable[[], None]] = []
 
 
-class _Local(threading.local):
-    task = _Task(0, False)
-
-
-_local = _Local()
+_task = _Task()
 MAX_NESTED = 40
 
 
 def run(roots: list[tuple[Edge, Any]], retain: bool, recorded: bool, targets: Any = None) -> None:
     """Sweep, as the innermost task of this thread."""
-    outer = _local.task
+    outer = _task.now
     if outer.nested >= MAX_NESTED:
         _run_elsewhere(roots, retain, recorded, targets)
         return
-    task = _local.task = _Task(outer.nested + 1, targets is not None)
+    task = _task.now = _Now(outer.nested + 1, targets is not None)
     try:
         if recorded:
             with modes.set_grad_enabled(True):
@@ -317,7 +335,7 @@ def run(roots: list[tuple[Edge, Any]], retain: bool, recorded: bool, targets: An
         saved.explain_freed(error, max(node_of(edge).order for edge, _ in roots))
         raise
     finally:
-        _local.task = outer
+        _task.now = outer
 
 
 def _run_elsewhere(*arguments: Any) -> None:
@@ -343,7 +361,7 @@ def _run_elsewhere(*arguments: Any) -> None:
 
 def queue_callback(callback: Callable[[], None]) -> None:
     """Have `callback` called once, when the innermost sweep of this thread has accumulated all."""
-    task = _local.task
+    task = _task.now
     if not task.nested:  # no sweep is running
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
     task.callbacks.append(callback)
@@ -351,9 +369,9 @@ def queue_callback(callback: Callable[[], None]) -> None:
 
 def current_task() -> Any:
     """Something that is the same throughout one sweep and differs between sweeps."""
-    return _local.task
+    return _task.now
 
 
 def has_targets() -> bool:
     """Whether the innermost sweep of this thread goes to given inputs only."""
-    return _local.task.targeted
+    return _task.now.targeted

@@ -31,12 +31,7 @@ class FunctionNode(Node):
     outputs = 1
 
     def __init__(self) -> None:
-        self.edges = ()
-        self.saved = ()
-        self.extras = None
-        self.code = None
-        self.at = 0
-        self.order = 0
+        self.begin()
         self._to_save: tuple[Any, ...] = ()
         self._for_forward: tuple[Any, ...] = ()
         self._slots: dict[int, int] = {}
@@ -363,17 +358,15 @@ class _Outputs:
             alias = wrap(x._array)
             if x._origin is not INFERENCE:
                 alias._cell = cell_of(x)
-                base = x._origin.base if isinstance(x._origin, View) else x
-                creation = "no_grad" if not modes.is_grad_enabled() else "custom"
-                alias._origin = View(base, x, (_same, ()), creation)
-                alias._origin.seen = base._cell.history
+                parent = x._origin if isinstance(x._origin, View) else None
+                state = modes.current()
+                creation = "custom" if state.grad else "inference" if state.inference else "no_grad"
+                alias._origin = View(parent.base if parent else x, parent, (_same, ()), creation)
             else:
                 alias._origin = INFERENCE
             x = alias
-        elif isinstance(x._origin, View) and (self.tracked or edge is not None):
-            x._origin.creation = "multi" if several > 1 else "custom"
-        if isinstance(x._origin, View) and not self.tracked and not modes.is_grad_enabled():
-            x._origin.creation = "no_grad"
+        elif isinstance(x._origin, View) and modes.is_grad_enabled():
+            x._origin.creation = "multi" if several > 1 and not constant else "custom"
         x._node = edge
         if isinstance(x._origin, View):
             x._origin.seen = x._origin.base._cell.history
@@ -436,13 +429,6 @@ class InplaceFunction(Function):
 class _Refusing(Node):
     """Stands behind the results of a once-differentiable backward."""
 
-    def __init__(self, edges: tuple[Any, ...]) -> None:
-        self.edges = edges
-        self.saved = ()
-        self.extras = None
-        self.code, self.at = None, 0
-        self.order = tick()
-
     def pull(self, g: Any) -> Any:
         raise GradError(
             "trying to differentiate twice a function that was marked with @once_differentiable. "
@@ -453,6 +439,12 @@ class _Refusing(Node):
 
     def name(self) -> str:
         return "DelayedErrorBackward"
+
+
+def refusing(edges: tuple[Any, ...]) -> _Refusing:
+    node = _Refusing()
+    node.begin(edges)
+    return node
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -471,7 +463,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             return results
         edges = tuple(current_node(g) for g in grads if isinstance(g, Tensor))
         several = results if isinstance(results, tuple) else (results,)
-        refused = tuple(wrap(r._array, _Refusing(edges)) if isinstance(r, Tensor) else r for r in several)
+        refused = tuple(wrap(r._array, refusing(edges)) if isinstance(r, Tensor) else r for r in several)
         return refused if isinstance(results, tuple) else refused[0]
 
     return once

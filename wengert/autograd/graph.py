@@ -30,6 +30,8 @@ class saved_tensors_hooks(modes.Mode):
     tensor([2., 2., 2.])
     """
 
+    fields = ("hooks",)
+
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
@@ -49,6 +51,8 @@ class save_on_cpu(saved_tensors_hooks):
 
 class disable_saved_tensors_hooks(modes.Mode):
     """Refuse saved-tensor hooks inside, with this message."""
+
+    fields = ("hooks_refused",)
 
     def __init__(self, error_message: str) -> None:
         self.error_message = error_message
@@ -96,6 +100,8 @@ class allow_mutation_on_saved_tensors(modes.Mode):
     >>> x.grad
     tensor([18., 18.])
     """
+
+    fields = ("clone_saved",)
 
     def _changed(self, state: modes.State) -> modes.State:
         if state.clone_saved is not None:

@@ -15,18 +15,23 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import saved
-from wengert.history import modes
 from wengert.autograd.engine import mark_written
+from wengert.autograd.record import cast
+from wengert.errors import InferenceError, InplaceError
+from wengert.history import modes
 from wengert.history.location import here
 from wengert.history.node import AccumulateGrad, Node, move_retainer, tick
-from wengert.errors import InferenceError, InplaceError
+from wengert.rules.elementwise import make_complex
 from wengert.tensor import (
     INFERENCE,
+    Call,
     Tensor,
     View,
     cell_of,
     current_node,
+    follow,
     is_leaf,
+    refusal,
     wrap,
 )
 
@@ -42,22 +47,24 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
     if modes.is_grad_enabled() and (x.requires_grad or any(_tracked(a) for a in args)):
         # The old value as its own object: the node may save it, and x is about to change.
         before = wrap(x._array, current_node(x))
-        before._cell, before._origin = x._cell, None
+        before._cell = x._cell
+        if modes.special and modes.current().hooks is not None:
+            before._array = x._array.copy()  # out of reach, should a pack hook keep it as it is
     result = record(before, *args)
-    array = result._array
-    _check_fit(x, array, name)
+    _check_fit(x, result._array, name)
     _check_memory(x)
-    node = result._node
-    if node is not None:
-        keep_old_value(node, before, x)
+    if result._node is not None:
+        keep_old_value(result._node, before, x)
+        if result._array.dtype is not x._array.dtype:
+            result = cast(result, x._array.dtype)
     if modes.special and modes.current().clone_saved is not None:
         modes.current().clone_saved.protect(x)
-    np.copyto(x._array, array, casting="unsafe")
+    np.copyto(x._array, result._array, casting="unsafe")
     if x._origin is not INFERENCE:
         mark_written(x, name)
-    if node is not None:
-        share_result(node, result, x)
-        adopt(x, node)
+    if result._node is not None:
+        share_result(result._node, result, x)
+        adopt(x, result._node)
     return x
 
 
@@ -86,27 +93,31 @@ def _check_fit(x: Tensor, array: Any, name: str) -> None:
 
 def _check_memory(x: Tensor) -> None:
     array = x._array
-    if isinstance(array, np.ndarray):
-        if not array.flags.writeable:
+    if not isinstance(array, np.ndarray):
+        return
+    if 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location (it was made by expand). Please clone() the tensor before "
+            "performing the operation."
+        )
+    if not array.flags.writeable:
+        view = x._origin
+        if not isinstance(view, View) or not view.base._array.flags.writeable:
             raise RuntimeError(
                 "this tensor looks into a read-only NumPy array and cannot be changed in place. "
                 "Make it a copy: x = x.clone()."
             )
-        if 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a "
-                "single memory location (it was made by expand). Please clone() the tensor before "
-                "performing the operation."
-            )
+        array.flags.writeable = True  # NumPy makes the views of broadcast_to and diagonal read-only
 
 
 # ---- what may be written -------------------------------------------------------------------
 
 
 def refuse(x: Tensor, args: tuple[Any, ...] = ()) -> None:
-    """Raise where an in-place change is not allowed."""
-    origin = x._origin
-    if origin is INFERENCE:
+    """Raise where an in-place change of `x`, with `args` as operands, is not allowed."""
+    view = x._origin
+    if view is INFERENCE:
         if not modes.is_inference_mode_enabled():
             raise InferenceError(
                 "Inplace update to inference tensor outside InferenceMode is not allowed. "
@@ -115,34 +126,20 @@ def refuse(x: Tensor, args: tuple[Any, ...] = ()) -> None:
         return
     if not modes.is_grad_enabled():
         return
-    if isinstance(origin, View):
-        base = origin.base
-        if base.requires_grad and is_leaf(base):
+    if isinstance(view, View):
+        tracked = x.requires_grad
+        if view.creation is not None and (tracked or any(map(_tracked, args))):
+            raise refusal(x, view.creation)
+        if tracked and is_leaf(view.base):
             raise InplaceError(
                 "a view of a leaf Variable that requires grad is being used in an in-place "
                 "operation. Update parameters under wengert.no_grad(), or clone() the leaf first."
             )
-        if origin.creation is not None and (base.requires_grad or x.requires_grad or any(map(_tracked, args))):
-            raise InplaceError(_REASONS[origin.creation])
     elif isinstance(x._node, AccumulateGrad):
         raise InplaceError(
             "a leaf Variable that requires grad is being used in an in-place operation. Update "
             "parameters under wengert.no_grad(), or work on a clone()."
         )
-
-
-_REASONS = {
-    "no_grad": "A view was created in no_grad mode and is being modified inplace with grad mode "
-    "enabled. Take the view outside no_grad, or do both inside; or clone() it.",
-    "inference": "A view was created in inference mode and is being modified inplace in normal mode. "
-    "Take the view outside inference_mode, or clone() it.",
-    "multi": "Output of a function that returns multiple views is a view and is being modified "
-    "inplace. Such functions do not allow the output views to be modified inplace. Replace the "
-    "inplace operation by an out-of-place one, or index instead of splitting.",
-    "custom": "Output of a view was created inside a custom Function (or because an input was returned "
-    "as-is) and is being modified inplace. This view's gradient would bypass the custom backward. "
-    "Clone the output of the custom Function.",
-}
 
 
 # ---- history -------------------------------------------------------------------------------
@@ -162,44 +159,67 @@ def share_result(node: Any, result: Tensor, x: Tensor) -> None:
     The node's time is set after the write, so that its own write does not count as a later one.
     """
     node = getattr(node, "node", node)
-    if isinstance(node.saved, tuple):
-        for value in node.saved:
-            if isinstance(value, Tensor) and value._origin is saved.TWIN and value._array is result._array:
-                value._array = x._array
-                value._cell = cell_of(x)
-                node.order = tick()
+    if not isinstance(node.saved, tuple) or (modes.special and modes.current().clone_saved is not None):
+        return
+    for value in node.saved:
+        if isinstance(value, Tensor) and value._origin is saved.TWIN and value._array is result._array:
+            value._array = x._array
+            value._cell = cell_of(x)
+            node.order = tick()
 
 
 class CopySlices(Node):
     """A base tensor after a write through one of its views: one region came from elsewhere.
 
     Transpose: the region's cotangent goes to what was written, the rest to the old base.
+    `calls` leads from the base to the view; `layout` is the order of the base's dimensions in
+    memory, largest stride first: in a buffer laid out alike, what was a view is one again.
     """
 
-    __slots__ = ("view",)
+    __slots__ = ("calls", "layout")
+    calls: list[Call]
+    layout: list[int]
 
     def pull(self, g: Any) -> Any:
-        base, value = self.edges
-        rest = None
-        if base is not None:
-            rest = np.array(g)
-            self.view.replay(_stand_in(self.view, rest))._array[...] = 0
-        region = None if value is None else self.view.replay(_stand_in(self.view, g))._array
+        rest, region = None, None
+        if self.edges[0] is not None:
+            if type(g) is np.ndarray:
+                rest = laid_out(self.layout, g.shape, g.dtype)
+                np.copyto(rest, g)
+                follow(self.calls, wrap(rest))._array[...] = 0
+            else:
+                rest = outside(g, self.written(g.shape, g.dtype))
+        if self.edges[1] is not None:
+            region = follow(self.calls, wrap(g))._array
         return rest, region
 
     def pull_recorded(self, g: Any) -> Any:
-        base, value = self.edges
-        rest = None
-        if base is not None:
-            mask = np.ones(g.shape, g.dtype)
-            self.view.replay(_stand_in(self.view, mask))._array[...] = 0
-            rest = g * wrap(mask)
-        region = None if value is None else self.view.replay(g)
+        rest, region = None, None
+        if self.edges[0] is not None:
+            rest = outside(g, self.written(g.shape, g.dtype))
+        if self.edges[1] is not None:
+            region = follow(self.calls, g)
         return rest, region
 
+    def written(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+        """An array of the base's shape that is 1 (or 1 + i) where the view looks, else 0."""
+        mask = laid_out(self.layout, shape, dtype)
+        mask[...] = 0
+        region = follow(self.calls, wrap(mask))._array
+        region[...] = 1 + 1j if region.dtype.kind == "c" else 1
+        return mask
 
-def _stand_in(view: View, array: Any) -> Tensor:
-    return wrap(array)
+
+def laid_out(layout: list[int], shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """A new array whose dimensions lie in memory in this order, outermost first."""
+    return np.empty([shape[i] for i in layout], dtype).transpose(np.argsort(layout))
+
+
+def outside(g: Any, written: np.ndarray[Any, Any]) -> Any:
+    """`g` where nothing was written, else 0; real and imaginary parts may be written separately."""
+    if written.dtype.kind != "c" or (written.real == written.imag).all():
+        return np.where(written.real != 0, np.zeros((), written.dtype), g)
+    return make_complex(outside(np.real(g), written.real), outside(np.imag(g), written.imag))
 
 
 def adopt(x: Tensor, node: Any) -> None:
@@ -212,13 +232,46 @@ def adopt(x: Tensor, node: Any) -> None:
         cell.history += 1
         return
     base = view.base
-    copy = object.__new__(CopySlices)
-    copy.edges = (base._node, node)
-    copy.saved = ()
-    copy.view = view
-    copy.order = tick()
-    copy.extras = None
+    copy = CopySlices()
+    copy.begin((base._node, node))
+    copy.calls = view.path()
+    strides = base._array.strides if isinstance(base._array, np.ndarray) else range(base.ndim, 0, -1)
+    copy.layout = sorted(range(base.ndim), key=lambda i: -strides[i])
     copy.code, copy.at = here()
     move_retainer(base, copy)
     base._node = copy
     cell.history += 1
+
+
+# ---- in-place view operations --------------------------------------------------------------
+
+
+def turn(x: Tensor, change: Callable[[Tensor], Tensor], back: Callable[[Tensor], Tensor], name: str) -> Tensor:
+    """Make `x` the view of itself that `change` takes; `back` undoes it, for views taken before.
+
+    Raises like `write`: what may not be written may not be turned either.
+    """
+    refuse(x)
+    view, node = x._origin, current_node(x)
+    leaf = node is None or isinstance(node, AccumulateGrad)
+    before = wrap(x._array, None if leaf else node)
+    before._origin, before._cell = view, x._cell
+    # Values stay as they are, so the history stays right, whatever the mode.
+    state = modes.enter(modes.DEFAULT)
+    try:
+        out = change(before)
+    finally:
+        modes.enter(state)
+    if isinstance(view, View):
+        out._origin.creation = view.creation  # type: ignore[union-attr]
+        x._origin = out._origin
+    elif x._cell is not None:  # there may be views of it
+        x._turns = ((back, ()), *x._turns)
+        x._cell.history += 1
+    x._array = out._array
+    if not leaf:
+        move_retainer(x, out._node)
+        x._node = out._node
+    if view is not INFERENCE:
+        mark_written(x, name)
+    return x

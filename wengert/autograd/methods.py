@@ -14,7 +14,7 @@ from wengert.autograd import differentiate
 from wengert.history import modes
 from wengert.history.node import AccumulateGrad, Node, RemovableHandle, source
 from wengert.errors import InferenceError
-from wengert.tensor import INFERENCE, Tensor, View, attach, cell_of, current_node, is_leaf, wrap
+from wengert.tensor import INFERENCE, Tensor, View, attach, bare, cell_of, current_node, is_leaf, wrap
 
 @attach
 class HistoryMethods:
@@ -36,7 +36,7 @@ class HistoryMethods:
         See `wengert.autograd.backward`; `gradient` is this tensor's cotangent, needed unless it has
         one element.
         """
-        differentiate.backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs)
+        differentiate.backward(self, gradient, retain_graph, create_graph, inputs)
 
     @property
     def grad(self: Any) -> Any:
@@ -234,8 +234,7 @@ class HistoryMethods:
             )
         if id(self) in memo:
             return memo[id(self)]
-        out = object.__new__(type(self))
-        out._array, out._node = np.array(self._array, order="K"), None
+        out = bare(type(self), np.array(self._array, order="K"))
         memo[id(self)] = out
         _copy_state(out, self.__dict__, memo)
         if self.requires_grad:
@@ -261,8 +260,7 @@ def _copy_state(out: Any, state: dict[str, Any], memo: dict[int, Any]) -> None:
 
 
 def _rebuild(kind: type, array: Any, requires_grad: bool, state: dict[str, Any]) -> Any:
-    out = object.__new__(kind)
-    out._array, out._node = array, None  # type: ignore[attr-defined]
+    out = bare(kind, array)
     out.__dict__.update(state)
     return out.requires_grad_() if requires_grad else out  # type: ignore[attr-defined]
 

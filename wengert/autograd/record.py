@@ -22,7 +22,7 @@ from wengert.history import modes
 from wengert.history.location import INTERNAL, user_frame
 from wengert.history.node import Node, Output, tick
 from wengert.dispatch import Function
-from wengert.errors import MissingRuleError
+from wengert.errors import MissingRuleError, ShapeError
 from wengert.rules.rule import RULES, Rule, unbroadcast
 from wengert.rules.shapes import astype
 from wengert.tensor import (
@@ -108,15 +108,18 @@ def _compiled(rule: Rule) -> Recorder:
 
 def _node_class(rule: Rule, plan: codegen.Plan) -> type[Node]:
     members: dict[str, Any] = {"__slots__": (), "rule": rule, "fields": tuple(plan.fields)}
+    members |= saved.introspection(members["fields"])
     space = _namespace(rule)
     for recorded in (False, True):
         pull = _compile(codegen.pull_text(plan, recorded), space, rule)
         members[pull.__name__] = pull
-    # An operation that saved no array has nothing to free, and may run again.
-    members["frees"] = bool(plan.arrays)
-    members["plain"] = rule.outputs == 1
     base = Node if rule.outputs == 1 else Several
-    return type(f"{rule.name}Backward0", (base,), members)
+    return type(node_name(rule), (base,), members)
+
+
+def node_name(rule: Rule) -> str:
+    """The node's class name, as PyTorch spells it: AddBackward0, and CopyBackwards."""
+    return rule.name if rule.name.endswith("Backwards") else f"{rule.name}Backward0"
 
 
 class Several(Node):
@@ -147,8 +150,9 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "checked": saved.checked,
         "conj": np.conj,
         "current_node": current_node,
-        "dtype": dtypes.of,
+        "dtype_of": dtypes.of,
         "filled": filled,
+        "float32": dtypes.float32,
         "floating": floating,
         "foreign": foreign,
         "freed": saved.freed,
@@ -168,10 +172,11 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "same_dtype": dtypes.same,
         "settle": settle,
         "settle_node": saved.settle_node,
-        "shape": np.shape,
+        "shape_of": np.shape,
         "tick": tick,
         "twin": saved.twin,
         "unbroadcast": unbroadcast,
+        "unsuited": unsuited,
         "user_frame": user_frame,
         "view_of": view_of,
         "wrap": wrap,
@@ -189,7 +194,9 @@ def pick(x: Tensor, record: Recorder, slot: int, *args: Any) -> Tensor:
 
 
 def filled(node: Several, cotangents: list[Any]) -> list[Any]:
-    """Outputs that received no cotangent count as zero."""
+    """Outputs that received no cotangent count as zero; a lone one arrives without its list."""
+    if node.outputs == 1:
+        cotangents = [cotangents]
     return [
         np.zeros(shape, dtype) if g is None else g
         for g, (shape, dtype) in zip(cotangents, node.likes, strict=True)
@@ -218,7 +225,7 @@ def _sequence(rule: Rule) -> Recorder:
             return out
         edges = tuple(current_node(x) if isinstance(x, Tensor) else None for x in items)
         if any(edge is not None for edge in edges):
-            node = object.__new__(node_type)
+            node = node_type()
             node.edges = edges
             keeps = name in codegen.Plan(rule).values
             node.shapes = [np.shape(x) for x in call[name]]
@@ -226,6 +233,7 @@ def _sequence(rule: Rule) -> Recorder:
             node.saved = tuple(items) if keeps else ()
             node.order = tick()
             node.extras = None
+            node.plain = node.frees = False
             frame = user_frame(sys._getframe(1))
             node.code, node.at = frame.f_code, frame.f_lasti
             out._node = node
@@ -271,6 +279,29 @@ class SequenceNode(Node):
 
 
 # ---- operands of several kinds -------------------------------------------------------------
+
+
+def unsuited(rule: Rule, error: ValueError, operands: tuple[Any, ...]) -> Exception:
+    """The error of operands that NumPy refused, in terms of tensors and their shapes."""
+    shapes = [list(x.shape) for x in operands if isinstance(x, Tensor)]
+    if isinstance(error, IndexError) or len(shapes) < 2:
+        return error if isinstance(error, IndexError) else ShapeError(f"{rule}: {error}")
+    found = " and ".join(map(str, shapes))
+    if rule.function is np.matmul:
+        return ShapeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({found}): the last size of the first must be "
+            "the last but one of the second. Transpose one, e.g. b.mT."
+        )
+    if rule.family == "elementwise":
+        a, b = shapes[0][::-1], shapes[1][::-1]
+        for i, (m, n) in enumerate(zip(a, b, strict=False)):
+            if m != n and 1 not in (m, n):
+                return ShapeError(
+                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton "
+                    f"dimension {max(len(a), len(b)) - 1 - i}: shapes {found} do not broadcast. "
+                    "Compare x.shape of both; unsqueeze(dim) adds a dimension of size 1."
+                )
+    return ShapeError(f"{rule} does not take shapes {found}: {error}")
 
 
 def needs_floating(array: Any, x: Any) -> bool:

@@ -7,6 +7,7 @@ output would be a cycle. When saved-tensor hooks are active, `Packed` takes the 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -242,18 +243,28 @@ class SavedTensor:
 _SHOWN = {"a": "self", "x": "self", "b": "other", "y": "result", "val": "self", "axis": "dim"}
 
 
-def attribute(node: Node, name: str) -> Any:
-    """`node._saved_self` and the like, by PyTorch's names or the rule's own."""
-    fields = getattr(type(node), "fields", ())
-    raw = name.startswith("_raw_saved_")
-    wanted = name.removeprefix("_raw_saved_" if raw else "_saved_")
+def introspection(fields: tuple[str, ...]) -> dict[str, property]:
+    """The properties `_saved_self`, `_raw_saved_self` and so on of a class of nodes.
+
+    They are written out per class: a `__getattr__` would slow down every attribute of every node.
+    """
+    members = {}
     for index, field in enumerate(fields):
-        if wanted in (field, _SHOWN.get(field)):
-            if type(node.saved) is Freed:
-                raise freed(node)
-            if raw:
-                return SavedTensor(node, index)
-            value = node.saved[index]
-            edge = node if field == "y" else value._node if isinstance(value, Tensor) else None
-            return restored(node, value, edge)
-    raise AttributeError(f"{node.name()} has no saved value {name!r}; it saved {', '.join(fields) or 'nothing'}")
+        for name in {field, _SHOWN.get(field, field)}:
+            members[f"_saved_{name}"] = property(functools.partial(_shown, index=index, field=field))
+            members[f"_raw_saved_{name}"] = property(functools.partial(_raw, index=index))
+    return members
+
+
+def _shown(node: Node, index: int, field: str) -> Any:
+    if type(node.saved) is Freed:
+        raise freed(node)
+    value = node.saved[index]
+    edge = node if field == "y" else value._node if isinstance(value, Tensor) else None
+    return restored(node, value, edge)
+
+
+def _raw(node: Node, index: int) -> SavedTensor:
+    if type(node.saved) is Freed:
+        raise freed(node)
+    return SavedTensor(node, index)

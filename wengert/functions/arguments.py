@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import modes
+from wengert.history import modes
 from wengert.functions import creation
 from wengert.tensor import Size, Tensor, settle, wrap
 

@@ -34,8 +34,6 @@ def require(x: Tensor) -> Tensor:
             f"is {x._array.dtype}. Use x.float() or dtype=wengert.float32."
         )
     x._node = AccumulateGrad(x)
-    if x._cell is not None:
-        x._cell.history += 1  # views taken before are now views of a leaf
     return x
 
 
@@ -61,7 +59,7 @@ def to_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     elif hasattr(data, "__dlpack__"):
         array = native(np.array(np.from_dlpack(data)))
     else:
-        array = _from_python(data)
+        array = _from_python(data, dtype)
     if dtype is not None and array.dtype != dtype:
         if array.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
             array = array.real
@@ -69,7 +67,7 @@ def to_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     return array
 
 
-def _from_python(data: Any) -> np.ndarray[Any, Any]:
+def _from_python(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     plain = _plain(data)
     try:
         array = np.array(plain)
@@ -79,6 +77,8 @@ def _from_python(data: Any) -> np.ndarray[Any, Any]:
             "Pad the rows to one length."
         ) from None
     array = native(array)
+    if dtype is not None:
+        return array  # on its way to that dtype, at full precision
     if array.dtype.kind == "f" and not _has_numpy_floats(plain):
         array = array.astype(dtypes.get_default_dtype())
     elif array.dtype.kind == "c":

@@ -101,7 +101,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 def _scaled(other: Any, alpha: Any) -> Any:
-    return other if alpha is 1 or alpha == 1 else other * alpha  # noqa: F632  (the usual case, at once)
+    return other if type(alpha) is int and alpha == 1 else other * alpha
 
 
 def _operated(record: Function, name: str, input: Any, other: Any) -> Any:

@@ -170,7 +170,7 @@ def _var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **re
 
 @means(np.std)
 def _std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **rest: Any) -> Any:
-    return np.sqrt(_var(a, axis, ddof, keepdims, **rest))
+    return root(_var(a, axis, ddof, keepdims, **rest))
 
 
 def _no_more(rest: dict[str, Any]) -> None:
@@ -193,9 +193,13 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
 def wrap_norm(x: Any, axis: Any, keepdims: bool) -> Any:
     """The Euclidean norm; its subgradient at 0 is 0."""
     square = np.real(x * np.conj(x)) if x.dtype.kind == "c" else x * x
-    total = np.sum(square, axis=axis, keepdims=keepdims)
-    zero = total == 0
-    return np.where(zero, 0 * total, np.sqrt(np.where(zero, 1, total)))
+    return root(np.sum(square, axis=axis, keepdims=keepdims))
+
+
+def root(square: Any) -> Any:
+    """The square root of a sum of squares: where that is 0, a convex kink, the gradient is 0."""
+    zero = square == 0
+    return np.where(zero, 0, np.sqrt(np.where(zero, 1, square)))
 
 
 @means(np.split, np.array_split)

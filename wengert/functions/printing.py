@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ def history_text(x: Tensor) -> list[str]:
 
 
 def _with_tail(text: str, tail: list[str], indent: int) -> str:
-    width = len(text) - text.rfind("\n")
+    width = len(text) - text.rfind("\n") + 1
     for item in tail:
         if width + len(item) + 2 > OPTIONS["linewidth"]:
             text += ",\n" + " " * indent + item
@@ -77,14 +78,66 @@ def _with_tail(text: str, tail: list[str], indent: int) -> str:
     return text + ")"
 
 
+class Writer:
+    """Writes the numbers of one tensor, all in one width.
+
+    The width is that of the widest number that is finite and not zero: PyTorch does the same, and
+    lets a lone `nan` or `inf` stick out.
+    """
+
+    def __init__(self, values: np.ndarray[Any, Any]) -> None:
+        if values.dtype.kind in "biu":
+            self.write: Callable[[Any], str] = str
+            self.width = max((len(str(v)) for v in values.ravel().tolist()), default=1)
+            return
+        flat = values.astype(np.float64).ravel()
+        numbers = flat[np.isfinite(flat) & (flat != 0)]
+        whole = bool(np.all(numbers == np.ceil(numbers)))
+        scientific = _is_wide(np.abs(numbers), whole)
+        self._choose(whole, scientific)
+        self.width = max((len(self.write(v)) for v in numbers.tolist()), default=1)
+        if OPTIONS["sci_mode"] is not None:
+            self._choose(whole, OPTIONS["sci_mode"])
+
+    def _choose(self, whole: bool, scientific: bool) -> None:
+        precision = OPTIONS["precision"]
+        form = f"{{:.{precision}e}}" if scientific else "{:.0f}." if whole else f"{{:.{precision}f}}"
+        self.write = lambda v: form.format(v) if scientific or not whole or math.isfinite(v) else str(v)
+
+    def __call__(self, value: Any) -> str:
+        return self.write(value).rjust(self.width)
+
+
+def _is_wide(sizes: np.ndarray[Any, Any], whole: bool) -> bool:
+    """Whether numbers of these sizes are best written with exponents."""
+    if not sizes.size:
+        return False
+    large, small = sizes.max(), sizes.min()
+    return bool(large / small > 1000 or large > 1e8 or (not whole and small < 1e-4))
+
+
+class ComplexWriter:
+    """Writes complex numbers, real and imaginary parts each in a width of their own."""
+
+    def __init__(self, values: np.ndarray[Any, Any]) -> None:
+        self.real, self.imag = Writer(values.real), Writer(values.imag)
+        self.width = self.real.width + self.imag.width + 1
+
+    def __call__(self, value: Any) -> str:
+        imag = f"{self.imag(value.imag)}j".lstrip()
+        return self.real(value.real) + (imag if imag[0] in "+-" else "+" + imag)
+
+
 def body_text(array: np.ndarray[Any, Any], indent: int) -> str:
+    """The nested lists of numbers, summarised if there are many."""
     summarize = array.size > OPTIONS["threshold"]
     shown = _edges(array) if summarize else array
-    write = _complex_writer(shown) if array.dtype.kind == "c" else _writer(shown)
+    write = ComplexWriter(shown) if array.dtype.kind == "c" else Writer(shown)
     return _nested(array, write, indent, summarize)
 
 
 def _edges(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements that a summary shows."""
     n = OPTIONS["edgeitems"]
     for axis, size in enumerate(array.shape):
         if size > 2 * n:
@@ -92,55 +145,15 @@ def _edges(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array
 
 
-def _writer(values: np.ndarray[Any, Any]) -> Callable[[Any], str]:
-    """A function that writes one number, all in one width."""
-    if values.dtype.kind in "biu":
-        width = max((len(str(v)) for v in values.ravel().tolist()), default=1)
-        return lambda v: str(v.item() if hasattr(v, "item") else v).rjust(width if values.ndim else 0)
-    precision = OPTIONS["precision"]
-    flat = values.astype(np.float64).ravel()
-    finite = flat[np.isfinite(flat)]
-    nonzero = np.abs(finite[finite != 0])
-    whole = bool(np.all(finite == np.ceil(finite)))
-    large, small = (nonzero.max(), nonzero.min()) if nonzero.size else (0.0, 1.0)
-    scientific = OPTIONS["sci_mode"]
-    if scientific is None and nonzero.size:
-        scientific = bool(large / small > 1000 or large > 1e8) if not whole else bool(large / small > 1000 and large > 1e8 or large > 1e8)
-        if not whole:
-            scientific = bool(large / small > 1000 or large > 1e8 or small < 1e-4)
-    if scientific:
-        form = f"{{:.{precision}e}}"
-    elif whole:
-        form = "{:.0f}."
-    else:
-        form = f"{{:.{precision}f}}"
-
-    def one(v: Any) -> str:
-        v = float(v)
-        if not np.isfinite(v):
-            return str(v)
-        return form.format(v)
-
-    width = max((len(one(v)) for v in flat), default=1) if values.ndim else 0
-    return lambda v: one(v).rjust(width)
-
-
-def _complex_writer(values: np.ndarray[Any, Any]) -> Callable[[Any], str]:
-    real, imag = _writer(np.real(values)), _writer(np.abs(np.imag(values)))
-    return lambda v: f"{real(v.real)}{'-' if np.signbit(v.imag) else '+'}{imag(abs(v.imag)).strip()}j"
-
-
-def _nested(array: np.ndarray[Any, Any], write: Callable[[Any], str], indent: int, summarize: bool) -> str:
+def _nested(array: np.ndarray[Any, Any], write: Writer | ComplexWriter, indent: int, summarize: bool) -> str:
     if array.ndim == 0:
-        return write(array[()])
+        return write(array.item())
     n = OPTIONS["edgeitems"]
     cut = summarize and array.shape[0] > 2 * n
     head, rest = (array[:n], array[-n:]) if cut else (array, array[:0])
     if array.ndim == 1:
-        items = [write(v) for v in head] + (["..."] if cut else []) + [write(v) for v in rest]
-        if not items:
-            return "[]"
-        per_line = max(1, (OPTIONS["linewidth"] - indent) // (max(len(i) for i in items) + 2))
+        items = [write(v) for v in head.tolist()] + ([" ..."] if cut else []) + [write(v) for v in rest.tolist()]
+        per_line = max(1, (OPTIONS["linewidth"] - indent) // (write.width + 2))
         lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     parts = [_nested(a, write, indent + 1, summarize) for a in head]

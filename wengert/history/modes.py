@@ -73,22 +73,31 @@ def is_inference_mode_enabled() -> bool:
 
 
 class Mode:
-    """A change of state, as a context manager and as a decorator of functions and generators."""
+    """A change of state, as a context manager and as a decorator of functions and generators.
+
+    On the way out only the `fields` that the mode is about are put back: what was switched inside
+    by a bare call, `set_grad_enabled(False)` within saved-tensor hooks, stays switched.
+    """
+
+    fields: tuple[str, ...] = ("grad",)
 
     def _changed(self, state: State) -> State:
         raise NotImplementedError
 
+    def _leave(self, before: State, entered: State) -> None:
+        now = _local.state
+        if now is not entered:
+            before = replace(now, **{name: getattr(before, name) for name in self.fields})
+        enter(before)
+
     def __enter__(self) -> Self:
-        # One object may be entered again while it is active (a recursive decorated function).
-        stack = self.__dict__.setdefault("_before", [])
-        stack.append(enter(self._changed(current())))
+        entered = self._changed(_local.state)
+        # A stack: one object may be entered again while it is active.
+        self.__dict__.setdefault("_entered", []).append((enter(entered), _local.state))
         return self
 
     def __exit__(self, *exception: object) -> None:
-        enter(self.__dict__["_before"].pop())
-
-    def _again(self) -> Mode:
-        return self
+        self._leave(*self.__dict__["_entered"].pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
@@ -99,7 +108,7 @@ class Mode:
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
-            with self._again():
+            with _Call(self):
                 return function(*args, **kwargs)
 
         return inside
@@ -113,14 +122,14 @@ class Mode:
             resume: Callable[[], Any] = functools.partial(next, body)
             while True:
                 try:
-                    with self._again():
+                    with _Call(self):
                         item = resume()
                 except StopIteration as stop:
                     return stop.value
                 try:
                     sent = yield item
                 except GeneratorExit:
-                    with self._again():
+                    with _Call(self):
                         body.close()
                     raise
                 except BaseException as error:
@@ -129,6 +138,22 @@ class Mode:
                     resume = functools.partial(body.send, sent)
 
         return inside
+
+
+class _Call:
+    """One call of a decorated function; threads share the decorator, so it keeps nothing itself."""
+
+    __slots__ = ("before", "entered", "mode")
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        self.before = enter(self.mode._changed(_local.state))
+        self.entered = _local.state
+
+    def __exit__(self, *exception: object) -> None:
+        self.mode._leave(self.before, self.entered)
 
 
 class no_grad(Mode):
@@ -182,27 +207,24 @@ class set_grad_enabled(Mode):
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, bool):
             raise TypeError(
-                f"set_grad_enabled takes True or False, got {type(mode).__name__}. As a decorator "
-                "write @set_grad_enabled(False)."
+                f"set_grad_enabled takes a bool, True or False, but got {type(mode).__name__}. As a "
+                "decorator write @set_grad_enabled(False)."
             )
         self.mode = mode
-        self._outer = enter(replace(current(), grad=mode))
-        self._entered = False
+        # It acts at once; `with` and decorating make it a scope after all.
+        self._outer: State | None = enter(replace(current(), grad=mode))
 
     def __enter__(self) -> Self:
-        if self._entered:
-            return super().__enter__()
-        self._entered = True
-        self.__dict__.setdefault("_before", []).append(self._outer)
-        enter(replace(current(), grad=self.mode))
-        return self
+        if self._outer is not None:
+            grad, self._outer = self._outer.grad, None
+            enter(replace(current(), grad=grad))
+        return super().__enter__()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        enter(self._outer)  # as a decorator it must not act at once
+        if self._outer is not None:
+            grad, self._outer = self._outer.grad, None
+            enter(replace(current(), grad=grad))
         return super().__call__(function)
-
-    def _again(self) -> Mode:
-        return no_grad() if not self.mode else enable_grad()
 
     def _changed(self, state: State) -> State:
         return replace(state, grad=self.mode)
@@ -219,6 +241,8 @@ class inference_mode(Mode):
     >>> y.is_inference()
     True
     """
+
+    fields = ("grad", "inference")
 
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)

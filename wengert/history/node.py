@@ -26,14 +26,14 @@ class Node:
 
     `saved` holds what the rule named, `edges` where each differentiable input came from (None if
     it needs no gradient), `order` the time of creation, `code` and `at` the line that ran the
-    operation, `extras` hooks and notes, None almost always.
+    operation, `extras` hooks and notes, None almost always. `plain` says that calling `pull` with
+    one array is all there is to this node, `frees` that its `saved` may simply be dropped.
     """
 
-    __slots__ = ("__weakref__", "at", "code", "edges", "extras", "order", "saved")
+    # Slots, not class attributes: the sweep reads them for every node.
+    __slots__ = ("__weakref__", "at", "code", "edges", "extras", "frees", "order", "plain", "saved")
     outputs: ClassVar[int] = 1
     rule: ClassVar[Rule | None] = None
-    plain: ClassVar[bool] = False  # whether `pull` on one array is all there is to it
-    frees: ClassVar[bool] = False  # whether `saved = freed` is all that `release` would do
 
     edges: tuple[Any, ...]
     saved: Any
@@ -41,6 +41,19 @@ class Node:
     code: CodeType | None
     at: int
     extras: Extras | None
+    plain: bool
+    frees: bool
+
+    # No __init__: the recorders set every slot themselves, and calling the bare class is quickest.
+
+    def begin(self, edges: tuple[Any, ...] = ()) -> None:
+        """Set the slots of a node that is made otherwise than by a recorder."""
+        self.edges = edges
+        self.saved = ()
+        self.order = tick()
+        self.extras = None
+        self.plain = self.frees = False
+        self.code, self.at = None, 0
 
     def pull(self, g: Any) -> Any:
         """The inputs' cotangents, from plain arrays to plain arrays."""
@@ -86,13 +99,6 @@ class Node:
         """Call `hook(grad_outputs)` before this node; a tuple returned replaces them."""
         return RemovableHandle(self._extras().prehooks, hook)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("_saved_", "_raw_saved_")):
-            from wengert.autograd.saved import attribute  # an introspection, above this layer
-
-            return attribute(self, name)
-        raise AttributeError(f"{self.name()!r} object has no attribute {name!r}")
-
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
 
@@ -101,7 +107,7 @@ class Output:
     """Output number `slot` > 0 of a node that has several."""
 
     __slots__ = ("__weakref__", "node", "slot")
-    outputs: ClassVar[int] = 0  # not a node: the sweep looks at `node` and `slot`
+    plain: ClassVar[bool] = False  # not a node: the sweep looks at `node` and `slot`
 
     def __init__(self, node: Node, slot: int) -> None:
         self.node = node
@@ -154,19 +160,14 @@ class RemovableHandle:
 class AccumulateGrad(Node):
     """Where history ends: adds what arrives to its leaf's `.grad`.
 
-    The leaf owns its accumulator, not the other way round. Accumulators sort before every
-    operation, so a pass reaches them last: one that fails midway has changed no `.grad`.
+    The leaf owns its accumulator, not the other way round.
     """
 
     __slots__ = ("leaf", "lock", "post_hooks")
 
     def __init__(self, leaf: Any) -> None:
-        self.edges = ()
-        self.saved = ()
-        self.order = -tick()
-        self.code = None
-        self.at = 0
-        self.extras = None
+        self.begin()
+        self.order = -self.order
         self.leaf = weakref.ref(leaf)
         self.lock = threading.Lock()
         self.post_hooks: dict[int, Any] | None = None

@@ -7,13 +7,15 @@ continuity, so that sqrt gives inf at 0; NaN where the function itself is undefi
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any
 
 import numpy as np
 
 from wengert.dispatch import primitive
-from wengert.rules.rule import elementwise, general, linear
+from wengert.rules.rule import elementwise, general, linear, unbroadcast
+from wengert.rules.shapes import astype
 
 # ---- arithmetic ----------------------------------------------------------------------------
 
@@ -38,10 +40,13 @@ def _power_growth(a: Any, b: Any, y: Any) -> Any:
     """d(a ** b)/db = a**b log a; 0 at a = 0 for b >= 0, minus infinity there for b < 0."""
     if isinstance(a, (int, float, complex)):
         if a == 0:
-            return np.where(np.real(b) >= 0, 0.0 * y, -np.inf)
-        return y * (math.log(a) if not isinstance(a, complex) and a > 0 else np.log(np.asarray(a)))
+            return np.where(np.real(b) < 0, -np.inf, np.zeros_like(y))
+        if y.dtype.kind == "c":
+            return y * cmath.log(a)
+        return y * (math.log(a) if a > 0 else math.nan)
     zero = a == 0
-    return np.where(zero, np.where(np.real(b) >= 0, 0, -np.inf), y * np.log(np.where(zero, 1, a)))
+    growth = np.where(zero, 0, y * np.log(np.where(zero, 1, a)))
+    return np.where(zero & (np.real(b) < 0), -np.inf, growth)
 
 
 elementwise(
@@ -52,29 +57,35 @@ elementwise(
 )
 elementwise(np.remainder, lambda t: t, lambda t, a, b: -t * np.floor(a / b))
 elementwise(np.fmod, lambda t: t, lambda t, a, b: -t * np.trunc(a / b))
-elementwise(np.floor_divide, lambda t: 0 * t, lambda t: 0 * t, name="FloorDivide")
+elementwise(np.floor_divide, lambda t: np.zeros_like(t), lambda t: np.zeros_like(t))
 
 # ---- exponentials and logarithms -----------------------------------------------------------
 
 elementwise(np.exp, lambda t, y: t * y)
 elementwise(np.exp2, lambda t, y: t * y * math.log(2))
 elementwise(np.expm1, lambda t, y: t * (y + 1))
-elementwise(np.log, lambda t, x: t / x)
-elementwise(np.log2, lambda t, x: t / (x * math.log(2)))
-elementwise(np.log10, lambda t, x: t / (x * math.log(10)))
-elementwise(np.log1p, lambda t, x: t / (1 + x))
+elementwise(np.log, lambda t, x: t / defined(x))
+elementwise(np.log2, lambda t, x: t / (defined(x) * math.log(2)))
+elementwise(np.log10, lambda t, x: t / (defined(x) * math.log(10)))
+elementwise(np.log1p, lambda t, x: t / defined(1 + x))
 elementwise(np.sqrt, lambda t, y: t / (2 * y))
 elementwise(np.cbrt, lambda t, y: t / (3 * y * y))
 elementwise(
     np.logaddexp,
-    lambda t, a, y: t * np.exp(_difference(a, y)),
-    lambda t, b, y: t * np.exp(_difference(b, y)),
+    lambda t, a, y: t * exponential_share(a, y),
+    lambda t, b, y: t * exponential_share(b, y),
 )
 
 
-def _difference(a: Any, y: Any) -> Any:
-    """a - y, where both may be the same infinity: then exp of it must be 1."""
-    return np.where(a == y, 0, a - np.where(a == y, 0, y))
+def defined(x: Any) -> Any:
+    """x where it is not negative, else NaN: the formula would give the slope of log |x| there."""
+    return x if x.dtype.kind == "c" else np.where(x < 0, math.nan, x)
+
+
+def exponential_share(x: Any, y: Any) -> Any:
+    """exp(x - y), the share of x in y = log(sum(exp)); of an infinite sum 1 for infinity, else 0."""
+    infinite = np.isinf(y)
+    return np.where(infinite, (x == y) & (x > 0), np.exp(x - np.where(infinite, 0, y)))
 
 
 # ---- trigonometry --------------------------------------------------------------------------
@@ -90,63 +101,100 @@ elementwise(np.cosh, lambda t, x: t * np.sinh(x))
 elementwise(np.tanh, lambda t, y: t * (1 - y * y))
 elementwise(np.arcsinh, lambda t, x: t / np.sqrt(x * x + 1), name="Asinh")
 elementwise(np.arccosh, lambda t, x: t / (np.sqrt(x - 1) * np.sqrt(x + 1)), name="Acosh")
-elementwise(np.arctanh, lambda t, x: t / (1 - x * x), name="Atanh")
+elementwise(np.arctanh, lambda t, x: t / defined(1 - x * x), name="Atanh")
 elementwise(
     np.arctan2,
-    lambda t, a, b: t * b / (a * a + b * b),
-    lambda t, a, b: -t * a / (a * a + b * b),
+    lambda t, a, b: t * _direction(b, np.hypot(a, b), 2),
+    lambda t, a, b: -t * _direction(a, np.hypot(a, b), 2),
     name="Atan2",
 )
 elementwise(
     np.hypot,
-    lambda t, a, y: t * np.where(y == 0, 0, a / np.where(y == 0, 1, y)),
-    lambda t, b, y: t * np.where(y == 0, 0, b / np.where(y == 0, 1, y)),
+    lambda t, a, y: t * _direction(a, y),
+    lambda t, b, y: t * _direction(b, y),
 )
+
+
+def _direction(a: Any, r: Any, power: int = 1) -> Any:
+    """a / r**power, one division at a time, since r**2 may overflow; 0 at the origin."""
+    origin = r == 0
+    for _ in range(power):
+        a = a / np.where(origin, 1, r)
+    return np.where(origin, 0, a)
+
+
 elementwise(np.deg2rad, lambda t: t * (math.pi / 180))
 elementwise(np.rad2deg, lambda t: t * (180 / math.pi))
-elementwise(np.sinc, lambda t, x: t * _sinc_slope(x))
+elementwise(np.sinc, lambda t, x: t * -math.pi * spherical_bessel(math.pi * x, 1))
 
 
-def _sinc_slope(x: Any) -> Any:
-    safe = np.where(x == 0, 1, x)
-    return np.where(x == 0, 0, (np.cos(math.pi * safe) - np.sinc(safe)) / safe)
+@primitive
+def spherical_bessel(x: Any, n: int) -> Any:
+    """The spherical Bessel function of the first kind j_n; j_0(x) = sin(x) / x."""
+    from scipy import special
+
+    return special.spherical_jn(n, x).astype(x.dtype)
+
+
+# j_n' = (n j_{n-1} - (n+1) j_{n+1}) / (2n+1), which has no pole at 0: derivatives of sinc of every
+# order are right there too.
+elementwise(
+    spherical_bessel,
+    lambda t, x, n: t
+    * ((n * spherical_bessel(x, n - 1) if n else 0) - (n + 1) * spherical_bessel(x, n + 1))
+    / (2 * n + 1),
+)
 
 
 # ---- kinks and steps -----------------------------------------------------------------------
 
-# Where both are equal each gets half: the subgradient of least norm.
+# Where both are equal each gets half: the subgradient of least norm. Selection rather than a product
+# with 0 and 1 keeps the dtype, and makes no NaN of an infinite cotangent.
 elementwise(
     np.maximum,
-    lambda t, a, b: t * np.where(a > b, 1, np.where(a == b, 0.5, np.where(a != a, 1, 0))),
-    lambda t, a, b: t * np.where(b > a, 1, np.where(a == b, 0.5, np.where(b != b, 1, 0))),
+    lambda t, a, b: np.where(a == b, t / 2, np.where(a < b, 0, t)),
+    lambda t, a, b: np.where(a == b, t / 2, np.where(b < a, 0, t)),
 )
 elementwise(
     np.minimum,
-    lambda t, a, b: t * np.where(a < b, 1, np.where(a == b, 0.5, np.where(a != a, 1, 0))),
-    lambda t, a, b: t * np.where(b < a, 1, np.where(a == b, 0.5, np.where(b != b, 1, 0))),
+    lambda t, a, b: np.where(a == b, t / 2, np.where(a > b, 0, t)),
+    lambda t, a, b: np.where(a == b, t / 2, np.where(b > a, 0, t)),
 )
+# These pick one of their arguments, the first if both are equal.
 elementwise(
     np.fmax,
-    lambda t, a, b: t * np.where((a >= b) | (b != b), 1, 0),
-    lambda t, a, b: t * np.where((a >= b) | (b != b), 0, 1),
+    lambda t, a, b: np.where((a >= b) | (b != b), t, 0),
+    lambda t, a, b: np.where((a >= b) | (b != b), 0, t),
 )
 elementwise(
     np.fmin,
-    lambda t, a, b: t * np.where((a <= b) | (b != b), 1, 0),
-    lambda t, a, b: t * np.where((a <= b) | (b != b), 0, 1),
+    lambda t, a, b: np.where((a <= b) | (b != b), t, 0),
+    lambda t, a, b: np.where((a <= b) | (b != b), 0, t),
 )
-for step in (np.sign, np.floor, np.ceil, np.trunc, np.rint):
-    elementwise(step, lambda t: 0 * t, name="Round" if step is np.rint else None)
-elementwise(np.copysign, lambda t, a, y: t * np.sign(a) * np.sign(y), lambda t: 0 * t)
-elementwise(np.heaviside, lambda t: 0 * t, lambda t, a: np.where(a == 0, t, 0 * t))
+for step in (np.floor, np.ceil, np.trunc, np.rint):
+    elementwise(step, lambda t: np.zeros_like(t), name="Round" if step is np.rint else None)
+elementwise(np.copysign, lambda t, a, y: t * np.sign(a) * np.sign(y), lambda t: np.zeros_like(t))
+elementwise(np.heaviside, lambda t: np.zeros_like(t), lambda t, a: np.where(a == 0, t, 0))
 
-# |z| is not holomorphic: both directions are stated.
+# |z| and z / |z| are not holomorphic: both directions are stated.
 general(
     np.absolute,
     reverse={"x": lambda g, x: g * np.sign(x)},
     forward={"x": lambda t, x: np.real(np.conj(np.sign(x)) * t)},
     name="Abs",
 )
+
+
+def _turn(t: Any, x: Any) -> Any:
+    """The derivative of x / |x|: what of t is across x, over |x|. A real number cannot turn."""
+    if x.dtype.kind != "c":
+        return np.zeros_like(t)
+    unit, size = np.sign(x), np.absolute(x)
+    return np.where(size == 0, 0, (t - unit * np.real(np.conj(unit) * t)) / np.where(size == 0, 1, size))
+
+
+# The Jacobian is symmetric, so both directions are the same.
+general(np.sign, reverse={"x": lambda g, x: _turn(g, x)}, forward={"x": lambda t, x: _turn(t, x)})
 elementwise(np.fabs, lambda t, x: t * np.sign(x))
 
 # ---- complex parts -------------------------------------------------------------------------
@@ -172,58 +220,59 @@ general(
 
 
 def as_complex(g: Any, dtype: Any, unit: complex = 1) -> Any:
-    """A real cotangent as a complex one along 1 or i; unchanged if the input was real."""
-    return g * dtype.type(unit) if dtype.kind == "c" else g if unit == 1 else 0 * g
+    """A real cotangent as a complex one along 1 or i. A real input has no part along i."""
+    if unit == 1:
+        return astype(g, dtype) if dtype.kind == "c" else g
+    return make_complex(np.zeros_like(g), g) if dtype.kind == "c" else np.zeros_like(g)
+
+
+def _angle_slope(z: Any) -> Any:
+    """i z / |z|^2, the direction in which the angle grows; 0 at 0, and along the real axis."""
+    squared = np.real(z * np.conj(z))
+    return np.where(squared == 0, 0, 1j * z / np.where(squared == 0, 1, squared))
 
 
 general(
     np.angle,
-    reverse={"z": lambda g, z: _angle_pull(g, z)},
-    forward={"z": lambda t, z: np.imag(t * np.conj(z)) / np.real(z * np.conj(z))},
+    reverse={"z": lambda g, z: g * _angle_slope(z) if z.dtype.kind == "c" else np.zeros_like(g)},
+    forward={"z": lambda t, z: np.real(np.conj(_angle_slope(z)) * t)},
     arguments=["z"],
 )
 
 
-def _angle_pull(g: Any, z: Any) -> Any:
-    if z.dtype.kind != "c":
-        return 0 * g
-    squared = np.real(z * np.conj(z))
-    return np.where(z == 0, 0, 1j * g * z / np.where(squared == 0, 1, squared))
-
-
 @primitive
 def make_complex(real: Any, imag: Any) -> Any:
-    """real + i imag, from two real arrays."""
-    return real + 1j * imag if real.dtype != np.float32 else (real + 1j * imag).astype(np.complex64)
+    """real + i imag, from two real arrays; the parts keep their infinities."""
+    shape = np.broadcast_shapes(np.shape(real), np.shape(imag))
+    out = np.empty(shape, np.result_type(real, imag, np.complex64))
+    out.real, out.imag = real, imag
+    return out
 
 
 general(
     make_complex,
     reverse={
-        "real": lambda g, real_shape: unreal(np.real(g), real_shape),
-        "imag": lambda g, imag_shape: unreal(np.imag(g), imag_shape),
+        "real": lambda g, real_shape: unbroadcast(np.real(g), real_shape),
+        "imag": lambda g, imag_shape: unbroadcast(np.imag(g), imag_shape),
     },
     forward={
-        "real": lambda t, imag_shape: make_complex(t + np.zeros(imag_shape, t.dtype), 0 * t),
-        "imag": lambda t, real_shape: make_complex(0 * t + np.zeros(real_shape, t.dtype), t),
+        "real": lambda t, imag_shape: make_complex(t, np.zeros(imag_shape, t.dtype)),
+        "imag": lambda t, real_shape: make_complex(np.zeros(real_shape, t.dtype), t),
     },
     name="Complex",
 )
-
-
-def unreal(g: Any, shape: tuple[int, ...]) -> Any:
-    from wengert.rules.rule import unbroadcast
-
-    return unbroadcast(g, shape)
-
 
 # ---- choosing ------------------------------------------------------------------------------
 
 linear(
     np.where,
     None,
-    lambda g, condition, a_shape: unreal(np.where(condition, g, 0), a_shape),
-    lambda g, condition, b_shape: unreal(np.where(condition, 0, g), b_shape),
+    lambda g, condition, a_shape: unbroadcast(np.where(condition, g, 0), a_shape),
+    lambda g, condition, b_shape: unbroadcast(np.where(condition, 0, g), b_shape),
+    forward={
+        "a": lambda t, condition, y: np.broadcast_to(np.where(condition, t, 0), y.shape),
+        "b": lambda t, condition, y: np.broadcast_to(np.where(condition, 0, t), y.shape),
+    },
     arguments=("condition", "a", "b"),
 )
 
@@ -238,9 +287,8 @@ general(
 
 def inside(a: Any, low: Any, high: Any) -> Any:
     """Where clipping leaves a as it is; the bounds belong to the inside."""
-    if low is None:
-        return a <= high
-    return a >= low if high is None else (a >= low) & (a <= high)
+    above = a == a if low is None else a >= low
+    return above if high is None else above & (a <= high)
 
 
 @primitive

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from wengert.dispatch import primitive
-from wengert.rules.rule import linear
+from wengert.rules.rule import general, linear, unbroadcast
 
 
 @primitive
@@ -53,7 +54,7 @@ linear(add_at, lambda h, index: getitem(h, index), name="IndexPut")
 @primitive
 def put(x: Any, index: Any, value: Any) -> Any:
     """A copy of `x` with `x[index] = value`."""
-    out = x.copy()
+    out = np.copy(x)
     out[index] = value
     return out
 
@@ -64,8 +65,6 @@ def _without(g: Any, index: Any) -> Any:
 
 def _fit(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum to the shape of a value that was broadcast on assignment (leading ones may be extra)."""
-    from wengert.rules.rule import unbroadcast
-
     core = shape
     while len(core) > len(g.shape) and core[0] == 1:
         core = core[1:]
@@ -77,6 +76,10 @@ linear(
     lambda g, index: _without(g, index),
     None,
     lambda g, index, value_shape: _fit(getitem(g, index), value_shape),
+    forward={
+        "x": lambda t, index: _without(t, index),
+        "value": lambda t, index, x: put(np.zeros_like(x), index, t),
+    },
     name="IndexPut",
 )
 
@@ -106,15 +109,33 @@ def _grid(index: Any, axis: int) -> tuple[Any, ...]:
 
 linear(gather, lambda g, x_shape, index, axis: scatter_add(g, index, x_shape, axis))
 linear(scatter_add, lambda h, index, axis: gather(h, index, axis))
+
+
+@primitive
+def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
+    """Zeros of `shape` with `g` added at `indices` along `axis`: take_along_axis transposed.
+
+    Where `indices` and `shape` differ outside of `axis`, both broadcast, as in NumPy.
+    """
+    if axis is None:
+        return np.reshape(add_rows.plain(g, indices, (math.prod(shape),)), shape)
+    grid = list(np.ogrid[tuple(slice(n) for n in shape)])
+    grid[axis] = indices
+    out = np.zeros(shape, g.dtype)
+    np.add.at(out, tuple(grid), g)
+    return out
+
+
 linear(
     np.take_along_axis,
-    lambda g, arr_shape, indices, axis: _take_back(g, arr_shape, indices, axis),
+    lambda g, arr_shape, indices, axis: put_along_axis(g, indices, arr_shape, axis),
     name="Gather",
 )
-
-
-def _take_back(g: Any, shape: Any, indices: Any, axis: int) -> Any:
-    return scatter_add(g, indices, shape, axis)
+linear(
+    put_along_axis,
+    lambda h, indices, axis: np.take_along_axis(h, indices, axis),
+    name="GatherBackward",
+)
 
 
 @primitive
@@ -133,3 +154,36 @@ def add_rows(g: Any, index: Any, shape: Any) -> Any:
 
 linear(take_rows, lambda g, weight_shape, index: add_rows(g, index, weight_shape), name="Embedding")
 linear(add_rows, lambda h, index: take_rows(h, index), name="EmbeddingBackward")
+
+
+# ---- overwriting ---------------------------------------------------------------------------
+#
+# What an in-place operation leaves when the old value takes no part: the old value's cotangent is 0.
+
+
+@primitive
+def overwritten(old: Any, value: Any) -> Any:
+    """`value`, repeated to the shape of `old`."""
+    return np.broadcast_to(value, old.shape)
+
+
+@primitive
+def refilled(old: Any, value: Any) -> Any:
+    """One number in the shape of `old`."""
+    return np.broadcast_to(value, old.shape)
+
+
+@primitive
+def zeroed(old: Any) -> Any:
+    """Zeros in the shape of `old`."""
+    return np.zeros_like(old)
+
+
+for overwriting, label in ((overwritten, "CopyBackwards"), (refilled, "Fill")):
+    general(
+        overwriting,
+        reverse={"old": lambda g: np.zeros_like(g), "value": lambda g, value_shape: unbroadcast(g, value_shape)},
+        forward={"old": lambda t: np.zeros_like(t), "value": lambda t, y: np.broadcast_to(t, y.shape)},
+        name=label,
+    )
+linear(zeroed, lambda g: np.zeros_like(g), name="Zero")

@@ -62,9 +62,9 @@ def relu(x: Any) -> Any:
 
 
 @primitive
-def threshold_pull(g: Any, y: Any) -> Any:
-    """`g` unless y <= 0, else 0: relu's cotangent."""
-    return masked(g, np.logical_not(y <= 0))
+def threshold_pull(g: Any, at: Any) -> Any:
+    """`g` unless at <= 0, else 0: relu's cotangent."""
+    return masked(g, np.logical_not(at <= 0))
 
 
 @primitive
@@ -77,9 +77,7 @@ def erf(x: Any) -> Any:
 
 elementwise(sigmoid, lambda t, y: t * (y * (1 - y)))
 elementwise(relu, lambda t, y: threshold_pull(t, y))
-elementwise(
-    threshold_pull, lambda t, b: threshold_pull(t, b), arguments=("g", "b"), name="ThresholdBackward"
-)
+elementwise(threshold_pull, lambda t, at: threshold_pull(t, at), name="ThresholdBackward")
 elementwise(erf, lambda t, x: t * (2 / math.sqrt(math.pi)) * np.exp(-x * x))
 
 
@@ -127,15 +125,15 @@ def leaky_relu(x: Any, slope: float) -> Any:
 
 
 @primitive
-def leaky_pull(g: Any, x: Any, slope: float) -> Any:
-    """`g` where x > 0, else slope * g."""
-    positive = x > 0
+def leaky_pull(g: Any, at: Any, slope: float) -> Any:
+    """`g` where at > 0, else slope * g."""
+    positive = at > 0
     return masked(g, positive) + masked(slope * g, np.logical_not(positive))
 
 
 elementwise(leaky_relu, lambda t, x, slope: leaky_pull(t, x, slope))
 elementwise(
-    leaky_pull, lambda t, x, slope: leaky_pull(t, x, slope), name="LeakyReluBackward"
+    leaky_pull, lambda t, at, slope: leaky_pull(t, at, slope), name="LeakyReluBackward"
 )
 
 
@@ -185,15 +183,15 @@ def hardtanh(x: Any, low: float, high: float) -> Any:
 
 
 @primitive
-def hardtanh_pull(g: Any, x: Any, low: float, high: float) -> Any:
+def hardtanh_pull(g: Any, at: Any, low: float, high: float) -> Any:
     """`g` strictly between the bounds, else 0."""
-    return masked(g, (x > low) & (x < high))
+    return masked(g, (at > low) & (at < high))
 
 
 elementwise(hardtanh, lambda t, x, low, high: hardtanh_pull(t, x, low, high))
 elementwise(
     hardtanh_pull,
-    lambda t, x, low, high: hardtanh_pull(t, x, low, high),
+    lambda t, at, low, high: hardtanh_pull(t, at, low, high),
     name="HardtanhBackward",
 )
 
@@ -302,4 +300,28 @@ general(
     reverse={"x": lambda g, x: _softmax_push(g, x, x.shape[0])},
     forward={"x": lambda t, x: _softmax_push(t, x, x.shape[0])},
     name="NllLossBackward",
+)
+
+# ---- yes or no -----------------------------------------------------------------------------
+
+
+@primitive
+def bernoulli_loss(x: Any, b: Any) -> Any:
+    """-(b log x + (1 - b) log(1 - x)); a logarithm counts as -100 at least, so that none is infinite."""
+    with np.errstate(divide="ignore"):
+        yes, no = np.maximum(np.log(x), -100), np.maximum(np.log1p(-x), -100)
+    return (b - 1) * no - b * yes
+
+
+def _odds(x: Any) -> Any:
+    """log(1 - x) - log(x), each at least -100."""
+    return bernoulli_loss(x, np.ones_like(x)) - bernoulli_loss(x, np.zeros_like(x))
+
+
+elementwise(
+    bernoulli_loss,
+    # At 0 and 1 the denominator counts as 1e-12: the slope is steep, and finite.
+    lambda t, x, b: t * (x - b) / np.maximum(x * (1 - x), 1e-12),
+    lambda t, x: t * _odds(x),
+    name="BinaryCrossEntropy",
 )

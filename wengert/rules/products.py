@@ -81,15 +81,21 @@ linear(
     lambda g, weight: _affine_pull_x(g, weight),
     lambda g, x: _affine_pull_weight(g, x),
     lambda g, bias_shape: unbroadcast(g, bias_shape),
+    forward={
+        "x": lambda t, weight: np.matmul(t, np.transpose(weight)),
+        "weight": lambda t, x: np.matmul(x, np.transpose(t)),
+        "bias": lambda t, y: np.broadcast_to(t, y.shape),
+    },
     name="Addmm",
 )
 
 
-def dot_general(a: Any, b: Any) -> Any:
-    return np.einsum("i,i->", a, b)
-
-
-linear(np.dot, lambda g, a_shape, b: _dot_a(g, a_shape, b), lambda g, a, b_shape: _dot_b(g, a, b_shape), arguments=("a", "b"))
+linear(
+    np.dot,
+    lambda g, a_shape, b: _dot_a(g, a_shape, b),
+    lambda g, a, b_shape: _dot_b(g, a, b_shape),
+    arguments=("a", "b"),
+)
 
 
 def _dot_a(g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
@@ -149,7 +155,9 @@ def _tensordot_b(g: Any, a: Any, b_shape: tuple[int, ...], axes: Any) -> Any:
 @primitive
 def einsum(subscripts: str, operands: Any) -> Any:
     """NumPy's einsum over a list of operands, with an explicit output and no repeated letters."""
-    return np.einsum(subscripts, *operands, optimize=len(operands) > 2)
+    result = np.einsum(subscripts, *operands, optimize=len(operands) > 2)
+    # Of one operand NumPy may return a view; results of ours have memory of their own.
+    return result.copy() if len(operands) == 1 and result.base is not None else result
 
 
 def _einsum_pull(g: Any, subscripts: str, operands: list[Any], operands_shape: list[Any]) -> list[Any]:
@@ -165,8 +173,10 @@ def _einsum_pull(g: Any, subscripts: str, operands: list[Any], operands_shape: l
         result = einsum(spec, [g, *(x for _, x in others)])
         if kept != term:
             index = tuple(slice(None) if c in known else None for c in term)
-            result = np.broadcast_to(result[index], operands_shape[k])
-        cotangents.append(result)
+            result = result[index]
+        shape = operands_shape[k]  # a dimension of size 1 goes with any other
+        result = unbroadcast(result, shape)
+        cotangents.append(result if result.shape == shape else np.broadcast_to(result, shape))
     return cotangents
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive
+from wengert.rules.elementwise import exponential_share
 from wengert.rules.rule import general, linear
 
 
@@ -18,8 +19,7 @@ def expand(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
             return g
         return np.broadcast_to(np.reshape(g, (1,) * len(shape)) if not keepdims else g, shape)
     if not keepdims:
-        axes = (axis,) if isinstance(axis, int) else axis
-        g = np.expand_dims(g, tuple(a % len(shape) for a in axes) if shape else ())
+        g = np.expand_dims(g, tuple(a % len(shape) for a in axes_of(axis)) if shape else ())
     return np.broadcast_to(g, shape)
 
 
@@ -27,8 +27,12 @@ def count(shape: tuple[int, ...], axis: Any) -> int:
     """How many elements go into each result."""
     if axis is None:
         return math.prod(shape)
-    axes = (axis,) if isinstance(axis, int) else axis
-    return math.prod(shape[a] for a in axes)
+    return math.prod(shape[a] for a in axes_of(axis)) if shape else 1
+
+
+def axes_of(axis: Any) -> tuple[int, ...]:
+    """One axis or several, as a tuple."""
+    return tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
 
 
 linear(np.sum, lambda g, a_shape, axis, keepdims: expand(g, a_shape, axis, keepdims))
@@ -56,9 +60,8 @@ def _reverse_cumsum(g: Any, shape: tuple[int, ...], axis: int | None) -> Any:
 def ties(a: Any, y: Any, axis: Any, keepdims: bool) -> Any:
     """Each element's share of its reduction: 1/k for the k elements that attain it."""
     best = expand(y, a.shape, axis, keepdims)
-    hit = (a == best) | ((a != a) & (best != best))
-    hits = np.sum(hit, axis=axis, keepdims=True)
-    return np.divide(hit, hits).astype(a.dtype) if isinstance(hits, np.ndarray) else hit / hits
+    hit = np.where((a == best) | ((a != a) & (best != best)), np.ones_like(a), 0)
+    return hit / np.sum(hit, axis=axis, keepdims=True)
 
 
 for extremum, label in ((np.max, "Amax"), (np.min, "Amin")):
@@ -82,29 +85,84 @@ for extremum, label in ((np.max, "Amax"), (np.min, "Amin")):
 # The product of the other elements, by running products from both sides, so that zeros need no
 # special case and derivatives of every order exist.
 
-
-def others(a: Any, axis: Any) -> Any:
-    """At each element the product of all others along `axis`."""
-    if axis is None:
-        return np.reshape(others(np.reshape(a, (-1,)), 0), a.shape)
-    n = a.shape[axis]
-    one = np.ones_like(_part(a, axis, slice(0, 1)))
-    below, above = [one], [one]
-    for i in range(n - 1):
-        below.append(below[-1] * _part(a, axis, slice(i, i + 1)))
-        above.append(above[-1] * _part(a, axis, slice(n - 1 - i, n - i)))
-    return np.concatenate(below, axis) * np.concatenate(above[::-1], axis)
-
-
-def _part(a: Any, axis: int, piece: slice) -> Any:
-    return a[(slice(None),) * (axis % len(a.shape)) + (piece,)]
-
-
 general(
     np.prod,
     reverse={"a": lambda g, a, axis, keepdims: expand(g, a.shape, axis, keepdims) * np.conj(others(a, axis))},
     forward={"a": lambda t, a, axis, keepdims: np.sum(t * others(a, axis), axis=axis, keepdims=keepdims)},
 )
+
+
+def others(a: Any, axis: Any) -> Any:
+    """At each element the product of all others along the axes."""
+    if axis is None:
+        return np.reshape(others(np.reshape(a, (-1,)), 0), a.shape)
+    if isinstance(axis, (tuple, list)):
+        ends = tuple(range(-len(axis), 0))
+        last = np.moveaxis(a, tuple(axis), ends)
+        flat = np.reshape(last, (*last.shape[: len(last.shape) - len(axis)], math.prod(a.shape[i] for i in axis)))
+        return np.moveaxis(np.reshape(others(flat, -1), last.shape), ends, tuple(axis))
+    if not a.shape:
+        return np.ones_like(a)
+    below = before(np.cumprod(a, axis), axis, 1)
+    above = before(np.cumprod(np.flip(a, axis), axis), axis, 1)
+    return below * np.flip(above, axis)
+
+
+def before(x: Any, axis: int, first: float) -> Any:
+    """At each element the one before it along `axis`; `first` where there is none."""
+    if not x.shape[axis]:
+        return x
+    part = (slice(None),) * (axis % len(x.shape))
+    start = np.full_like(x[(*part, slice(0, 1))], first)
+    return np.concatenate([start, x[(*part, slice(None, -1))]], axis=axis)
+
+
+@primitive
+def recurrence(a: Any, b: Any, axis: int) -> Any:
+    """y[i] = a[i] + b[i] y[i-1] along `axis`, with y[-1] = 0."""
+    y = np.moveaxis(a.astype(np.result_type(a, b)), axis, 0)
+    b = np.moveaxis(b, axis, 0)
+    for i in range(1, len(y)):
+        y[i] += b[i] * y[i - 1]
+    return np.moveaxis(y, 0, axis)
+
+
+def _backwards(g: Any, b: Any, axis: int) -> Any:
+    """The recurrence transposed: z[i] = g[i] + b[i+1] z[i+1]."""
+    return np.flip(recurrence(np.flip(g, axis), before(np.flip(b, axis), axis, 0), axis), axis)
+
+
+general(
+    recurrence,
+    reverse={
+        "a": lambda g, b, axis: _backwards(g, np.conj(b), axis),
+        "b": lambda g, b, y, axis: _backwards(g, np.conj(b), axis) * np.conj(before(y, axis, 0)),
+    },
+    forward={
+        "a": lambda t, b, axis: recurrence(t, b, axis),
+        "b": lambda t, b, y, axis: recurrence(t * before(y, axis, 0), b, axis),
+    },
+)
+
+# y[i] = a[i] y[i-1], so its tangents and cotangents follow recurrences, without a division by a.
+general(
+    np.cumprod,
+    reverse={"a": lambda g, a, y, axis: _cumprod_pull(g, a, y, axis)},
+    forward={"a": lambda t, a, y, axis: _cumprod_push(t, a, y, axis)},
+)
+
+
+def _cumprod_pull(g: Any, a: Any, y: Any, axis: int | None) -> Any:
+    if axis is None:
+        return np.reshape(_cumprod_pull(g, np.reshape(a, (-1,)), y, 0), a.shape)
+    return _backwards(g, np.conj(a), axis) * np.conj(before(y, axis, 1))
+
+
+def _cumprod_push(t: Any, a: Any, y: Any, axis: int | None) -> Any:
+    if axis is None:
+        return _cumprod_push(np.reshape(t, (-1,)), np.reshape(a, (-1,)), y, 0)
+    return recurrence(t * before(y, axis, 1), a, axis)
+
 
 # ---- softmax and its kin -------------------------------------------------------------------
 #
@@ -144,9 +202,8 @@ def _total(t: Any, axis: Any) -> Any:
 
 
 def _weights(x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
-    """softmax(x), from logsumexp's own result; NaN-free where a whole slice is -inf."""
-    top = expand(y, x.shape, axis, keepdims)
-    return np.where(np.isinf(top) & (x == top), np.where(x > 0, 1, 0), np.exp(x - np.where(np.isinf(top), 0, top)))
+    """softmax(x), from logsumexp's own result."""
+    return exponential_share(x, expand(y, x.shape, axis, keepdims))
 
 
 general(

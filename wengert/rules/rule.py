@@ -49,7 +49,7 @@ class Rule:
         return tuple(self.reverse)
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The call's arguments by name, defaults filled in."""
+        """The call's arguments by name, in the function's order, defaults filled in."""
         if len(args) > len(self.arguments):
             raise TypeError(
                 f"{self.name.lower()} takes {len(self.arguments)} arguments, got {len(args)}"
@@ -64,7 +64,17 @@ class Rule:
                     "x.detach().numpy()."
                 )
             call[name] = value
-        return call
+        missing = [name for name in self.arguments if name not in call]
+        if missing:
+            raise TypeError(f"{self.name.lower()}() is missing the argument {missing[0]}")
+        return {name: call[name] for name in self.arguments}
+
+    def apply(self, call: dict[str, Any]) -> Any:
+        """The function of its arguments, given by name: positional unless they have defaults."""
+        if isinstance(self.function, np.ufunc):
+            return self.function(*(call[n] for n in self.arguments))
+        settings = {n: call[n] for n in self.arguments if n in self.defaults and n in call}
+        return self.function(*(call[n] for n in self.arguments if n not in self.defaults), **settings)
 
 
 RULES: dict[Function, Rule] = {}
@@ -93,15 +103,17 @@ def _register(
         named = {p for rule in (*reverse.values(), *forward.values()) for p in parameters(rule)}
         arguments = [n for n in names if n not in _MECHANICS or n in named]
     arguments = tuple(arguments)
-    defaults = {n: _plain_default(defaults[n]) for n in arguments if n in defaults}
+    defaults = {n: _plain_default(n, defaults[n]) for n in arguments if n in defaults}
     RULES[function] = Rule(
         function, name or _node_name(function), family, arguments, defaults, reverse, forward, **options
     )
 
 
-def _plain_default(value: Any) -> Any:
-    """NumPy marks "not given" by a private object; for `keepdims` that means False."""
-    return False if value is np._NoValue else value  # type: ignore[attr-defined]
+def _plain_default(name: str, value: Any) -> Any:
+    """NumPy marks "not given" by a private object; for `keepdims` that means False, else None."""
+    if value is not np._NoValue:  # type: ignore[attr-defined]
+        return value
+    return False if name == "keepdims" else None
 
 
 def _node_name(function: Function) -> str:
@@ -122,15 +134,22 @@ def elementwise(
     _register(function, "elementwise", by_name, by_name, names, name)
 
 
-def linear(function: Function, *rules: Lambda, **options: Any) -> None:
+def linear(
+    function: Function,
+    *rules: Lambda | None,
+    forward: dict[str, Lambda] | None = None,
+    **options: Any,
+) -> None:
     """Register a function that is linear in each argument that has a lambda: the transposes.
 
     Forward mode applies the function itself to the tangent, so only the transpose is stated:
     `(g, ...) -> transpose(g)`, for complex arrays without conjugation, which the family adds.
+    Where the other arguments contribute a sum (`where`, a bias), the function is only affine in
+    this one, and `forward` states what is linear in it.
     """
     names = tuple(options.get("arguments") or signature(function)[0])
     reverse = {n: rule for n, rule in zip(names, rules, strict=False) if rule is not None}
-    _register(function, "linear", reverse, {}, **options)
+    _register(function, "linear", reverse, forward or {}, **options)
 
 
 def general(
@@ -196,19 +215,38 @@ def pull(rule: Rule, argument: str, g: Any, call: dict[str, Any], y: Any) -> Any
     values = _wanted(transpose, call, y)
     conjugate = rule.family != "general" and names_values(rule, transpose)
     if conjugate and np.iscomplexobj(g):
-        result = np.conj(transpose(np.conj(g), *values))
+        result = transpose(np.conj(g), *values)
+        result = [np.conj(x) for x in result] if isinstance(result, list) else np.conj(result)
     else:
         result = transpose(g, *values)
     return unbroadcast(result, np.shape(call[argument])) if rule.family == "elementwise" else result
 
 
 def push(rule: Rule, argument: str, t: Any, call: dict[str, Any], y: Any) -> Any:
-    """The tangent of the output, from the tangent `t` of one argument."""
-    if rule.family == "linear":
-        return rule.function(**{**call, argument: t}) if not isinstance(rule.function, np.ufunc) else (
-            rule.function(*{**call, argument: t}.values())
-        )
-    result = rule.forward[argument](t, *_wanted(rule.forward[argument], call, y))
-    if rule.family == "elementwise":
-        return np.broadcast_to(result, np.shape(y))
+    """The tangent of the output, from the tangent `t` of one argument.
+
+    For a list argument `t` is a list too, with None where an item has no tangent.
+    """
+    if argument == rule.sequence:
+        return _push_sequence(rule, t, call)
+    if argument in rule.forward:
+        result = rule.forward[argument](t, *_wanted(rule.forward[argument], call, y))
+    else:
+        result = rule.apply({**call, argument: t})
+    return np.broadcast_to(result, np.shape(y)) if rule.family == "elementwise" else result
+
+
+def _push_sequence(rule: Rule, tangents: list[Any], call: dict[str, Any]) -> Any:
+    """Lists are joined, which is linear in all items at once, or multiplied, linear in each."""
+    name = rule.sequence
+    assert name is not None
+    items = call[name]
+    if not names_values(rule, rule.reverse[name]):
+        pairs = zip(tangents, items, strict=True)
+        return rule.apply({**call, name: [np.zeros_like(x) if t is None else t for t, x in pairs]})
+    result = None
+    for k, t in enumerate(tangents):
+        if t is not None:
+            term = rule.apply({**call, name: [*items[:k], t, *items[k + 1 :]]})
+            result = term if result is None else result + term
     return result

@@ -6,6 +6,7 @@ Functions here that NumPy has under a method only (astype, a copy) are primitive
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,17 @@ from wengert.rules.rule import linear, unbroadcast
 
 # ---- rearranging ---------------------------------------------------------------------------
 
+
+def inverse(axes: Any) -> list[int]:
+    """The permutation that undoes `axes`."""
+    return np.argsort([i % len(axes) for i in axes]).tolist()
+
+
+
 linear(np.reshape, lambda g, a_shape: np.reshape(g, a_shape), arguments=("a", "shape"), name="View", view=True)
 linear(
     np.transpose,
-    lambda g, axes: np.transpose(g, None if axes is None else np.argsort([i % len(axes) for i in axes])),
+    lambda g, axes: np.transpose(g, None if axes is None else inverse(axes)),
     name="Permute",
     view=True,
 )
@@ -33,25 +41,26 @@ linear(np.squeeze, lambda g, a_shape: np.reshape(g, a_shape), view=True)
 linear(np.expand_dims, lambda g, a_shape: np.reshape(g, a_shape), name="Unsqueeze", view=True)
 linear(
     np.broadcast_to,
-    lambda g, array_shape: unbroadcast(g, array_shape),
-    arguments=("array", "shape"),
+    lambda g, x_shape: unbroadcast(g, x_shape),
+    arguments=("x", "shape"),
     name="Expand",
     view=True,
 )
-linear(np.flip, lambda g, axis: np.flip(g, axis))
+linear(np.flip, lambda g, axis: np.flip(g, axis), view=True)
 linear(
     np.roll,
     lambda g, shift, axis: np.roll(g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis),
 )
-linear(np.rot90, lambda g, k, axes: np.rot90(g, -k, axes))
-linear(np.tril, lambda g, k: np.tril(g, k))
-linear(np.triu, lambda g, k: np.triu(g, k))
+linear(np.rot90, lambda g, k, axes: np.rot90(g, -k, axes), view=True)
+# Of a vector NumPy makes a matrix with equal rows.
+linear(np.tril, lambda g, m_shape, k: unbroadcast(np.tril(g, k), m_shape))
+linear(np.triu, lambda g, m_shape, k: unbroadcast(np.triu(g, k), m_shape))
 linear(np.ravel, lambda g, a_shape: np.reshape(g, a_shape), name="View", view=True)
 linear(np.tile, lambda g, A_shape, reps: _untile(g, A_shape, reps), name="Repeat")
 
 
 def _untile(g: Any, shape: tuple[int, ...], reps: Any) -> Any:
-    reps = (reps,) if isinstance(reps, int) else tuple(reps)
+    reps = tuple(reps) if isinstance(reps, (tuple, list)) else (operator.index(reps),)
     n = max(len(shape), len(reps))
     shape_, reps = (1,) * (n - len(shape)) + tuple(shape), (1,) * (n - len(reps)) + reps
     pairs = [k for pair in zip(reps, shape_, strict=True) for k in pair]
@@ -74,8 +83,11 @@ def _unrepeat(g: Any, shape: tuple[int, ...], repeats: Any, axis: int | None) ->
     if axis is None:
         flat = _unrepeat(np.reshape(g, (-1,)), (math.prod(shape),), repeats, 0)
         return np.reshape(flat, shape)
+    axis = axis % len(shape)
+    if isinstance(repeats, int):
+        return np.sum(np.reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :])), axis=axis + 1)
     rows = np.repeat(np.arange(shape[axis]), repeats)
-    return add_at(g, (slice(None),) * (axis % len(shape)) + (rows,), shape)
+    return add_at(g, (*(slice(None),) * axis, rows), shape)
 
 
 # ---- diagonals -----------------------------------------------------------------------------
@@ -113,6 +125,7 @@ linear(
 linear(
     np.diagonal,
     lambda g, a_shape, offset, axis1, axis2: diagonal_scatter(g, a_shape, offset, axis1, axis2),
+    view=True,
 )
 
 # ---- dtypes and copies ---------------------------------------------------------------------
@@ -127,10 +140,12 @@ def astype(x: Any, dtype: Any) -> Any:
 
 
 def _cast_back(g: Any, dtype: Any) -> Any:
-    return astype(np.real(g) if g.dtype.kind == "c" and dtype.kind != "c" else g, dtype)
+    return astype(np.real(g) if g.dtype.kind == "c" and dtype.kind == "f" else g, dtype)
 
 
-linear(astype, lambda g, x_dtype: _cast_back(g, x_dtype), name="ToCopy")
+linear(
+    astype, lambda g, x_dtype: _cast_back(g, x_dtype), arguments=("x", "dtype"), name="ToCopy"
+)
 
 
 @primitive
@@ -152,7 +167,7 @@ linear(alias, lambda g: g, view=True)
 
 linear(
     np.concatenate,
-    lambda g, arrays_shape, axis: _split_at(g, [s[axis] for s in arrays_shape], axis),
+    lambda g, arrays_shape, axis: _unjoin(g, arrays_shape, axis),
     arguments=("arrays", "axis"),
     name="Cat",
     sequence="arrays",
@@ -166,9 +181,17 @@ linear(
 
 
 def _split_at(g: Any, sizes: list[int], axis: int) -> list[Any]:
+    """Consecutive pieces of g along an axis."""
     before = (slice(None),) * (axis % len(g.shape))
     stops = np.cumsum(sizes).tolist()
     return [g[(*before, slice(stop - n, stop))] for stop, n in zip(stops, sizes, strict=True)]
+
+
+def _unjoin(g: Any, shapes: list[tuple[int, ...]], axis: int | None) -> list[Any]:
+    if axis is None:
+        flat = _split_at(g, [math.prod(shape) for shape in shapes], 0)
+        return [np.reshape(part, shape) for part, shape in zip(flat, shapes, strict=True)]
+    return _split_at(g, [shape[axis] for shape in shapes], axis)
 
 
 @primitive
@@ -186,3 +209,121 @@ def unbind(x: Any, axis: int) -> Any:
 
 linear(split, lambda g, axis: np.concatenate(g, axis), view=True, outputs=None)
 linear(unbind, lambda g, axis: np.stack(g, axis), view=True, outputs=None)
+
+# ---- views that NumPy has no writable function for -----------------------------------------
+
+
+@primitive
+def expand(x: Any, shape: Any) -> Any:
+    """`x` repeated along dimensions of size 1, without a copy; writable where nothing is repeated."""
+    view = np.broadcast_to(x, shape)
+    if isinstance(x, np.ndarray) and x.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
+linear(expand, lambda g, x_shape: unbroadcast(g, x_shape), view=True)
+
+
+@primitive
+def windows(x: Any, axis: int, size: int, step: int) -> Any:
+    """Windows of `size` along `axis`, `step` apart, as a last dimension: a view."""
+    if not x.ndim:
+        return x.reshape(1)
+    views = np.lib.stride_tricks.sliding_window_view(x, size, axis, writeable=x.flags.writeable)
+    return views[(slice(None),) * (axis % x.ndim) + (slice(None, None, step),)]
+
+
+@primitive
+def overlapped(g: Any, shape: Any, axis: int, step: int) -> Any:
+    """Zeros of `shape` with windows added where they came from: `windows` transposed."""
+    out = np.zeros(shape, g.dtype)
+    if not shape:
+        return g.reshape(())
+    axis %= len(shape)
+    out, g = np.moveaxis(out, axis, -1), np.moveaxis(g, axis, -2)
+    for i in range(g.shape[-2]):
+        out[..., i * step : i * step + g.shape[-1]] += g[..., i, :]
+    return np.moveaxis(out, -1, axis)
+
+
+linear(
+    windows, lambda g, x_shape, axis, step: overlapped(g, x_shape, axis, step), name="Unfold", view=True
+)
+linear(overlapped, lambda h, g_shape, axis, step: windows(h, axis, g_shape[-1], step), name="UnfoldBackward")
+
+
+class _Memory:
+    """Memory that NumPy may look into, and what keeps it alive."""
+
+    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+@primitive
+def as_strided(x: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
+    """A view of the memory of `x`: sizes and strides in elements, the offset from its first element.
+
+    `layout` is the strides of `x` in elements, which the transpose needs to find its way back.
+    """
+    interface = dict(x.__array_interface__)
+    pointer, readonly = interface["data"]
+    interface |= {
+        "data": (pointer + offset * x.itemsize, readonly),
+        "shape": tuple(size),
+        "strides": tuple(s * x.itemsize for s in stride),
+    }
+    return np.asarray(_Memory(interface, x))
+
+
+def _places(size: Any, stride: Any, offset: int) -> Any:
+    """Where in memory each element lies."""
+    places = np.full(size, offset)
+    for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
+        places = places + np.reshape(np.arange(n) * step, [-1 if k == axis else 1 for k in range(len(size))])
+    return places
+
+
+def _unstride(g: Any, shape: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
+    """Cotangents added up in memory, then read in the layout of the input."""
+    from wengert.rules.indexing import add_at, getitem
+
+    there, here = _places(size, stride, offset), _places(shape, layout, 0)
+    low = min(there.min(initial=0), here.min(initial=0))
+    high = max(there.max(initial=0), here.max(initial=0))
+    return getitem(add_at(g, (there - low,), (int(high - low) + 1,)), (here - low,))
+
+
+linear(
+    as_strided,
+    lambda g, x_shape, size, stride, offset, layout: _unstride(g, x_shape, size, stride, offset, layout),
+    view=True,
+)
+
+
+@primitive
+def real_pairs(x: Any) -> Any:
+    """Complex numbers as pairs of real ones: a view with a last dimension of size 2."""
+    if not isinstance(x, np.ndarray):
+        return np.stack([np.real(x), np.imag(x)], -1)
+    return np.lib.stride_tricks.as_strided(
+        x.real, (*x.shape, 2), (*x.strides, x.itemsize // 2), writeable=x.flags.writeable
+    )
+
+
+@primitive
+def complex_of_pairs(x: Any) -> Any:
+    """Pairs of real numbers as complex ones: a view if each pair lies together in memory."""
+    kind = np.result_type(x.dtype, np.complex64)
+    if not isinstance(x, np.ndarray):
+        return x[..., 0] + 1j * x[..., 1]
+    if x.strides[-1] != x.itemsize:
+        x = x.copy()
+    return np.lib.stride_tricks.as_strided(
+        x[..., :1].view(kind)[..., 0], x.shape[:-1], x.strides[:-1], writeable=x.flags.writeable
+    ) if x.flags.c_contiguous is False else x.view(kind)[..., 0]
+
+
+linear(real_pairs, lambda g: complex_of_pairs(g), name="ViewAsReal", view=True)
+linear(complex_of_pairs, lambda g: real_pairs(g), name="ViewAsComplex", view=True)

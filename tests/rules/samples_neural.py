@@ -1,0 +1,208 @@
+"""Sample calls for the rules that neural networks need: activations, losses, windows, layouts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tests.rules.data import (
+    Call,
+    away_from_zero,
+    between,
+    between_integers,
+    complex_normal,
+    distinct,
+    fixed,
+    integers,
+    normal,
+    one,
+    real_and_complex,
+    scattered,
+    two,
+)
+from wengert.rules import convolution, indexing, neural, normalization, shapes
+
+_targets = integers(0, 2, 1, 2)
+_probabilities = between(0.25, 0.75)
+
+ACTIVATIONS: dict[Any, list[Call]] = {
+    neural.sigmoid: one(normal),
+    neural.relu: one(away_from_zero),
+    neural.threshold_pull: [{"g": normal(2, 3), "at": away_from_zero(2, 3)}],
+    neural.erf: one(normal),
+    neural.gelu: one(normal),
+    neural.silu: one(normal),
+    neural.leaky_relu: [
+        {"x": away_from_zero(2, 3), "slope": 0.1},
+        {"x": away_from_zero(2, 3), "slope": -0.5},
+        {"x": away_from_zero(2, 3), "slope": 2.0},
+    ],
+    neural.leaky_pull: [{"g": normal(2, 3), "at": away_from_zero(2, 3), "slope": 0.1}],
+    neural.elu: [
+        {"x": away_from_zero(2, 3), "alpha": 1.0, "scale": 1.0, "rate": 1.0},
+        {"x": away_from_zero(3), "alpha": 0.7, "scale": 1.5, "rate": 0.5},
+    ],
+    neural.softplus: [
+        {"x": normal(2, 3)},
+        {"x": normal(2, 3), "beta": 2.0, "threshold": 20.0},
+        {"x": away_from_zero(2, 3), "beta": 0.5, "threshold": 0.0},
+    ],
+    neural.log_sigmoid: one(normal),
+    neural.hardtanh: [
+        {"x": between_integers(3, 3), "low": -1.0, "high": 1.0},
+        {"x": between_integers(3), "low": -2.0, "high": 0.0},
+    ],
+    neural.hardtanh_pull: [
+        {"g": normal(3, 3), "at": between_integers(3, 3), "low": -1.0, "high": 1.0}
+    ],
+}
+
+LOSSES: dict[Any, list[Call]] = {
+    neural.mse: [
+        {"x": normal(2, 3), "target_": normal(2, 3)},
+        {"x": normal(), "target_": normal()},
+    ],
+    neural.mse_slope: [{"scale": normal(), "x": normal(2, 3), "target_": normal(2, 3)}],
+    neural.picked: [{"x": normal(4, 3), "target": _targets}],
+    neural.cross_entropy: [{"x": normal(4, 3), "target": _targets}],
+    neural.cross_entropy_slope: [{"x": normal(4, 3), "target": _targets}],
+    neural.bernoulli_loss: [
+        {"x": call["a"], "b": call["b"]} for call in two(_probabilities, _probabilities)
+    ],
+    normalization.standardize: [
+        {"x": normal(2, 3, 4), "axes": (2,), "eps": 1e-5},
+        {"x": normal(4, 2, 3), "axes": (0, 2), "eps": 1e-3},
+        {"x": scattered(normal, 3, 2), "axes": (-1,), "eps": 0.1},
+    ],
+}
+
+# ---- windows -------------------------------------------------------------------------------
+
+_Sizes = tuple[int, ...]
+# (x, weight, stride, padding, dilation, groups): one, two and three dimensions.
+_convolutions: list[tuple[_Sizes, _Sizes, _Sizes, _Sizes, _Sizes, int]] = [
+    ((2, 3, 5), (4, 3, 2), (1,), (0,), (1,), 1),
+    ((1, 2, 7), (2, 2, 3), (2,), (1,), (2,), 1),
+    ((2, 4, 5, 4), (6, 2, 3, 2), (2, 1), (1, 0), (1, 2), 2),
+    ((1, 2, 3, 3), (3, 2, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    ((1, 1, 3, 3, 3), (2, 1, 2, 2, 2), (1, 1, 1), (1, 0, 0), (1, 1, 1), 1),
+    ((0, 2, 4), (3, 2, 2), (1,), (0,), (1,), 1),
+]
+
+
+def _convolved(kind: str) -> list[Call]:
+    """Calls of a convolution or of one of its transposes."""
+    calls = []
+    for x, weight, stride, padding, dilation, groups in _convolutions:
+        spatial = convolution.output_sizes(x[2:], weight[2:], stride, padding, dilation)
+        y = (x[0], weight[0], *spatial)
+        arrays: Call = {
+            "forward": {"x": normal(*x), "weight": normal(*weight)},
+            "input": {"g": normal(*y), "weight": normal(*weight), "shape": x},
+            "weight": {"g": normal(*y), "x": normal(*x), "shape": weight},
+        }[kind]
+        calls.append(
+            arrays | {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        )
+    return real_and_complex(*calls)
+
+
+_unfolding = {"kernel": (2, 3), "stride": (2, 1), "padding": (1, 0), "dilation": (1, 2)}
+_columns = (2, 3 * 6, 3 * 1)
+# Three windows of three along five numbers, and a fourth that only the border makes room for.
+_pool_1d = {"kernel": (3,), "stride": (1,), "padding": (1,), "out": (5,)}
+_pool_2d = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "out": (3, 2)}
+
+
+def _maxima(pool: Call) -> Call:
+    """Windows with their maxima, as max_pool's own cotangent is asked."""
+    x = distinct(2, 3, 5) if pool is _pool_1d else distinct(2, 5, 4)
+    settings = {"dilation": (1,) * len(pool["kernel"])} | pool
+    return {"condition": x, "target": fixed(convolution.max_pool(x, **settings))} | settings
+
+
+_spread_1d, _spread_2d = _maxima(_pool_1d), _maxima(_pool_2d)
+
+WINDOWS: dict[Any, list[Call]] = {
+    convolution.convolution: _convolved("forward"),
+    convolution.convolution_input: _convolved("input"),
+    convolution.convolution_weight: _convolved("weight"),
+    convolution.unfold: real_and_complex({"x": normal(2, 3, 4, 5)} | _unfolding),
+    convolution.fold: real_and_complex(
+        {"g": normal(*_columns), "shape": (2, 3, 4, 5)} | _unfolding
+    ),
+    convolution.max_pool: [
+        {"x": distinct(2, 3, 5), "dilation": (1,)} | _pool_1d,
+        {"x": distinct(2, 5, 4), "dilation": (1, 1)} | _pool_2d,
+        {
+            "x": distinct(1, 6),
+            "kernel": (2,),
+            "stride": (1,),
+            "padding": (0,),
+            "dilation": (2,),
+            "out": (4,),
+        },
+    ],
+    convolution.max_spread: [
+        {"g": normal(2, 3, 5)} | _spread_1d,
+        {"g": normal(2, 3, 2)} | _spread_2d,
+    ],
+    convolution.max_collect: [
+        {"h": normal(2, 3, 5)} | _spread_1d,
+        {"h": normal(2, 5, 4)} | _spread_2d,
+    ],
+    convolution.sum_pool: real_and_complex(
+        {"x": normal(2, 3, 5)} | _pool_1d,
+        {"x": normal(2, 5, 4)} | _pool_2d,
+    ),
+    convolution.sum_spread: real_and_complex(
+        {"g": normal(2, 3, 5), "shape": (2, 3, 5)} | _pool_1d,
+        {"g": normal(2, 3, 2), "shape": (2, 5, 4)} | _pool_2d,
+    ),
+    convolution.pad_with: real_and_complex(
+        {"x": normal(2, 3), "before": (1,), "after": (2,), "value": 0.0},
+        {"x": normal(2, 3), "before": (1, 0), "after": (0, 2), "value": 1.5},
+        {"x": normal(2, 4), "before": (-1,), "after": (-2,), "value": 1.5},
+        {"x": normal(2, 4), "before": (-1, 2), "after": (1, -1), "value": math.pi},
+        {"x": normal(2), "before": (0,), "after": (0,), "value": 0.0},
+    ),
+}
+
+# ---- layouts and overwriting ---------------------------------------------------------------
+
+LAYOUTS: dict[Any, list[Call]] = {
+    shapes.expand: real_and_complex(
+        {"x": normal(3), "shape": (2, 3)},
+        {"x": normal(2, 1), "shape": (4, 2, 3)},
+        {"x": normal(), "shape": (2,)},
+    ),
+    shapes.windows: real_and_complex(
+        {"x": normal(5), "axis": 0, "size": 3, "step": 1},
+        {"x": normal(2, 6), "axis": -1, "size": 2, "step": 3},
+        {"x": normal(5, 2), "axis": 0, "size": 2, "step": 2},
+        {"x": normal(), "axis": 0, "size": 1, "step": 1},
+    ),
+    shapes.overlapped: real_and_complex(
+        {"g": normal(3, 3), "shape": (5,), "axis": 0, "step": 1},
+        {"g": normal(2, 2, 2), "shape": (2, 6), "axis": -1, "step": 3},
+        {"g": normal(2, 2, 2), "shape": (5, 2), "axis": 0, "step": 2},
+    ),
+    shapes.as_strided: real_and_complex(
+        {"x": normal(6), "size": (2, 3), "stride": (1, 2), "offset": 0, "layout": (1,)},
+        {"x": normal(3, 4), "size": (3,), "stride": (5,), "offset": 1, "layout": (4, 1)},
+        {"x": normal(4), "size": (2, 2), "stride": (0, 1), "offset": 1, "layout": (1,)},
+    ),
+    shapes.real_pairs: [
+        {"x": complex_normal(2, 3)},
+        {"x": complex_normal()},
+        {"x": complex_normal(0, 2)},
+    ],
+    shapes.complex_of_pairs: [{"x": normal(2, 3, 2)}, {"x": normal(2)}, {"x": normal(0, 2)}],
+    indexing.overwritten: real_and_complex(
+        {"old": normal(2, 3), "value": normal(2, 3)}, {"old": normal(2, 3), "value": normal(3)}
+    ),
+    indexing.refilled: real_and_complex({"old": normal(2, 3), "value": normal()}),
+    indexing.zeroed: real_and_complex({"old": normal(2, 3)}, {"old": normal()}),
+}
+
+SAMPLES: dict[Any, list[Call]] = ACTIVATIONS | LOSSES | WINDOWS | LAYOUTS

@@ -1,0 +1,271 @@
+"""The textbook traces: the lecture's example to the last digit, and rules against notation."""
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import GradError, MissingRuleError
+from wengert.explain import explain
+from wengert.expressions import FUNCTIONS, Expression
+from wengert.notation import NOTATION, ascii_only, number, written
+from wengert.rules import RULES
+from wengert.rules.rule import push
+
+LECTURE = "log(x1) + x1*x2 - sin(x2)"
+
+
+def lecture(x1, x2):
+    return np.log(x1) + x1 * x2 - np.sin(x2)
+
+
+def values(rows):
+    return [round(row.value, 3) for row in rows]
+
+
+def test_the_primal_trace_is_the_lectures_with_the_true_value_of_sin_5():
+    e = explain(LECTURE, 2.0, 5.0)
+    assert values(e.primal) == [2, 5, 0.693, 10, -0.959, 10.693, 11.652, 11.652]
+    assert [f"{row.name} = {row.formula}" for row in e.primal] == [
+        "v₋₁ = x1",
+        "v₀ = x2",
+        "v₁ = ln v₋₁",
+        "v₂ = v₋₁ × v₀",
+        "v₃ = sin v₀",
+        "v₄ = v₁ + v₂",
+        "v₅ = v₄ - v₃",
+        "y = v₅",
+    ]
+    assert e.primal[6].numbers == "10.693 - (-0.959)"
+
+
+def test_the_tangent_trace_is_the_lectures():
+    e = explain(LECTURE, 2.0, 5.0)
+    assert values(e.tangent) == [1, 0, 0.5, 5, 0, 5.5, 5.5, 5.5]
+    formulas = {row.name: row.formula for row in e.tangent}
+    assert formulas["v̇₁"] == "v̇₋₁ / v₋₁"
+    assert formulas["v̇₂"] == "v̇₋₁ × v₀ + v̇₀ × v₋₁"
+    assert formulas["v̇₃"] == "v̇₀ × cos v₀"
+    assert formulas["v̇₅"] == "v̇₄ - v̇₃"
+    assert e.derivatives == (5.5,)
+
+
+def test_the_adjoint_trace_is_the_lectures_with_fan_out_as_accumulation():
+    e = explain(LECTURE, 2.0, 5.0)
+    assert [(row.name, row.chain, row.formula, round(row.value, 3)) for row in e.adjoint] == [
+        ("v̄₅", "", "ȳ", 1),
+        ("v̄₄", "v̄₅ ∂v₅/∂v₄", "v̄₅ × 1", 1),
+        ("v̄₃", "v̄₅ ∂v₅/∂v₃", "v̄₅ × (-1)", -1),
+        ("v̄₁", "v̄₄ ∂v₄/∂v₁", "v̄₄ × 1", 1),
+        ("v̄₂", "v̄₄ ∂v₄/∂v₂", "v̄₄ × 1", 1),
+        ("v̄₀", "v̄₃ ∂v₃/∂v₀", "v̄₃ × cos v₀", -0.284),
+        ("v̄₋₁", "v̄₂ ∂v₂/∂v₋₁", "v̄₂ × v₀", 5),
+        ("v̄₀", "v̄₀ + v̄₂ ∂v₂/∂v₀", "v̄₀ + v̄₂ × v₋₁", 1.716),
+        ("v̄₋₁", "v̄₋₁ + v̄₁ ∂v₁/∂v₋₁", "v̄₋₁ + v̄₁ / v₋₁", 5.5),
+        ("x̄1", "", "v̄₋₁", 5.5),
+        ("x̄2", "", "v̄₀", 1.716),
+    ]
+    assert e.gradient == {"x1": 5.5, "x2": pytest.approx(2 - np.cos(5))}
+
+
+def test_wrt_seeds_another_argument_by_name_or_position():
+    for wrt in ("x2", 1, -1):
+        e = explain(lecture, 2.0, 5.0, wrt=wrt)
+        assert e.wrt == "x2"
+        assert e.derivatives == (pytest.approx(2 - np.cos(5)),)
+    with pytest.raises(GradError, match=r"wrt='x3' is none of f's arguments: choose from 'x1', 'x2'"):
+        explain(lecture, 2.0, 5.0, wrt="x3")
+
+
+def test_a_python_function_is_traced_in_the_order_in_which_it_runs():
+    e = explain(lecture, 2.0, 5.0)
+    assert [row.formula for row in e.primal[2:7]] == [
+        "ln v₋₁", "v₋₁ × v₀", "v₁ + v₂", "sin v₀", "v₃ - v₄",
+    ]  # fmt: skip
+    assert e.values == explain(LECTURE, 2.0, 5.0).values
+
+
+def test_several_results_give_a_column_per_tangent_trace_and_a_row_per_adjoint_trace():
+    f = lambda a, b: (a * b, a + b, a)
+    assert explain(f, 2.0, 3.0, wrt="a").derivatives == (3, 1, 1)
+    assert explain(f, 2.0, 3.0, wrt="b").derivatives == (2, 1, 0)
+    assert explain(f, 2.0, 3.0, of=0).gradient == {"a": 3, "b": 2}
+    assert explain(f, 2.0, 3.0, of=1).gradient == {"a": 1, "b": 1}
+    assert explain(f, 2.0, 3.0, of=2).gradient == {"a": 1, "b": 0}
+    with pytest.raises(GradError, match="result number 3, but f returned 3: choose from 0 to 2"):
+        explain(f, 2.0, 3.0, of=3)
+
+
+def test_an_argument_or_constant_may_itself_be_the_result():
+    assert explain(lambda x: x, 2.0).gradient == {"x": 1}
+    e = explain(lambda x: 3.0, 2.0)
+    assert e.values == (3,)
+    assert e.gradient == {"x": 0}
+    assert "∂y/∂x = 0" in str(e)
+
+
+def test_results_get_a_letter_that_no_argument_has():
+    assert explain(lambda x, y: x * y, 2.0, 3.0).primal[-1].name == "f"
+
+
+def test_small_arrays_work_through_indexing_products_and_sums():
+    e = explain(lambda a: np.log(a[0]) + a[0] * a[1] - np.sin(a[1]), [2.0, 5.0])
+    np.testing.assert_allclose(e.gradient["a"], [5.5, 2 - np.cos(5)])
+    W, x = np.array([[1.0, 2.0], [-0.5, 0.25]]), np.array([0.5, -1.0])
+    e = explain(lambda W, x: np.sum(np.tanh(W @ x)), W, x)
+    slope = 1 - np.tanh(W @ x) ** 2
+    np.testing.assert_allclose(e.gradient["W"], np.outer(slope, x))
+    np.testing.assert_allclose(e.gradient["x"], W.T @ slope)
+    assert e.adjoint[3].formula == "v̄₁ v₀ᵀ"
+    np.testing.assert_allclose(e.derivatives[0], np.sum(slope * (np.ones((2, 2)) @ x)))
+
+
+def test_lists_of_arrays_send_each_cotangent_to_its_item():
+    e = explain(lambda a, b: np.sum(np.concatenate([a, b, a]) ** 2), [1.0, 2.0], [3.0])
+    np.testing.assert_allclose(e.gradient["a"], [4, 8])
+    np.testing.assert_allclose(e.gradient["b"], [6])
+    np.testing.assert_allclose(e.derivatives[0], 4 + 8)
+
+
+def test_functions_may_use_tensors_and_control_flow():
+    def f(x):
+        y = wg.tensor(3.0, dtype=wg.float64) * x
+        return y * y if y > 0 else y
+
+    assert explain(f, 2.0).gradient == {"x": 36}
+    assert explain(f, wg.tensor(-2.0)).gradient == {"x": 3}
+
+
+def test_functions_that_numpy_composes_are_traced_through():
+    e = explain(lambda x: np.var(x), [1.0, 2.0, 6.0])
+    np.testing.assert_allclose(e.gradient["x"], 2 / 3 * np.array([-2, -1, 3]))
+
+
+def test_the_math_module_is_refused_with_the_function_to_use():
+    import math
+
+    with pytest.raises(TypeError, match=r"np\.sin\(x\), not math\.sin\(x\)"):
+        explain(lambda x: math.sin(x), 2.0)
+
+
+def test_functions_without_a_rule_and_bad_arguments_are_refused():
+    with pytest.raises(MissingRuleError, match="interp has no derivative rule"):
+        explain(lambda x: np.interp(x, [0, 1], [0, 1]), 0.5)
+    with pytest.raises(TypeError, match="argument x is 'two'"):
+        explain(lambda x: x, "two")
+    with pytest.raises(TypeError, match="needs the values"):
+        explain(lambda x: x)
+
+
+def test_endless_programs_are_stopped():
+    def f(x):
+        while True:
+            x = x + 1
+
+    with pytest.raises(GradError, match="more than 2000 steps"):
+        explain(f, 1.0)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_function_of_formulas_gives_the_librarys_derivative(name):
+    count, function = FUNCTIONS[name]
+    point = (1.3, 0.7)[:count] if name == "acosh" or count == 2 else (0.7,)
+    e = explain(function, *point)
+    x = [wg.tensor(v, dtype=wg.float64, requires_grad=True) for v in point]
+    try:
+        y = function(*x)
+    except MissingRuleError:
+        pytest.fail(f"{name} has no rule")
+    y.backward()
+    np.testing.assert_allclose(list(e.gradient.values()), [v.grad.numpy() for v in x])
+    np.testing.assert_allclose(e.derivatives[0], list(e.gradient.values())[0])
+
+
+# What the templates' signs mean, to check the formulas against the rules.
+MEANING = {
+    "σ": lambda x: 1 / (1 + np.exp(-x)),
+    "ln": np.log, "exp": np.exp, "sin": np.sin, "cos": np.cos, "sinh": np.sinh, "cosh": np.cosh,
+    "sign": np.sign, "sqrt": np.sqrt,
+}  # fmt: skip
+
+
+def python(text):
+    """A template's text as Python: × and ² and √ spelled out, arguments in parentheses."""
+    import re
+
+    text = text.replace("×", "*").replace("²", "**2").replace("^", "**").replace("π", "np.pi")
+    text = re.sub(r"\[([^\]]*)\]", r"float(\1)", text)
+    text = re.sub(r"√(np\.pi)", r"sqrt(\1)", text).replace("√", "sqrt")
+    return re.sub(r"\b(ln|exp|sinh|cosh|sin|cos|sign) ([\w.]+|\([^)]*\))", r"\1(\2)", text)
+
+
+SLOPES = [
+    (function, argument)
+    for function, entry in NOTATION.items()
+    for argument in entry.slopes
+    if RULES[function].family == "elementwise"
+]
+
+
+@pytest.mark.parametrize(("function", "argument"), SLOPES, ids=lambda p: getattr(p, "__name__", p))
+def test_the_formula_beside_a_number_has_that_number_as_its_value(function, argument):
+    rule = RULES[function]
+    point = dict(zip(rule.arguments, (1.3, 2.2) if "cosh" in function.__name__ else (0.3, 2.2), strict=False))
+    call = {name: np.float64(value) for name, value in point.items()}
+    y = function(*call.values())
+    expected = push(rule, argument, np.float64(0.6), call, y)
+    names = {**{name: str(float(v)) for name, v in call.items()}, "y": str(float(y)), "t": "0.6"}
+    formula = written(NOTATION[function].slopes[argument], call, names)
+    result = eval(python(formula), {"np": np, **MEANING})  # noqa: S307  our own templates
+    np.testing.assert_allclose(result, expected, rtol=1e-12)
+
+
+def test_numbers_print_as_in_textbooks():
+    shown = [number(x) for x in (10.693147, 0.5, 0, -0.0, 1e-7, 123456789.0, np.nan, -np.inf, 0.00123)]
+    assert shown == ["10.693", "0.5", "0", "0", "1e-07", "1.23e+08", "nan", "-inf", "0.00123"]
+    assert number(np.array([[1.0, 2.5]])) == "[[1, 2.5]]"
+    assert number(np.zeros((3, 50))) == "array(3, 50)"
+    assert number(2 / 3, digits=6) == "0.666667"
+
+
+def test_negative_numbers_stand_in_parentheses_where_a_sign_precedes():
+    assert written("{a} - {b}", {}, {"a": "-1", "b": "-2"}) == "-1 - (-2)"
+    assert written("{x}²", {}, {"x": "-3"}) == "(-3)²"
+
+
+def test_text_is_aligned_and_stacks_where_there_is_no_room():
+    e = explain(LECTURE, 2.0, 5.0)
+    wide, narrow = e.text(120).splitlines(), e.text(60).splitlines()
+    assert wide[2].split("  ")[0] == "Forward primal trace"
+    assert "Forward tangent trace, ∂/∂x1" in wide[2]
+    assert "Forward tangent trace, ∂/∂x1" in narrow
+    bare = [line.replace("\u0307", "").replace("\u0304", "") for line in narrow[3:11]]
+    assert len({line.rindex("=") for line in bare}) == 1
+
+
+def test_ascii_text_is_aligned_and_pure():
+    text = explain("x*sqrt(x)", 2.0).text(ascii=True)
+    assert text.isascii()
+    lines = text.splitlines()[3:7]
+    assert len({line.index("dot(") for line in lines}) == 1
+    assert ascii_only("v̄₀ = v̄₀ + v̄₂ ∂v₂/∂v₋₁") == "bar(v_0) = bar(v_0) + bar(v_2) dv_2/dv_-1"
+
+
+def test_markdown_and_html_escape_what_would_be_markup():
+    e = explain(Expression("a_b * a_b"), 2.0)
+    assert r"a\_b \* a\_b" in e.markdown()
+    assert e.markdown().count("\n|:--") == 2
+    html = explain("max(x, 2)", 1.0)._repr_html_()
+    assert "[1 &gt; 2]" in html
+    assert html.count("<table>") == html.count("</table>") == 2
+
+
+def test_rich_shows_the_same_numbers():
+    from rich.console import Console
+
+    for width in (130, 70):
+        console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+        with console.file:
+            console.print(explain(LECTURE, 2.0, 5.0))
+        text = console.export_text()
+        assert "v̄₀  = v̄₀ + v̄₂ ∂v₂/∂v₀" in text
+        assert "∂y/∂x1 = 5.5, ∂y/∂x2 = 1.716" in text

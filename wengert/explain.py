@@ -1,0 +1,724 @@
+"""The textbook's traces: what happens, step by step, when a function is differentiated.
+
+`explain(f, *args)` runs f on arrays that write down each step. The list of steps is Wengert's list:
+the *forward primal trace*. Pushing a tangent through the same list, from the first step to the
+last, gives the *forward tangent trace*; pulling a cotangent back, from the last step to the first,
+gives the *reverse adjoint trace*. All numbers come from the table of rules (`rules/rule.py`, `push`
+and `pull`), the same that every other way of differentiating reads; the formulas beside them come
+from `notation.py`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.errors import GradError, MissingRuleError
+from wengert.expressions import Expression
+from wengert.functions import numpy
+from wengert.notation import (
+    BAR,
+    DOT,
+    ascii_only,
+    marked,
+    notation,
+    number,
+    subscript,
+    variable,
+    written,
+)
+from wengert.rules import RULES
+from wengert.rules.indexing import getitem
+from wengert.rules.rule import Rule, pull, push
+from wengert.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+MAX_STEPS = 2000
+
+
+def explain(
+    f: Callable[..., Any] | str,
+    *args: Any,
+    wrt: str | int = 0,
+    of: int = 0,
+    digits: int = 3,
+) -> Explanation:
+    """Run `f` at `args` and show its primal, tangent and adjoint traces.
+
+    `f` is a function of real numbers or arrays, written with operators, NumPy's functions or
+    wengert's, that returns one result or a tuple of them; or a formula as text. `wrt` names the
+    argument (or gives its position) whose tangent is 1, all others being 0: one forward pass gives
+    the derivatives of all results by that argument, a column of the Jacobian. `of` is the position of the result whose
+    cotangent is 1: one reverse pass gives the derivatives of that result by all arguments, a row of
+    the Jacobian. For an array, 1 means an array of ones. `digits` is the number of decimals shown.
+
+    >>> e = explain(lambda a, b: np.log(a) + a * b, 2.0, 5.0)
+    >>> print(e)
+    f(a, b) at a = 2, b = 5
+    <BLANKLINE>
+    Forward primal trace                      Forward tangent trace, ∂/∂a
+    v₋₁ = a                       = 2         v̇₋₁ = ȧ                                     = 1
+    v₀  = b                       = 5         v̇₀  = ḃ                                     = 0
+    v₁  = ln v₋₁    = ln 2        = 0.693     v̇₁  = v̇₋₁ / v₋₁            = 1 / 2          = 0.5
+    v₂  = v₋₁ × v₀  = 2 × 5       = 10        v̇₂  = v̇₋₁ × v₀ + v̇₀ × v₋₁  = 1 × 5 + 0 × 2  = 5
+    v₃  = v₁ + v₂   = 0.693 + 10  = 10.693    v̇₃  = v̇₁ + v̇₂              = 0.5 + 5        = 5.5
+    y   = v₃                      = 10.693    ẏ   = v̇₃                                    = 5.5
+    <BLANKLINE>
+    Reverse adjoint trace of y, from the last step back
+    v̄₃  = ȳ                                                 = 1
+    v̄₁  = v̄₃ ∂v₃/∂v₁         = v̄₃ × 1          = 1 × 1      = 1
+    v̄₂  = v̄₃ ∂v₃/∂v₂         = v̄₃ × 1          = 1 × 1      = 1
+    v̄₋₁ = v̄₂ ∂v₂/∂v₋₁        = v̄₂ × v₀         = 1 × 5      = 5
+    v̄₀  = v̄₂ ∂v₂/∂v₀         = v̄₂ × v₋₁        = 1 × 2      = 2
+    v̄₋₁ = v̄₋₁ + v̄₁ ∂v₁/∂v₋₁  = v̄₋₁ + v̄₁ / v₋₁  = 5 + 1 / 2  = 5.5
+    ā   = v̄₋₁                                               = 5.5
+    b̄   = v̄₀                                                = 2
+    <BLANKLINE>
+    ∂y/∂a = 5.5, ∂y/∂b = 2
+    >>> e.gradient
+    {'a': 5.5, 'b': 2.0}
+    """
+    if isinstance(f, str):
+        f = Expression(f)
+    if not args:
+        raise TypeError("explain needs the values of f's arguments: explain(f, 2.0, 5.0)")
+    names = _argument_names(f, len(args))
+    position = _position(wrt, names)
+    trace = Trace([_real(value, name) for value, name in zip(args, names, strict=True)])
+    with np.errstate(all="ignore"):
+        returned = f(*(Traced(trace, index) for index in trace.inputs))
+        several = isinstance(returned, (tuple, list))
+        outputs = [_unwrapped(item) for item in (returned if several else (returned,))]
+        if not 0 <= of < len(outputs):
+            raise GradError(
+                f"of={of} asks for result number {of}, but f returned {len(outputs)}: "
+                f"choose from 0 to {len(outputs) - 1}."
+            )
+        return _explained(trace, names, outputs, position, of, digits, f)
+
+
+# ---- recording -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of the list: v[index] = rule(call); `sources` are the arguments that vary.
+
+    A source is (argument, place, index): for a function of a list of arrays `place` says which.
+    """
+
+    index: int
+    rule: Rule
+    call: dict[str, Any]
+    sources: tuple[tuple[str, int | None, int], ...]
+
+
+class Trace:
+    """Wengert's list. Arguments are v[1-n] ... v[0], the steps v[1], v[2], ..."""
+
+    def __init__(self, arguments: list[np.ndarray]) -> None:
+        n = len(arguments)
+        self.inputs = range(1 - n, 1)
+        self.values: dict[int, np.ndarray] = dict(zip(self.inputs, arguments, strict=True))
+        self.steps: list[Step] = []
+
+    def record(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run a function of the table on the values, and write the step down."""
+        rule = RULES.get(function)
+        if rule is None:
+            return self._without_rule(function, args, kwargs)
+        if len(self.steps) >= MAX_STEPS:
+            raise GradError(f"explain: f has more than {MAX_STEPS} steps, too many to read")
+        if rule.outputs != 1:
+            raise GradError(f"explain: {rule.name.lower()} has several results; a trace has one")
+        call = rule.bind(*args, **kwargs)
+        sources = tuple(_sources(rule, call))
+        call = {name: _plain(value) for name, value in call.items()}
+        y = _run(rule, call)
+        if np.iscomplexobj(y):
+            raise GradError("explain works on real numbers, but a step of f is complex")
+        index = len(self.steps) + 1
+        self.steps.append(Step(index, rule, call, sources))
+        self.values[index] = np.asarray(y)
+        return Traced(self, index)
+
+    def _without_rule(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        if function in numpy.CONSTANT:
+            # A comparison or the like: constant almost everywhere, so not part of the trace.
+            return function(*_plain(list(args)), **{k: _plain(v) for k, v in kwargs.items()})
+        if function in numpy.TRANSLATIONS or function in numpy.AS_WRITTEN:
+            held = [wrap(arg) if isinstance(arg, Traced) else arg for arg in args]
+            return numpy.numpy_call(function, tuple(held), kwargs)
+        raise MissingRuleError(
+            f"explain: {getattr(function, '__name__', function)} has no derivative rule. "
+            "Write f with functions that have one."
+        )
+
+
+class Traced(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array that writes down what is done with it: the value v[index] of a trace."""
+
+    __array_priority__ = 500
+    __hash__ = None  # type: ignore[assignment]  # == compares values, as for any array
+
+    def __init__(self, trace: Trace, index: int) -> None:
+        self.trace = trace
+        self.index = index
+
+    @property
+    def value(self) -> np.ndarray:
+        return self.trace.values[self.index]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.value.ndim
+
+    @property
+    def size(self) -> int:
+        return self.value.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.value.dtype
+
+    @property
+    def T(self) -> Any:
+        return np.transpose(self)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        return f"{variable(self.index)} = {number(self.value)}"
+
+    def __getitem__(self, index: Any) -> Any:
+        return getitem(self, index)
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __float__(self) -> float:
+        raise TypeError(
+            "explain: float(), or a function of the math module, would cut the trace here. "
+            "Use NumPy's function instead: np.sin(x), not math.sin(x)."
+        )
+
+    __int__ = __index__ = __complex__ = item = tolist = __float__
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(arg, Tensor) for arg in args):
+            return NotImplemented  # the Tensor wraps this array and calls again
+        if kwargs.get("out") is not None:
+            raise GradError("explain: a trace has no in-place steps; write x = x + y, not x += y")
+        return self.trace.record(ufunc if method == "__call__" else getattr(ufunc, method), args, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self.trace.record(function, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        # Tensor's methods: a Tensor can hold any kind of array, also this one.
+        if name.startswith("_") or not hasattr(Tensor, name):
+            raise AttributeError(f"explain: arrays of a trace have no attribute {name!r}")
+        return getattr(wrap(self), name)
+
+
+def _sources(rule: Rule, call: dict[str, Any]) -> Any:
+    for name in rule.reverse:
+        value = _unwrapped(call[name])
+        if isinstance(value, Traced):
+            yield name, None, value.index
+        elif name == rule.sequence:
+            for place, item in enumerate(map(_unwrapped, value)):
+                if isinstance(item, Traced):
+                    yield name, place, item.index
+
+
+def _unwrapped(value: Any) -> Any:
+    return value._array if isinstance(value, Tensor) else value
+
+
+def _plain(value: Any) -> Any:
+    """The values in place of what records them."""
+    value = _unwrapped(value)
+    if isinstance(value, Traced):
+        return value.value
+    if type(value) in (list, tuple):
+        return type(value)(_plain(item) for item in value)
+    return value
+
+
+def _run(rule: Rule, call: dict[str, Any]) -> Any:
+    if isinstance(rule.function, np.ufunc):
+        return rule.function(*call.values())
+    positional = [value for name, value in call.items() if name not in rule.defaults]
+    settings = {name: value for name, value in call.items() if name in rule.defaults}
+    return rule.function(*positional, **settings)
+
+
+def _real(value: Any, name: str) -> np.ndarray:
+    if isinstance(value, Tensor):
+        value = value.detach()._array
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"explain: the argument {name} is {value!r}, not a real number or array")
+    return array.astype(np.float64)
+
+
+def _argument_names(f: Callable[..., Any], count: int) -> list[str]:
+    """The names of f's first arguments; x1, x2, ... where it does not tell."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = getattr(f, "variables", None) or [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(names) < count:
+        return [f"x{i + 1}" for i in range(count)]
+    return list(names[:count])
+
+
+def _position(wrt: str | int, names: list[str]) -> int:
+    if isinstance(wrt, str) and wrt in names:
+        return names.index(wrt)
+    if isinstance(wrt, int) and -len(names) <= wrt < len(names):
+        return wrt % len(names)
+    raise GradError(
+        f"wrt={wrt!r} is none of f's arguments: choose from {', '.join(map(repr, names))}."
+    )
+
+
+# ---- the three traces ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a trace: `name = formula = numbers = value`.
+
+    In an adjoint trace `chain` is the formula with ∂v/∂w not yet worked out.
+    """
+
+    name: str
+    formula: str
+    numbers: str
+    value: float | np.ndarray
+    chain: str = ""
+
+
+class Explanation:
+    """The traces of one function at one point. Print it, or let a notebook show it.
+
+    `primal`, `tangent` and `adjoint` are lists of `Row`; `values` the results; `wrt` the argument
+    that was seeded and `derivatives` those of the results by it; `gradient` the derivatives of the
+    result `of` by all arguments, by name.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        point: str,
+        primal: list[Row],
+        tangent: list[Row],
+        adjoint: list[Row],
+        wrt: str,
+        of: str,
+        values: tuple[Any, ...],
+        derivatives: tuple[Any, ...],
+        gradient: dict[str, Any],
+        digits: int,
+    ) -> None:
+        self.title = title
+        self.point = point
+        self.primal = primal
+        self.tangent = tangent
+        self.adjoint = adjoint
+        self.wrt = wrt
+        self.of = of
+        self.values = values
+        self.derivatives = derivatives
+        self.gradient = gradient
+        self.digits = digits
+
+    # ---- as text --------------------------------------------------------------------------
+
+    @property
+    def headings(self) -> tuple[str, str, str]:
+        return (
+            "Forward primal trace",
+            f"Forward tangent trace, ∂/∂{self.wrt}",
+            f"Reverse adjoint trace of {self.of}, from the last step back",
+        )
+
+    def summary(self) -> str:
+        """The gradient in one line: ∂y/∂x1 = 5.5, ∂y/∂x2 = 1.716."""
+        parts = (f"∂{self.of}/∂{n} = {self._shown(g)}" for n, g in self.gradient.items())
+        return ", ".join(parts)
+
+    def text(self, width: int = 120, *, ascii: bool = False) -> str:
+        """Aligned columns; the forward traces side by side where `width` characters allow it."""
+        spelled = ascii_only if ascii else str
+        primal, tangent, adjoint = (self._lines(rows, spelled) for rows in self._traces())
+        first, second, third = map(spelled, self.headings)
+        left, right = _aligned(primal), _aligned(tangent)
+        margin = max(map(_width, [first, *left])) + 4
+        if margin + max(map(_width, [second, *right])) <= width:
+            pairs = zip([first, *left], [second, *right], strict=True)
+            forward = [_padded(a, margin) + b for a, b in pairs]
+        else:
+            forward = [first, *left, "", second, *right]
+        head, foot = spelled(f"{self.title} at {self.point}"), spelled(self.summary())
+        lines = [head, "", *forward, "", third, *_aligned(adjoint), "", foot]
+        return "\n".join(line.rstrip() for line in lines)
+
+    __str__ = text
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.title} at {self.point}: {self.summary()}>"
+
+    def markdown(self, *, ascii: bool = False) -> str:
+        """The same as Markdown tables."""
+        primal, tangent, adjoint = (self._lines(rows) for rows in self._traces())
+        first, second, third = self.headings
+        lines = [
+            f"**{_marked(self.title)}** at {_marked(self.point)}",
+            "",
+            f"| {first} | | | {_marked(second)} | | |",
+            "|:--|:--|--:|:--|:--|--:|",
+            *(_cells([*p, *t]) for p, t in zip(primal, tangent, strict=True)),
+            "",
+            f"| {_marked(third)} | | | |",
+            "|:--|:--|:--|--:|",
+            *map(_cells, adjoint),
+            "",
+            _marked(self.summary()),
+        ]
+        text = "\n".join(lines)
+        return ascii_only(text) if ascii else text
+
+    def _repr_html_(self) -> str:
+        primal, tangent, adjoint = (self._lines(rows) for rows in self._traces())
+        first, second, third = map(_html, self.headings)
+        forward = [[*p, *t] for p, t in zip(primal, tangent, strict=True)]
+        return "\n".join(
+            [
+                f"<p><b>{_html(self.title)}</b> at {_html(self.point)}</p>",
+                "<table>",
+                f'<tr><th colspan="3">{first}</th><th colspan="3">{second}</th></tr>',
+                *map(_html_row, forward),
+                "</table>",
+                "<table>",
+                f'<tr><th colspan="4">{third}</th></tr>',
+                *map(_html_row, adjoint),
+                "</table>",
+                f"<p>{_html(self.summary())}</p>",
+            ]
+        )
+
+    # ---- in a terminal --------------------------------------------------------------------
+
+    def rich(self) -> Any:
+        """Something for `rich` to print: tables, side by side where the terminal is wide enough."""
+        from wengert.visual.tables import Traces
+
+        return Traces(self)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.rich()
+
+    def _traces(self) -> tuple[list[Row], list[Row], list[Row]]:
+        return self.primal, self.tangent, self.adjoint
+
+    def _lines(self, rows: list[Row], spelled: Callable[[str], str] = str) -> list[list[str]]:
+        adjoint = rows is self.adjoint
+        return [[spelled(cell) for cell in self._line(row, adjoint)] for row in rows]
+
+    def _line(self, row: Row, adjoint: bool) -> list[str]:
+        equals = lambda text: f"= {text}" if text else ""
+        first = [f"{row.name} = {row.chain or row.formula}"]
+        if adjoint:
+            first.append(equals(row.formula if row.chain else ""))
+        return [*first, equals(row.numbers), equals(self._shown(row.value))]
+
+    def _shown(self, value: Any) -> str:
+        return number(value, self.digits)
+
+
+def _explained(
+    trace: Trace,
+    names: list[str],
+    outputs: list[Any],
+    position: int,
+    of: int,
+    digits: int,
+    f: Any,
+) -> Explanation:
+    labels = _labels(len(outputs), names)
+    tangents, tangent_rows = _tangent_trace(trace, names, position, digits)
+    adjoints, adjoint_rows = _adjoint_trace(trace, names, outputs[of], labels[of], digits)
+    primal_rows = _primal_trace(trace, names, digits)
+    for label, output in zip(labels, outputs, strict=True):
+        primal_rows.append(Row(label, _name(output, "", digits), "", _item(_plain(output))))
+        slope = tangents[output.index] if isinstance(output, Traced) else np.zeros(np.shape(output))
+        dotted = _name(output, DOT, digits) if isinstance(output, Traced) else "0"
+        tangent_rows.append(Row(marked(label, DOT), dotted, "", _item(slope)))
+    gradient = {
+        name: _item(adjoints.get(index, np.zeros(trace.values[index].shape)))
+        for name, index in zip(names, trace.inputs, strict=True)
+    }
+    point = (f"{n} = {number(trace.values[i], digits)}" for n, i in zip(names, trace.inputs, strict=True))
+    title = getattr(f, "text", "")
+    return Explanation(
+        title=f"f({', '.join(names)})" + (f" = {title}" if title else ""),
+        point=", ".join(point),
+        primal=primal_rows,
+        tangent=tangent_rows,
+        adjoint=adjoint_rows,
+        wrt=names[position],
+        of=labels[of],
+        values=tuple(row.value for row in primal_rows[-len(outputs) :]),
+        derivatives=tuple(row.value for row in tangent_rows[-len(outputs) :]),
+        gradient=gradient,
+        digits=digits,
+    )
+
+
+def _labels(count: int, names: list[str]) -> list[str]:
+    """The results' names: y, or y₁, y₂, ...; another letter if an argument begins with this one."""
+    taken = {name[0] for name in names}
+    letter = next(c for c in "yfzuwpqrst" if c not in taken or c == "t")
+    return [letter] if count == 1 else [f"{letter}{subscript(k + 1)}" for k in range(count)]
+
+
+def _primal_trace(trace: Trace, names: list[str], digits: int) -> list[Row]:
+    rows = [
+        Row(variable(i), name, "", _item(trace.values[i]))
+        for i, name in zip(trace.inputs, names, strict=True)
+    ]
+    for step in trace.steps:
+        symbols, numbers = _names(trace, step, digits)
+        formula, shown = (_step_text(step, given) for given in (symbols, numbers))
+        rows.append(Row(variable(step.index), formula, shown, _item(trace.values[step.index])))
+    return rows
+
+
+def _tangent_trace(
+    trace: Trace, names: list[str], position: int, digits: int
+) -> tuple[dict[int, Any], list[Row]]:
+    """Each step pushes its arguments' tangents forward, and adds what they become."""
+    tangents, rows = {}, []
+    for k, (i, name) in enumerate(zip(trace.inputs, names, strict=True)):
+        tangents[i] = np.full(trace.values[i].shape, 1.0 if k == position else 0.0)
+        rows.append(Row(variable(i, DOT), marked(name, DOT), "", _item(tangents[i])))
+    for step in trace.steps:
+        symbols, numbers = _names(trace, step, digits)
+        y = trace.values[step.index]
+        total: Any = np.zeros(y.shape)
+        formula, shown = "", ""
+        for source in step.sources:
+            _, _, index = source
+            t = tangents[index]
+            total = total + _pushed(step, source, t, y)
+            formula = _sum(formula, _slope_text(step, source, {**symbols, "t": variable(index, DOT)}, True))
+            shown = _sum(shown, _slope_text(step, source, {**numbers, "t": number(t, digits)}, True))
+        tangents[step.index] = total
+        rows.append(Row(variable(step.index, DOT), formula, shown, _item(total)))
+    return tangents, rows
+
+
+def _adjoint_trace(
+    trace: Trace, names: list[str], output: Any, label: str, digits: int
+) -> tuple[dict[int, Any], list[Row]]:
+    """Each step, from the last to the first, pulls its cotangent back; where paths meet, they add."""
+    if not isinstance(output, Traced):
+        return {}, [
+            Row(marked(name, BAR), "0", "", _item(np.zeros(trace.values[i].shape)))
+            for i, name in zip(trace.inputs, names, strict=True)
+        ]
+    adjoints = {output.index: np.ones(output.shape)}
+    rows = [Row(variable(output.index, BAR), marked(label, BAR), "", _item(adjoints[output.index]))]
+    for step in reversed(trace.steps):
+        g = adjoints.get(step.index)
+        if g is None:
+            continue  # nothing that y depends on
+        symbols, numbers = _names(trace, step, digits)
+        y, me = trace.values[step.index], variable(step.index)
+        for source in step.sources:
+            index = source[2]
+            before = adjoints.get(index)
+            mine = variable(index, BAR)
+            chain = f"{variable(step.index, BAR)} ∂{me}/∂{variable(index)}"
+            formula = _slope_text(step, source, {**symbols, "t": variable(step.index, BAR)}, False)
+            shown = _slope_text(step, source, {**numbers, "t": number(g, digits)}, False)
+            part = _pulled(step, source, g, y)
+            if before is not None:
+                chain, formula = _sum(mine, chain), _sum(mine, formula)
+                shown = _sum(number(before, digits), shown)
+            adjoints[index] = part if before is None else before + part
+            rows.append(Row(mine, formula, shown, _item(adjoints[index]), chain))
+    for i, name in zip(trace.inputs, names, strict=True):
+        value = adjoints.get(i, np.zeros(trace.values[i].shape))
+        formula = variable(i, BAR) if i in adjoints else "0"
+        rows.append(Row(marked(name, BAR), formula, "", _item(value)))
+    return adjoints, rows
+
+
+def _pushed(step: Step, source: tuple[str, int | None, int], t: Any, y: Any) -> Any:
+    name, place, _ = source
+    if place is not None:  # one array of a list: the others stay, so their tangents are zero
+        t = [t if k == place else np.zeros_like(v) for k, v in enumerate(step.call[name])]
+    return push(step.rule, name, t, step.call, y)
+
+
+def _pulled(step: Step, source: tuple[str, int | None, int], g: Any, y: Any) -> Any:
+    name, place, _ = source
+    cotangent = pull(step.rule, name, g, step.call, y)
+    return np.asarray(cotangent if place is None else cotangent[place])
+
+
+# ---- formulas ------------------------------------------------------------------------------
+
+
+def _names(trace: Trace, step: Step, digits: int) -> tuple[dict[str, str], dict[str, str]]:
+    """What stands for each argument of a step: in formulas, and in numbers."""
+    symbols = {"y": variable(step.index)}
+    numbers = {"y": number(trace.values[step.index], digits)}
+    for name, value in step.call.items():
+        symbols[name] = numbers[name] = _constant(value, digits)
+    for name, place, index in step.sources:
+        if place is None:
+            symbols[name] = variable(index)
+    if step.rule.sequence is not None:
+        name = step.rule.sequence
+        places = {place: index for _, place, index in step.sources}
+        items = [
+            variable(places[k]) if k in places else _constant(v, digits)
+            for k, v in enumerate(step.call[name])
+        ]
+        symbols[name] = f"[{', '.join(items)}]"
+    return symbols, numbers
+
+
+def _constant(value: Any, digits: int) -> str:
+    if isinstance(value, (bool, str, type(None), slice, tuple)):
+        return str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(_constant(v, digits) for v in value)}]"
+    return number(value, digits)
+
+
+def _step_text(step: Step, given: dict[str, str]) -> str:
+    known = notation(step.rule)
+    if known is not None and not _settings(step):
+        return written(known.step, step.call, given)
+    arguments = [given[name] for name in step.call if name not in step.rule.defaults]
+    return f"{_function_name(step.rule)}({', '.join(arguments + _settings(step))})"
+
+
+def _settings(step: Step) -> list[str]:
+    """Keyword arguments that differ from their defaults: axis=0."""
+    defaults = step.rule.defaults
+    changed = [n for n, v in step.call.items() if n in defaults and not _same(v, defaults[n])]
+    return [f"{name}={step.call[name]}" for name in changed]
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and a == b)
+
+
+def _slope_text(
+    step: Step, source: tuple[str, int | None, int], given: dict[str, str], forward: bool
+) -> str:
+    """One argument's share in a derivative: forward `{t} / {x}`; in reverse with its factor 1 shown."""
+    name, place, index = source
+    known = notation(step.rule)
+    template = known.slopes.get(name) if known is not None else None
+    if template is not None and not _settings(step):
+        if not forward and template in ("{t}", "-{t}"):
+            template = "{t} × 1" if template == "{t}" else "{t} × (-1)"
+        if forward and step.rule.family == "linear":
+            return _step_text(step, {**given, name: given["t"]})
+        return written(template, step.call, given)
+    if step.rule.family == "linear" and place is None:
+        if forward:  # a linear function does to the tangent what it does to the value
+            return _step_text(step, {**given, name: given["t"]})
+        return f"{_function_name(step.rule)}ᵀ({given['t']})"
+    return f"{given['t']} × ∂{variable(step.index)}/∂{variable(index)}"
+
+
+def _function_name(rule: Rule) -> str:
+    return getattr(rule.function, "__name__", rule.name.lower())
+
+
+def _sum(total: str, term: str) -> str:
+    if not total:
+        return term
+    return f"{total} - {term[1:]}" if term.startswith("-") else f"{total} + {term}"
+
+
+def _name(output: Any, mark: str, digits: int) -> str:
+    return variable(output.index, mark) if isinstance(output, Traced) else _constant(output, digits)
+
+
+def _item(value: Any) -> Any:
+    value = np.asarray(value, dtype=np.float64)
+    return value if value.ndim else float(value)
+
+
+# ---- layout --------------------------------------------------------------------------------
+
+
+def _width(text: str) -> int:
+    """Characters that take up room: the dots and bars over letters do not."""
+    return sum(c not in (DOT, BAR) for c in text)
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+def _aligned(lines: list[list[str]]) -> list[str]:
+    """Columns padded to one width each, the first one at its equals sign."""
+    names = max((_width(line[0].split(" = ")[0]) for line in lines), default=0)
+    rows = []
+    for line in lines:
+        name, _, formula = line[0].partition(" = ")
+        rows.append([f"{_padded(name, names)} = {formula}", *line[1:]])
+    columns = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(_padded(cell, width) for cell, width in zip(row, columns, strict=True))
+        for row in rows
+    ]
+
+
+def _cells(cells: list[str]) -> str:
+    return f"| {' | '.join(map(_marked, cells))} |"
+
+
+def _marked(text: str) -> str:
+    """Text whose special characters mean nothing to Markdown."""
+    for sign in "\\|*_[]<>`":
+        text = text.replace(sign, "\\" + sign)
+    return text
+
+
+def _html(text: str) -> str:
+    return escape(text)
+
+
+def _html_row(cells: list[str]) -> str:
+    style = 'style="text-align: left; white-space: nowrap"'
+    return f"<tr>{''.join(f'<td {style}>{_html(cell)}</td>' for cell in cells)}</tr>"

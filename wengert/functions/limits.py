@@ -1,0 +1,182 @@
+"""What dtypes can hold, which dtype an operation gives, and settings of the whole program."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.functions.arguments import array_of
+from wengert.tensor import Tensor
+
+
+class finfo:
+    """The limits of a floating-point dtype (the default one if none is given).
+
+    >>> import wengert as wg
+    >>> wg.finfo(wg.float32).eps
+    1.1920928955078125e-07
+    """
+
+    def __init__(self, type: Any = None) -> None:
+        kind = np.dtype(type) if type is not None else dtypes.get_default_dtype()
+        if kind.kind not in "fc":
+            raise TypeError(f"wengert.finfo() requires a floating point input type, not {kind}. Use wengert.iinfo.")
+        info = np.finfo(kind)
+        self.bits = info.bits
+        self.dtype = str(info.dtype)
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.tiny = self.smallest_normal = float(info.tiny)
+        self.resolution = float(info.resolution)
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+
+class iinfo:
+    """The limits of an integer dtype.
+
+    >>> import wengert as wg
+    >>> wg.iinfo(wg.int8)
+    iinfo(min=-128, max=127, dtype=int8)
+    """
+
+    def __init__(self, type: Any) -> None:
+        kind = np.dtype(type)
+        if kind.kind not in "iu":
+            raise TypeError(f"wengert.iinfo() requires an integer input type, not {kind}. Use wengert.finfo.")
+        info = np.iinfo(kind)
+        self.bits, self.min, self.max, self.dtype = info.bits, int(info.min), int(info.max), str(kind)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether an object is the memory behind tensors."""
+    from wengert.functions.methods import Storage
+
+    return isinstance(obj, Storage)
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the elements are floating-point numbers (not complex)."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the elements are complex numbers."""
+    return input.is_complex()
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the elements can be negative."""
+    return input.is_signed()
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether a tensor was made in inference mode."""
+    return input.is_inference()
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input.numel()
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same memory without history."""
+    return input.detach()  # type: ignore[no-any-return]
+
+
+def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
+    """The dtype of an operation on two tensors or numbers.
+
+    >>> import wengert as wg
+    >>> wg.result_type(wg.tensor([1, 2]), 1.0)
+    dtype('float32')
+    """
+    return dtypes.result_type(array_of(tensor1), array_of(tensor2))
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether a result of one dtype may be written into a tensor of another."""
+    rank = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+    source, target = np.dtype(from_), np.dtype(to)
+    return rank[source.kind] <= rank[target.kind] and not (source.kind == "i" and target.kind == "u")
+
+
+def typename(obj: Any) -> str:
+    """The name of an object's type; of a tensor, that of its legacy type."""
+    if isinstance(obj, Tensor):
+        return obj.type()  # type: ignore[no-any-return]
+    kind = obj if isinstance(obj, type) else type(obj)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def get_num_threads() -> int:
+    """How many threads NumPy's matrix products may use: what the environment says, or one per core."""
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return os.cpu_count() or 1
+
+
+def set_num_threads(num: int) -> None:
+    """Ask for a number of threads. NumPy fixes it when it is imported, so a change is an error.
+
+    Set OMP_NUM_THREADS (or OPENBLAS_NUM_THREADS) before the program starts instead.
+    """
+    if not isinstance(num, int) or num <= 0:
+        raise RuntimeError(f"set_num_threads expects a positive integer, got {num!r}")
+    if num != get_num_threads():
+        import warnings
+
+        warnings.warn(
+            f"NumPy chose its {get_num_threads()} threads when it was imported, and keeps them. Set "
+            f"OMP_NUM_THREADS={num} in the environment before the program starts.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def get_default_device() -> Any:
+    """The device of new tensors: the CPU."""
+    from wengert.functions.device import CPU
+
+    return CPU
+
+
+def set_default_device(device: Any) -> None:
+    """Say where new tensors are made: the CPU, or an error."""
+    from wengert.functions.creation import check_device
+
+    check_device(device)
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for results that repeat exactly: they always do."""
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether results repeat exactly: always."""
+    return True
+
+
+def bfloat16() -> np.dtype[Any]:
+    """The dtype bfloat16, from the package ml_dtypes."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ImportError("bfloat16 needs the package ml_dtypes: pip install ml_dtypes, or use float32") from None
+    return np.dtype(ml_dtypes.bfloat16)

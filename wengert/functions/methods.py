@@ -1,0 +1,529 @@
+"""Tensor's methods: the functions of this folder under their method names, and conversations with
+Python (length, truth, numbers, indexing, printing).
+
+A method is the function itself, taken into the class: nothing stands between. The in-place methods
+are in `inplace_methods.py`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import html
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.history import modes
+from wengert.autograd.record import cast
+from wengert.functions import (
+    comparison,
+    creation,
+    indexing,
+    legacy,
+    math,
+    printing,
+    products,
+    random,
+    reductions,
+    shapes,
+)
+from wengert.functions import device as devices
+from wengert.functions.arguments import sizes
+from wengert.tensor import Size, Tensor, attach, wrap
+
+
+def _element(x: Any) -> Any:
+    """The single element, as a Python number."""
+    array = x._array
+    if array.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {array.size} elements cannot be converted to Scalar: its shape is {list(array.shape)}. "
+            "Reduce it first, e.g. x.sum(), or use x.tolist()."
+        )
+    return array.item()
+
+
+@attach
+class TensorMethods:
+    """See the module's docstring. `self` is always a Tensor."""
+
+    __slots__ = ()
+
+    # ---- what it is -----------------------------------------------------------------------
+
+    def size(self: Any, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension."""
+        shape = self._array.shape
+        if dim is None:
+            return Size(shape)
+        from wengert.functions.arguments import one_dim
+
+        if not shape:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        return shape[one_dim(dim, len(shape))]
+
+    def dim(self: Any) -> int:
+        """The number of dimensions."""
+        return self._array.ndim  # type: ignore[no-any-return]
+
+    ndimension = dim
+
+    def numel(self: Any) -> int:
+        """The number of elements."""
+        return int(self._array.size)
+
+    nelement = numel
+
+    def stride(self: Any, dim: int | None = None) -> Any:
+        """How many elements lie between neighbours along each dimension, or along one."""
+        array = self._array
+        strides = tuple(s // array.itemsize for s in array.strides)
+        return strides if dim is None else strides[dim]
+
+    def storage_offset(self: Any) -> int:
+        """How many elements of the storage come before the first one."""
+        array = self._array
+        owner = shapes.storage(array)
+        start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        return int(start // array.itemsize)
+
+    def is_contiguous(self: Any, memory_format: Any = None) -> bool:
+        """Whether the elements lie in memory in order."""
+        return not isinstance(self._array, np.ndarray) or self._array.flags.c_contiguous
+
+    def data_ptr(self: Any) -> int:
+        """The address of the first element."""
+        return self._array.__array_interface__["data"][0] if self._array.size else 0
+
+    def element_size(self: Any) -> int:
+        """Bytes per element."""
+        return self._array.itemsize  # type: ignore[no-any-return]
+
+    @property
+    def itemsize(self: Any) -> int:
+        return self._array.itemsize  # type: ignore[no-any-return]
+
+    @property
+    def nbytes(self: Any) -> int:
+        return self._array.size * self._array.itemsize  # type: ignore[no-any-return]
+
+    def dim_order(self: Any) -> tuple[int, ...]:
+        """The dimensions from the slowest to the fastest in memory."""
+        strides = self._array.strides
+        return tuple(sorted(range(len(strides)), key=lambda i: -strides[i]))
+
+    def is_floating_point(self: Any) -> bool:
+        """Whether the elements are floating-point numbers (not complex)."""
+        return self._array.dtype.kind in "fV"
+
+    def is_complex(self: Any) -> bool:
+        """Whether the elements are complex numbers."""
+        return self._array.dtype.kind == "c"  # type: ignore[no-any-return]
+
+    def is_signed(self: Any) -> bool:
+        """Whether the elements can be negative."""
+        return self._array.dtype.kind not in "ub"
+
+    def is_conj(self: Any) -> bool:
+        """Whether conjugation is still to be done: never, it is done at once."""
+        return False
+
+    is_neg = is_conj
+
+    def resolve_conj(self: Any) -> Any:
+        """The tensor itself: conjugation is never postponed."""
+        return self
+
+    resolve_neg = resolve_conj
+
+    def get_device(self: Any) -> int:
+        """The number of the device: -1, the CPU."""
+        return -1
+
+    device = property(lambda self: devices.CPU)
+    layout = property(lambda self: devices.strided)
+    is_cpu = property(lambda self: True)
+    is_cuda = is_sparse = is_sparse_csr = is_mkldnn = is_mps = is_meta = is_quantized = is_xpu = is_nested = property(
+        lambda self: False
+    )
+    names = property(lambda self: (None,) * self._array.ndim)
+
+    # ---- Python's protocols ---------------------------------------------------------------
+
+    def __len__(self: Any) -> int:
+        if not self._array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]  # type: ignore[no-any-return]
+
+    def __iter__(self: Any) -> Iterator[Any]:
+        if not self._array.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(shapes.unbind(self, 0))
+
+    def __reversed__(self: Any) -> Any:
+        return shapes.flip(self, 0) if self._array.ndim else self
+
+    def __contains__(self: Any, element: Any) -> bool:
+        if not isinstance(element, (Tensor, int, float, complex)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            )
+        return bool((self == element)._array.any())
+
+    def __bool__(self: Any) -> bool:
+        array = self._array
+        if array.size != 1:
+            many = "no values" if array.size == 0 else "more than one value"
+            raise RuntimeError(
+                f"Boolean value of Tensor with {many} is ambiguous. Use x.any(), x.all() or x.numel() > 0."
+            )
+        return bool(array.item() if isinstance(array, np.ndarray) else array)
+
+    def __float__(self: Any) -> float:
+        return float(_element(self))
+
+    def __int__(self: Any) -> int:
+        return int(_element(self))
+
+    def __complex__(self: Any) -> complex:
+        return complex(_element(self))
+
+    def __index__(self: Any) -> int:
+        if self._array.dtype.kind not in "iub" or self._array.size != 1:
+            raise TypeError(
+                "only integer tensors of a single element can be converted to an index, got "
+                f"{self.dtype} of shape {list(self.shape)}"
+            )
+        return operator.index(int(self._array.item()))
+
+    def __round__(self: Any, decimals: int = 0) -> Any:
+        return math.round(self, decimals=decimals)
+
+    def __floor__(self: Any) -> Any:
+        return math.floor(self)
+
+    def __ceil__(self: Any) -> Any:
+        return math.ceil(self)
+
+    def __trunc__(self: Any) -> Any:
+        return math.trunc(self)
+
+    def __format__(self: Any, spec: str) -> str:
+        if not self._array.ndim:
+            return format(self._array.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self: Any, *, tensor_contents: Any = None) -> str:
+        return printing.tensor_text(self)
+
+    def _repr_html_(self: Any) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+    def __dir__(self: Any) -> list[str]:
+        return sorted({*dir(type(self)), *self.__dict__})
+
+    def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
+        """NumPy: its functions take tensors and record what they do."""
+        return np
+
+    def __dlpack__(self: Any, **options: Any) -> Any:
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        return self._array.__dlpack_device__()  # type: ignore[no-any-return]
+
+    __getitem__ = indexing.get
+    __setitem__ = indexing.put
+
+    # ---- out of the library ---------------------------------------------------------------
+
+    def item(self: Any) -> Any:
+        """The single element, as a Python number.
+
+        >>> import wengert as wg
+        >>> wg.tensor([[2.5]]).item()
+        2.5
+        """
+        return _element(self)
+
+    def tolist(self: Any) -> Any:
+        """Nested lists of Python numbers."""
+        return self._array.tolist()
+
+    def numpy(self: Any, *, force: bool = False) -> Any:
+        """The NumPy array inside: the same memory. `force` detaches first."""
+        if force or not self.requires_grad or not modes.is_grad_enabled():
+            return self._array
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad: NumPy would drop its history. "
+            "Use tensor.detach().numpy() instead."
+        )
+
+    def cpu(self: Any, memory_format: Any = None) -> Any:
+        """The tensor itself: it is on the CPU."""
+        return self
+
+    def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+        """An error that says that there is no such device."""
+        creation.check_device("cuda" if device is None else device)
+        return self
+
+    def share_memory_(self: Any) -> Any:
+        """The tensor itself; threads share memory as it is."""
+        return self
+
+    def is_shared(self: Any) -> bool:
+        """Whether other processes share the memory: no."""
+        return False
+
+    def pin_memory(self: Any, device: Any = None) -> Any:
+        """The tensor itself: there is no device to copy to."""
+        return self
+
+    def is_pinned(self: Any, device: Any = None) -> bool:
+        """Whether the memory is locked for a device: no."""
+        return False
+
+    def untyped_storage(self: Any) -> Any:
+        """The memory that this tensor looks into."""
+        return Storage(shapes.storage(self._array))
+
+    storage = untyped_storage
+    _typed_storage = untyped_storage
+
+    def is_set_to(self: Any, tensor: Any) -> bool:
+        """Whether two tensors have the same memory, shape and strides."""
+        return (self.data_ptr(), self.shape, self.stride()) == (tensor.data_ptr(), tensor.shape, tensor.stride())  # type: ignore[no-any-return]
+
+    def as_subclass(self: Any, cls: type) -> Any:
+        """The same tensor as an instance of a class derived from Tensor."""
+        out = object.__new__(cls)
+        alias = shapes.alias(self)
+        out._array, out._node = alias._array, alias._node  # type: ignore[attr-defined]
+        for name in ("_origin", "_cell"):
+            if getattr(alias, name) is not None:
+                setattr(out, name, getattr(alias, name))
+        return out
+
+    # ---- dtypes ---------------------------------------------------------------------------
+
+    def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, other: Any = None, non_blocking: bool = False, copy: bool = False, memory_format: Any = None) -> Any:
+        """The tensor with another dtype (and on another device, of which there is one).
+
+        Takes a dtype, a device, both, or a tensor whose dtype to take. What already fits is
+        returned itself, unless `copy`.
+        """
+        switches = []
+        for given in (*args, other):
+            if isinstance(given, Tensor):
+                dtype = given._array.dtype
+            elif isinstance(given, (np.dtype, type)):
+                dtype = legacy.dtype_of_type(given)
+            elif isinstance(given, bool):
+                switches.append(given)
+            elif given is not None:
+                device = given
+        creation.check_device(device)
+        copy = copy or (len(switches) > 1 and switches[1])
+        if dtype is not None and self._array.dtype != dtype:
+            return cast(self, np.dtype(dtype))
+        return shapes.clone(self) if copy else self
+
+    def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The tensor with another dtype; without one, the name of its type."""
+        if dtype is None:
+            return legacy.type_name(self._array.dtype)
+        return cast(self, legacy.dtype_of_type(dtype))
+
+    def type_as(self: Any, other: Any) -> Any:
+        """The tensor with the dtype of another."""
+        return cast(self, other._array.dtype)
+
+    def bfloat16(self: Any, memory_format: Any = None) -> Any:
+        """The tensor as bfloat16, which needs the package ml_dtypes."""
+        from wengert.functions.limits import bfloat16
+
+        return cast(self, bfloat16())
+
+    # ---- new tensors of the same kind -----------------------------------------------------
+
+    def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Any:
+        """A tensor with a copy of `data`, of this dtype unless another is given."""
+        return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+    def new(self: Any, *args: Any) -> Any:
+        """The old constructor with this tensor's dtype: sizes, or data."""
+        return creation.legacy_tensor(*args, dtype=self.dtype)
+
+    def new_zeros(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+        """Zeros of this dtype."""
+        return creation.zeros(*size, dtype=dtype or self.dtype, **options)
+
+    def new_ones(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+        """Ones of this dtype."""
+        return creation.ones(*size, dtype=dtype or self.dtype, **options)
+
+    def new_empty(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+        """An uninitialised tensor of this dtype."""
+        return creation.empty(*size, dtype=dtype or self.dtype, **options)
+
+    def new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """One number repeated, of this dtype."""
+        return creation.full(size, fill_value, dtype=dtype or self.dtype, **options)
+
+    def new_empty_strided(self: Any, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """An uninitialised tensor of this dtype with the strides given."""
+        return empty_strided(size, stride, dtype=dtype or self.dtype, **options)
+
+    # ---- shapes ---------------------------------------------------------------------------
+
+    T = property(lambda self: shapes.permute(self, tuple(range(self._array.ndim))[::-1]))
+    mT = property(lambda self: _matrices("mT", self, shapes.transpose))
+    H = property(lambda self: _hermitian(self))
+    mH = property(lambda self: _matrices("mH", self, lambda x, i, j: shapes.adjoint(x)))
+
+    @property
+    def real(self: Any) -> Any:
+        return math.real(self)
+
+    @real.setter
+    def real(self: Any, value: Any) -> None:
+        math.real(self).copy_(value if isinstance(value, Tensor) else wrap(np.asarray(value)))
+
+    @property
+    def imag(self: Any) -> Any:
+        return math.imag(self)
+
+    @imag.setter
+    def imag(self: Any, value: Any) -> None:
+        math.imag(self).copy_(value if isinstance(value, Tensor) else wrap(np.asarray(value)))
+
+    # ---- products that operators do not cover ---------------------------------------------
+
+    def __rdiv__(self: Any, other: Any) -> Any:
+        return other / self
+
+    __invert__ = comparison.bitwise_not
+
+
+class Storage:
+    """The memory that one or more tensors look into."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return self._array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return self._array.nbytes  # type: ignore[no-any-return]
+
+    def size(self) -> int:
+        """The size in bytes."""
+        return self._array.nbytes  # type: ignore[no-any-return]
+
+    __len__ = size
+
+
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Any:
+    """An uninitialised tensor with the sizes and strides (in elements) given."""
+    creation.check_device(device)
+    kind = np.dtype(dtype or dtypes.get_default_dtype())
+    extent = 1 + builtins.sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    memory = np.empty(extent, kind)
+    array = np.ndarray(tuple(size), kind, memory, strides=[s * kind.itemsize for s in stride])
+    return creation.finish(array, requires_grad)
+
+
+def _matrices(name: str, x: Any, swap: Any) -> Any:
+    if x.ndim < 2:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {x.ndim}-D tensor."
+        )
+    return swap(x, -2, -1)
+
+
+def _hermitian(x: Any) -> Any:
+    if x.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {x.ndim}-D tensor. Use x.mH for batches."
+        )
+    return shapes.adjoint(x) if x.ndim == 2 else x.conj()
+
+
+def _cast_to(dtype: np.dtype[Any]) -> Any:
+    def method(self: Any, memory_format: Any = None) -> Any:
+        return self if self._array.dtype is dtype else cast(self, dtype)
+
+    method.__doc__ = f"The tensor as {dtype}."
+    return method
+
+
+CASTS = {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64,
+    "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8,
+    "bool": dtypes.bool, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
+}  # fmt: skip
+
+METHODS: dict[Any, str] = {
+    math: """
+        abs absolute acos acosh add addcdiv addcmul angle arccos arccosh arcsin arcsinh arctan arctan2
+        arctanh asin asinh atan atan2 atanh ceil clamp clamp_max clamp_min clip conj conj_physical
+        copysign cos cosh deg2rad div divide erf exp exp2 expm1 fix float_power floor floor_divide fmax
+        fmin fmod frac heaviside hypot lerp log log10 log1p log2 log_softmax logaddexp logaddexp2 logit
+        maximum minimum mul multiply nan_to_num neg negative positive pow rad2deg reciprocal relu
+        remainder round rsqrt sgn sigmoid sign sin sinc sinh softmax sqrt square sub subtract tan tanh
+        true_divide trunc xlogy""",
+    comparison: """
+        all allclose any bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
+        bitwise_xor eq equal gcd ge greater greater_equal gt isclose isfinite isinf isnan isneginf
+        isposinf isreal lcm le less less_equal logical_and logical_not logical_or logical_xor lt ne
+        not_equal signbit is_nonzero is_same_size""",
+    reductions: """
+        amax amin aminmax argmax argmin argsort bincount corrcoef count_nonzero cov cummax cummin
+        cumprod cumsum diff dist histc histogram kthvalue logcumsumexp logsumexp max mean median min
+        mode msort nanmean nanmedian nanquantile nansum norm prod quantile sort std sum topk unique
+        unique_consecutive var""",
+    shapes: """
+        adjoint as_strided broadcast_to chunk clone contiguous diag diag_embed diagflat diagonal dsplit
+        expand expand_as flatten flip fliplr flipud hsplit moveaxis movedim narrow permute ravel repeat
+        repeat_interleave reshape reshape_as roll rot90 select split split_with_sizes squeeze
+        sum_to_size swapaxes swapdims t tensor_split tile trace transpose tril triu unbind unflatten
+        unfold unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze view view_as vsplit""",
+    indexing: """
+        argwhere diagonal_scatter gather index_add index_copy index_fill index_put index_reduce
+        index_select masked_fill masked_scatter masked_select nonzero scatter scatter_add
+        scatter_reduce select_scatter slice_scatter take take_along_dim""",
+    products: """
+        addbmm addmm addmv addr baddbmm bmm cross dot ger inner kron matmul mm mv outer vdot""",
+    random: "bernoulli multinomial",
+}
+"""Which functions are methods too."""
+
+for _module, _names in METHODS.items():
+    for _name in _names.split():
+        setattr(Tensor, _name, getattr(_module, _name))
+for _name, _dtype in CASTS.items():
+    setattr(Tensor, _name, _cast_to(_dtype))
+
+
+def _where(self: Any, condition: Any, other: Any) -> Any:
+    """The elements where the condition holds, those of `other` elsewhere."""
+    return indexing.where(condition, self, other)
+
+
+def _masked_method(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """The tensor with elements of its flattened form replaced."""
+    return indexing.put_(self, index, source, accumulate)
+
+
+setattr(Tensor, "where", _where)
+setattr(Tensor, "put", _masked_method)
+_ = sizes

@@ -1,0 +1,313 @@
+"""Products of vectors and matrices, and einsum, under PyTorch's names."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd.record import lazy
+from wengert.functions.arguments import takes_out, tensor_of
+from wengert.rules import products as rules
+from wengert.tensor import Tensor
+
+_matmul, _tensordot, _einsum = lazy(np.matmul), lazy(np.tensordot), lazy(rules.einsum)
+
+
+def _sized(name: str, expected: str, *tensors: Any) -> None:
+    shapes = " and ".join(str(list(x.shape)) for x in tensors)
+    raise RuntimeError(f"{name}: expected {expected}, got tensors of shape {shapes}")
+
+
+def _one_dtype(name: str, *tensors: Tensor) -> None:
+    kinds = {x._array.dtype for x in tensors}
+    if len(kinds) > 1:
+        found = " and ".join(str(x.dtype) for x in tensors)
+        raise RuntimeError(
+            f"{name}: expected m1 and m2 to have the same dtype, but got: {found}. "
+            f"Convert one, as in b.to(a.dtype)."
+        )
+
+
+@takes_out
+def matmul(input: Any, other: Any) -> Tensor:
+    """The product of matrices and vectors; leading dimensions are batches, broadcast.
+
+    >>> import wengert as wg
+    >>> wg.matmul(wg.ones(2, 3), wg.ones(3, 4)).shape
+    torch.Size([2, 4])
+    """
+    a, b = tensor_of(input), tensor_of(other, "other")
+    if not a.ndim or not b.ndim:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D. Use * instead."
+        )
+    _one_dtype("matmul", a, b)
+    inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
+    if a.shape[-1] != inner:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({list(a.shape)} and {list(b.shape)}): "
+            f"{a.shape[-1]} columns meet {inner} rows. Transpose one, e.g. b.mT."
+        )
+    return _matmul(a, b)  # type: ignore[no-any-return]
+
+
+@takes_out
+def mm(input: Any, mat2: Any) -> Tensor:
+    """The product of two matrices."""
+    if input.ndim != 2 or mat2.ndim != 2:
+        _sized("mm", "two matrices", input, mat2)
+    return matmul(input, mat2)  # type: ignore[no-any-return]
+
+
+@takes_out
+def bmm(input: Any, mat2: Any) -> Tensor:
+    """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
+    if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
+        _sized("bmm", "two batches of as many matrices", input, mat2)
+    return matmul(input, mat2)  # type: ignore[no-any-return]
+
+
+@takes_out
+def mv(input: Any, vec: Any) -> Tensor:
+    """The product of a matrix and a vector."""
+    if input.ndim != 2 or vec.ndim != 1:
+        _sized("mv", "a matrix and a vector", input, vec)
+    return matmul(input, vec)  # type: ignore[no-any-return]
+
+
+@takes_out
+def dot(input: Any, tensor: Any) -> Tensor:
+    """The sum of the products of two vectors' elements."""
+    if input.ndim != 1 or tensor.ndim != 1:
+        _sized("dot", "1D tensors", input, tensor)
+    if input.shape != tensor.shape:
+        raise RuntimeError(f"inconsistent tensor size, expected tensors of one size, got {list(input.shape)} and {list(tensor.shape)}")
+    return matmul(input, tensor)  # type: ignore[no-any-return]
+
+
+@takes_out
+def vdot(input: Any, other: Any) -> Tensor:
+    """The dot product with the first vector conjugated."""
+    return dot(input.conj(), other)  # type: ignore[no-any-return]
+
+
+@takes_out
+def inner(input: Any, other: Any) -> Tensor:
+    """Sums of products along the last dimensions."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@takes_out
+def outer(input: Any, vec2: Any) -> Tensor:
+    """All products of an element of one vector with one of the other."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        _sized("outer", "1D tensors", input, vec2)
+    return input.unsqueeze(1) * vec2  # type: ignore[no-any-return]
+
+
+ger = outer
+
+
+def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """beta * input + alpha * product; with beta = 0 the input is ignored, NaN and all."""
+    if alpha != 1:
+        product = product * alpha
+    if beta == 0:
+        return product
+    try:
+        np.broadcast_shapes(input.shape, product.shape)
+    except ValueError:
+        raise RuntimeError(f"{name}: the input's shape {list(input.shape)} does not broadcast to {list(product.shape)}") from None
+    return (input if beta == 1 else input * beta) + product
+
+
+@takes_out
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2)."""
+    return _added("addmm", input, mm(mat1, mat2), beta, alpha)
+
+
+@takes_out
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (mat @ vec)."""
+    return _added("addmv", input, mv(mat, vec), beta, alpha)
+
+
+@takes_out
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * outer(vec1, vec2)."""
+    return _added("addr", input, outer(vec1, vec2), beta, alpha)
+
+
+@takes_out
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * bmm(batch1, batch2)."""
+    return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+
+
+@takes_out
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * the sum of the products in two batches."""
+    return _added("addbmm", input, bmm(batch1, batch2).sum(0), beta, alpha)
+
+
+def chain_matmul(*matrices: Any) -> Tensor:
+    """The product of several matrices."""
+    result = matrices[0]
+    for matrix in matrices[1:]:
+        result = result @ matrix
+    return result  # type: ignore[no-any-return]
+
+
+@takes_out
+def kron(input: Any, other: Any) -> Tensor:
+    """The Kronecker product: each element of one times all of the other."""
+    n = max(input.ndim, other.ndim)
+    a = input.reshape((1,) * (n - input.ndim) + tuple(input.shape))
+    b = other.reshape((1,) * (n - other.ndim) + tuple(other.shape))
+    spread = a.reshape([k for size in a.shape for k in (size, 1)]) * b.reshape([k for size in b.shape for k in (1, size)])
+    return spread.reshape([i * j for i, j in zip(a.shape, b.shape, strict=True)])  # type: ignore[no-any-return]
+
+
+@takes_out
+def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
+    """The vector product along a dimension of size 3."""
+    if dim is None:
+        dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError(f"cross: no dimension of size 3 in input of shape {list(input.shape)}")
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(f"cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
+    return input.roll(-1, dim) * other.roll(-2, dim) - input.roll(-2, dim) * other.roll(-1, dim)  # type: ignore[no-any-return]
+
+
+@takes_out
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
+    """Sums of products over pairs of dimensions: the last of `a` with the first of `b`, or as listed."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if not isinstance(dims, int):
+        dims = tuple([side] if isinstance(side, int) else list(side) for side in dims)
+    if isinstance(dims, int):
+        pairs = list(zip(a.shape[a.ndim - dims :], b.shape[:dims], strict=False))
+    else:
+        pairs = [(a.shape[i], b.shape[j]) for i, j in zip(*dims, strict=True)]
+    for m, n in pairs:
+        if m != n and 1 not in (m, n):
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {m} and second {n}")
+    if any(m != n for m, n in pairs) and not isinstance(dims, int):
+        # A dimension of size one is repeated against the other: its partner is summed first.
+        for i, j in zip(*dims, strict=True):
+            if a.shape[i] == 1 != b.shape[j]:
+                b = b.sum(j, True)
+            elif b.shape[j] == 1 != a.shape[i]:
+                a = a.sum(i, True)
+    return _tensordot(a, b, dims)  # type: ignore[no-any-return]
+
+
+# ---- einsum --------------------------------------------------------------------------------
+
+
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """Sums of products, spelled with one letter per dimension.
+
+    >>> import wengert as wg
+    >>> wg.einsum("ij,jk->ik", wg.ones(2, 3), wg.ones(3, 2))
+    tensor([[3., 3.],
+            [3., 3.]])
+    """
+    if not isinstance(equation, str):
+        equation, operands = _from_sublists((equation, *operands))
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    tensors = [tensor_of(x) for x in operands]
+    terms, output = _parse(equation.replace(" ", ""), [x.ndim for x in tensors])
+    tensors = list(tensors)
+    for k, term in enumerate(terms):
+        for letter in dict.fromkeys(term):
+            while terms[k].count(letter) > 1:
+                tensors[k], terms[k] = _take_diagonal(tensors[k], terms[k], letter)
+    sizes = _sizes(equation, terms, tensors)
+    for k, term in enumerate(terms):
+        kept = [i for i, c in enumerate(term) if tensors[k].shape[i] == sizes[c] or sizes[c] == 1]
+        if len(kept) < len(term):  # size one against a larger one: broadcast by leaving the letter out
+            tensors[k] = tensors[k].reshape([tensors[k].shape[i] for i in kept])
+            terms[k] = "".join(term[i] for i in kept)
+    kinds = {x._array.dtype for x in tensors}
+    if len(kinds) > 1:
+        target = dtypes.result_type(*(x._array for x in tensors))
+        tensors = [x.to(target) for x in tensors]
+    return _einsum(f"{','.join(terms)}->{output}", tensors)  # type: ignore[no-any-return]
+
+
+def _parse(equation: str, ranks: list[int]) -> tuple[list[str], str]:
+    """The terms and the output with every dimension named; an ellipsis becomes unused letters."""
+    left, arrow, output = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ranks):
+        raise RuntimeError(f"einsum(): the equation {equation!r} has {len(terms)} operands, but {len(ranks)} were given")
+    free = [c for c in string.ascii_letters if c not in equation]
+    longest = 0
+    for k, term in enumerate(terms):
+        if "..." in term:
+            longest = max(longest, ranks[k] - len(term) + 3)
+    dots = "".join(free[:longest])
+    for k, term in enumerate(terms):
+        if "..." in term:
+            n = ranks[k] - len(term) + 3
+            term = term.replace("...", dots[longest - n :] if n > 0 else "")
+        if len(term) != ranks[k]:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the "
+                f"number of dimensions ({ranks[k]}) for operand {k}"
+            )
+        terms[k] = term
+    if arrow:
+        output = output.replace("...", dots)
+    else:
+        letters = "".join(terms)
+        output = dots + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in dots))
+    unknown = [c for c in output if c not in "".join(terms)]
+    if unknown:
+        raise RuntimeError(f"einsum(): output subscript {unknown[0]} does not appear in the equation for any input operand")
+    return terms, output
+
+
+def _sizes(equation: str, terms: list[str], tensors: list[Tensor]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for term, x in zip(terms, tensors, strict=True):
+        for c, n in zip(term, x.shape, strict=True):
+            have = sizes.setdefault(c, n)
+            if have != n and 1 not in (have, n):
+                raise RuntimeError(
+                    f"einsum(): in {equation!r} the operands give the subscript {c} the sizes {have} "
+                    f"and {n}, which do not broadcast: shapes {[list(x.shape) for x in tensors]}"
+                )
+            sizes[c] = max(have, n) if 0 not in (have, n) else 0
+    return sizes
+
+
+def _take_diagonal(x: Tensor, term: str, letter: str) -> tuple[Tensor, str]:
+    """A letter that occurs twice in one term picks a diagonal, which becomes the last dimension."""
+    first = term.index(letter)
+    second = term.index(letter, first + 1)
+    rest = term[:first] + term[first + 1 : second] + term[second + 1 :]
+    return x.diagonal(0, first, second), rest + letter
+
+
+def _from_sublists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """The form einsum(x, [0, 1], y, [1, 2], [0, 2]) as an equation."""
+
+    def letters(items: Any) -> str:
+        return "".join("..." if i is Ellipsis else string.ascii_letters[i] for i in items)
+
+    pairs = len(arguments) // 2
+    equation = ",".join(letters(arguments[2 * k + 1]) for k in range(pairs))
+    if len(arguments) % 2:
+        equation += "->" + letters(arguments[-1])
+    return equation, tuple(arguments[2 * k] for k in range(pairs))

@@ -1,0 +1,380 @@
+"""Random numbers: generators that can be seeded, saved and restored, and what they draw.
+
+Numbers come from Philox (Salmon et al., 2011), a counter-based generator: its whole state is a key
+and a counter. The sequences are wengert's own, not PyTorch's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.functions.arguments import array_of, plain_result, takes_out, tensor_of
+from wengert.functions.creation import check_device, finish, shape_of
+from wengert.tensor import Tensor
+
+
+class Generator:
+    """A source of random numbers.
+
+    >>> import wengert as wg
+    >>> g = wg.Generator().manual_seed(0)
+    >>> h = wg.Generator().manual_seed(0)
+    >>> wg.equal(wg.rand(3, generator=g), wg.rand(3, generator=h))
+    True
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        check_device(device)
+        self.manual_seed(67280421310721)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the sequence that belongs to `seed`; returns the generator."""
+        self._seed = int(seed)
+        self._numbers = np.random.Generator(np.random.Philox(self._seed & (2**64 - 1)))
+        return self
+
+    def seed(self) -> int:
+        """Start an unpredictable sequence; returns its seed."""
+        self.manual_seed(secrets.randbits(63))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed of the current sequence."""
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """Where the sequence stands, as a tensor of bytes."""
+        state = pickle.dumps((self._seed, _plain_state(self._numbers.bit_generator.state)), protocol=4)
+        return plain_result(np.frombuffer(state, np.uint8).copy())
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Continue where `get_state` was called."""
+        if not isinstance(new_state, Tensor) or new_state.dtype != dtypes.uint8:
+            raise TypeError("expected a wengert.ByteTensor, as get_state() returns it")
+        self._seed, state = _StateReader.loads(new_state._array.tobytes())
+        self._numbers.bit_generator.state = state
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator at the same place."""
+        return Generator().set_state(self.get_state())
+
+    @property
+    def device(self) -> Any:
+        from wengert.functions.device import device
+
+        return device("cpu")
+
+    def __getstate__(self) -> Any:
+        return self.get_state()._array.tobytes()
+
+    def __setstate__(self, state: bytes) -> None:
+        self.__init__()  # type: ignore[misc]
+        self.set_state(plain_result(np.frombuffer(state, np.uint8).copy()))
+
+
+def _plain_state(state: Any) -> Any:
+    """A NumPy generator's state with lists in the place of arrays."""
+    if isinstance(state, dict):
+        return {k: _plain_state(v) for k, v in state.items()}
+    return state.tolist() if isinstance(state, np.ndarray) else state
+
+
+class _StateReader(pickle.Unpickler):
+    """Reads a saved state, which holds numbers and names only: nothing in it can run code."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError("a generator's state holds numbers only")
+
+    @classmethod
+    def loads(cls, data: bytes) -> Any:
+        import io
+
+        return cls(io.BytesIO(data)).load()
+
+
+default_generator = Generator()
+
+
+def numbers_of(generator: Generator | None) -> np.random.Generator:
+    """NumPy's generator inside ours; the default one if none is given."""
+    return (default_generator if generator is None else generator)._numbers
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generator; returns it.
+
+    >>> import wengert as wg
+    >>> _ = wg.manual_seed(1)
+    >>> a = wg.rand(2)
+    >>> _ = wg.manual_seed(1)
+    >>> wg.equal(a, wg.rand(2))
+    True
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Seed the default generator unpredictably; returns the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """Where the default generator stands."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the default generator back where it stood."""
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True, **ignored: Any) -> Iterator[None]:
+    """Whatever is drawn inside, the default generator stands where it stood afterwards."""
+    state = get_rng_state() if enabled else None
+    try:
+        yield
+    finally:
+        if state is not None:
+            set_rng_state(state)
+
+
+# ---- new tensors ---------------------------------------------------------------------------
+
+
+def _float_dtype(dtype: Any) -> np.dtype[Any]:
+    return dtypes.get_default_dtype() if dtype is None else np.dtype(dtype)
+
+
+def uniform(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator | None) -> Any:
+    """Uniform on [0, 1), as an array."""
+    if dtype.kind == "c":
+        part = np.empty(0, dtype).real.dtype
+        return (uniform(shape, part, generator) + 1j * uniform(shape, part, generator)).astype(dtype)
+    if dtype in (dtypes.float32, dtypes.float64):
+        return numbers_of(generator).random(shape, dtype)
+    if dtype.kind != "f":
+        raise RuntimeError(f"random numbers on [0, 1) are floating point, not {dtype}. Use wengert.randint.")
+    return np.asarray(numbers_of(generator).integers(0, 2**11, shape) / 2**11).astype(dtype)
+
+
+def gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator | None) -> Any:
+    """Standard normal, as an array; complex ones have variance 1 in all."""
+    if dtype.kind == "c":
+        part = np.empty(0, dtype).real.dtype
+        pair = gaussian((2, *shape), part, generator) * np.sqrt(0.5)
+        return (pair[0] + 1j * pair[1]).astype(dtype)
+    if dtype in (dtypes.float32, dtypes.float64):
+        return numbers_of(generator).standard_normal(shape, dtype)
+    if dtype.kind != "f":
+        raise RuntimeError(f"normal random numbers are floating point, not {dtype}. Use wengert.randint.")
+    return np.asarray(numbers_of(generator).standard_normal(shape, np.float32)).astype(dtype)
+
+
+def _drawn(draw: Any, doc: str) -> Any:
+    def make(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, out: Any = None, names: Any = None, **named: Any) -> Tensor:
+        check_device(device)
+        if "size" in named:
+            size = (named.pop("size"),)
+        if named:
+            raise TypeError(f"unexpected keyword argument {next(iter(named))!r}")
+        x = finish(np.asarray(draw(shape_of(size), _float_dtype(dtype), generator)), requires_grad)
+        return x if out is None else out.copy_(x)
+
+    make.__doc__ = doc
+    return make
+
+
+rand = _drawn(uniform, "Random numbers, uniform on [0, 1).")
+randn = _drawn(gaussian, "Random numbers, standard normal.")
+
+
+def _drawn_like(draw: Any, doc: str) -> Any:
+    def make(input: Any, *, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, memory_format: Any = None) -> Tensor:
+        check_device(device)
+        kind = np.dtype(dtype) if dtype is not None else input.dtype
+        return finish(np.asarray(draw(tuple(input.shape), kind, generator)), requires_grad)
+
+    make.__doc__ = doc
+    return make
+
+
+rand_like = _drawn_like(uniform, "Random numbers, uniform on [0, 1), in the shape and dtype of `input`.")
+randn_like = _drawn_like(gaussian, "Random numbers, standard normal, in the shape and dtype of `input`.")
+for made, name in ((rand, "rand"), (randn, "randn"), (rand_like, "rand_like"), (randn_like, "randn_like")):
+    made.__name__ = made.__qualname__ = name
+
+
+def randint(low: Any, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None, **ignored: Any) -> Tensor:
+    """Random integers from `low` (0 if left out) up to but not including `high`.
+
+    >>> import wengert as wg
+    >>> wg.randint(3, 4, (2,))
+    tensor([3, 3])
+    """
+    check_device(device)
+    if size is None:  # randint(high, size)
+        low, high, size = (0, low, high) if not isinstance(high, int) else (low, high, size)
+    if high is None or size is None:
+        raise TypeError("randint() takes ([low,] high, size): e.g. wengert.randint(10, (2, 3))")
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    array = numbers_of(generator).integers(int(low), int(high), shape_of((size,)), np.int64)
+    x = finish(np.asarray(array).astype(dtypes.int64 if dtype is None else dtype), requires_grad)
+    return x if out is None else out.copy_(x)  # type: ignore[no-any-return]
+
+
+def randint_like(input: Any, low: Any, high: Any = None, *, dtype: Any = None, **options: Any) -> Tensor:
+    """Random integers in the shape and dtype of `input`."""
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, **options)
+
+
+def randperm(n: int, *, generator: Generator | None = None, dtype: Any = dtypes.int64, device: Any = None, requires_grad: bool = False, out: Any = None, **ignored: Any) -> Tensor:
+    """The numbers 0 to n - 1 in random order."""
+    check_device(device)
+    x = finish(numbers_of(generator).permutation(n).astype(dtype), requires_grad)
+    return x if out is None else out.copy_(x)  # type: ignore[no-any-return]
+
+
+@takes_out
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+    """Normal random numbers with the means and standard deviations given, numbers or tensors."""
+    check_device(device)
+    given = [x for x in (mean, std) if isinstance(x, Tensor)]
+    shape = shape_of((size,)) if size is not None else np.broadcast_shapes(*(x.shape for x in given))
+    kind = given[0].dtype if given else _float_dtype(dtype)
+    if np.any(np.asarray(array_of(std)) < 0):
+        raise RuntimeError(f"normal expects all elements of std >= 0.0, got {std}")
+    noise = gaussian(shape, kind, generator)
+    return finish(np.asarray(array_of(mean) + array_of(std) * noise, kind), requires_grad)
+
+
+@takes_out
+def bernoulli(input: Any, p: Any = None, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability that `input` (or `p`) says, else 0."""
+    input = tensor_of(input)
+    chance = np.asarray(input._array if p is None else np.broadcast_to(array_of(p), input.shape))
+    if ((chance < 0) | (chance > 1)).any():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
+    draws = numbers_of(generator).random(chance.shape)
+    return plain_result((draws < chance).astype(input.dtype))
+
+
+@takes_out
+def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+    """Indices drawn with probability proportional to the weights in each row."""
+    weights = np.asarray(tensor_of(input)._array, np.float64)
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    rows = np.atleast_2d(weights)
+    if (rows.sum(1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if not replacement and num_samples > rows.shape[1]:
+        raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} > {rows.shape[1]}")
+    numbers = numbers_of(generator)
+    if replacement:
+        ends = np.cumsum(rows, 1)
+        draws = numbers.random((len(rows), num_samples)) * ends[:, -1:]
+        picked = np.stack([np.searchsorted(e, d, "right") for e, d in zip(ends, draws, strict=True)])
+    else:
+        # The largest of w / Exp(1) are a sample without replacement (Efraimidis and Spirakis, 2006).
+        with np.errstate(divide="ignore"):
+            keys = np.where(rows > 0, rows / numbers.standard_exponential(rows.shape), -1.0)
+        picked = np.argsort(-keys, axis=1, kind="stable")[:, :num_samples]
+    return plain_result(np.asarray(picked[0] if weights.ndim == 1 else picked, np.int64))
+
+
+def poisson(input: Any, generator: Generator | None = None) -> Tensor:
+    """Poisson random numbers with the rates given."""
+    input = tensor_of(input)
+    return plain_result(np.asarray(numbers_of(generator).poisson(input._array)).astype(input.dtype))
+
+
+def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tensor:
+    """Binomial random numbers: successes in `count` trials of probability `prob`."""
+    drawn = numbers_of(generator).binomial(count._array.astype(np.int64), prob._array)
+    return plain_result(np.asarray(drawn).astype(count.dtype))
+
+
+# ---- in place ------------------------------------------------------------------------------
+
+
+def filled(x: Tensor, draw: Any, name: str) -> Tensor:
+    """Make `x` hold an array just drawn."""
+    from wengert.functions.indexing import overwrite
+
+    return overwrite(x, plain_result(np.asarray(draw).astype(x.dtype)), name)
+
+
+def _needs_floats(x: Tensor, name: str) -> None:
+    if x.dtype.kind not in "fc":
+        raise RuntimeError(f"{name} is not implemented for {x.dtype}: it draws floating-point numbers. Use x.float() or x.random_().")
+
+
+def uniform_(x: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **named: Any) -> Tensor:
+    """Fill with numbers uniform on [from, to)."""
+    low = named.pop("from", from_)
+    _needs_floats(x, "uniform_")
+    if low > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
+    return filled(x, low + (to - low) * uniform(tuple(x.shape), x.dtype, generator), "uniform_")
+
+
+def normal_(x: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with normal numbers."""
+    _needs_floats(x, "normal_")
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return filled(x, mean + std * gaussian(tuple(x.shape), x.dtype, generator), "normal_")
+
+
+def random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: Generator | None = None, **named: Any) -> Tensor:
+    """Fill with integers from `from` (0) up to but not including `to`."""
+    low = named.pop("from", from_)
+    if to is None and low:
+        low, to = 0, low
+    if to is None:
+        to = {"f": 2 ** (np.finfo(x.dtype).nmant + 1), "b": 2}.get(x.dtype.kind) or int(np.iinfo(x.dtype).max)
+    return filled(x, numbers_of(generator).integers(low, to, x.shape), "random_")
+
+
+def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill with 1 (probability p) and 0."""
+    chance = np.broadcast_to(array_of(p), x.shape)
+    return filled(x, numbers_of(generator).random(x.shape) < chance, "bernoulli_")
+
+
+def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with exponential numbers of rate lambd."""
+    return filled(x, numbers_of(generator).standard_exponential(x.shape) / lambd, "exponential_")
+
+
+def cauchy_(x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with Cauchy numbers."""
+    return filled(x, median + sigma * numbers_of(generator).standard_cauchy(x.shape), "cauchy_")
+
+
+def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers of trials until the first success of probability p."""
+    return filled(x, numbers_of(generator).geometric(p, x.shape), "geometric_")
+
+
+def log_normal_(x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers whose logarithm is normal."""
+    return filled(x, numbers_of(generator).lognormal(mean, std, x.shape), "log_normal_")

@@ -1,0 +1,314 @@
+"""Activations, by PyTorch's names. Each is a primitive or a line of composition."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from wengert.nn.functional import chance as random
+from wengert.nn.functional.shared import apply, where, written, written_by
+from wengert.rules import neural, reductions
+from wengert.tensor import Tensor, wrap
+
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(x, 0), elementwise; its derivative at 0 is 0.
+
+    >>> import wengert as wg
+    >>> relu(wg.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    if inplace:
+        return written(input, neural.relu, (), "relu_")
+    return apply(neural.relu, input)  # type: ignore[no-any-return]
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x))."""
+    return apply(neural.sigmoid, input)  # type: ignore[no-any-return]
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    return apply(np.tanh, input)  # type: ignore[no-any-return]
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x Phi(x), with the normal distribution function Phi; or, with 'tanh', an approximation of it."""
+    if approximate == "none":
+        return apply(neural.gelu, input)  # type: ignore[no-any-return]
+    if approximate != "tanh":
+        raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
+    inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input * input * input)
+    return 0.5 * input * (1 + tanh(inner))  # type: ignore[no-any-return]
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x sigmoid(x), also known as swish."""
+    if inplace:
+        return written(input, neural.silu, (), "silu_")
+    return apply(neural.silu, input)  # type: ignore[no-any-return]
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x tanh(log(1 + exp(x)))."""
+    formula = lambda x: x * tanh(apply(neural.softplus, x))
+    return written_by(input, formula, "mish_") if inplace else formula(input)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where x > 0, else negative_slope * x."""
+    if inplace:
+        return written(input, neural.leaky_relu, (negative_slope,), "leaky_relu_")
+    return apply(neural.leaky_relu, input, negative_slope)  # type: ignore[no-any-return]
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where x > 0, else alpha (exp(x) - 1)."""
+    return _elu(input, (alpha, 1.0, 1.0), inplace, "elu_")
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """A scaled elu that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
+    return _elu(input, (SELU_ALPHA, SELU_SCALE, 1.0), inplace, "selu_")
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(x, 0) + min(0, alpha (exp(x/alpha) - 1))."""
+    return _elu(input, (alpha, 1.0, 1.0 / alpha), inplace, "celu_")
+
+
+def _elu(input: Tensor, settings: tuple[float, ...], inplace: bool, name: str) -> Tensor:
+    if inplace:
+        return written(input, neural.elu, settings, name)
+    return apply(neural.elu, input, *settings)  # type: ignore[no-any-return]
+
+
+def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+    """log(1 + exp(beta x)) / beta; x itself where beta x exceeds `threshold`."""
+    return apply(neural.softplus, input, beta, threshold)  # type: ignore[no-any-return]
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(x)), without overflow."""
+    return apply(neural.log_sigmoid, input)  # type: ignore[no-any-return]
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """x, cut off at `min_val` and `max_val`."""
+    if min_val > max_val:
+        raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    if inplace:
+        return written(input, neural.hardtanh, (min_val, max_val), "hardtanh_")
+    return apply(neural.hardtanh, input, min_val, max_val)  # type: ignore[no-any-return]
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """x, cut off at 0 and 6."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(x + 3, 0), 6) / 6."""
+    formula = lambda x: relu6(x + 3) / 6
+    return written_by(input, formula, "hardsigmoid_") if inplace else formula(input)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x hardsigmoid(x)."""
+    formula = lambda x: x * (relu6(x + 3) / 6)
+    return written_by(input, formula, "hardswish_") if inplace else formula(input)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """a sigmoid(b), for the halves a and b of the input along `dim`."""
+    n = input.shape[dim]
+    if n % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
+    before = (slice(None),) * (dim % input.ndim)
+    a, b = input[(*before, slice(0, n // 2))], input[(*before, slice(n // 2, n))]
+    return a * sigmoid(b)  # type: ignore[no-any-return]
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where x > 0, else weight * x: one weight, or one for each channel (dimension 1)."""
+    if weight._array.size > 1:
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if weight._array.size != channels:
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight._array.size} and channel size = {channels}."
+            )
+        weight = weight[(slice(None), *(None,) * (input.ndim - 2))]
+    return where(input._array > 0, input, weight * input)  # type: ignore[no-any-return]
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where x > threshold, else `value`."""
+    formula = lambda x: where(x._array > threshold, x, value)
+    return written_by(input, formula, "threshold_") if inplace else formula(input)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    return input / (1 + abs(input))  # type: ignore[no-any-return]
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    return input - tanh(input)  # type: ignore[no-any-return]
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x where |x| > lambd, else 0."""
+    return where(np.absolute(input._array) > lambd, input, 0)  # type: ignore[no-any-return]
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved towards 0 by `lambd`, 0 where |x| <= lambd."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    x = input._array
+    moved = where(x > 0, input - lambd, input + lambd)
+    return where(np.absolute(x) > lambd, moved, 0)  # type: ignore[no-any-return]
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """A leaky relu whose slope is random in training, and the middle of its range otherwise."""
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    uniform = random.uniform_array(input._array)
+    slope = wrap((uniform * (upper - lower) + lower).astype(input._array.dtype))
+    formula = lambda x: where(x._array > 0, x, x * slope)
+    return written_by(input, formula, "rrelu_") if inplace else formula(input)
+
+
+# ---- softmax and its kin -------------------------------------------------------------------
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(x) / sum(exp(x)) along `dim`.
+
+    >>> import wengert as wg
+    >>> softmax(wg.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return _along(reductions.softmax, input, dim, dtype, "softmax")
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """x - log(sum(exp(x))) along `dim`."""
+    return _along(reductions.log_softmax, input, dim, dtype, "log_softmax")
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """softmax(-x)."""
+    return _along(reductions.softmax, -input, dim, dtype, "softmin")
+
+
+def _along(function: Any, input: Tensor, dim: int | None, dtype: Any, name: str) -> Tensor:
+    if dtype is not None:
+        input = input.to(dtype)
+    elif input._array.dtype.kind not in "fc":
+        raise RuntimeError(
+            f"{name} is not implemented for {input.dtype}: it needs floating point. "
+            "Use x.float() or dtype=wengert.float32."
+        )
+    n = input._array.ndim
+    if dim is None:
+        # What PyTorch chose before it asked for the argument.
+        dim = 0 if n in (0, 1, 3) else 1
+        warnings.warn(
+            f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+            "dim=X as an argument.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if not -max(n, 1) <= dim < max(n, 1):
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], "
+            f"but got {dim})"
+        )
+    if n == 0:
+        return _along(function, input[None], 0, None, name)[0]  # type: ignore[no-any-return]
+    if input._array.size == 0:
+        return input.clone()  # type: ignore[no-any-return]
+    return apply(function, input, dim)  # type: ignore[no-any-return]
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A sample of the Gumbel-softmax distribution (Jang et al., 2017); one-hot if `hard`."""
+    tiny = np.finfo(logits._array.dtype).tiny
+    uniform = np.maximum(random.uniform_array(logits._array), tiny)
+    gumbels = -np.log(np.maximum(-np.log(uniform), tiny))
+    soft = softmax((logits + wrap(gumbels.astype(logits._array.dtype))) / tau, dim)
+    if not hard:
+        return soft
+    best = np.argmax(soft._array, axis=dim, keepdims=True)
+    one_hot = np.zeros_like(soft._array)
+    np.put_along_axis(one_hot, best, 1, dim)
+    # One-hot forward, soft backward.
+    return wrap(one_hot) - soft.detach() + soft  # type: ignore[no-any-return]
+
+
+def relu_(input: Tensor) -> Tensor:
+    """`relu`, written into the input."""
+    return relu(input, inplace=True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu`, written into the input."""
+    return leaky_relu(input, negative_slope, inplace=True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu`, written into the input."""
+    return elu(input, alpha, inplace=True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu`, written into the input."""
+    return selu(input, inplace=True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu`, written into the input."""
+    return celu(input, alpha, inplace=True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh`, written into the input."""
+    return hardtanh(input, min_val, max_val, inplace=True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """`threshold`, written into the input."""
+    return _threshold(input, threshold, value, inplace=True)
+
+
+def rrelu_(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+) -> Tensor:
+    """`rrelu`, written into the input."""
+    return rrelu(input, lower, upper, training, inplace=True)
+
+
+_threshold = threshold  # the name is an argument of functions here

@@ -1,0 +1,238 @@
+"""Borders and sizes: padding, resizing, and shuffling pixels."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from wengert.nn.functional.shared import apply, reshape
+from wengert.nn.functional.windows import along
+from wengert.rules import convolution as rules
+from wengert.tensor import Tensor
+
+
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """A border around the last dimensions: `pad` is (left, right, top, bottom, ...), last first.
+
+    `mode` is 'constant', 'reflect', 'replicate' or 'circular'; negative widths cut off.
+
+    >>> import wengert as wg
+    >>> pad(wg.tensor([1.0, 2.0]), (1, 2))
+    tensor([0., 1., 2., 0., 0.])
+    """
+    widths = [int(w) for w in pad]
+    n = len(widths) // 2
+    if len(widths) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if n > input._array.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(widths)} and input of dimension {input._array.ndim}"
+        )
+    before, after = tuple(widths[::2][::-1]), tuple(widths[1::2][::-1])
+    spatial = input._array.shape[input._array.ndim - n :]
+    if any(s + a + b < 0 for s, a, b in zip(spatial, before, after, strict=True)):
+        raise RuntimeError(
+            f"The input size {list(input.shape)}, plus negative padding {widths}, resulted in a "
+            "negative output size, which is invalid."
+        )
+    if mode == "constant":
+        return apply(rules.pad_with, input, before, after, 0 if value is None else value)  # type: ignore[no-any-return]
+    if value:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(
+            f"Unrecognised padding mode {mode}; choose constant, reflect, replicate or circular."
+        )
+    for i in range(n):
+        if before[i] or after[i]:
+            places = _places(spatial[i], before[i], after[i], mode)
+            axis = input._array.ndim - n + i
+            input = input[(*(slice(None),) * axis, places)]
+    return input
+
+
+def _places(size: int, before: int, after: int, mode: str) -> Any:
+    """Which element each place of a padded dimension repeats."""
+    places = np.arange(-before, size + after)
+    if mode == "replicate":
+        return np.clip(places, 0, size - 1)
+    widest = max(before, after)
+    if mode == "circular":
+        if widest > size:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        return places % size
+    if widest >= size:
+        raise RuntimeError(
+            "Padding size should be less than the corresponding input dimension, but got: padding "
+            f"({before}, {after}) for a dimension of size {size}"
+        )
+    places = np.abs(places)
+    return np.where(places >= size, 2 * (size - 1) - places, places)
+
+
+# ---- resizing ------------------------------------------------------------------------------
+
+_MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """The input resized along its last dimensions, (N, C, *S).
+
+    Modes: nearest, nearest-exact, linear, bilinear, trilinear, area.
+    """
+    if mode not in _MODES or mode == "bicubic" or antialias:
+        raise NotImplementedError(
+            f"interpolate: mode={mode!r}, antialias={antialias} is not available. Modes are nearest, "
+            "nearest-exact, linear, bilinear, trilinear and area, without antialias."
+        )
+    spatial = input._array.shape[2:]
+    n = len(spatial)
+    smooth = _MODES[mode] is not None
+    if align_corners is not None and not smooth:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | "
+            "bicubic | trilinear"
+        )
+    if smooth and _MODES[mode] != n:
+        raise NotImplementedError(
+            f"Got {n + 2}D input, but {mode} mode needs {_MODES[mode] + 2}D input"  # type: ignore[operator]
+        )
+    out, scales = _resized(spatial, size, scale_factor, recompute_scale_factor)
+    if mode == "area":
+        from wengert.nn.functional.windows import _adaptive_avg
+
+        return _adaptive_avg(n, input, out)
+    for i in range(n):
+        axis = 2 + i
+        if smooth:
+            matrix = _linear_weights(spatial[i], out[i], scales[i], bool(align_corners))
+            input = along(input, matrix.astype(input._array.dtype), axis)
+        else:
+            scale = scales[i] or spatial[i] / out[i]
+            half = 0.5 if mode == "nearest-exact" else 0.0
+            places = np.floor((np.arange(out[i]) + half) * np.float32(scale)).astype(np.int64)
+            places = np.minimum(places, spatial[i] - 1)
+            input = input[(*(slice(None),) * axis, places)]
+    return input
+
+
+def _resized(spatial: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[list[int], list[Any]]:
+    """The new sizes, and the step in the input for one in the output where a factor gives it."""
+    n = len(spatial)
+    if (size is None) == (scale_factor is None):
+        raise ValueError(
+            "either size or scale_factor should be defined"
+            if size is None
+            else "only one of size or scale_factor should be defined"
+        )
+    if size is not None:
+        wanted = list(size) if isinstance(size, (tuple, list)) else [size] * n
+        if len(wanted) != n:
+            raise ValueError(
+                f"Input and output must have the same number of spatial dimensions, but got input "
+                f"with spatial dimensions of {list(spatial)} and output size of {wanted}."
+            )
+        return [int(s) for s in wanted], [None] * n
+    factors = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [scale_factor] * n
+    out = [math.floor(s * f) for s, f in zip(spatial, factors, strict=True)]
+    return out, [None] * n if recompute else [1.0 / f for f in factors]
+
+
+def _linear_weights(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
+    """The matrix of linear interpolation from `size` points to `out`."""
+    if align_corners:
+        place = np.arange(out) * ((size - 1) / (out - 1) if out > 1 else 0.0)
+    else:
+        place = np.maximum((np.arange(out) + 0.5) * (scale or size / out) - 0.5, 0)
+    low = np.minimum(np.floor(place).astype(np.int64), size - 1)
+    high = np.minimum(low + 1, size - 1)
+    fraction = np.clip(place - low, 0, 1)
+    weights = np.zeros((out, size))
+    rows = np.arange(out)
+    np.add.at(weights, (rows, low), 1 - fraction)
+    np.add.at(weights, (rows, high), fraction)
+    return weights
+
+
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The old name of `interpolate`."""
+    _renamed("upsample")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The old name of `interpolate(mode='nearest')`."""
+    _renamed("upsample_nearest")
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The old name of `interpolate(mode='bilinear', align_corners=True)`."""
+    _renamed("upsample_bilinear")
+    return interpolate(input, size, scale_factor, "bilinear", align_corners=True)
+
+
+def _renamed(name: str) -> None:
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+# ---- pixels and channels -------------------------------------------------------------------
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(*, C r^2, H, W) to (*, C, H r, W r)."""
+    *lead, c, h, w = input.shape
+    r = upscale_factor
+    if c % (r * r):
+        raise RuntimeError(
+            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+            f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
+        )
+    k = len(lead)
+    x = reshape(input, (*lead, c // (r * r), r, r, h, w))
+    x = apply(np.transpose, x, (*range(k), k, k + 3, k + 1, k + 4, k + 2))
+    return reshape(x, (*lead, c // (r * r), h * r, w * r))  # type: ignore[no-any-return]
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(*, C, H r, W r) to (*, C r^2, H, W)."""
+    *lead, c, h, w = input.shape
+    r = downscale_factor
+    if h % r or w % r:
+        raise RuntimeError(
+            f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but got "
+            f"{h} x {w} and {r}"
+        )
+    k = len(lead)
+    x = reshape(input, (*lead, c, h // r, r, w // r, r))
+    x = apply(np.transpose, x, (*range(k), k, k + 2, k + 4, k + 1, k + 3))
+    return reshape(x, (*lead, c * r * r, h // r, w // r))  # type: ignore[no-any-return]
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Channels of `groups` groups, dealt out in turn."""
+    n, c, *spatial = input.shape
+    x = reshape(input, (n, groups, c // groups, *spatial))
+    return reshape(apply(np.swapaxes, x, 1, 2), input.shape)  # type: ignore[no-any-return]

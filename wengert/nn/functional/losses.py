@@ -1,0 +1,639 @@
+"""Losses, by PyTorch's names."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.nn.functional.activations import log_softmax, logsigmoid
+from wengert.nn.functional.shared import (
+    apply,
+    matched,
+    mean,
+    reduced,
+    reduction_of,
+    reshape,
+    total,
+    where,
+)
+from wengert.rules import neural
+from wengert.tensor import Tensor, wrap
+
+# ---- squares and absolute values -----------------------------------------------------------
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The mean of (input - target)^2.
+
+    >>> import wengert as wg
+    >>> mse_loss(wg.tensor([1.0, 2.0]), wg.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    if size_average is not None or reduce is not None or reduction != "mean":
+        reduction = reduction_of(size_average, reduce, reduction)
+    a, b = input._array, target._array
+    if reduction == "mean" and weight is None and a.shape == b.shape and a.size:
+        if a.dtype is b.dtype and a.dtype.kind == "f":
+            return apply(neural.mse, input, target)  # type: ignore[no-any-return]
+    else:
+        matched(input, target, "mse_loss")
+    return _weighted(apply(np.square, input - target), weight, reduction)
+
+
+def _weighted(loss: Any, weight: Tensor | None, reduction: str) -> Tensor:
+    if weight is None:
+        return reduced(loss, reduction)  # type: ignore[no-any-return]
+    loss = loss * weight
+    if reduction == "mean":
+        return total(loss) / total(weight)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)  # type: ignore[no-any-return]
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The mean of |input - target|."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    matched(input, target, "l1_loss")
+    return _weighted(abs(input - target), weight, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """d^2 / (2 beta) where |d| < beta, else |d| - beta/2, for d = input - target."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    matched(input, target, "smooth_l1_loss")
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    d = input - target
+    size = abs(d)
+    if beta == 0:
+        return reduced(size, reduction)  # type: ignore[no-any-return]
+    loss = where(size._array < beta, d * d * (0.5 / beta), size - 0.5 * beta)
+    return reduced(loss, reduction)  # type: ignore[no-any-return]
+
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """d^2 / 2 where |d| < delta, else delta (|d| - delta/2), for d = input - target."""
+    reduction = reduction_of(None, None, reduction)
+    matched(input, target, "huber_loss")
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    d = input - target
+    size = abs(d)
+    loss = where(size._array < delta, 0.5 * d * d, delta * (size - 0.5 * delta))
+    return _weighted(loss, weight, reduction)
+
+
+# ---- classes -------------------------------------------------------------------------------
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """-log softmax(input)[target]: scores (N, C, ...) and class numbers (N, ...).
+
+    `target` may hold probabilities of the shape of `input` instead. Raises IndexError for a class
+    number outside 0 <= target < C that is not `ignore_index`.
+
+    >>> import wengert as wg
+    >>> cross_entropy(wg.tensor([[0.0, 0.0]]), wg.tensor([1]))
+    tensor(0.6931)
+    """
+    if size_average is not None or reduce is not None or reduction != "mean":
+        reduction = reduction_of(size_average, reduce, reduction)
+    x, t = input._array, target._array
+    if (
+        x.ndim == 2
+        and t.ndim == 1
+        and reduction == "mean"
+        and weight is None
+        and not label_smoothing
+        and t.dtype.kind in "iu"
+        and len(t) == len(x) > 0
+        and x.dtype.kind == "f"
+        and _all_classes(t, x.shape[1])
+    ):
+        return apply(neural.cross_entropy, input, target)  # type: ignore[no-any-return]
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(
+            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"
+        )
+    classes = 0 if x.ndim < 2 else 1
+    if t.shape == x.shape and t.dtype.kind == "f":
+        return _with_probabilities(input, target, weight, reduction, label_smoothing, classes)
+    log_p = log_softmax(input, classes)
+    if not label_smoothing:
+        return nll_loss(log_p, target, weight, None, ignore_index, None, reduction)
+    return _smoothed(log_p, target, weight, ignore_index, reduction, label_smoothing, classes)
+
+
+def _all_classes(target: Any, classes: int) -> Any:
+    """Whether every target is a class number (so none is ignored, and none is wrong)."""
+    if type(target) is not np.ndarray:
+        return True  # another kind of array: its numbers may not be known yet
+    # Seen as unsigned, negative numbers are large ones: one comparison instead of two.
+    if target.dtype == np.int64:
+        return np.maximum.reduce(target.view(np.uint64)) < classes
+    return 0 <= target.min() and target.max() < classes
+
+
+def _with_probabilities(
+    input: Tensor, target: Tensor, weight: Any, reduction: str, smoothing: float, classes: int
+) -> Tensor:
+    n = input._array.shape[classes]
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / n
+    log_p = log_softmax(input, classes)
+    if weight is not None:
+        log_p = log_p * _per_class(weight, input._array.ndim, classes)
+    loss = -total(log_p * target, classes)
+    if reduction == "mean":
+        return total(loss) / max(input._array.size // n, 1)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)  # type: ignore[no-any-return]
+
+
+def _per_class(weight: Tensor, ndim: int, classes: int) -> Tensor:
+    return reshape(weight, [-1 if i == classes else 1 for i in range(ndim)])  # type: ignore[no-any-return]
+
+
+def _smoothed(
+    log_p: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float, classes: int
+) -> Tensor:
+    """(1 - s) nll + s/C sum over classes of the weighted nll."""
+    nll = nll_loss(log_p, target, weight, None, ignore_index, None, "none")
+    weighted = log_p if weight is None else log_p * _per_class(weight, log_p._array.ndim, classes)
+    smooth = -total(weighted, classes)
+    t = target._array
+    kept = t != ignore_index
+    if not kept.all():
+        smooth = where(kept, smooth, 0)
+    per = smoothing / log_p._array.shape[classes]
+    if reduction == "mean":
+        if weight is None:
+            count: Any = float(kept.sum())
+        else:
+            weights = weight._array[np.where(kept, t, 0)] * kept
+            count = float(weights.sum())
+        if count == 0:
+            count = math.nan
+        return ((1 - smoothing) * total(nll) + per * total(smooth)) / count  # type: ignore[no-any-return]
+    return reduced((1 - smoothing) * nll + per * smooth, reduction)  # type: ignore[no-any-return]
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-weight[target] input[target]: log probabilities (N, C, ...) and class numbers (N, ...)."""
+    if size_average is not None or reduce is not None or reduction != "mean":
+        reduction = reduction_of(size_average, reduce, reduction)
+    x, t = input._array, target._array
+    classes = 0 if x.ndim == 1 else 1
+    _check_nll(x, t, weight, classes)
+    kept = t != ignore_index
+    _check_classes(t, kept, x.shape[classes], ignore_index)
+    safe = np.where(kept, t, 0).astype(np.int64)
+    losses = -apply(np.take_along_axis, input, np.expand_dims(safe, classes), classes)
+    losses = apply(np.squeeze, losses, classes)
+    weights = kept.astype(x.dtype) if weight is None else weight._array[safe] * kept
+    everything = weight is None and bool(kept.all())
+    if not everything:
+        # Where a target is ignored the input counts for nothing, infinite or not.
+        losses = where(kept, losses, 0)
+        if weight is not None:
+            losses = losses * wrap(weights.astype(x.dtype))
+    if reduction != "mean":
+        return reduced(losses, reduction)  # type: ignore[no-any-return]
+    if everything and losses._array.size:
+        return mean(losses)  # type: ignore[no-any-return]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return total(losses) / wrap(np.asarray(weights.sum(), x.dtype))  # type: ignore[no-any-return]
+
+
+def _check_nll(x: Any, t: Any, weight: Any, classes: int) -> None:
+    if t.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"expected class numbers of an integer dtype as target, but got {t.dtype}. Use "
+            "target.long(); probabilities need the shape of the input."
+        )
+    expected = x.shape[:classes] + x.shape[classes + 1 :]
+    if x.ndim == 0 or t.shape != expected:
+        if x.ndim and t.ndim and x.shape[0] != t.shape[0]:
+            raise ValueError(
+                f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({t.shape[0]})."
+            )
+        raise RuntimeError(
+            f"Expected target size {list(expected)}, got {list(t.shape)}: one class number for each "
+            f"of the input's score vectors along dimension {classes}"
+        )
+    if weight is not None and weight._array.shape != (x.shape[classes],):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {x.shape[classes]} classes or no "
+            f"classes but got weight tensor of shape: {list(weight.shape)}"
+        )
+
+
+def _check_classes(t: Any, kept: Any, classes: int, ignore_index: int) -> None:
+    if type(t) is not np.ndarray:
+        return
+    wrong = kept & ((t < 0) | (t >= classes))
+    if wrong.any():
+        value = int(t[wrong][0])
+        raise IndexError(
+            f"Target {value} is out of bounds: there are {classes} classes, numbered 0 to "
+            f"{classes - 1} (and ignore_index={ignore_index}). "
+            f"{int(wrong.sum())} of {t.size} targets are wrong."
+        )
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """target (log target - input): the input holds log probabilities.
+
+    `reduction` may also be 'batchmean', the sum divided by the first dimension: the divergence
+    proper; 'mean' divides by the number of elements.
+    """
+    batchmean = reduction == "batchmean"
+    reduction = reduction_of(size_average, reduce, "sum" if batchmean else reduction)
+    if log_target:
+        loss = apply(np.exp, target) * (target - input)
+    else:
+        t = target._array
+        positive = t > 0
+        log_t = apply(np.log, where(positive, target, 1))
+        # t log t is 0 at 0; NaN and negative numbers stay visible.
+        loss = where(positive, target * log_t, where(t == 0, 0 * target, target * math.nan))
+        loss = loss - target * input
+    out = reduced(loss, reduction)
+    return out / input.shape[0] if batchmean and input._array.ndim else out  # type: ignore[no-any-return]
+
+
+# ---- yes or no -----------------------------------------------------------------------------
+
+
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-(t log p + (1 - t) log(1 - p)), for probabilities p; logarithms stop at -100."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    _same_size(input, target)
+    x = input._array
+    if type(x) is np.ndarray and x.size and not (x.min() >= 0 and x.max() <= 1):
+        raise RuntimeError(
+            "all elements of input should be between 0 and 1: binary_cross_entropy takes "
+            "probabilities. Use binary_cross_entropy_with_logits for scores."
+        )
+    loss = apply(neural.bernoulli_loss, input, target)
+    if weight is not None:
+        loss = loss * weight
+    return reduced(loss, reduction)  # type: ignore[no-any-return]
+
+
+def _same_size(input: Tensor, target: Tensor) -> None:
+    if input._array.shape != target._array.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is deprecated. Please ensure they have the same size."
+        )
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """The same for p = sigmoid(input), without overflow; `pos_weight` multiplies the first term."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if input._array.shape != target._array.shape:
+        raise ValueError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
+    if pos_weight is None:
+        # (1 - t) x + log(1 + exp(-x))
+        loss = (1 - target) * input - logsigmoid(input)
+    else:
+        loss = (1 - target) * input - (1 + (pos_weight - 1) * target) * logsigmoid(input)
+    if weight is not None:
+        loss = loss * weight
+    return reduced(loss, reduction)  # type: ignore[no-any-return]
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(-t x)), for t of 1 or -1."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    return reduced(apply(neural.softplus, -target * input), reduction)  # type: ignore[no-any-return]
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of the binary cross entropy with logits."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return reduced(mean(loss, input._array.ndim - 1), reduction)  # type: ignore[no-any-return]
+
+
+# ---- distributions -------------------------------------------------------------------------
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """(log var + (input - target)^2 / var) / 2, with var at least eps and without its constant."""
+    reduction = reduction_of(None, None, reduction)
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = wrap(np.full(input._array.shape, var, input._array.dtype))
+    if var._array.shape != input._array.shape:
+        if input._array.shape[:-1] == var._array.shape:
+            var = reshape(var, (*var.shape, 1))
+        elif var._array.shape != (*input._array.shape[:-1], 1) and var._array.size != 1:
+            raise ValueError("var is of incorrect size")
+    if (var._array < 0).any():
+        raise ValueError("var has negative entry/entries")
+    # The bound is not differentiated: the slope is that of the variance as it was.
+    lift = np.maximum(var._array, eps) - var._array
+    var = var + wrap(lift.astype(var._array.dtype))
+    loss = 0.5 * (apply(np.log, var) + apply(np.square, input - target) / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)  # type: ignore[no-any-return]
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """exp(input) - target input, or input - target log(input + eps); `full` adds Stirling's term."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if log_input:
+        loss = apply(np.exp, input) - target * input
+    else:
+        loss = input - target * apply(np.log, input + eps)
+    if full:
+        t = target._array
+        safe = np.maximum(t, 1)
+        stirling = t * np.log(safe) - t + 0.5 * np.log(2 * math.pi * safe)
+        loss = loss + wrap(np.where(t > 1, stirling, 0).astype(loss._array.dtype))
+    return reduced(loss, reduction)  # type: ignore[no-any-return]
+
+
+# ---- margins and distances -----------------------------------------------------------------
+
+
+def _relu(x: Tensor) -> Tensor:
+    return apply(neural.relu, x)  # type: ignore[no-any-return]
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """x where t = 1, max(0, margin - x) where t = -1."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    t = target._array
+    positive = where(t != -1, input, 0)
+    negative = where(t != 1, _relu(margin - input), 0)
+    return reduced(positive + negative, reduction)  # type: ignore[no-any-return]
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, -t (x1 - x2) + margin)."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    return reduced(_relu(-target * (input1 - input2) + margin), reduction)  # type: ignore[no-any-return]
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
+    shape = np.broadcast_shapes(x1._array.shape, x2._array.shape)
+    x1, x2 = (apply(np.broadcast_to, x, shape) for x in (x1, x2))
+    axis = dim % max(len(shape), 1)
+    lengths = [_length(x, axis, eps) for x in (x1, x2)]
+    return total((x1 / lengths[0]) * (x2 / lengths[1]), axis)  # type: ignore[no-any-return]
+
+
+def _length(x: Tensor, axis: int, eps: float) -> Tensor:
+    """The Euclidean norm along `axis`, at least eps."""
+    squares = total(x * x, axis, True)
+    small = squares._array < eps * eps
+    return where(small, eps, apply(np.sqrt, where(small, 1, squares)))  # type: ignore[no-any-return]
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 - cos(x1, x2) where t = 1, max(0, cos(x1, x2) - margin) where t = -1."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    eps = 1e-12
+    axis = input1._array.ndim - 1
+    dot = total(input1 * input2, axis)
+    squares = (total(input1 * input1, axis) + eps) * (total(input2 * input2, axis) + eps)
+    cosine = dot / apply(np.sqrt, squares)
+    t = target._array
+    positive = where(t == 1, 1 - cosine, 0)
+    negative = where(t == -1, _relu(cosine - margin), 0)
+    return reduced(positive + negative, reduction)  # type: ignore[no-any-return]
+
+
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """The p-norm of x1 - x2 + eps along the last dimension."""
+    d = x1 - x2 + eps
+    return _norm(d, p, d._array.ndim - 1, keepdim)
+
+
+def _norm(d: Tensor, p: float, axis: int, keepdim: bool) -> Tensor:
+    """The p-norm along one dimension; its subgradient at 0 is 0."""
+    if p == 2:
+        squares = total(d * d, axis, keepdim)
+        zero = squares._array == 0
+        return where(zero, 0, apply(np.sqrt, where(zero, 1, squares)))  # type: ignore[no-any-return]
+    if p == 1:
+        return total(abs(d), axis, keepdim)  # type: ignore[no-any-return]
+    if p == math.inf:
+        return apply(np.max, abs(d), axis, keepdim)  # type: ignore[no-any-return]
+    if p == 0:
+        return wrap((d._array != 0).sum(axis, keepdims=keepdim).astype(d._array.dtype))
+    powers = total(abs(d) ** p, axis, keepdim)
+    zero = powers._array == 0
+    return where(zero, 0, where(zero, 1, powers) ** (1.0 / p))  # type: ignore[no-any-return]
+
+
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm distance of every pair of rows, in the order (0,1), (0,2), ..., (1,2), ..."""
+    n = input.shape[0]
+    first, second = np.triu_indices(n, 1)
+    return _norm(input[first] - input[second], p, 1, False)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    distance = lambda a, b: pairwise_distance(a, b, p, eps)
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` with a distance of one's own."""
+    reduction = reduction_of(None, None, reduction)
+    distance = distance_function or pairwise_distance
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def _triplet(
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Any, margin: float, swap: bool, reduction: str
+) -> Tensor:
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = apply(np.minimum, far, distance(positive, negative))
+    return reduced(_relu(near - far + margin), reduction)  # type: ignore[no-any-return]
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """sum over other classes j of max(0, margin - x[t] + x[j])^p / C."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    x, t = input._array, target._array
+    lone = x.ndim == 1
+    scores = input[None] if lone else input
+    labels = np.atleast_1d(t)[:, None]
+    n = scores.shape[1]
+    _check_classes(labels, np.ones(labels.shape, bool), n, -100)
+    margins = _relu(margin - apply(np.take_along_axis, scores, labels, 1) + scores)
+    if p == 2:
+        margins = margins * margins
+    if weight is not None:
+        margins = margins * weight[labels]
+    others = np.arange(n) != labels
+    loss = total(where(others, margins, 0), 1) / n
+    if lone:
+        loss = loss[0]
+    return reduced(loss, reduction)  # type: ignore[no-any-return]

@@ -1,0 +1,303 @@
+"""Normalization and dropout."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import inplace as writing
+from wengert.nn.functional import chance
+from wengert.nn.functional.losses import _norm
+from wengert.nn.functional.shared import apply, mean, reshape, where, written_by
+from wengert.rules import normalization as rules
+from wengert.tensor import Tensor, wrap
+
+# ---- dropout -------------------------------------------------------------------------------
+
+
+def _check_probability(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any, name: str) -> Tensor:
+    """The input with a fraction p set to 0 and the rest divided by 1 - p."""
+    _check_probability(p)
+    if not training or (p == 0 and not inplace):
+        return input
+    if p == 1:
+        formula = lambda x: x * 0.0
+    else:
+        scale = np.asarray(1 / (1 - p), input._array.dtype)
+        factor = wrap(chance.kept(shape, p) * scale)
+        formula = lambda x: x * factor
+    return written_by(input, formula, name) if inplace else formula(input)
+
+
+def dropout(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Each element set to 0 with probability `p`, the others divided by 1 - p."""
+    return _dropped(input, p, training, inplace, input._array.shape, "dropout_")
+
+
+def _channels_dropped(
+    input: Tensor, p: float, training: bool, inplace: bool, n: int, name: str
+) -> Tensor:
+    shape = input._array.shape
+    lead = shape[: max(len(shape) - n, 1)]
+    return _dropped(input, p, training, inplace, (*lead, *(1,) * (len(shape) - len(lead))), name)
+
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Whole channels of (N, C, L) or (C, L) set to 0."""
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that "
+            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a "
+            "channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+        )
+    return _channels_dropped(input, p, training, inplace, 1, "dropout1d_")
+
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Whole channels of (N, C, H, W) or (C, H, W) set to 0."""
+    return _channels_dropped(input, p, training, inplace, 2, "dropout2d_")
+
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Whole channels of (N, C, D, H, W) or (C, D, H, W) set to 0."""
+    return _channels_dropped(input, p, training, inplace, 3, "dropout3d_")
+
+
+def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any) -> Tensor:
+    """Dropped elements take selu's lowest value, so that mean and variance stay."""
+    _check_probability(p)
+    if not training or p == 0:
+        return input
+    if p == 1:
+        formula = lambda x: x * 0.0
+    else:
+        alpha = 1.7580993408473766  # selu's scale times its alpha
+        a = 1 / math.sqrt((alpha * alpha * p + 1) * (1 - p))
+        kept = chance.kept(shape, p)
+        dtype = input._array.dtype
+        factor = wrap((kept * a).astype(dtype))
+        shift = wrap(((kept - 1.0) * (alpha * a) + alpha * a * p).astype(dtype))
+        formula = lambda x: x * factor + shift
+    return written_by(input, formula, "alpha_dropout_") if inplace else formula(input)
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout that keeps mean and variance behind a selu (Klambauer et al., 2017)."""
+    return _alpha_dropped(input, p, training, inplace, input._array.shape)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels."""
+    shape = input._array.shape
+    channels = (*shape[:2], *(1,) * (len(shape) - 2))
+    return _alpha_dropped(input, p, training, inplace, channels)
+
+
+# ---- normalization -------------------------------------------------------------------------
+
+
+def _scaled(x: Any, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    if weight is not None:
+        x = x * weight
+    return x if bias is None else x + bias  # type: ignore[no-any-return]
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """(x - mean) / sqrt(var + eps) over the last dimensions, then weight and bias."""
+    axes = _normalized_axes(input, normalized_shape, weight, bias)
+    return _scaled(apply(rules.standardize, input, axes, eps), weight, bias)
+
+
+def _normalized_axes(input: Tensor, normalized_shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    x = input._array
+    if not shape or x.shape[x.ndim - len(shape) :] != shape or len(shape) > x.ndim:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape "
+            f"[*, {', '.join(map(str, shape))}], but got input of size{list(x.shape)}"
+        )
+    for name, item in (("weight", weight), ("bias", bias)):
+        if item is not None and item._array.shape != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(item.shape)} and normalized_shape = {list(shape)}"
+            )
+    return tuple(range(x.ndim - len(shape), x.ndim))
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """x / sqrt(mean(x^2) + eps) over the last dimensions, then weight."""
+    axes = _normalized_axes(input, normalized_shape, weight, None)
+    eps = float(np.finfo(input._array.dtype).eps) if eps is None else eps
+    squares = mean(input * input, axes, True)
+    return _scaled(input / apply(np.sqrt, squares + eps), weight, None)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """(x - mean) / sqrt(var + eps) for each channel (dimension 1), then weight and bias.
+
+    In training the mean and variance are the batch's, and the running ones move towards them, the
+    variance without bias; otherwise they are the running ones.
+    """
+    x = input._array
+    axes = (0, *range(2, x.ndim))
+    column = (1, -1, *(1,) * (x.ndim - 2))
+    if training:
+        count = x.size // x.shape[1]
+        if count <= 1:
+            raise ValueError(
+                f"Expected more than 1 value per channel when training, got input size {input.shape}"
+            )
+        _update(x, axes, count, running_mean, running_var, momentum)
+        out = apply(rules.standardize, input, axes, eps)
+    else:
+        if running_mean is None or running_var is None:
+            raise RuntimeError(
+                "Expected running_mean and running_var to be defined when training=False"
+            )
+        scale = 1 / apply(np.sqrt, running_var + eps)
+        out = (input - reshape(running_mean, column)) * reshape(scale, column)
+    return _scaled(
+        out,
+        None if weight is None else reshape(weight, column),
+        None if bias is None else reshape(bias, column),
+    )
+
+
+def _update(
+    x: Any, axes: tuple[int, ...], count: int, running_mean: Any, running_var: Any, momentum: float
+) -> None:
+    """running += momentum (batch - running), counted as a write."""
+    if running_mean is not None:
+        _move(running_mean, np.mean(x, axis=axes), momentum)
+    if running_var is not None:
+        _move(running_var, np.var(x, axis=axes) * (count / (count - 1)), momentum)
+
+
+def _move(running: Tensor, value: Any, momentum: float) -> None:
+    array = running._array
+    array *= 1 - momentum
+    array += (momentum * value).astype(array.dtype)
+    writing.mark_written(running, "batch_norm")
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalization of each channel of each sample, over the spatial dimensions."""
+    x = input._array
+    column = (1, -1, *(1,) * (x.ndim - 2))
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    axes = tuple(range(2, x.ndim))
+    count = math.prod(x.shape[2:])
+    if count <= 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        )
+    if running_mean is not None:
+        _move(running_mean, np.mean(x, axis=(0, *axes)), momentum)
+    if running_var is not None:
+        each = np.var(x, axis=axes) * (count / (count - 1))
+        _move(running_var, each.mean(axis=0), momentum)
+    out = apply(rules.standardize, input, axes, eps)
+    return _scaled(
+        out,
+        None if weight is None else reshape(weight, column),
+        None if bias is None else reshape(bias, column),
+    )
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalization of each group of channels of each sample."""
+    n, c, *spatial = input._array.shape
+    if c % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {list(input.shape)} and num_groups={num_groups}"
+        )
+    grouped = reshape(input, (n, num_groups, -1))
+    out = reshape(apply(rules.standardize, grouped, (2,), eps), (n, c, *spatial))
+    column = (1, -1, *(1,) * len(spatial))
+    return _scaled(
+        out,
+        None if weight is None else reshape(weight, column),
+        None if bias is None else reshape(bias, column),
+    )
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """x / (k + alpha mean of x^2 over `size` neighbouring channels)^beta."""
+    from wengert.rules import convolution
+
+    n, c, *spatial = input._array.shape
+    squares = reshape(input * input, (n, 1, c, -1))
+    after = (size - 1) // 2
+    wide = apply(convolution.pad_with, squares, (size // 2, 0), (after, 0), 0)
+    sums = apply(convolution.sum_pool, wide, (size, 1), (1, 1), (0, 0), (c, wide.shape[3]))
+    divisor = reshape(sums * (alpha / size) + k, (n, c, *spatial)) ** beta
+    return input / divisor  # type: ignore[no-any-return]
+
+
+def normalize(
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """x / max(|x|_p, eps) along `dim`."""
+    if isinstance(dim, (tuple, list)):
+        length = input.norm(p, dim, keepdim=True)
+    else:
+        length = _norm(input, p, dim % max(input._array.ndim, 1), True)
+    small = length._array < eps
+    result = input / where(small, eps, length)
+    return result if out is None else out.copy_(result)  # type: ignore[no-any-return]

@@ -1,0 +1,202 @@
+"""Lookup tables, attention, and what belongs nowhere else."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import inplace
+from wengert.nn.functional.activations import softmax
+from wengert.nn.functional.normalization import dropout
+from wengert.nn.functional.shared import apply, reshape, where
+from wengert.rules import indexing
+from wengert.tensor import Tensor, wrap
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` that `input` names.
+
+    Row `padding_idx` receives no gradient; with `max_norm` rows longer than that are shortened first,
+    in place. `sparse` changes nothing: gradients are dense.
+
+    >>> import wengert as wg
+    >>> embedding(wg.tensor([1, 0]), wg.tensor([[1.0], [2.0]]))
+    tensor([[2.],
+            [1.]])
+    """
+    index, rows = input._array, weight._array.shape[0]
+    if index.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"Expected tensor for argument #1 'indices' to have an integer dtype, but got {index.dtype}. "
+            "Use input.long()."
+        )
+    if index.size and not (index.min() >= 0 and index.max() < rows):
+        wrong = index[(index < 0) | (index >= rows)][0]
+        raise IndexError(
+            f"index out of range in self: embedding has {rows} rows, numbered 0 to {rows - 1}, and was "
+            f"asked for row {wrong}."
+        )
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    if max_norm is not None:
+        _shorten(weight, index, max_norm, norm_type)
+    out = apply(indexing.take_rows, weight, index)
+    if scale_grad_by_freq:
+        counts = np.bincount(index.ravel(), minlength=rows)[index]
+        share = (1 / counts).astype(weight._array.dtype)[..., None]
+        # Value out, gradient divided by how often the row occurs.
+        scaled = out * wrap(share)
+        out = scaled + (out - scaled).detach()
+    if padding_idx is not None and out.requires_grad:
+        at_padding = (index == padding_idx)[..., None]
+        if at_padding.any():
+            out = where(at_padding, out.detach(), out)
+    return out  # type: ignore[no-any-return]
+
+
+def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> None:
+    rows = np.unique(index)
+    table = weight._array
+    lengths = np.linalg.norm(table[rows], norm_type, axis=1)
+    long = lengths > max_norm
+    if long.any():
+        table[rows[long]] *= (max_norm / (lengths[long] + 1e-7))[:, None].astype(table.dtype)
+        inplace.mark_written(weight, "embedding_renorm_")
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of bags of embeddings: rows of `input`, or runs starting at `offsets`."""
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError("per_sample_weights is only supported for mode='sum'")
+    index = input._array
+    if index.ndim == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as input is treated as a mini-batch")
+        starts = np.arange(index.shape[0]) * index.shape[1]
+        bags = index.shape[0]
+    else:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        starts = offsets._array[: -1 if include_last_offset else None]
+        bags = len(starts)
+    flat = wrap(index.reshape(-1))
+    stops = np.append(starts[1:], flat._array.size)
+    rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+    counted = np.ones(len(flat._array), bool)
+    if padding_idx is not None:
+        counted = flat._array != padding_idx % weight.shape[0]
+    bag = np.repeat(np.arange(bags), stops - starts)
+    if mode == "max":
+        parts = []
+        for a, b in zip(starts, stops, strict=True):
+            keep = np.flatnonzero(counted[a:b]) + a
+            parts.append(
+                apply(np.max, rows[keep], 0, False)
+                if len(keep)
+                else wrap(np.zeros(weight.shape[1], weight._array.dtype))
+            )
+        return np.stack(parts)  # type: ignore[no-any-return,call-overload]
+    share = counted.astype(weight._array.dtype)
+    if mode == "mean":
+        share /= np.maximum(np.bincount(bag, counted, bags), 1)[bag].astype(share.dtype)
+    rows = rows * wrap(share[:, None])
+    if per_sample_weights is not None:
+        rows = rows * reshape(per_sample_weights, (-1, 1))
+    return apply(indexing.add_rows, rows, bag, (bags, weight.shape[1]))  # type: ignore[no-any-return]
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """1 at the class number, 0 elsewhere: one more dimension, of `num_classes`, int64.
+
+    >>> import wengert as wg
+    >>> one_hot(wg.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    classes = tensor._array
+    if classes.dtype != np.int64:
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type LongTensor, got {classes.dtype}. Use .long()."
+        )
+    if classes.size == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if classes.size and classes.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(classes.max()) + 1
+    elif classes.size and classes.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64))
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(Q K^T scale + mask) V, with scale 1/sqrt(features) if not given.
+
+    A boolean mask says which keys take part; another is added to the scores.
+    """
+    matmul = lambda a, b: apply(np.matmul, a, b)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if enable_gqa:
+        key, value = (_repeat_heads(x, query.shape[-3]) for x in (key, value))
+    scores = matmul(query * scale, apply(np.swapaxes, key, -1, -2))  # (..., queries, keys)
+    if is_causal:
+        if attn_mask is not None:
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
+        causal = np.tri(query.shape[-2], key.shape[-2], dtype=bool)
+        scores = where(causal, scores, -math.inf)
+    elif attn_mask is not None:
+        mask = attn_mask._array
+        scores = where(mask, scores, -math.inf) if mask.dtype == bool else scores + attn_mask
+    weights = softmax(scores, -1)
+    if attn_mask is not None and attn_mask._array.dtype == bool:
+        empty = ~attn_mask._array.any(-1, keepdims=True)
+        if empty.any():  # a query without a key attends to nothing
+            weights = where(empty, 0, weights)
+    if dropout_p:
+        weights = dropout(weights, dropout_p)
+    return matmul(weights, value)  # type: ignore[no-any-return]
+
+
+def _repeat_heads(x: Tensor, heads: int) -> Tensor:
+    from wengert.rules import shapes
+
+    return apply(shapes.repeat_interleave, x, heads // x.shape[-3], x.ndim - 3)  # type: ignore[no-any-return]
+

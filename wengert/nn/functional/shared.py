@@ -1,0 +1,105 @@
+"""What the functions of this folder share: reductions of losses, legacy arguments, writes in place."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import inplace
+from wengert.autograd.record import recorder
+from wengert.tensor import Tensor, wrap
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def apply(function: Any, *args: Any) -> Any:
+    """Run a function of the table on Tensors, recorded."""
+    return recorder(function)(*args)
+
+
+def total(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The sum along `axis`, an int or tuple, recorded; over everything if None."""
+    return recorder(np.sum)(x, axis, keepdims)
+
+
+def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return recorder(np.mean)(x, axis, keepdims)
+
+
+def reshape(x: Any, shape: Iterable[int]) -> Any:
+    return recorder(np.reshape)(x, tuple(shape))
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """np.where, recorded; numbers take the dtype of the tensor beside them."""
+    if not isinstance(a, Tensor):
+        a = wrap(np.asarray(a, b._array.dtype))
+    elif not isinstance(b, Tensor):
+        b = wrap(np.asarray(b, a._array.dtype))
+    return recorder(np.where)(condition, a, b)
+
+
+def array_of(x: Any) -> Any:
+    """The array inside a tensor; anything else as it is."""
+    return x._array if isinstance(x, Tensor) else x
+
+
+def written(x: Tensor, function: Any, args: tuple[Any, ...], name: str) -> Tensor:
+    """`inplace=True`: the result goes into `x` itself."""
+    return inplace.write(x, recorder(function), args, name)
+
+
+def written_by(x: Tensor, composite: Callable[..., Any], name: str) -> Tensor:
+    """The same for a composition of several functions."""
+    return inplace.write(x, composite, (), name)
+
+
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction, also from the two arguments that it replaced long ago."""
+    if size_average is not None or reduce is not None:
+        average = size_average is None or size_average
+        reduction = "none" if reduce is False else "mean" if average else "sum"
+        warnings.warn(
+            "size_average and reduce args will be deprecated, please use "
+            f"reduction='{reduction}' instead.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if reduction not in REDUCTIONS:
+        raise ValueError(
+            f"{reduction} is not a valid value for reduction; choose 'none', 'mean' or 'sum'."
+        )
+    return reduction
+
+
+def reduced(loss: Any, reduction: str) -> Any:
+    """The loss of each element, or their mean or sum."""
+    if reduction == "mean":
+        return mean(loss)
+    return total(loss) if reduction == "sum" else loss
+
+
+def matched(input: Any, target: Any, name: str) -> None:
+    """Warn where a loss would broadcast: almost always a missing squeeze()."""
+    if input._array.shape != target._array.shape:
+        warnings.warn(
+            f"{name}: using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def sizes(value: Any, n: int, name: str) -> tuple[int, ...]:
+    """A number for each of `n` spatial dimensions, from one number or a sequence."""
+    if isinstance(value, (tuple, list)):
+        if len(value) == 1:
+            value = tuple(value) * n
+        if len(value) != n:
+            raise RuntimeError(f"{name} must be one number or {n} of them, got {tuple(value)}")
+        return tuple(int(v) for v in value)
+    return (int(value),) * n

@@ -1,0 +1,578 @@
+"""Linear maps over windows: convolution, pooling, padding, resizing."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from wengert.nn.functional.shared import apply, reshape, sizes
+from wengert.rules import convolution as rules
+from wengert.rules import products
+from wengert.tensor import Tensor, wrap
+
+Sizes = tuple[int, ...]
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x @ weight.T + bias, for weight of shape (outputs, inputs).
+
+    >>> import wengert as wg
+    >>> linear(wg.tensor([1.0, 2.0]), wg.tensor([[3.0, 4.0]]), wg.tensor([0.5]))
+    tensor([11.5000])
+    """
+    if weight._array.ndim != 2:
+        if weight._array.ndim == 1:
+            out = apply(np.matmul, input, weight)
+            return out if bias is None else out + bias  # type: ignore[no-any-return]
+        raise RuntimeError(f"linear: weight must be a matrix, got shape {weight.shape}")
+    try:
+        return apply(products.affine, input, weight, bias)  # type: ignore[no-any-return]
+    except ValueError as error:
+        raise _shapes_differ(input, weight, bias, error) from None
+
+
+def _shapes_differ(input: Tensor, weight: Tensor, bias: Tensor | None, error: Exception) -> Exception:
+    x, w = input._array.shape, weight._array.shape
+    if x and x[-1] == w[1]:
+        shown = None if bias is None else tuple(bias.shape)
+        return RuntimeError(
+            f"linear: bias of shape {shown} does not fit {w[0]} outputs ({error}). "
+            f"It should have shape ({w[0]},)."
+        )
+    rows = math.prod(x[:-1])
+    return RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x[-1] if x else 1} and {w[1]}x{w[0]}): "
+        f"the input has shape {tuple(x)}, and the layer takes {w[1]} features in its last dimension."
+    )
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """y_k = x1 W_k x2 + b_k."""
+    left = apply(np.tensordot, input1, weight, ([input1.ndim - 1], [1]))  # (..., out, in2)
+    n = left.ndim
+    expanded = reshape(input2, (*input2.shape[:-1], 1, input2.shape[-1]))
+    out = apply(np.sum, left * expanded, n - 1)
+    return out if bias is None else out + bias  # type: ignore[no-any-return]
+
+
+# ---- convolution ---------------------------------------------------------------------------
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of (N, C, L) or (C, L) with weight (O, C/groups, K)."""
+    return _conv(1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (O, C/groups, KH, KW).
+
+    >>> import wengert as wg
+    >>> conv2d(wg.ones(1, 1, 3, 3), wg.ones(1, 1, 2, 2))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
+    return _conv(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (O, C/groups, *K)."""
+    return _conv(3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _conv(
+    n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Tensor:
+    x, lone = _batched(input, n, f"conv{n}d")
+    stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
+    kernel = weight._array.shape[2:]
+    if isinstance(padding, str):
+        x, padding = _named_padding(x, padding, kernel, stride, dilation)
+    padding = sizes(padding, n, "padding")
+    _check_conv(x, weight, bias, stride, padding, dilation, groups, n)
+    out = apply(rules.convolution, x, weight, stride, padding, dilation, groups)
+    return _finish_conv(out, bias, n, lone)
+
+
+def _finish_conv(out: Tensor, bias: Any, n: int, lone: bool) -> Tensor:
+    if bias is not None:
+        out = out + reshape(bias, (-1, *(1,) * n))
+    return out[0] if lone else out  # type: ignore[no-any-return]
+
+
+def _batched(input: Tensor, n: int, name: str) -> tuple[Tensor, bool]:
+    """The input with a batch dimension, and whether that was missing."""
+    ndim = input._array.ndim
+    if ndim not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of "
+            f"size: {list(input.shape)}"
+        )
+    return (input[None], True) if ndim == n + 1 else (input, False)
+
+
+def _named_padding(
+    x: Tensor, padding: str, kernel: Sizes, stride: Sizes, dilation: Sizes
+) -> tuple[Tensor, Any]:
+    if padding == "valid":
+        return x, 0
+    if padding != "same":
+        raise RuntimeError(f"Invalid padding string: '{padding}'; choose 'same' or 'valid'.")
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    extra = tuple(t % 2 for t in total)
+    if any(extra):  # one more on the right
+        x = apply(rules.pad_with, x, (0,) * len(kernel), extra, 0)
+    return x, tuple(t // 2 for t in total)
+
+
+def _check_conv(
+    x: Tensor, weight: Tensor, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, n: int
+) -> None:
+    w, shape = weight._array.shape, x._array.shape
+    if len(w) != n + 2:
+        raise RuntimeError(
+            f"weight should have {n + 2} dimensions, (out, in/groups, *kernel), got {list(w)}"
+        )
+    if groups <= 0:
+        raise RuntimeError("groups must be a positive integer")
+    if shape[1] != w[1] * groups:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(w)}, expected input{list(shape)} to have "
+            f"{w[1] * groups} channels, but got {shape[1]} channels instead"
+        )
+    if w[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+            f"but got weight of size {list(w)} instead"
+        )
+    if any(s <= 0 for s in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if any(p < 0 for p in padding):
+        raise RuntimeError("negative padding is not supported")
+    if bias is not None and bias._array.shape != (w[0],):
+        raise RuntimeError(
+            f"Given weight of size {list(w)}, expected bias to be 1-dimensional with {w[0]} "
+            f"elements, but got bias of size {list(bias.shape)} instead"
+        )
+    room = [s + 2 * p for s, p in zip(shape[2:], padding, strict=True)]
+    needed = [d * (k - 1) + 1 for k, d in zip(w[2:], dilation, strict=True)]
+    if any(r < m for r, m in zip(room, needed, strict=True)):
+        size = " x ".join(map(str, room))
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({size}). Kernel size: "
+            f"({' x '.join(map(str, needed))}). Kernel size can't be greater than actual input size"
+        )
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """The transpose of `conv1d` as a linear map, for weight (C, O/groups, K)."""
+    return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """The transpose of `conv2d` as a linear map, for weight (C, O/groups, KH, KW)."""
+    return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *K)."""
+    return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def _conv_transpose(
+    n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+) -> Tensor:
+    x, lone = _batched(input, n, f"conv_transpose{n}d")
+    stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
+    padding, extra = sizes(padding, n, "padding"), sizes(output_padding, n, "output_padding")
+    kernel = weight._array.shape[2:]
+    if weight._array.shape[0] != x._array.shape[1]:
+        raise RuntimeError(
+            f"Given transposed=1, weight of size {list(weight.shape)}, expected input"
+            f"{list(x.shape)} to have {weight.shape[0]} channels, but got {x.shape[1]} channels instead"
+        )
+    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
+        raise RuntimeError(
+            f"output padding must be smaller than either stride or dilation, but got output_padding "
+            f"{extra}, stride {stride}, dilation {dilation}"
+        )
+    spatial = tuple(
+        (size - 1) * s - 2 * p + d * (k - 1) + e + 1
+        for size, s, p, d, k, e in zip(
+            x._array.shape[2:], stride, padding, dilation, kernel, extra, strict=True
+        )
+    )
+    shape = (x._array.shape[0], weight._array.shape[1] * groups, *spatial)
+    out = apply(rules.convolution_input, x, weight, shape, stride, padding, dilation, groups)
+    return _finish_conv(out, bias, n, lone)
+
+
+def unfold(
+    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """The windows of (N, C, H, W) as columns: (N, C * KH * KW, windows)."""
+    x, lone = _batched(input, 2, "unfold")
+    out = apply(
+        rules.unfold,
+        x,
+        sizes(kernel_size, 2, "kernel_size"),
+        sizes(stride, 2, "stride"),
+        sizes(padding, 2, "padding"),
+        sizes(dilation, 2, "dilation"),
+    )
+    return out[0] if lone else out  # type: ignore[no-any-return]
+
+
+def fold(
+    input: Tensor,
+    output_size: Any,
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Tensor:
+    """Columns added back into an image: the transpose of `unfold`."""
+    lone = input.ndim == 2
+    x = input[None] if lone else input
+    kernel = sizes(kernel_size, 2, "kernel_size")
+    channels = x.shape[1] // math.prod(kernel)
+    out = apply(
+        rules.fold,
+        x,
+        (x.shape[0], channels, *sizes(output_size, 2, "output_size")),
+        kernel,
+        sizes(stride, 2, "stride"),
+        sizes(padding, 2, "padding"),
+        sizes(dilation, 2, "dilation"),
+    )
+    return out[0] if lone else out  # type: ignore[no-any-return]
+
+
+# ---- pooling -------------------------------------------------------------------------------
+
+
+def _pool_geometry(
+    x: Tensor, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, name: str
+) -> tuple[Sizes, Sizes, Sizes, Sizes, Sizes]:
+    kernel = sizes(kernel_size, n, "kernel_size")
+    none_given = stride is None or (isinstance(stride, (tuple, list)) and not stride)
+    stride = kernel if none_given else sizes(stride, n, "stride")
+    padding, dilation = sizes(padding, n, "padding"), sizes(dilation, n, "dilation")
+    if any(p < 0 or 2 * p > k for p, k in zip(padding, kernel, strict=True)):
+        raise RuntimeError(
+            "pad should be at most half of effective kernel size, but got "
+            f"padding={padding} and kernel_size={kernel}"
+        )
+    spatial = x._array.shape[2:]
+    out = tuple(
+        rules.output_size(*each, ceil_mode)
+        for each in zip(spatial, kernel, stride, padding, dilation, strict=True)
+    )
+    if any(o <= 0 for o in out):
+        raise RuntimeError(
+            f"{name}: given input size {list(x.shape[1:])}, calculated output size "
+            f"{[x.shape[1], *out]}. Output size is too small"
+        )
+    return kernel, stride, padding, dilation, out
+
+
+def _max_pool(
+    n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
+) -> Any:
+    x, lone = _batched(input, n, f"max_pool{n}d")
+    geometry = _pool_geometry(
+        x, n, kernel_size, stride, padding, dilation, ceil_mode, f"max_pool{n}d"
+    )
+    out = apply(rules.max_pool, x, *geometry)
+    result = out[0] if lone else out
+    if not return_indices:
+        return result
+    places = rules.max_places(x._array, out._array, *geometry)
+    return result, wrap(places[0] if lone else places)
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest number in each window of (N, C, L)."""
+    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest number in each window of (N, C, H, W)."""
+    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest number in each window of (N, C, D, H, W)."""
+    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def _avg_pool(
+    n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: int | None
+) -> Tensor:
+    x, lone = _batched(input, n, f"avg_pool{n}d")
+    kernel, stride, padding, _, out = _pool_geometry(
+        x, n, kernel_size, stride, padding, 1, ceil_mode, f"avg_pool{n}d"
+    )
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    total = apply(rules.sum_pool, x, kernel, stride, padding, out)
+    spatial = x._array.shape[2:]
+    if divisor_override:
+        result = total / divisor_override
+    elif count_include_pad and not ceil_mode:
+        result = total / math.prod(kernel)
+    else:
+        counts = np.ones((1,) * n, x._array.dtype)
+        for i in range(n):
+            each = _counts(spatial[i], kernel[i], stride[i], padding[i], out[i], count_include_pad)
+            counts = counts * each.reshape([-1 if i == j else 1 for j in range(n)])
+        result = total / wrap(counts.astype(x._array.dtype))
+    return result[0] if lone else result  # type: ignore[no-any-return]
+
+
+def _counts(size: int, kernel: int, stride: int, padding: int, out: int, include_pad: bool) -> Any:
+    """How many places of each window count, along one dimension."""
+    start = np.arange(out) * stride - padding
+    stop = np.minimum(start + kernel, size + padding)
+    if include_pad:
+        return stop - start
+    return np.minimum(stop, size) - np.maximum(start, 0)
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean of each window of (N, C, L)."""
+    return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of (N, C, H, W)."""
+    return _avg_pool(
+        2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window of (N, C, D, H, W)."""
+    return _avg_pool(
+        3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
+    """(sum |x|^p)^(1/p) of each window."""
+    out = avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return (out.sign() * relu_of(abs(out)) * kernel_size) ** (1.0 / norm_type)  # type: ignore[no-any-return]
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+) -> Tensor:
+    """(sum |x|^p)^(1/p) of each window."""
+    count = math.prod(sizes(kernel_size, 2, "kernel_size"))
+    out = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return (out.sign() * relu_of(abs(out)) * count) ** (1.0 / norm_type)  # type: ignore[no-any-return]
+
+
+def relu_of(x: Tensor) -> Tensor:
+    from wengert.rules import neural
+
+    return apply(neural.relu, x)  # type: ignore[no-any-return]
+
+
+# ---- pooling to a given size ---------------------------------------------------------------
+
+
+def _bins(size: int, out: int) -> list[tuple[int, int]]:
+    """Where each of `out` bins starts and stops."""
+    return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+
+
+def _adaptive_sizes(x: Tensor, output_size: Any, n: int) -> Sizes:
+    wanted = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    if len(wanted) == 1:
+        wanted = tuple(wanted) * n
+    if len(wanted) != n:
+        raise RuntimeError(f"adaptive pooling: output_size must be {n} numbers, got {tuple(wanted)}")
+    return tuple(
+        size if w is None else int(w) for size, w in zip(x._array.shape[2:], wanted, strict=True)
+    )
+
+
+def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
+    x, lone = _batched(input, n, f"adaptive_avg_pool{n}d")
+    out = _adaptive_sizes(x, output_size, n)
+    spatial = x._array.shape[2:]
+    if all(o == 1 for o in out):
+        result = apply(np.mean, x, tuple(range(2, 2 + n)), True)
+    elif all(o and s % o == 0 for s, o in zip(spatial, out, strict=True)):
+        kernel = tuple(s // o for s, o in zip(spatial, out, strict=True))
+        result = _avg_pool(n, x, kernel, None, 0, False, True, None)
+    else:
+        result = x
+        for i, (s, o) in enumerate(zip(spatial, out, strict=True)):
+            means = np.zeros((o, s), x._array.dtype)
+            for row, (start, stop) in enumerate(_bins(s, o)):
+                means[row, start:stop] = 1 / (stop - start)
+            result = along(result, means, 2 + i)
+    return result[0] if lone else result  # type: ignore[no-any-return]
+
+
+def along(x: Tensor, matrix: Any, axis: int) -> Tensor:
+    """A constant matrix applied along one dimension."""
+    out = apply(np.tensordot, x, wrap(matrix), ([axis], [1]))
+    return apply(np.moveaxis, out, -1, axis)  # type: ignore[no-any-return]
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over as many bins as asked for."""
+    return _adaptive_avg(1, input, output_size)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over as many bins as asked for, in each of two dimensions."""
+    return _adaptive_avg(2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over as many bins as asked for, in each of three dimensions."""
+    return _adaptive_avg(3, input, output_size)
+
+
+def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
+    x, lone = _batched(input, n, f"adaptive_max_pool{n}d")
+    out = _adaptive_sizes(x, output_size, n)
+    array, spatial = x._array, x._array.shape[2:]
+    places = np.empty((*array.shape[:2], *out), np.int64)
+    index = np.arange(math.prod(spatial)).reshape(spatial)
+    bins = [_bins(s, o) for s, o in zip(spatial, out, strict=True)]
+    for cell in np.ndindex(*out):
+        part = tuple(slice(*bins[i][c]) for i, c in enumerate(cell))
+        flat = array[(slice(None), slice(None), *part)].reshape(*array.shape[:2], -1)
+        places[(slice(None), slice(None), *cell)] = index[part].ravel()[flat.argmax(-1)]
+    lead = array.shape[:2]
+    values = apply(
+        np.take_along_axis, reshape(x, (*lead, -1)), places.reshape(*lead, -1), 2
+    )
+    values = reshape(values, places.shape)
+    if lone:
+        values, places = values[0], places[0]
+    return (values, wrap(places)) if return_indices else values
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over as many bins as asked for."""
+    return _adaptive_max(1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over as many bins as asked for, in each of two dimensions."""
+    return _adaptive_max(2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Maxima over as many bins as asked for, in each of three dimensions."""
+    return _adaptive_max(3, input, output_size, return_indices)

@@ -1,0 +1,189 @@
+"""Initial values of parameters: `nn.init` by PyTorch's names."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.engine import mark_written
+from wengert.functions.random import numbers_of
+from wengert.tensor import Tensor
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which an activation shrinks its input's standard deviation, inverted."""
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+    ones = {
+        "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+        "conv_transpose3d", "sigmoid",
+    }  # fmt: skip
+    if nonlinearity in ones:
+        return 1.0
+    if nonlinearity not in gains:
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    return gains[nonlinearity]
+
+
+def _filled(tensor: Tensor, values: Any, name: str) -> Tensor:
+    """Write values into a tensor, outside of any history."""
+    tensor._array[...] = values
+    mark_written(tensor, name)
+    return tensor
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform numbers between a and b."""
+    return _filled(tensor, numbers_of(generator).uniform(a, b, tensor._array.shape), "uniform_")
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal numbers."""
+    return _filled(tensor, numbers_of(generator).normal(mean, std, tensor._array.shape), "normal_")
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Normal numbers, drawn again where they fall outside a to b."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values "
+            "may be incorrect.",
+            stacklevel=2,
+        )
+    from scipy import special
+
+    low, high = special.ndtr((a - mean) / std), special.ndtr((b - mean) / std)
+    uniform = numbers_of(generator).uniform(low, high, tensor._array.shape)
+    return _filled(tensor, np.clip(mean + std * special.ndtri(uniform), a, b), "trunc_normal_")
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """One number everywhere."""
+    return _filled(tensor, val, "fill_")
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity matrix."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return _filled(tensor, np.eye(*tensor._array.shape), "eye_")
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """The identity as a convolution's weight."""
+    shape = tensor._array.shape
+    if len(shape) not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    values = np.zeros(shape)
+    each = shape[0] // groups
+    centre = tuple(n // 2 for n in shape[2:])
+    for group in range(groups):
+        for d in range(min(each, shape[1])):
+            values[(group * each + d, d, *centre)] = 1
+    return _filled(tensor, values, "dirac_")
+
+
+def _fans(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs and outputs each unit of a weight has."""
+    shape = tensor._array.shape
+    if len(shape) < 2:
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        )
+    field = math.prod(shape[2:])
+    return shape[1] * field, shape[0] * field
+
+
+_calculate_fan_in_and_fan_out = _fans
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform numbers of variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
+    fan_in, fan_out = _fans(tensor)
+    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / (fan_in + fan_out))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal numbers of variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
+    fan_in, fan_out = _fans(tensor)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    if mode.lower() not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    fan = _fans(tensor)[mode.lower() == "fan_out"]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def _is_empty(tensor: Tensor) -> bool:
+    if 0 in tensor._array.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return True
+    return False
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Uniform numbers of variance gain^2 / fan (He et al., 2015)."""
+    if _is_empty(tensor):
+        return tensor
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Normal numbers of variance gain^2 / fan (He et al., 2015)."""
+    if _is_empty(tensor):
+        return tensor
+    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """A (semi-)orthogonal matrix, uniformly drawn (Saxe et al., 2013)."""
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    rows = tensor._array.shape[0]
+    columns = tensor._array.size // rows if rows else 0
+    flat = numbers_of(generator).standard_normal((max(rows, columns), min(rows, columns)))
+    q, r = np.linalg.qr(flat)
+    q *= np.sign(np.diag(r))  # makes the distribution uniform
+    q = q.T if rows < columns else q
+    return _filled(tensor, gain * q.reshape(tensor._array.shape), "orthogonal_")
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """A normal matrix with a fraction of each column set to 0 (Martens, 2010)."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rng = numbers_of(generator)
+    rows, columns = tensor._array.shape
+    values = rng.normal(0, std, (rows, columns))
+    for column in range(columns):
+        values[rng.permutation(rows)[: math.ceil(sparsity * rows)], column] = 0
+    return _filled(tensor, values, "sparse_")

@@ -1,0 +1,1 @@
+"""The layers: modules around the functions of `nn.functional`."""

@@ -1,0 +1,364 @@
+"""Normalization and dropout as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd.engine import mark_written
+from wengert.nn import functional as F
+from wengert.nn import init
+from wengert.nn.layers.linear import new_parameter
+from wengert.nn.module import Module
+from wengert.tensor import Tensor, wrap
+
+# ---- dropout -------------------------------------------------------------------------------
+
+
+class _Dropout(Module):
+    """Sets a fraction p of its input to 0 in training."""
+
+    _function: str
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return getattr(F, self._function)(input, self.p, self.training, self.inplace)  # type: ignore[no-any-return]
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """Single elements."""
+
+    _function = "dropout"
+
+
+class Dropout1d(_Dropout):
+    """Whole channels of (N, C, L)."""
+
+    _function = "dropout1d"
+
+
+class Dropout2d(_Dropout):
+    """Whole channels of (N, C, H, W)."""
+
+    _function = "dropout2d"
+
+
+class Dropout3d(_Dropout):
+    """Whole channels of (N, C, D, H, W)."""
+
+    _function = "dropout3d"
+
+
+class AlphaDropout(_Dropout):
+    """Dropout that keeps mean and variance behind a selu."""
+
+    _function = "alpha_dropout"
+
+
+class FeatureAlphaDropout(_Dropout):
+    """The same for whole channels."""
+
+    _function = "feature_alpha_dropout"
+
+
+# ---- batch and instance normalization ------------------------------------------------------
+
+
+class _Norm(Module):
+    """What batch and instance normalization share: parameters, and running mean and variance."""
+
+    _version = 2
+    _ranks: tuple[int, ...]
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            parameter = new_parameter(num_features, device, dtype) if wanted else None
+            self.register_parameter(name, parameter)
+        running = (None, None, None)
+        if track_running_stats:
+            kind = dtypes.get_default_dtype() if dtype is None else dtype
+            count = np.zeros((), np.int64)
+            running = tuple(wrap(a) for a in (np.zeros(num_features, kind), np.ones(num_features, kind), count))  # type: ignore[assignment]
+        for name, value in zip(("running_mean", "running_var", "num_batches_tracked"), running, strict=True):
+            self.register_buffer(name, value)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Running mean 0, variance 1, no batches seen."""
+        if self.track_running_stats:
+            for name, value in (("running_mean", 0), ("running_var", 1), ("num_batches_tracked", 0)):
+                init.constant_(getattr(self, name), value)
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check(self, input: Tensor) -> None:
+        if input._array.ndim not in self._ranks:
+            expected = " or ".join(f"{r}D" for r in self._ranks)
+            raise ValueError(f"expected {expected} input (got {input._array.ndim}D input)")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_Norm):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked._array[...] += 1
+            mark_written(self.num_batches_tracked, "add_")
+            if self.momentum is None:  # the plain mean over all batches
+                momentum = 1.0 / float(self.num_batches_tracked._array)
+        from_batch = self.training or (self.running_mean is None and self.running_var is None)
+        keep = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if keep else None,
+            self.running_var if keep else None,
+            self.weight,
+            self.bias,
+            from_batch,
+            momentum,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalization of each feature over the batch: (N, C) or (N, C, L)."""
+
+    _ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalization of each channel over the batch: (N, C, H, W)."""
+
+    _ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalization of each channel over the batch: (N, C, D, H, W)."""
+
+    _ranks = (5,)
+
+
+class _InstanceNorm(_Norm):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check(input)
+        lone = input._array.ndim == self._ranks[0]
+        out = F.instance_norm(
+            input[None] if lone else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return out[0] if lone else out  # type: ignore[no-any-return]
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalization of each channel of each sample: (N, C, L)."""
+
+    _ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalization of each channel of each sample: (N, C, H, W)."""
+
+    _ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalization of each channel of each sample: (N, C, D, H, W)."""
+
+    _ranks = (4, 5)
+
+
+# ---- normalization of each sample ----------------------------------------------------------
+
+
+class LayerNorm(Module):
+    """Normalization over the last dimensions, of shape `normalized_shape`."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        lone = isinstance(normalized_shape, int)
+        self.normalized_shape = (normalized_shape,) if lone else tuple(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        shape = self.normalized_shape
+        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
+            self.register_parameter(name, new_parameter(shape, device, dtype) if wanted else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """Division by the root mean square over the last dimensions."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        lone = isinstance(normalized_shape, int)
+        self.normalized_shape = (normalized_shape,) if lone else tuple(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        shape = self.normalized_shape
+        parameter = new_parameter(shape, device, dtype) if elementwise_affine else None
+        self.register_parameter("weight", parameter)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class GroupNorm(Module):
+    """Normalization of groups of channels of each sample."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+            )
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            parameter = new_parameter(num_channels, device, dtype) if wanted else None
+            self.register_parameter(name, parameter)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class LocalResponseNorm(Module):
+    """Division by a power of the mean square of neighbouring channels."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

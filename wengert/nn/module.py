@@ -1,0 +1,834 @@
+"""Module: parameters, buffers and submodules under one name, and a forward pass.
+
+Calling a module without hooks goes straight to `forward`; everything else here serves the tree of
+modules: walking it, casting it, saving and loading it, printing it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import OrderedDict, namedtuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd.engine import mark_written
+from wengert.history.node import RemovableHandle
+from wengert.nn.hooks import BackwardHooks
+from wengert.nn.parameter import Buffer, Parameter
+from wengert.tensor import Tensor
+
+Hooks = OrderedDict[int, Callable[..., Any]]
+
+_everywhere_before: Hooks = OrderedDict()
+_everywhere_after: Hooks = OrderedDict()
+
+
+class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What `load_state_dict` found missing or left over."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+
+class Module:
+    """Base of all networks: subclass it, make parameters and submodules its attributes, write `forward`.
+
+    >>> import wengert as wg
+    >>> class Doubled(Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.inner = wg.nn.Linear(2, 1)
+    ...     def forward(self, x):
+    ...         return 2 * self.inner(x)
+    >>> Doubled()
+    Doubled(
+      (inner): Linear(in_features=2, out_features=1, bias=True)
+    )
+    """
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+    _non_persistent_buffers_set: set[str]
+    _version: int = 1
+    call_super_init: bool = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args or kwargs:
+            unexpected = next(iter(kwargs), None)
+            detail = (
+                f"got an unexpected keyword argument '{unexpected}'"
+                if unexpected
+                else f"takes 1 positional argument but {len(args) + 1} were given"
+            )
+            raise TypeError(f"{type(self).__name__}.__init__() {detail}")
+        state = self.__dict__
+        state["training"] = True
+        state["_parameters"] = {}
+        state["_buffers"] = {}
+        state["_non_persistent_buffers_set"] = set()
+        state["_modules"] = {}
+        for name in _HOOKS:
+            state[name] = OrderedDict()
+
+    def forward(self, *input: Any) -> Any:
+        """What the module computes; subclasses write it."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    # ---- calling --------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or _everywhere_before
+            or _everywhere_after
+        ):
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        done: set[int] = set()
+        try:
+            return self._hooked(args, kwargs, done)
+        except Exception:
+            # Hooks that asked for it run even when the forward pass failed, and their own errors give way.
+            for key, hook in list(self._forward_hooks.items()):
+                if key in self._always_called and key not in done:
+                    try:
+                        self._run_hook(key, hook, args, kwargs, None)
+                    except Exception as error:  # noqa: BLE001
+                        import warnings
+
+                        warnings.warn(
+                            "module forward hook with ``always_call=True`` raised an exception that was "
+                            f"silenced as another error was raised in forward: {error}",
+                            stacklevel=2,
+                        )
+            raise
+
+    def _hooked(self, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[int]) -> Any:
+        for hook in list(_everywhere_before.values()):
+            result = hook(self, args)
+            if result is not None:
+                args = result if isinstance(result, tuple) else (result,)
+        for key, hook in list(self._forward_pre_hooks.items()):
+            if key in self._forward_pre_hooks_with_kwargs:
+                result = hook(self, args, kwargs)
+                if result is not None:
+                    if not (isinstance(result, tuple) and len(result) == 2):
+                        raise RuntimeError(
+                            "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                            f"but got {result}."
+                        )
+                    args, kwargs = result
+            else:
+                result = hook(self, args)
+                if result is not None:
+                    args = result if isinstance(result, tuple) else (result,)
+        watch = None
+        if self._backward_hooks or self._backward_pre_hooks:
+            before, after = self._backward_pre_hooks.values(), self._backward_hooks.values()
+            watch = BackwardHooks(self, list(before), list(after))
+            args = watch.around_inputs(args)
+        result = self.forward(*args, **kwargs)
+        for hook in list(_everywhere_after.values()):
+            changed = hook(self, args, result)
+            result = result if changed is None else changed
+        for key, hook in list(self._forward_hooks.items()):
+            done.add(key)
+            changed = self._run_hook(key, hook, args, kwargs, result)
+            result = result if changed is None else changed
+        return watch.around_outputs(result) if watch is not None else result
+
+    def _run_hook(self, key: int, hook: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        if key in self._forward_hooks_with_kwargs:
+            return hook(self, args, kwargs, result)
+        return hook(self, args, result)
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before `forward`; what it returns replaces the arguments."""
+        handle = RemovableHandle(self._forward_pre_hooks, hook)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs[handle.id] = True
+        if prepend:
+            self._forward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after `forward`; what it returns replaces the output."""
+        handle = RemovableHandle(self._forward_hooks, hook)
+        if with_kwargs:
+            self._forward_hooks_with_kwargs[handle.id] = True
+        if always_call:
+            self._always_called[handle.id] = True
+        if prepend:
+            self._forward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the inputs' gradients are known.
+
+        A tuple that it returns replaces `grad_input`.
+        """
+        handle = RemovableHandle(self._backward_hooks, hook)
+        if prepend:
+            self._backward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, grad_output)` when the outputs' gradients are known; may replace them."""
+        handle = RemovableHandle(self._backward_pre_hooks, hook)
+        if prepend:
+            self._backward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """The old name; does what `register_full_backward_hook` does."""
+        return self.register_full_backward_hook(hook)
+
+    # ---- attributes -----------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        state = self.__dict__
+        for store in ("_parameters", "_buffers", "_modules"):
+            items = state.get(store)
+            if items is not None and name in items:
+                return items[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        parameters = state.get("_parameters")
+        if isinstance(value, Parameter):
+            if parameters is None:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, "_parameters")
+            self.register_parameter(name, value)
+        elif parameters is not None and name in parameters:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as parameter '{name}' (torch.nn.Parameter "
+                    "or None expected). Wrap it: wengert.nn.Parameter(value)."
+                )
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            if state.get("_modules") is None:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, "_modules")
+            self._modules[name] = value
+        elif name in (state.get("_modules") or ()):
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{_type_name(value)}' as child module '{name}' (torch.nn.Module or "
+                    "None expected)"
+                )
+            self._modules[name] = value
+        elif isinstance(value, Buffer) or name in (state.get("_buffers") or ()):
+            self._set_buffer(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _set_buffer(self, name: str, value: Any) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(
+                f"cannot assign '{_type_name(value)}' as buffer '{name}' (torch.nn.Buffer, "
+                "torch.Tensor or None expected)"
+            )
+        if isinstance(value, Buffer):
+            self._forget(name, "_buffers")
+            self.register_buffer(name, value, value.persistent)  # type: ignore[attr-defined]
+        else:
+            self._buffers[name] = value
+
+    def _forget(self, name: str, but: str) -> None:
+        """Remove `name` wherever else it stands."""
+        self.__dict__.pop(name, None)
+        for store in ("_parameters", "_buffers", "_modules"):
+            if store != but:
+                self.__dict__[store].pop(name, None)
+        if but != "_buffers":
+            self._non_persistent_buffers_set.discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._parameters:
+            del self._parameters[name]
+        elif name in self._buffers:
+            del self._buffers[name]
+            self._non_persistent_buffers_set.discard(name)
+        elif name in self._modules:
+            del self._modules[name]
+        else:
+            object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._buffers, *self._modules}
+        return sorted(n for n in names if not n[:1].isdigit())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in _HOOKS:
+            self.__dict__.setdefault(name, OrderedDict())
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Make `param` the parameter `name`; None reserves the name."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name(name, "parameter", self._parameters)
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(
+                    f"cannot assign '{_type_name(param)}' object to parameter '{name}' "
+                    "(torch.nn.Parameter or None required)"
+                )
+            if param.grad_fn:
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                    f"created explicitly. To express '{name}' as a function of another Tensor, compute "
+                    "the value in the forward() method."
+                )
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Make `tensor` part of the module's state, though not a parameter."""
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name(name, "buffer", self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' (torch Tensor or None "
+                "required)"
+            )
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Make `module` the submodule `name`."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{_type_name(module)} is not a Module subclass")
+        self._check_name(name, "module", self._modules)
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def _check_name(self, name: Any, kind: str, known: Mapping[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if name not in known and hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # ---- walking the tree -----------------------------------------------------------------
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and all below it, with their dotted names, each once."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                path = f"{prefix}.{name}" if prefix else name
+                yield from module.named_modules(memo, path, remove_duplicate)
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all below it, each once."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The submodules one level below, with their names."""
+        memo = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in memo:
+                memo.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The submodules one level below."""
+        for _, module in self.named_children():
+            yield module
+
+    def _named_members(
+        self,
+        members_of: Callable[[Module], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        memo: set[int] = set()
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
+        for path, module in modules:
+            for name, value in members_of(module):
+                if value is None or id(value) in memo:
+                    continue
+                if remove_duplicate:
+                    memo.add(id(value))
+                yield (f"{path}.{name}" if path else name), value
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters of this module and those below, with their dotted names."""
+        members = lambda module: module._parameters.items()
+        yield from self._named_members(members, prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters of this module and those below."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers of this module and those below, with their dotted names."""
+        members = lambda module: module._buffers.items()
+        yield from self._named_members(members, prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers of this module and those below."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def get_submodule(self, target: str) -> Module:
+        """The submodule with a dotted name; '' is this module."""
+        module: Module = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put `module` in the place with a dotted name."""
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter with a dotted name."""
+        found = self._member(target)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer with a dotted name."""
+        path, _, name = target.rpartition(".")
+        found = self._member(target)
+        if name not in self.get_submodule(path)._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found  # type: ignore[no-any-return]
+
+    def _member(self, target: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        return getattr(module, name)
+
+    # ---- changing all of it ---------------------------------------------------------------
+
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
+        """Call `fn` on every submodule, then on this module; returns the module."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace every parameter's and buffer's values by `fn` of them."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                parameter._array = fn(parameter.data)._array
+                if parameter._grad is not None:
+                    parameter._grad = fn(parameter._grad.detach())
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Cast floating-point parameters and buffers: `to(dtype)`, `to(device)`, `to(tensor)`."""
+        from wengert.functions.creation import check_device
+
+        dtype = kwargs.pop("dtype", None)
+        device = kwargs.pop("device", None)
+        for argument in args:
+            if isinstance(argument, Tensor):
+                dtype = argument._array.dtype
+            elif isinstance(argument, np.dtype) or (
+                isinstance(argument, type) and issubclass(argument, np.generic)
+            ):
+                dtype = np.dtype(argument)
+            elif not isinstance(argument, bool):
+                device = argument
+        check_device(device)
+        if dtype is None:
+            return self
+        if not dtypes.is_inexact(dtype):
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                f"dtype={dtype}"
+            )
+        return self._cast(np.dtype(dtype))
+
+    def _cast(self, dtype: Any) -> Self:
+        change = lambda t: t.to(dtype) if dtypes.is_inexact(t._array.dtype) else t
+        return self._apply(change)
+
+    def float(self) -> Self:
+        """Cast floating-point parameters and buffers to float32."""
+        return self._cast(dtypes.float32)
+
+    def double(self) -> Self:
+        """Cast floating-point parameters and buffers to float64."""
+        return self._cast(dtypes.float64)
+
+    def half(self) -> Self:
+        """Cast floating-point parameters and buffers to float16."""
+        return self._cast(dtypes.float16)
+
+    def type(self, dst_type: Any) -> Self:
+        """Cast all parameters and buffers."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def cpu(self) -> Self:
+        """The module itself: everything is on the CPU."""
+        return self
+
+    def cuda(self, device: Any = None) -> Self:
+        """Refused: wengert computes on the CPU."""
+        from wengert.functions.creation import check_device
+
+        check_device("cuda")
+        return self
+
+    def share_memory(self) -> Self:
+        return self
+
+    def train(self, mode: bool = True) -> Self:
+        """Put this module and all below it in training mode, or out of it."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Put this module and all below it in evaluation mode."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Let autograd record operations on the parameters, or not."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the parameters' gradients, or set them to 0."""
+        for parameter in self.parameters():
+            if set_to_none:
+                parameter._grad = None
+            elif parameter._grad is not None:
+                parameter._grad = parameter._grad.detach()
+                parameter._grad._array[...] = 0
+                mark_written(parameter._grad, "zero_")
+
+    # ---- saving and loading ---------------------------------------------------------------
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        """All parameters and persistent buffers by their dotted names; they share memory."""
+        if args:
+            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        local = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            result = hook(self, destination, prefix, local)
+            if result is not None:
+                destination = result
+        return destination  # type: ignore[no-any-return]
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                destination[prefix + name] = parameter if keep_vars else parameter.detach()
+        for name, buffer in self._buffers.items():
+            if buffer is not None and name not in self._non_persistent_buffers_set:
+                destination[prefix + name] = buffer if keep_vars else buffer.detach()
+        if type(self).get_extra_state is not Module.get_extra_state:
+            destination[prefix + _EXTRA] = self.get_extra_state()
+
+    def get_extra_state(self) -> Any:
+        """Further state to save; override it together with `set_extra_state`."""
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be called."
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what `get_extra_state` returned."""
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be called."
+        )
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before the state is collected."""
+        return RemovableHandle(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata)` after the state is collected."""
+        return RemovableHandle(self._state_dict_hooks, hook)
+
+    _register_state_dict_hook = register_state_dict_post_hook
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, ...)` before this module's state is loaded."""
+        return RemovableHandle(
+            self._load_state_dict_pre_hooks, functools.partial(hook, self)
+        )
+
+    def _register_load_state_dict_pre_hook(self, hook: Any, with_module: bool = False) -> RemovableHandle:
+        bound = functools.partial(hook, self) if with_module else hook
+        return RemovableHandle(self._load_state_dict_pre_hooks, bound)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` after this module's state is loaded."""
+        return RemovableHandle(self._load_state_dict_post_hooks, hook)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Copy values into parameters and buffers by name, or make the given tensors take their place.
+
+        With `strict`, RuntimeError if names are missing or left over; wrong shapes always raise one.
+        Returns the missing and the unexpected names.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"Expected state_dict to be dict-like, got {type(state_dict)}. Use wengert.load to read a file."
+            )
+        missing: list[str] = []
+        unexpected: list[str] = []
+        errors: list[str] = []
+        metadata = getattr(state_dict, "_metadata", None)
+        state = OrderedDict(state_dict)
+        if metadata is not None:
+            state._metadata = metadata  # type: ignore[attr-defined]
+
+        def load(module: Module, part: Any, prefix: str) -> None:
+            local = {} if metadata is None else metadata.get(prefix[:-1], {})
+            if assign:
+                local["assign_to_params_buffers"] = assign
+            module._load_from_state_dict(part, prefix, local, True, missing, unexpected, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    inner = f"{prefix}{name}."
+                    load(child, {k: v for k, v in part.items() if k.startswith(inner)}, inner)
+            found = _IncompatibleKeys(missing, unexpected)
+            for hook in module._load_state_dict_post_hooks.values():
+                if hook(module, found) is not None:
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected "
+                        "to return new values, if incompatible_keys need to be modified, it should be "
+                        "done inplace."
+                    )
+
+        load(self, state, "")
+        if strict:
+            if unexpected:
+                names = ", ".join(f'"{k}"' for k in unexpected)
+                errors.insert(0, f"Unexpected key(s) in state_dict: {names}. ")
+            if missing:
+                names = ", ".join(f'"{k}"' for k in missing)
+                errors.insert(0, f"Missing key(s) in state_dict: {names}. ")
+        if errors:
+            raise RuntimeError(
+                "Error(s) in loading state_dict for {}:\n\t{}".format(
+                    type(self).__name__, "\n\t".join(errors)
+                )
+            )
+        return _IncompatibleKeys(missing, unexpected)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        buffers = {
+            n: b for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set
+        }
+        own = {n: v for n, v in itertools.chain(self._parameters.items(), buffers.items()) if v is not None}
+        for name, value in own.items():
+            key = prefix + name
+            if key not in state_dict:
+                if strict:
+                    missing_keys.append(key)
+                continue
+            self._load_one(name, value, state_dict[key], key, assign, error_msgs)
+        extra = prefix + _EXTRA
+        has_extra = type(self).set_extra_state is not Module.set_extra_state
+        if has_extra:
+            if extra in state_dict:
+                self.set_extra_state(state_dict[extra])
+            elif strict:
+                missing_keys.append(extra)
+        if strict:
+            for key in state_dict:
+                if not key.startswith(prefix) or (has_extra and key == extra):
+                    continue
+                head = key[len(prefix) :].split(".", 1)
+                # A name with a dot belongs to a submodule, if there is one of that name.
+                if (len(head) > 1 and head[0] not in self._modules) or (
+                    len(head) == 1 and head[0] not in own
+                ):
+                    unexpected_keys.append(key)
+
+    def _load_one(
+        self, name: str, value: Tensor, given: Any, key: str, assign: bool, errors: list[str]
+    ) -> None:
+        if not isinstance(given, Tensor):
+            errors.append(
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
+                f"from checkpoint but received {type(given)}"
+            )
+            return
+        if given._array.shape != value._array.shape:
+            errors.append(
+                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the "
+                f"shape in current model is {value.shape}."
+            )
+            return
+        if assign:
+            if isinstance(value, Parameter) and not isinstance(given, Parameter):
+                given = Parameter(given, value.requires_grad)
+            setattr(self, name, given)
+            return
+        value._array[...] = given._array
+        mark_written(value, "copy_")
+
+    # ---- printing -------------------------------------------------------------------------
+
+    def extra_repr(self) -> str:
+        """What to show between the parentheses; subclasses write it."""
+        return ""
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [
+            f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()
+        ]
+        if len(lines) == 1 and not children:
+            return f"{self._get_name()}({lines[0]})"
+        if not lines and not children:
+            return f"{self._get_name()}()"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+_EXTRA = "_extra_state"
+_HOOKS = (
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_always_called",
+    "_backward_hooks",
+    "_backward_pre_hooks",
+    "_state_dict_pre_hooks",
+    "_state_dict_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+
+
+def _type_name(value: Any) -> str:
+    kind = type(value)
+    return "torch.FloatTensor" if kind is Tensor else f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, args)` before the forward pass of every module."""
+    return RemovableHandle(_everywhere_before, hook)
+
+
+def register_module_forward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(module, args, output)` after the forward pass of every module."""
+    return RemovableHandle(_everywhere_after, hook)

@@ -1,0 +1,414 @@
+"""Windows that slide over the last dimensions: convolution, pooling, padding, unfolding.
+
+A convolution is bilinear, so its two transposes (to the input and to the weight) are primitives
+too, and each one's rule is written with the other two. In the formulas x has shape (N, C, *S),
+weight (O, C/groups, *K), the result (N, O, *P).
+
+The arithmetic is matrix products: the windows of a few samples at a time are laid out as the
+columns of a matrix (im2col; Chellapilla, Puri and Simard, 2006), few enough to stay in the cache.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.dispatch import primitive
+from wengert.rules.rule import general, linear
+
+Sizes = tuple[int, ...]
+
+# Columns are made for so many numbers at a time: about what a second-level cache holds.
+BLOCK = 1 << 18
+
+
+def output_size(
+    size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool = False
+) -> int:
+    """How many windows fit along one dimension."""
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    n = (-(-room // stride) if ceil else room // stride) + 1
+    if ceil and (n - 1) * stride >= size + padding:
+        n -= 1  # the last window must start inside the input or its left padding
+    return n
+
+
+def output_sizes(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Sizes:
+    return tuple(map(output_size, spatial, kernel, stride, padding, dilation))
+
+
+def _offsets(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    """For each place in the window, the slices of the padded input that all windows have there."""
+    for place in itertools.product(*map(range, kernel)):
+        starts = [k * d for k, d in zip(place, dilation, strict=True)]
+        yield place, (
+            Ellipsis,
+            *(
+                slice(a, a + s * (n - 1) + 1, s)
+                for a, s, n in zip(starts, stride, out, strict=True)
+            ),
+        )
+
+
+def padded(x: Any, padding: Sizes, value: Any = 0, after: Sizes | None = None) -> Any:
+    """`x` with a border of `value` around its last dimensions; `x` itself if there is none."""
+    after = padding if after is None else after
+    if not any(padding) and not any(after):
+        return x
+    n = len(padding)
+    front = x.shape[:-n]
+    sizes = [a + s + b for a, s, b in zip(padding, x.shape[-n:], after, strict=True)]
+    out = np.full((*front, *sizes), value, x.dtype) if value else np.zeros((*front, *sizes), x.dtype)
+    out[_inner(x.shape[-n:], padding)] = x
+    return out
+
+
+def _inner(spatial: Sizes, padding: Sizes) -> tuple[Any, ...]:
+    return (Ellipsis, *(slice(p, p + s) for p, s in zip(padding, spatial, strict=True)))
+
+
+def _columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes, groups: int) -> Any:
+    """The windows of padded samples as matrices: (n, groups, C/groups * K, P)."""
+    n, c = x.shape[:2]
+    if all(k == 1 for k in kernel) and all(s == 1 for s in stride):
+        return x.reshape(n, groups, c // groups, math.prod(x.shape[2:]))
+    columns = np.empty((n, c, *kernel, *out), x.dtype)
+    for place, window in _offsets(kernel, stride, dilation, out):
+        columns[(slice(None), slice(None), *place)] = x[window]
+    return columns.reshape(n, groups, c // groups * math.prod(kernel), math.prod(out))
+
+
+def _blocks(samples: int, numbers_each: int) -> Any:
+    step = max(1, BLOCK // max(numbers_each, 1))
+    return (slice(i, min(i + step, samples)) for i in range(0, samples, step))
+
+
+# ---- convolution ---------------------------------------------------------------------------
+
+
+@primitive
+def convolution(
+    x: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    """y[n, o, p] = sum over c, k of x[n, c, stride p + dilation k - padding] weight[o, c, k]."""
+    samples, kernel = x.shape[0], weight.shape[2:]
+    out = output_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    o, per_group = weight.shape[:2]
+    y = np.empty((samples, o, *out), x.dtype)
+    flat = y.reshape(samples, groups, o // groups, math.prod(out))
+    matrix = weight.reshape(groups, o // groups, -1)
+    x = padded(x, padding)
+    for part in _blocks(samples, x.shape[1] * math.prod(kernel) * math.prod(out)):
+        columns = _columns(x[part], kernel, stride, dilation, out, groups)
+        np.matmul(matrix, columns, out=flat[part])
+    return y
+
+
+@primitive
+def convolution_input(
+    g: Any, weight: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    """The transpose of `convolution` in x: what a transposed convolution computes."""
+    samples, kernel, out = shape[0], weight.shape[2:], g.shape[2:]
+    channels, o = shape[1], weight.shape[0]
+    spatial = tuple(s + 2 * p for s, p in zip(shape[2:], padding, strict=True))
+    result = np.zeros((samples, channels, *spatial), g.dtype)
+    matrix = np.swapaxes(weight.reshape(groups, o // groups, -1), 1, 2)
+    flat = g.reshape(samples, groups, o // groups, math.prod(out))
+    for part in _blocks(samples, channels * math.prod(kernel) * math.prod(out)):
+        columns = np.matmul(matrix, flat[part])
+        columns = columns.reshape(-1, channels, *kernel, *out)
+        target = result[part]
+        for place, window in _offsets(kernel, stride, dilation, out):
+            target[window] += columns[(slice(None), slice(None), *place)]
+    return np.ascontiguousarray(result[_inner(shape[2:], padding)])
+
+
+@primitive
+def convolution_weight(
+    g: Any, x: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    """The transpose of `convolution` in the weight."""
+    samples, kernel, out = x.shape[0], shape[2:], g.shape[2:]
+    o = shape[0]
+    flat = g.reshape(samples, groups, o // groups, math.prod(out))
+    result = np.zeros((groups, o // groups, shape[1] * math.prod(kernel)), g.dtype)
+    x = padded(x, padding)
+    for part in _blocks(samples, x.shape[1] * math.prod(kernel) * math.prod(out)):
+        columns = _columns(x[part], kernel, stride, dilation, out, groups)
+        result += np.add.reduce(np.matmul(flat[part], np.swapaxes(columns, 2, 3)), 0)
+    return result.reshape(shape)
+
+
+linear(
+    convolution,
+    lambda g, x_shape, weight, stride, padding, dilation, groups: convolution_input(
+        g, weight, x_shape, stride, padding, dilation, groups
+    ),
+    lambda g, x, weight_shape, stride, padding, dilation, groups: convolution_weight(
+        g, x, weight_shape, stride, padding, dilation, groups
+    ),
+)
+linear(
+    convolution_input,
+    lambda h, weight, stride, padding, dilation, groups: convolution(
+        h, weight, stride, padding, dilation, groups
+    ),
+    lambda h, g, weight_shape, stride, padding, dilation, groups: convolution_weight(
+        g, h, weight_shape, stride, padding, dilation, groups
+    ),
+    name="ConvolutionTranspose",
+)
+linear(
+    convolution_weight,
+    lambda h, x, stride, padding, dilation, groups: convolution(
+        x, h, stride, padding, dilation, groups
+    ),
+    lambda h, g, x_shape, stride, padding, dilation, groups: convolution_input(
+        g, h, x_shape, stride, padding, dilation, groups
+    ),
+    name="ConvolutionBackward",
+)
+
+# ---- unfolding -----------------------------------------------------------------------------
+
+
+@primitive
+def unfold(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    """The windows of x, (N, C, *S), as columns: (N, C * K, P)."""
+    out = output_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    columns = _columns(padded(x, padding), kernel, stride, dilation, out, 1)
+    return columns.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out)).copy()
+
+
+@primitive
+def fold(
+    g: Any, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+) -> Any:
+    """Columns added back to the places of `shape` they came from: unfold transposed."""
+    out = output_sizes(shape[2:], kernel, stride, padding, dilation)
+    spatial = tuple(s + 2 * p for s, p in zip(shape[2:], padding, strict=True))
+    result = np.zeros((*shape[:2], *spatial), g.dtype)
+    columns = g.reshape(*shape[:2], *kernel, *out)
+    for place, window in _offsets(kernel, stride, dilation, out):
+        result[window] += columns[(slice(None), slice(None), *place)]
+    return np.ascontiguousarray(result[_inner(shape[2:], padding)])
+
+
+linear(
+    unfold,
+    lambda g, x_shape, kernel, stride, padding, dilation: fold(
+        g, x_shape, kernel, stride, padding, dilation
+    ),
+    name="Im2Col",
+)
+linear(
+    fold,
+    lambda h, kernel, stride, padding, dilation: unfold(h, kernel, stride, padding, dilation),
+    name="Col2Im",
+)
+
+# ---- pooling -------------------------------------------------------------------------------
+#
+# A pool's windows are told by (kernel, stride, padding, dilation, out): with ceil_mode the last ones
+# reach beyond the right padding.
+
+
+def _room(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Sizes:
+    """How much border the windows need on the right."""
+    return tuple(
+        max(p, (n - 1) * st + d * (k - 1) + 1 - s - p)
+        for s, k, st, p, d, n in zip(spatial, kernel, stride, padding, dilation, out, strict=True)
+    )
+
+
+def _bordered(x: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    spatial = x.shape[-len(kernel) :]
+    return padded(x, padding, value, _room(spatial, kernel, stride, padding, dilation, out))
+
+
+def _emptied(shape: Sizes, dtype: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> tuple[Any, Any]:
+    """Zeros with the border, and the view of them without it."""
+    n = len(kernel)
+    after = _room(shape[-n:], kernel, stride, padding, dilation, out)
+    sizes = [a + s + b for a, s, b in zip(padding, shape[-n:], after, strict=True)]
+    result = np.zeros((*shape[:-n], *sizes), dtype)
+    return result, result[_inner(shape[-n:], padding)]
+
+
+def lowest(dtype: Any) -> Any:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+@primitive
+def max_pool(
+    x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> Any:
+    """The largest number of each window; NaN if there is one."""
+    x = _bordered(x, lowest(x.dtype), kernel, stride, padding, dilation, out)
+    result = None
+    for _, window in _offsets(kernel, stride, dilation, out):
+        if result is None:
+            result = x[window].copy()
+        else:
+            np.maximum(result, x[window], out=result)
+    return result
+
+
+def _winners(condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    """For each place in the window, where it holds the window's (first) maximum."""
+    x = _bordered(condition, lowest(condition.dtype), kernel, stride, padding, dilation, out)
+    nan = target != target
+    some_nan = bool(nan.any())
+    waiting = np.ones(target.shape, bool)
+    for _, window in _offsets(kernel, stride, dilation, out):
+        piece = x[window]
+        hit = piece == target
+        if some_nan:
+            hit |= nan & (piece != piece)
+        hit &= waiting
+        waiting ^= hit
+        yield window, hit
+
+
+@primitive
+def max_spread(
+    g: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> Any:
+    """`g` put where the maxima `target` of `condition`'s windows came from: max_pool's cotangent."""
+    result, inner = _emptied(condition.shape, g.dtype, kernel, stride, padding, dilation, out)
+    for window, hit in _winners(condition, target, kernel, stride, padding, dilation, out):
+        result[window] += g * hit
+    return np.ascontiguousarray(inner)
+
+
+@primitive
+def max_collect(
+    h: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> Any:
+    """`h` at the places of the maxima: `max_spread` transposed."""
+    h = _bordered(h, 0, kernel, stride, padding, dilation, out)
+    result = np.zeros(target.shape, h.dtype)
+    for window, hit in _winners(condition, target, kernel, stride, padding, dilation, out):
+        result += h[window] * hit
+    return result
+
+
+@primitive
+def max_places(
+    x: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> Any:
+    """Where each window's maximum is: its index in the flattened spatial dimensions."""
+    n = len(kernel)
+    spatial = x.shape[-n:]
+    places = np.broadcast_to(np.arange(math.prod(spatial)).reshape(spatial), x.shape)
+    places = _bordered(places, 0, kernel, stride, padding, dilation, out)
+    result = np.zeros(target.shape, np.int64)
+    for window, hit in _winners(x, target, kernel, stride, padding, dilation, out):
+        result += places[window] * hit
+    return result
+
+
+general(
+    max_pool,
+    reverse={
+        "x": lambda g, x, y, kernel, stride, padding, dilation, out: max_spread(
+            g, x, y, kernel, stride, padding, dilation, out
+        )
+    },
+    forward={
+        "x": lambda t, x, y, kernel, stride, padding, dilation, out: max_collect(
+            t, x, y, kernel, stride, padding, dilation, out
+        )
+    },
+    name="MaxPoolWithIndices",
+)
+linear(
+    max_spread,
+    lambda h, condition, target, kernel, stride, padding, dilation, out: max_collect(
+        h, condition, target, kernel, stride, padding, dilation, out
+    ),
+    name="MaxPoolBackward",
+)
+linear(
+    max_collect,
+    lambda g, condition, target, kernel, stride, padding, dilation, out: max_spread(
+        g, condition, target, kernel, stride, padding, dilation, out
+    ),
+    name="MaxPoolBackwardBackward",
+)
+
+
+@primitive
+def sum_pool(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -> Any:
+    """The sum of each window."""
+    ones = (1,) * len(kernel)
+    x = _bordered(x, 0, kernel, stride, padding, ones, out)
+    result = None
+    for _, window in _offsets(kernel, stride, ones, out):
+        if result is None:
+            result = x[window].copy()
+        else:
+            result += x[window]
+    return result
+
+
+@primitive
+def sum_spread(g: Any, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -> Any:
+    """`g` added to every place of its window: `sum_pool` transposed."""
+    ones = (1,) * len(kernel)
+    result, inner = _emptied(shape, g.dtype, kernel, stride, padding, ones, out)
+    for _, window in _offsets(kernel, stride, ones, out):
+        result[window] += g
+    return np.ascontiguousarray(inner)
+
+
+linear(
+    sum_pool,
+    lambda g, x_shape, kernel, stride, padding, out: sum_spread(
+        g, x_shape, kernel, stride, padding, out
+    ),
+    name="AvgPool",
+)
+linear(
+    sum_spread,
+    lambda h, kernel, stride, padding, out: sum_pool(h, kernel, stride, padding, out),
+    name="AvgPoolBackward",
+)
+
+# ---- padding -------------------------------------------------------------------------------
+
+
+@primitive
+def pad_with(x: Any, before: Sizes, after: Sizes, value: Any) -> Any:
+    """`x` with a border of `value`: so many numbers before and after, for each last dimension.
+
+    Negative widths cut off instead.
+    """
+    x = x[tuple(
+        slice(max(-a, 0), n - max(-b, 0))
+        for a, b, n in zip(*_full(x, before, after), x.shape, strict=True)
+    )]  # fmt: skip
+    clipped = [tuple(max(w, 0) for w in widths) for widths in (before, after)]
+    out = padded(x, clipped[0], value, clipped[1])
+    return out.copy() if out.base is not None else out
+
+
+def _full(x: Any, before: Sizes, after: Sizes) -> tuple[Sizes, Sizes]:
+    lead = (0,) * (len(x.shape) - len(before))
+    return lead + before, lead + after
+
+
+def _unpad(g: Any, before: Sizes, after: Sizes) -> Any:
+    return pad_with(g, tuple(-a for a in before), tuple(-b for b in after), 0)
+
+
+general(
+    pad_with,
+    reverse={"x": lambda g, before, after: _unpad(g, before, after)},
+    forward={"x": lambda t, before, after: pad_with(t, before, after, 0)},
+    name="ConstantPadNd",
+)

@@ -1,0 +1,1 @@
+"""Pictures and tables. What needs matplotlib or rich imports it when it is first used."""
