@@ -41,7 +41,10 @@ def test_trace_takes_another_seed_more_digits_and_several_results(run):
 
 
 def test_trace_prints_markdown_and_ascii(run):
-    assert "| v₁ = ln v₋₁ | = ln 2 | = 0.693 |" in run("trace", LECTURE, "x1=2", "x2=5", "--markdown")[1]
+    assert (
+        "| v₁ = ln v₋₁ | = ln 2 | = 0.693 |"
+        in run("trace", LECTURE, "x1=2", "x2=5", "--markdown")[1]
+    )
     assert run("trace", LECTURE, "x1=2", "x2=5", "--ascii")[1].isascii()
 
 
@@ -62,7 +65,10 @@ MISTAKES = [
     (["trace", "sni(x)", "x=1"], "unknown function sni; did you mean sin?\n  sni(x)\n  ^"),
     (["trace", "f(x)", "x=1"], "unknown function f (to multiply, write f*(...))"),
     (["trace", LECTURE, "x1=2"], "no value for the variable x2: add x2=..., for example x2=2"),
-    (["trace", "x", "X=2"], "X is not a variable of the formula: its variables are x; did you mean x?"),
+    (
+        ["trace", "x", "X=2"],
+        "X is not a variable of the formula: its variables are x; did you mean x?",
+    ),
     (["trace", "x", "x=1", "z=2"], "z is not a variable of the formula: its variables are x"),
     (["trace", "x", "x=1", "x=2"], "x is given twice"),
     (["trace", "x", "x="], "x= lacks a number"),
@@ -76,7 +82,10 @@ MISTAKES = [
     (["trace", "x^2", "x=1"], "^ is not a power here: write **, as in x**2\n  x^2\n   ^"),
     (["trace", "2x", "x=1"], "to multiply, write *"),
     (["trace", "x1 x2", "x1=1", "x2=1"], "to multiply, write *"),
-    (["trace", "sin(x)cos(x)", "x=1"], "to multiply, write *: 2*x, not 2x\n  sin(x)cos(x)\n        ^"),
+    (
+        ["trace", "sin(x)cos(x)", "x=1"],
+        "to multiply, write *: 2*x, not 2x\n  sin(x)cos(x)\n        ^",
+    ),
     (["trace", "sin x", "x=1"], "a function's argument goes in parentheses"),
     (["trace", "sin", "x=1"], "sin is a function: write sin(a)"),
     (["trace", "sin(x", "x=1"], "this parenthesis is never closed\n  sin(x\n     ^"),
@@ -95,7 +104,9 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("words", "message"), MISTAKES, ids=lambda p: " ".join(p) if isinstance(p, list) else "")
+@pytest.mark.parametrize(
+    ("words", "message"), MISTAKES, ids=lambda p: " ".join(p) if isinstance(p, list) else ""
+)
 def test_mistakes_are_explained_on_stderr_with_status_2(run, words, message):
     status, out, err = run(*words)
     assert (status, out) == (2, "")

@@ -41,7 +41,9 @@ def test_the_network_reads_97_percent_of_digits_it_has_not_seen(trained):
 def test_a_derivative_of_the_trained_network_is_its_difference_quotient(trained):
     digits, net, _, _ = trained
     before = {name: value.numpy().copy() for name, value in net.state_dict().items()}
-    name, by_backward, by_differences = demo.check_gradient(net, digits.test_images, digits.test_labels)
+    name, by_backward, by_differences = demo.check_gradient(
+        net, digits.test_images, digits.test_labels
+    )
     assert name.startswith("0.weight[")
     assert by_backward == pytest.approx(by_differences, rel=1e-7)
     for key, value in net.state_dict().items():
@@ -63,7 +65,12 @@ def test_the_drawing_knows_the_parameters_and_all_shapes(trained):
     loss = F.cross_entropy(net(digits.train_images[:7]), digits.train_labels[:7])
     made = drawing.graph(loss, net.named_parameters())
     leaves = {vertex.name: vertex.shape for vertex in made.vertices if vertex.is_leaf}
-    assert leaves == {"0.weight": (128, 64), "0.bias": (128,), "2.weight": (10, 128), "2.bias": (10,)}
+    assert leaves == {
+        "0.weight": (128, 64),
+        "0.bias": (128,),
+        "2.weight": (10, 128),
+        "2.bias": (10,),
+    }
     assert all(vertex.shape is not None for vertex in made.vertices)
     assert all(source.row > vertex.row for source, vertex in made.edges)
     assert len({(vertex.row, vertex.column) for vertex in made.vertices}) == len(made.vertices)
@@ -122,11 +129,17 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_rest(tmp_path):
             part.write_text("half")
             raise KeyboardInterrupt
 
-    pytest.raises(KeyboardInterrupt, write)
+    with pytest.raises(KeyboardInterrupt):
+        write()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
     with demo.whole(path) as part:
         part.write_text("new")
+    (tmp_path / "folder").mkdir()
+    refused = pytest.raises(OSError, match="folder cannot be written: Is a directory")
+    with refused, demo.whole(tmp_path / "folder") as part:
+        part.write_text("new")
+    assert len(list(tmp_path.iterdir())) == 2
     assert path.read_text() == "new"
 
 

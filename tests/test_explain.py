@@ -1,5 +1,9 @@
 """The textbook traces: the lecture's example to the last digit, and rules against notation."""
 
+import io
+import math
+import re
+
 import numpy as np
 import pytest
 
@@ -72,7 +76,9 @@ def test_wrt_seeds_another_argument_by_name_or_position():
         e = explain(lecture, 2.0, 5.0, wrt=wrt)
         assert e.wrt == "x2"
         assert e.derivatives == (pytest.approx(2 - np.cos(5)),)
-    with pytest.raises(GradError, match=r"wrt='x3' is none of f's arguments: choose from 'x1', 'x2'"):
+    with pytest.raises(
+        GradError, match=r"wrt='x3' is none of f's arguments: choose from 'x1', 'x2'"
+    ):
         explain(lecture, 2.0, 5.0, wrt="x3")
 
 
@@ -135,14 +141,35 @@ def test_functions_may_use_tensors_and_control_flow():
     assert explain(f, wg.tensor(-2.0)).gradient == {"x": 3}
 
 
+def test_augmented_assignment_makes_a_new_value():
+    def f(x):
+        total = power = 1
+        for _ in range(3):
+            power *= x
+            total += power
+        return total
+
+    assert explain(f, 2.0).gradient == {"x": 1 + 2 * 2 + 3 * 4}
+    with pytest.raises(GradError, match="no in-place steps"):
+        explain(lambda x: np.add(x, 1, out=x), 2.0)
+
+
+def test_a_detached_value_is_a_constant():
+    assert explain(lambda x: x.detach() * x, 3.0).gradient == {"x": 3}
+
+
+def test_values_print_while_f_runs():
+    seen = []
+    explain(lambda x: seen.append(f"{x * 2:.2f}") or x, 3.0)
+    assert seen == ["6.00"]
+
+
 def test_functions_that_numpy_composes_are_traced_through():
     e = explain(lambda x: np.var(x), [1.0, 2.0, 6.0])
     np.testing.assert_allclose(e.gradient["x"], 2 / 3 * np.array([-2, -1, 3]))
 
 
 def test_the_math_module_is_refused_with_the_function_to_use():
-    import math
-
     with pytest.raises(TypeError, match=r"np\.sin\(x\), not math\.sin\(x\)"):
         explain(lambda x: math.sin(x), 2.0)
 
@@ -152,6 +179,8 @@ def test_functions_without_a_rule_and_bad_arguments_are_refused():
         explain(lambda x: np.interp(x, [0, 1], [0, 1]), 0.5)
     with pytest.raises(TypeError, match="argument x is 'two'"):
         explain(lambda x: x, "two")
+    with pytest.raises(TypeError, match=r"f returned None.*Does f lack a return\?"):
+        explain(lambda x: None, 2.0)
     with pytest.raises(TypeError, match="needs the values"):
         explain(lambda x: x)
 
@@ -177,7 +206,7 @@ def test_every_function_of_formulas_gives_the_librarys_derivative(name):
         pytest.fail(f"{name} has no rule")
     y.backward()
     np.testing.assert_allclose(list(e.gradient.values()), [v.grad.numpy() for v in x])
-    np.testing.assert_allclose(e.derivatives[0], list(e.gradient.values())[0])
+    np.testing.assert_allclose(e.derivatives[0], next(iter(e.gradient.values())))
 
 
 # What the templates' signs mean, to check the formulas against the rules.
@@ -190,8 +219,6 @@ MEANING = {
 
 def python(text):
     """A template's text as Python: × and ² and √ spelled out, arguments in parentheses."""
-    import re
-
     text = text.replace("×", "*").replace("²", "**2").replace("^", "**").replace("π", "np.pi")
     text = re.sub(r"\[([^\]]*)\]", r"float(\1)", text)
     text = re.sub(r"√(np\.pi)", r"sqrt(\1)", text).replace("√", "sqrt")
@@ -209,7 +236,9 @@ SLOPES = [
 @pytest.mark.parametrize(("function", "argument"), SLOPES, ids=lambda p: getattr(p, "__name__", p))
 def test_the_formula_beside_a_number_has_that_number_as_its_value(function, argument):
     rule = RULES[function]
-    point = dict(zip(rule.arguments, (1.3, 2.2) if "cosh" in function.__name__ else (0.3, 2.2), strict=False))
+    point = dict(
+        zip(rule.arguments, (1.3, 2.2) if "cosh" in function.__name__ else (0.3, 2.2), strict=False)
+    )
     call = {name: np.float64(value) for name, value in point.items()}
     y = function(*call.values())
     expected = push(rule, argument, np.float64(0.6), call, y)
@@ -220,7 +249,9 @@ def test_the_formula_beside_a_number_has_that_number_as_its_value(function, argu
 
 
 def test_numbers_print_as_in_textbooks():
-    shown = [number(x) for x in (10.693147, 0.5, 0, -0.0, 1e-7, 123456789.0, np.nan, -np.inf, 0.00123)]
+    shown = [
+        number(x) for x in (10.693147, 0.5, 0, -0.0, 1e-7, 123456789.0, np.nan, -np.inf, 0.00123)
+    ]
     assert shown == ["10.693", "0.5", "0", "0", "1e-07", "1.23e+08", "nan", "-inf", "0.00123"]
     assert number(np.array([[1.0, 2.5]])) == "[[1, 2.5]]"
     assert number(np.zeros((3, 50))) == "array(3, 50)"
@@ -263,9 +294,8 @@ def test_rich_shows_the_same_numbers():
     from rich.console import Console
 
     for width in (130, 70):
-        console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-        with console.file:
-            console.print(explain(LECTURE, 2.0, 5.0))
+        console = Console(width=width, record=True, file=io.StringIO())
+        console.print(explain(LECTURE, 2.0, 5.0))
         text = console.export_text()
         assert "v̄₀  = v̄₀ + v̄₂ ∂v₂/∂v₀" in text
         assert "∂y/∂x1 = 5.5, ∂y/∂x2 = 1.716" in text

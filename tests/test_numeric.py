@@ -29,7 +29,9 @@ def test_the_step_follows_the_size_of_x(scale):
 @pytest.mark.parametrize(("method", "count"), [("central", 2 * 6), ("forward", 6 + 1)])
 def test_n_elements_cost_2n_or_n_plus_1_evaluations(method, count):
     calls = []
-    gradient = numeric.gradient(lambda x: calls.append(1) or x.sum(), np.ones((2, 3)), method=method)
+    gradient = numeric.gradient(
+        lambda x: calls.append(1) or x.sum(), np.ones((2, 3)), method=method
+    )
     assert len(calls) == count
     np.testing.assert_allclose(gradient, np.ones((2, 3)), rtol=1e-6)
 

@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"examples:\n  {EXAMPLE}\n  wengert demo --out pictures",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    parser.set_defaults(run=lambda options: parser.print_help() or OK)
+    parser.set_defaults(run=lambda _: _help(parser))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     trace = commands.add_parser(
@@ -116,10 +116,16 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_about_formulas(),
     )
     trace.add_argument("formula", metavar="FORMULA", help="in quotation marks, e.g. 'x*y + sin(x)'")
-    trace.add_argument("values", metavar="NAME=VALUE", nargs="*", help="each variable's value, e.g. x=2")
+    trace.add_argument(
+        "values", metavar="NAME=VALUE", nargs="*", help="each variable's value, e.g. x=2"
+    )
     trace.add_argument("--wrt", metavar="NAME", help="the variable whose tangent is 1 (the first)")
     trace.add_argument(
-        "--of", metavar="N", type=int, default=1, help="which of several results to go back from (1)"
+        "--of",
+        metavar="N",
+        type=int,
+        default=1,
+        help="which of several results to go back from (1)",
     )
     trace.add_argument("--digits", metavar="N", type=int, default=3, help="decimals to show (3)")
     trace.add_argument("--markdown", action="store_true", help="print Markdown tables")
@@ -134,11 +140,24 @@ def _parser() -> argparse.ArgumentParser:
             "finite differences, and write a picture and a checkpoint."
         ),
     )
-    demo.add_argument("--out", metavar="DIR", default="wengert-demo", help="where to write (wengert-demo)")
+    demo.add_argument(
+        "--out", metavar="DIR", default="wengert-demo", help="where to write (wengert-demo)"
+    )
     demo.add_argument("--epochs", metavar="N", type=int, default=30, help="rounds of training (30)")
-    demo.add_argument("--seed", metavar="N", type=int, default=0, help="of the first parameters and the order of training (0)")
+    demo.add_argument(
+        "--seed",
+        metavar="N",
+        type=int,
+        default=0,
+        help="of the first parameters and the order of training (0)",
+    )
     demo.set_defaults(run=_demo)
     return parser
+
+
+def _help(parser: argparse.ArgumentParser) -> int:
+    parser.print_help()
+    return OK
 
 
 def _about_formulas() -> str:
@@ -148,7 +167,8 @@ def _about_formulas() -> str:
 
     names = fill(", ".join(FUNCTIONS), 78, initial_indent="  ", subsequent_indent="  ")
     return (
-        f"example:\n  {EXAMPLE}\n\nA formula has numbers, variables, + - * / **, parentheses, pi, e, and\n{names}.\n"
+        f"example:\n  {EXAMPLE}\n\n"
+        f"A formula has numbers, variables, + - * / **, parentheses, pi, e, and\n{names}.\n"
         "Several formulas separated by commas are one function with several results."
     )
 
@@ -196,7 +216,9 @@ def _formula(text: str, values: dict[str, float]) -> Expression:
         lower = {name.lower(): name for name in free.variables}
         near = difflib.get_close_matches(unused[0].lower(), lower, n=1)
         hint = f"; did you mean {lower[near[0]]}?" if near else ""
-        known = f"its variables are {', '.join(free.variables)}" if free.variables else "it has none"
+        known = (
+            f"its variables are {', '.join(free.variables)}" if free.variables else "it has none"
+        )
         raise UsageError(f"{unused[0]} is not a variable of the formula: {known}{hint}")
     try:
         return Expression(text, values)

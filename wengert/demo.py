@@ -45,7 +45,7 @@ class History:
 
 @dataclass(frozen=True)
 class Digits:
-    """The images, flattened to rows of 64 numbers, and the labels; a fifth is held out for the test."""
+    """The images, as rows of 64 numbers, and the labels; a fifth is held out for the test."""
 
     train_images: Any
     train_labels: Any
@@ -67,12 +67,13 @@ def run(out: str | Path, epochs: int = 30, seed: int = 0, say: Say = print) -> i
     )
     history = train(net, digits, epochs, say)
     seconds = time.perf_counter() - started
-    say(f"held-out accuracy {history.test[-1]:.1%} after {_count(epochs, 'epoch')}, {seconds:.1f} s")
+    say(
+        f"held-out accuracy {history.test[-1]:.1%} after {_count(epochs, 'epoch')}, {seconds:.1f} s"
+    )
 
     agreed = say_check(*check_gradient(net, digits.test_images, digits.test_labels), say)
     checkpoint = folder / "digits.safetensors"
-    with whole(checkpoint) as part:
-        wg.save(net.state_dict(), part)
+    wg.save(net.state_dict(), checkpoint)
     say(f"parameters   {checkpoint}")
     picture = folder / "digits.png"
     try:
@@ -162,7 +163,10 @@ def _progress(epochs: int, say: Say) -> Iterator[Callable[[int, float, float], N
 
         def line(epoch: int, loss: float, share: float) -> None:
             if epoch % every == 0 or epoch in (1, epochs):
-                say(f"epoch {epoch:{len(str(epochs))}}/{epochs}  loss {loss:.4f}  held-out accuracy {share:.1%}")
+                say(
+                    f"epoch {epoch:{len(str(epochs))}}/{epochs}  "
+                    f"loss {loss:.4f}  held-out accuracy {share:.1%}"
+                )
 
         yield line
         return
@@ -175,11 +179,19 @@ def _progress(epochs: int, say: Say) -> Iterator[Callable[[int, float, float], N
         TextColumn("loss {task.fields[loss]:.4f}  held-out accuracy {task.fields[share]:.1%}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns) as progress:
+    # A thread that redraws would compete with the training for the interpreter.
+    with Progress(*columns, auto_refresh=False) as progress:
         task = progress.add_task("training", total=epochs, loss=float("nan"), share=0.0)
-        yield lambda epoch, loss, share: progress.update(
-            task, completed=epoch, loss=loss, share=share
-        )
+        drawn = 0.0
+
+        def move(epoch: int, loss: float, share: float) -> None:
+            nonlocal drawn
+            progress.update(task, completed=epoch, loss=loss, share=share)
+            if epoch == epochs or time.perf_counter() - drawn > 0.1:
+                progress.refresh()
+                drawn = time.perf_counter()
+
+        yield move
 
 
 # ---- checking ------------------------------------------------------------------------------
@@ -241,7 +253,10 @@ def whole(path: Path) -> Iterator[Path]:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield part
-        os.replace(part, path)
+        try:
+            part.replace(path)
+        except OSError as error:
+            raise OSError(f"{path} cannot be written: {error.strerror}") from None
     except BaseException:
         part.unlink(missing_ok=True)
         raise
@@ -257,15 +272,15 @@ def draw(net: Any, digits: Digits, history: History) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(13, 8.2), layout="constrained")
+    figure: Any = Figure(figsize=(13, 8), layout="constrained")
     FigureCanvasAgg(figure)
-    left, right = figure.subfigures(1, 2, width_ratios=(2.1, 1), wspace=0.02)
-    curves, readings = left.subfigures(2, 1, height_ratios=(1.6, 1), hspace=0.02)
-    loss_axes, accuracy_axes = curves.subplots(1, 2)
-    _draw_losses(loss_axes, history)
-    _draw_accuracies(accuracy_axes, history)
-    _draw_readings(readings, net, digits)
-    _draw_graph(right, net, digits)
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
+    above, below = figure.subfigures(2, 1, height_ratios=(1.35, 1), hspace=0.02)
+    losses, accuracies, recorded = above.subplots(1, 3, width_ratios=(1, 1, 1.05))
+    _draw_losses(losses, history)
+    _draw_accuracies(accuracies, history)
+    _draw_graph(recorded, net, digits)
+    _draw_readings(below, net, digits)
     return figure
 
 
@@ -275,24 +290,32 @@ def _draw_losses(ax: Any, history: History) -> None:
     ends = steps[per_epoch - 1 :: per_epoch]
     means = np.reshape(history.losses, (-1, per_epoch)).mean(axis=1)
     ax.semilogy(steps, history.losses, color=BLUE, alpha=0.35, linewidth=0.7, label="each step")
-    ax.semilogy(ends, means, color=BLUE, linewidth=1.8, label="mean of an epoch")
+    ax.semilogy(ends, means, color=BLUE, label="mean of an epoch", **_line(len(ends)))
     _plain(ax, "Loss (cross-entropy)", "step")
     ax.legend(frameon=False, fontsize=8, loc="upper right")
 
 
 def _draw_accuracies(ax: Any, history: History) -> None:
     epochs = np.arange(1, len(history.test) + 1)
-    ax.plot(epochs, history.train, color=BLUE, linewidth=1.8, label="training digits")
-    ax.plot(epochs, history.test, color=ORANGE, linewidth=1.8, label="held-out digits")
+    style = _line(len(epochs))
+    ax.plot(epochs, history.train, color=BLUE, label="training digits", **style)
+    ax.plot(epochs, history.test, color=ORANGE, label="held-out digits", **style)
     ax.annotate(
         f"{history.test[-1]:.1%}", (epochs[-1], history.test[-1]), xytext=(0, -16),
         textcoords="offset points", ha="right", color=ORANGE, fontweight="bold",
     )  # fmt: skip
-    ax.set_ylim(min(0.9, min(history.test) - 0.02), 1.005)
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.set_xlim(0, len(epochs) * 1.04)
+    ax.set_ylim(min(0.9, min(history.test) - 0.03), 1.005)
+    ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
     ax.xaxis.get_major_locator().set_params(integer=True)
     _plain(ax, "Accuracy", "epoch")
-    ax.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1, 0.1))
+    place = "upper left" if len(epochs) < 8 else "center right"  # where there are no curves
+    ax.legend(frameon=False, fontsize=8, loc=place)
+
+
+def _line(points: int) -> dict[str, Any]:
+    """A line, with a mark at each point if they are few."""
+    return {"linewidth": 1.8, "marker": "o" if points < 8 else None, "markersize": 4}
 
 
 def _plain(ax: Any, title: str, below: str) -> None:
@@ -313,8 +336,9 @@ def _draw_readings(figure: Any, net: Any, digits: Digits) -> None:
     right = [rows[0] for rows in found if len(rows)]
     wrong = np.flatnonzero(read != labels)
     shown = "" if len(wrong) <= 10 else ", ten of them shown"
+    count = f"{len(wrong)} of {len(labels)}{shown}"
     figure.suptitle(
-        f"Held-out digits: one of each read right, and the mistakes ({len(wrong)} of {len(labels)}{shown})",
+        f"Held-out digits: one of each read right, and the mistakes ({count})",
         x=0.012, ha="left", fontsize=11, fontweight="bold",
     )  # fmt: skip
     axes = figure.subplots(2, 10)
@@ -323,7 +347,7 @@ def _draw_readings(figure: Any, net: Any, digits: Digits) -> None:
     for ax, k in zip(axes[0], right, strict=False):
         _draw_digit(ax, images[k], str(read[k]), BLUE)
     for ax, k in zip(axes[1], wrong, strict=False):
-        _draw_digit(ax, images[k], f"{read[k]} for {labels[k]}", ORANGE)
+        _draw_digit(ax, images[k], f"{labels[k]} read as {read[k]}", ORANGE)
 
 
 def _draw_digit(ax: Any, image: np.ndarray, label: str, color: str) -> None:
@@ -337,9 +361,9 @@ def _draw_digit(ax: Any, image: np.ndarray, label: str, color: str) -> None:
         side.set_linewidth(0.8)
 
 
-def _draw_graph(figure: Any, net: Any, digits: Digits) -> None:
+def _draw_graph(ax: Any, net: Any, digits: Digits) -> None:
     from wengert.visual.graph import draw as draw_graph
 
-    figure.suptitle("What backward() walks, from the loss up", fontsize=11, fontweight="bold")
     loss = F.cross_entropy(net(digits.train_images[:BATCH]), digits.train_labels[:BATCH])
-    draw_graph(loss, net.named_parameters(), figure.subplots())
+    draw_graph(loss, net.named_parameters(), ax)
+    ax.set_title("Recorded graph of the loss", loc="left", fontsize=11, fontweight="bold")

@@ -26,6 +26,7 @@ uint64 = np.dtype("uint64")
 bool = np.dtype("bool")  # noqa: A001
 
 _CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
+_REAL = {type(1.5), type(1), type(True)}
 _default = float32
 
 
@@ -69,7 +70,11 @@ def same(x: Any, z: Any) -> Any:
     try:
         return x.dtype is z.dtype
     except AttributeError:
-        return z is None or x is None
+        if z is None or x is None:
+            return True
+        array, number = (x, z) if hasattr(x, "dtype") else (z, x)
+        # A real number takes on the dtype of a floating-point array.
+        return type(number) in _REAL and getattr(array, "dtype", bool).kind in "fc"
 
 
 def promote_types(a: Any, b: Any) -> np.dtype[Any]:
@@ -106,6 +111,8 @@ def result_type(*operands: Any) -> np.dtype[Any]:
     best: list[np.dtype[Any] | None] = [None, None, None]
     for operand in operands:
         if hasattr(operand, "dtype") and not isinstance(operand, np.generic):
+            if is_foreign(operand):
+                raise foreign(operand)
             priority = 0 if len(operand.shape) else 1
             dtype = operand.dtype
         else:
@@ -123,3 +130,48 @@ def result_type(*operands: Any) -> np.dtype[Any]:
             result = promote_types(dtype, result)
     assert result is not None
     return result
+
+
+_SUPPORTED = frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()
+)
+
+
+def canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The one object that stands for this dtype: NumPy has several for int64, and for byte orders."""
+    return dtype if dtype.kind == "V" else np.dtype(dtype.name)
+
+
+def native(array: Any) -> Any:
+    """An array of numbers in this machine's byte order; TypeError for any other kind of array."""
+    dtype = array.dtype
+    if dtype.name not in _SUPPORTED:
+        found = "objects" if dtype.kind == "O" else f"dtype {dtype}"
+        hint = "np.asarray(x, dtype=float)" if dtype.kind in "OSU" else "x.astype(float)"
+        raise TypeError(
+            f"can't convert an array of {found} to a tensor: tensors hold integers, floating-point numbers "
+            f"of up to 64 bits, complex numbers and truth values. Try {hint} first."
+        )
+    if type(array) is not np.ndarray:
+        if hasattr(array, "filled"):
+            raise TypeError("a masked array would lose its mask as a tensor. Use x.filled(...) first.")
+        array = np.asarray(array)
+    target = canonical(dtype)
+    if dtype is target:
+        return array
+    return array.view(target) if dtype.isnative else array.astype(target)
+
+
+def foreign(x: Any) -> TypeError:
+    """The error of an array of another library among tensors."""
+    kind = f"{type(x).__module__.partition('.')[0]}.{type(x).__name__}"
+    return TypeError(
+        f"expected a wengert Tensor, a NumPy array or a number, but got a {kind}. Convert it with "
+        "wengert.tensor(x), which copies, or wengert.from_dlpack(x), which shares its memory; either "
+        "leaves the history that the other library keeps."
+    )
+
+
+def is_foreign(x: Any) -> Any:
+    """Whether this is an array of a library whose functions ours cannot call."""
+    return hasattr(x, "__dlpack__") and not hasattr(x, "__array_function__")

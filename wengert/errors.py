@@ -60,6 +60,14 @@ class ShapeError(RuntimeError, ValueError):
     """
 
 
+class DtypeError(RuntimeError, TypeError):
+    """A function is not defined for tensors of this dtype.
+
+    Convert first, as in `x.float()` or `x.to(other.dtype)`. (A RuntimeError, as PyTorch raises, and
+    a TypeError, as NumPy does.)
+    """
+
+
 class MissingRuleError(NotImplementedError):
     """A function was called on a tracked tensor, and the table has no derivative for it.
 

@@ -13,13 +13,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert.errors import GradError, MissingRuleError
-from wengert.expressions import Expression
 from wengert.functions import numpy
 from wengert.notation import (
     BAR,
@@ -55,11 +53,13 @@ def explain(
     `f` is a function of real numbers or arrays, written with operators, NumPy's functions or
     wengert's, that returns one result or a tuple of them; or a formula as text. `wrt` names the
     argument (or gives its position) whose tangent is 1, all others being 0: one forward pass gives
-    the derivatives of all results by that argument, a column of the Jacobian. `of` is the position of the result whose
-    cotangent is 1: one reverse pass gives the derivatives of that result by all arguments, a row of
-    the Jacobian. For an array, 1 means an array of ones. `digits` is the number of decimals shown.
+    the derivatives of all results by that argument, a column of the Jacobian. `of` is the position
+    of the result whose cotangent is 1: one reverse pass gives the derivatives of that result by all
+    arguments, a row of the Jacobian. For an array, 1 means an array of ones. `digits` is the number
+    of decimals shown.
 
-    >>> e = explain(lambda a, b: np.log(a) + a * b, 2.0, 5.0)
+    >>> import wengert as wg
+    >>> e = wg.explain(lambda a, b: np.log(a) + a * b, 2.0, 5.0)
     >>> print(e)
     f(a, b) at a = 2, b = 5
     <BLANKLINE>
@@ -86,6 +86,8 @@ def explain(
     {'a': 5.5, 'b': 2.0}
     """
     if isinstance(f, str):
+        from wengert.expressions import Expression
+
         f = Expression(f)
     if not args:
         raise TypeError("explain needs the values of f's arguments: explain(f, 2.0, 5.0)")
@@ -95,7 +97,7 @@ def explain(
     with np.errstate(all="ignore"):
         returned = f(*(Traced(trace, index) for index in trace.inputs))
         several = isinstance(returned, (tuple, list))
-        outputs = [_unwrapped(item) for item in (returned if several else (returned,))]
+        outputs = [_output(item) for item in (returned if several else (returned,))]
         if not 0 <= of < len(outputs):
             raise GradError(
                 f"of={of} asks for result number {of}, but f returned {len(outputs)}: "
@@ -128,6 +130,7 @@ class Trace:
         self.inputs = range(1 - n, 1)
         self.values: dict[int, np.ndarray] = dict(zip(self.inputs, arguments, strict=True))
         self.steps: list[Step] = []
+        self._running: list[Callable[..., Any]] = []  # what NumPy writes in terms of others
 
     def record(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a function of the table on the values, and write the step down."""
@@ -153,9 +156,14 @@ class Trace:
         if function in numpy.CONSTANT:
             # A comparison or the like: constant almost everywhere, so not part of the trace.
             return function(*_plain(list(args)), **{k: _plain(v) for k, v in kwargs.items()})
-        if function in numpy.TRANSLATIONS or function in numpy.AS_WRITTEN:
+        written = function in numpy.TRANSLATIONS or function in numpy.AS_WRITTEN
+        if written and function not in self._running:
             held = [wrap(arg) if isinstance(arg, Traced) else arg for arg in args]
-            return numpy.numpy_call(function, tuple(held), kwargs)
+            self._running.append(function)
+            try:
+                return numpy.numpy_call(function, tuple(held), kwargs)
+            finally:
+                self._running.pop()
         raise MissingRuleError(
             f"explain: {getattr(function, '__name__', function)} has no derivative rule. "
             "Write f with functions that have one."
@@ -167,6 +175,13 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     __array_priority__ = 500
     __hash__ = None  # type: ignore[assignment]  # == compares values, as for any array
+
+    # As for numbers, x += y makes x another value: nothing that a trace holds is overwritten.
+    __iadd__ = np.lib.mixins.NDArrayOperatorsMixin.__add__
+    __isub__ = np.lib.mixins.NDArrayOperatorsMixin.__sub__
+    __imul__ = np.lib.mixins.NDArrayOperatorsMixin.__mul__
+    __itruediv__ = np.lib.mixins.NDArrayOperatorsMixin.__truediv__
+    __ipow__ = np.lib.mixins.NDArrayOperatorsMixin.__pow__
 
     def __init__(self, trace: Trace, index: int) -> None:
         self.trace = trace
@@ -211,6 +226,13 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         return bool(self.value)
 
+    def __format__(self, spec: str) -> str:
+        return format(self.value[()], spec)
+
+    def detach(self) -> np.ndarray:
+        """The value, constant from here on."""
+        return self.value
+
     def __float__(self) -> float:
         raise TypeError(
             "explain: float(), or a function of the math module, would cut the trace here. "
@@ -223,8 +245,10 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         if any(isinstance(arg, Tensor) for arg in args):
             return NotImplemented  # the Tensor wraps this array and calls again
         if kwargs.get("out") is not None:
-            raise GradError("explain: a trace has no in-place steps; write x = x + y, not x += y")
-        return self.trace.record(ufunc if method == "__call__" else getattr(ufunc, method), args, kwargs)
+            raise GradError("explain: a trace has no in-place steps; leave out=... away")
+        return self.trace.record(
+            ufunc if method == "__call__" else getattr(ufunc, method), args, kwargs
+        )
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return self.trace.record(function, args, kwargs)
@@ -245,6 +269,16 @@ def _sources(rule: Rule, call: dict[str, Any]) -> Any:
             for place, item in enumerate(map(_unwrapped, value)):
                 if isinstance(item, Traced):
                     yield name, place, item.index
+
+
+def _output(value: Any) -> Any:
+    value = _unwrapped(value)
+    if isinstance(value, (Traced, np.ndarray, np.generic, int, float)):
+        return value
+    raise TypeError(
+        f"explain: f returned {value!r}, but a trace ends in a number, an array, or a tuple of "
+        "them. Does f lack a return?"
+    )
 
 
 def _unwrapped(value: Any) -> Any:
@@ -479,7 +513,9 @@ def _explained(
         name: _item(adjoints.get(index, np.zeros(trace.values[index].shape)))
         for name, index in zip(names, trace.inputs, strict=True)
     }
-    point = (f"{n} = {number(trace.values[i], digits)}" for n, i in zip(names, trace.inputs, strict=True))
+    point = (
+        f"{n} = {number(trace.values[i], digits)}" for n, i in zip(names, trace.inputs, strict=True)
+    )
     title = getattr(f, "text", "")
     return Explanation(
         title=f"f({', '.join(names)})" + (f" = {title}" if title else ""),
@@ -532,8 +568,12 @@ def _tangent_trace(
             _, _, index = source
             t = tangents[index]
             total = total + _pushed(step, source, t, y)
-            formula = _sum(formula, _slope_text(step, source, {**symbols, "t": variable(index, DOT)}, True))
-            shown = _sum(shown, _slope_text(step, source, {**numbers, "t": number(t, digits)}, True))
+            formula = _sum(
+                formula, _slope_text(step, source, {**symbols, "t": variable(index, DOT)}, True)
+            )
+            shown = _sum(
+                shown, _slope_text(step, source, {**numbers, "t": number(t, digits)}, True)
+            )
         tangents[step.index] = total
         rows.append(Row(variable(step.index, DOT), formula, shown, _item(total)))
     return tangents, rows
@@ -542,7 +582,7 @@ def _tangent_trace(
 def _adjoint_trace(
     trace: Trace, names: list[str], output: Any, label: str, digits: int
 ) -> tuple[dict[int, Any], list[Row]]:
-    """Each step, from the last to the first, pulls its cotangent back; where paths meet, they add."""
+    """Each step, the last first, pulls its cotangent back; where paths meet, they add."""
     if not isinstance(output, Traced):
         return {}, [
             Row(marked(name, BAR), "0", "", _item(np.zeros(trace.values[i].shape)))
@@ -642,7 +682,7 @@ def _same(a: Any, b: Any) -> bool:
 def _slope_text(
     step: Step, source: tuple[str, int | None, int], given: dict[str, str], forward: bool
 ) -> str:
-    """One argument's share in a derivative: forward `{t} / {x}`; in reverse with its factor 1 shown."""
+    """One argument's share in a derivative; in reverse, a factor 1 or -1 is written out."""
     name, place, index = source
     known = notation(step.rule)
     template = known.slopes.get(name) if known is not None else None
@@ -716,6 +756,8 @@ def _marked(text: str) -> str:
 
 
 def _html(text: str) -> str:
+    from html import escape
+
     return escape(text)
 
 

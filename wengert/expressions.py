@@ -180,9 +180,7 @@ class Expression:
                 if name in FUNCTIONS:
                     count = FUNCTIONS[name][0]
                     example = f"{name}({', '.join('ab'[:count])})"
-                    raise self._error(
-                        f"{name} is a function: write {example}", self._column(node)
-                    )
+                    raise self._error(f"{name} is a function: write {example}", self._column(node))
                 return []
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
                 return [operand]
@@ -237,7 +235,7 @@ class Expression:
         values: dict[ast.expr, Any] = {}
         for node in self._order:
             match node:
-                case ast.Constant(value=literal):
+                case ast.Constant(value=int() | float() as literal):
                     values[node] = _float(literal)
                 case ast.Name(id=name):
                     values[node] = named[name]
@@ -338,9 +336,9 @@ def _syntax(error: SyntaxError, source: str) -> str:
         name = unicodedata.name(rest[0], "unnamed").lower()
         return f"the character {rest[0]} ({name}) means nothing here"
     words = re.findall(r"\w+", before)[-1:] + re.findall(r"\w+", rest)[:1]
-    if re.match(r"\w+ +[\w.]", rest) or re.match(r"\w+ +[\w.]", before[-1:] + " " + rest):
-        if any(word in FUNCTIONS for word in words) and not before.endswith(")"):
-            return "a function's argument goes in parentheses: sin(x)"
+    apart = re.match(r"\w+ +[\w.]", rest) or re.match(r"\w +[\w.]", f"{before[-1:]} {rest}")
+    if apart and any(word in FUNCTIONS for word in words):
+        return "a function's argument goes in parentheses: sin(x)"
     if "decimal literal" in said or (re.search(r"[\w)]$", before) and re.match(r"[\w(]", rest)):
         return "to multiply, write *: 2*x, not 2x"
     return "this cannot be read as a formula"

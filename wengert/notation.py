@@ -97,9 +97,7 @@ NOTATION: dict[Any, Notation] = {
     np.log1p: _unary("ln(1 + {x})", "{t} / (1 + {x})"),
     np.sqrt: _unary("√{x}", "{t} / (2 × {y})"),
     np.cbrt: _unary("∛{x}", "{t} / (3 × {y}²)"),
-    np.logaddexp: _binary(
-        "ln(exp {a} + exp {b})", "{t} × exp({a} - {y})", "{t} × exp({b} - {y})"
-    ),
+    np.logaddexp: _binary("ln(exp {a} + exp {b})", "{t} × exp({a} - {y})", "{t} × exp({b} - {y})"),
     np.sin: _unary("sin {x}", "{t} × cos {x}"),
     np.cos: _unary("cos {x}", "-{t} × sin {x}"),
     np.tan: _unary("tan {x}", "{t} × (1 + {y}²)"),
@@ -130,7 +128,9 @@ NOTATION: dict[Any, Notation] = {
     np.sum: Notation("Σ {a}", {"a": "{t} × 1"}),
     np.mean: Notation("mean {a}", {"a": lambda call: f"{{t}} / {np.size(call['a'])}"}),
     np.transpose: Notation("{a}ᵀ", {"a": "{t}ᵀ"}),
-    getitem: Notation(lambda call: "{x}" + _index(call), {"x": lambda call: "{t} at " + _index(call)}),
+    getitem: Notation(
+        lambda call: "{x}" + _index(call), {"x": lambda call: "{t} at " + _index(call)}
+    ),
 }
 
 
@@ -139,7 +139,7 @@ def notation(rule: Rule) -> Notation | None:
 
 
 def written(template: Template, call: dict[str, Any], names: dict[str, str]) -> str:
-    """A template with names or numbers in it; negative numbers get parentheses where they need them.
+    """A template with names or numbers in it, negative numbers in parentheses where needed.
 
     >>> written("{t} × {a}²", {}, {"t": "0.5", "a": "-3"})
     '0.5 × (-3)²'

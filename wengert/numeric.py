@@ -29,7 +29,7 @@ _POWERS = {"forward": 1 / 2, "central": 1 / 3}
 
 
 def step_size(x: Any, method: Method = "central") -> np.ndarray:
-    """The step for each element of x: ε^(1/3) max(|x|, 1) for central differences, ε^(1/2) for forward.
+    """The step for each element of x: ε^(1/3) max(|x|, 1) for central differences.
 
     Rounded so that x + h and x differ by exactly h: otherwise the quotient would be off by the
     rounding of x + h, divided by h.
@@ -58,7 +58,9 @@ def gradient(
     float64; f gets a float64 array of x's shape (a Tensor, if x is one) and returns one number. The
     result has x's shape.
 
-    >>> gradient(lambda x: np.log(x[0]) + x[0] * x[1] - np.sin(x[1]), [2.0, 5.0]).round(6)
+    >>> import wengert as wg
+    >>> f = lambda x: np.log(x[0]) + x[0] * x[1] - np.sin(x[1])
+    >>> wg.numeric.gradient(f, [2.0, 5.0]).round(6)
     array([5.5     , 1.716338])
     """
     if step is not None and not (np.isfinite(step) and step > 0):

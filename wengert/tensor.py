@@ -20,9 +20,11 @@ from wengert.errors import InplaceError
 
 if TYPE_CHECKING:
     from wengert.autograd.methods import HistoryMethods
+    from wengert.functions.inplace_methods import InplaceMethods
     from wengert.functions.methods import TensorMethods
+    from wengert.functions.operators import Operators
 
-    class _Methods(HistoryMethods, TensorMethods): ...
+    class _Methods(HistoryMethods, TensorMethods, InplaceMethods, Operators): ...
 else:
     _Methods = object
 

@@ -127,6 +127,16 @@ def test_recorded_gradients_can_be_differentiated(lib):
     x.grad = None
 
 
+def test_the_gradient_of_a_scalar_can_be_written(lib):
+    # NumPy's functions return scalars, which cannot be, for arrays without dimensions.
+    x = lib.tensor(2.0, requires_grad=True)
+    (x * x * 3).backward()
+    first, alias = x.grad, x.grad.detach()
+    (x * x).backward()
+    first.mul_(2)
+    assert alias.item() == x.grad.item() == 32
+
+
 # ---- layout --------------------------------------------------------------------------------
 
 
@@ -262,6 +272,15 @@ def test_a_failing_hook_on_one_leaf_leaves_the_others_unchanged():
     with pytest.raises(ValueError, match="no"):
         (leaves[0] * leaves[1] * leaves[2]).backward()
     assert [x.grad for x in leaves] == [None, None, None]
+
+
+def test_hooks_after_accumulation_find_all_leaves_finished():
+    leaves = [wg.ones(1, requires_grad=True) for _ in range(3)]
+    for x in leaves:
+        x.register_post_accumulate_grad_hook(lambda x: seen.append([y.grad.item() for y in leaves]))
+    seen: list[list[float]] = []
+    (leaves[0] * 2 + leaves[1] * 3 + leaves[2] * 4).backward()
+    assert seen == [[2, 3, 4]] * 3
 
 
 def test_the_first_gradient_is_taken_over_where_nobody_else_holds_it():

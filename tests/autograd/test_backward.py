@@ -54,7 +54,9 @@ def test_a_complex_scalar_needs_a_gradient(lib):
 
 def test_a_given_gradient_has_exactly_the_shape_of_its_root(lib):
     x = leaf(lib, 1.0)
-    message = r"Mismatch in shape: grad_output\[0\] has a shape of torch.Size\(\[\]\) and output\[0\]"
+    message = (
+        r"Mismatch in shape: grad_output\[0\] has a shape of torch.Size\(\[\]\) and output\[0\]"
+    )
     with pytest.raises(RuntimeError, match=message):
         (x * 2).backward(lib.tensor(1.0))
 
@@ -550,11 +552,25 @@ def test_an_accumulator_can_be_called(lib):
 
 def test_nodes_have_pytorchs_names(lib):
     x = leaf(lib, 3.0)
-    names = [y.grad_fn.name() for y in (x + x, x * x, x**2, x / x, x - x, x.exp(), x.sum(), x.clone())]
+    names = [
+        y.grad_fn.name() for y in (x + x, x * x, x**2, x / x, x - x, x.exp(), x.sum(), x.clone())
+    ]
     assert names == [
         f"{name}Backward0" for name in ("Add", "Mul", "Pow", "Div", "Sub", "Exp", "Sum", "Clone")
     ]
     assert x.exp().grad_fn.next_functions[0][0].name().endswith("AccumulateGrad")
+
+
+def test_a_number_is_an_input_without_a_node(lib):
+    x = leaf(lib, 3.0)
+    for y in (x + 1, 2 * x, x / 2, x - 1):
+        (first, _), second = y.grad_fn.next_functions
+        assert first.variable is x
+        assert second == (None, 0)
+        assert y.grad_fn(lib.ones(1))[1] is None
+    for y in (x**2, -x, x * lib.ones(1)):
+        assert y.grad_fn.next_functions[0][0].variable is x
+    assert len((x**2).grad_fn.next_functions) == 1
 
 
 def test_nodes_of_one_tensor_are_one_object(lib):
@@ -581,5 +597,7 @@ def test_a_plain_array_may_be_given_as_gradient():
 
 def test_the_mismatch_names_the_position():
     x = leaf(wg, 1.0, 2.0)
-    with pytest.raises(RuntimeError, match=r"grad_output\[1\] has a shape of torch.Size\(\[2, 2\]\)"):
+    with pytest.raises(
+        RuntimeError, match=r"grad_output\[1\] has a shape of torch.Size\(\[2, 2\]\)"
+    ):
         wg.autograd.backward((x * 2, x * 3), (wg.ones(2), wg.ones(2, 2)))

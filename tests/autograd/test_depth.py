@@ -53,7 +53,7 @@ def test_a_long_chain_of_custom_functions_with_two_edges(lib):
 
     x = leaf(lib, 1.0)
     y = x * 1
-    for _ in range(150_000 if lib is not wg else 60_000):
+    for _ in range(150_000):
         y = Second.apply(x, y)
     del y
 

@@ -418,14 +418,14 @@ def test_any_attribute_may_be_set_and_cycles_through_it_are_collected(lib):
     class Token:
         pass
 
-    def forward(ctx: Any, x: Any) -> Any:
+    def forward(ctx: Any, x: Any, token: Any) -> Any:
         ctx.token = token
         return x * 2
 
     for run in (False, True):
         token = Token()
         alive = weakref.ref(token)
-        y = custom(lib, forward, lambda ctx, g: g * 2).apply(leaf(lib, 1.0))
+        y = custom(lib, forward, lambda ctx, g: (g * 2, None)).apply(leaf(lib, 1.0), token)
         y.grad_fn.output = y
         if run:
             y.backward()
@@ -664,7 +664,9 @@ def test_without_backward_the_pass_raises_and_not_apply(lib):
             return x * 2
 
     y = Half.apply(leaf(lib, 1.0))
-    with pytest.raises((RuntimeError, NotImplementedError), match="must implement either the backward"):
+    with pytest.raises(
+        (RuntimeError, NotImplementedError), match="must implement either the backward"
+    ):
         y.backward()
 
 

@@ -246,9 +246,22 @@ def test_a_node_hook_gets_gradients_of_inputs_and_of_outputs(lib):
     x, w = leaf(lib, 2.0), leaf(lib, 5.0)
     y = x * w
     seen = []
-    y.grad_fn.register_hook(lambda gi, go: seen.append(([g.item() for g in gi], [g.item() for g in go])))
+    y.grad_fn.register_hook(
+        lambda gi, go: seen.append(([g.item() for g in gi], [g.item() for g in go]))
+    )
     (y * 3).backward()
     assert seen == [([15, 6], [3])]
+
+
+def test_a_node_hook_gets_none_for_an_input_that_was_a_number(lib):
+    x = leaf(lib, 2.0)
+    y = x * 3
+    seen = []
+    y.grad_fn.register_hook(lambda gi, go: seen.append((gi[0].item(), gi[1])))
+    y.grad_fn.register_hook(lambda gi, go: (gi[0] * 10, None))
+    y.backward()
+    assert seen == [(3, None)]
+    assert x.grad.tolist() == [30]
 
 
 def test_a_node_hook_may_replace_the_gradients_of_the_inputs(lib):
@@ -349,7 +362,9 @@ def test_the_accumulator_of_a_leaf_takes_hooks(lib):
     accumulator = x.exp().grad_fn.next_functions[0][0]
     seen = []
     accumulator.register_prehook(lambda go: seen.append(("before", go[0].item(), x.grad)))
-    accumulator.register_hook(lambda gi, go: seen.append(("after", gi, go[0].item(), x.grad.item())))
+    accumulator.register_hook(
+        lambda gi, go: seen.append(("after", gi, go[0].item(), x.grad.item()))
+    )
     (x * 3).backward()
     assert seen == [("before", 3, None), ("after", (), 3, 3)]
 
@@ -420,7 +435,9 @@ def test_retain_grad_does_nothing_on_a_leaf(lib):
 
 
 def test_retain_grad_needs_a_gradient_to_retain(lib):
-    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+    with pytest.raises(
+        RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"
+    ):
         lib.ones(1).retain_grad()
 
 

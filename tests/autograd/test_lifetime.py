@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -306,3 +308,30 @@ def test_an_unused_graph_leaves_nothing_behind():
         y[...] = x.sum()
     del a, b, c, y
     assert len(gc.get_objects()) - before < 50
+
+
+def test_a_process_that_dies_in_a_pass_does_not_hang():
+    program = """
+import wengert as wg
+
+class Deep(wg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, depth):
+        ctx.depth = depth
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        if not ctx.depth:
+            raise LookupError("the bottom")
+        with wg.enable_grad():
+            Deep.apply(g.detach().requires_grad_(), ctx.depth - 1).backward()
+        return g, None
+
+Deep.apply(wg.ones(1, requires_grad=True), 50).backward()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert "LookupError: the bottom" in done.stderr

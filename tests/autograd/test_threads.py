@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +40,7 @@ def in_threads(n: int, work: Callable[[int], None]) -> list[BaseException]:
         barrier.wait()
         try:
             work(i)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             failures.append(error)
 
     threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
@@ -266,3 +267,26 @@ def test_deeply_nested_passes_keep_the_modes_of_the_thread():
     Deep.apply(leaf(wg, 1.0), 130).backward()
     assert modes == [False] * 131
     assert wg.history.modes.special == before
+
+
+def test_deeply_nested_passes_keep_context_variables():
+    name = contextvars.ContextVar("name", default="")
+    seen: list[str] = []
+
+    class Deep(wg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, depth: int) -> Any:
+            ctx.depth = depth
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            seen.append(name.get())
+            if ctx.depth:
+                with wg.enable_grad():
+                    Deep.apply(g.detach().requires_grad_(), ctx.depth - 1).backward()
+            return g, None
+
+    name.set("outer")
+    Deep.apply(leaf(wg, 1.0), 50).backward()
+    assert seen == ["outer"] * 51

@@ -315,7 +315,9 @@ CALLS = {
 for _name, _x in UNARY.items():
     CALLS[_name] = (lambda t, x, f=_name: getattr(t, f)(x), _x)
     CALLS[f"{_name} method"] = (lambda t, x, f=_name: getattr(x, f)(), _x)
-    if _name not in NO_INPLACE and not _name.endswith(("sinh", "cosh", "tanh")):  # PyTorch lacks some
+    if _name not in NO_INPLACE and not _name.endswith(
+        ("sinh", "cosh", "tanh")
+    ):  # PyTorch lacks some
         CALLS[f"{_name}_"] = (lambda t, x, f=_name: getattr(x.clone(), f"{f}_")(), _x)
 for _name, (_x, _y) in BINARY.items():
     CALLS[_name] = (lambda t, x, y, f=_name: getattr(t, f)(x, y), _x, _y)
@@ -376,7 +378,9 @@ def derivatives(t, call, arrays, tensor):
     """Outputs, first and second derivatives of a call, as NumPy arrays."""
     xs = [tensor(a).requires_grad_() for a in arrays]
     ys = outputs_of(call(t, *xs))
-    shown = [(str(y.dtype).replace("torch.", ""), tuple(y.shape), y.detach().numpy().copy()) for y in ys]
+    shown = [
+        (str(y.dtype).replace("torch.", ""), tuple(y.shape), y.detach().numpy().copy()) for y in ys
+    ]
     tracked = [y for y in ys if y.requires_grad]
     if not tracked:
         return shown, None, None
@@ -402,9 +406,13 @@ def tensors(array):
 def compare(call, arrays):
     theirs = derivatives(torch, call, arrays, torch.tensor)
     ours = derivatives(wg, call, arrays, wg.tensor)
-    for (dtype, shape, value), (our_dtype, our_shape, our_value) in zip(theirs[0], ours[0], strict=True):
+    for (dtype, shape, value), (our_dtype, our_shape, our_value) in zip(
+        theirs[0], ours[0], strict=True
+    ):
         assert (our_dtype, our_shape) == (dtype, shape)
-        np.testing.assert_allclose(our_value, value, rtol=1e-6 if dtype == "float32" else 1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            our_value, value, rtol=1e-6 if dtype == "float32" else 1e-9, atol=1e-12
+        )
     for order, (their_gs, our_gs) in enumerate(zip(theirs[1:], ours[1:], strict=True), 1):
         same_gradients(order, their_gs, our_gs, arrays)
 
@@ -414,9 +422,12 @@ def same_gradients(order, theirs, ours, arrays):
     for k, array in enumerate(arrays):
         zero = np.zeros_like(array)
         their_g, our_g = (
-            zero if gs is None or gs[k] is None else gs[k].numpy(force=True) for gs in (theirs, ours)
+            zero if gs is None or gs[k] is None else gs[k].numpy(force=True)
+            for gs in (theirs, ours)
         )
-        np.testing.assert_allclose(our_g, their_g, rtol=1e-5, atol=1e-8, err_msg=f"order {order}, argument {k}")
+        np.testing.assert_allclose(
+            our_g, their_g, rtol=1e-5, atol=1e-8, err_msg=f"order {order}, argument {k}"
+        )
 
 
 @pytest.mark.filterwarnings("ignore:index_reduce")
@@ -528,5 +539,8 @@ def test_integers_and_promotion_agree(name):
     ours = outputs_of(INTEGER[name](wg, wg.tensor(B), wg.tensor(other)))
     assert len(ours) == len(theirs)
     for a, b in zip(ours, theirs, strict=True):
-        assert (str(a.dtype), tuple(a.shape)) == (str(b.dtype).replace("torch.", ""), tuple(b.shape))
+        assert (str(a.dtype), tuple(a.shape)) == (
+            str(b.dtype).replace("torch.", ""),
+            tuple(b.shape),
+        )
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)

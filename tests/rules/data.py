@@ -1,7 +1,7 @@
 """Seeded data for sample calls, and the variations that a family of functions is called with.
 
-Data keeps away from kinks, steps and poles by construction. Every array is read-only, so a rule that
-writes into its inputs fails.
+Data keeps away from kinks, steps and poles by construction. Every array is read-only, so a rule
+that writes into its inputs fails.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sample calls for every rule of the table: what `test_table.py` differentiates.
 
-`SAMPLES[function]` is a list of calls, each a dict of the rule's arguments by name. The points where
-a function has no derivative have a table of their own, in `test_boundaries.py`.
+`SAMPLES[function]` is a list of calls, each a dict of the rule's arguments by name. The points
+where a function has no derivative have a table of their own, in `test_boundaries.py`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ ELEMENTWISE: dict[Any, list[Call]] = {
         {"a": right_half_plane(2), "b": 3},
         {"a": 2.0, "b": normal(2, 3)},
         {"a": 1.5, "b": complex_normal(2)},
-        {"a": 1j, "b": complex_normal(2)},
+        {"a": 1j, "b": small_disc(2)},
     ],
     np.remainder: two(dividend, divisor),
     np.fmod: two(dividend, divisor),

@@ -70,7 +70,7 @@ LOSSES: dict[Any, list[Call]] = {
         {"x": call["a"], "b": call["b"]} for call in two(_probabilities, _probabilities)
     ],
     normalization.standardize: [
-        {"x": normal(2, 3, 4), "axes": (2,), "eps": 1e-5},
+        {"x": distinct(2, 3, 4), "axes": (2,), "eps": 1e-5},
         {"x": normal(4, 2, 3), "axes": (0, 2), "eps": 1e-3},
         {"x": scattered(normal, 3, 2), "axes": (-1,), "eps": 0.1},
     ],
@@ -198,6 +198,16 @@ LAYOUTS: dict[Any, list[Call]] = {
         {"x": complex_normal(0, 2)},
     ],
     shapes.complex_of_pairs: [{"x": normal(2, 3, 2)}, {"x": normal(2)}, {"x": normal(0, 2)}],
+    shapes.flipped: real_and_complex(
+        {"x": normal(2, 3), "axis": 1}, {"x": normal(2, 3, 2), "axis": (0, -1)}
+    ),
+    indexing.select: real_and_complex(
+        {"x": normal(3, 4), "index": 1}, {"x": normal(3, 4), "index": (slice(None), -2)}
+    ),
+    indexing.slices: real_and_complex(
+        {"x": normal(3, 4), "index": slice(None, None, 2)},
+        {"x": normal(3, 4), "index": (Ellipsis, None, slice(1, 3))},
+    ),
     indexing.overwritten: real_and_complex(
         {"old": normal(2, 3), "value": normal(2, 3)}, {"old": normal(2, 3), "value": normal(3)}
     ),

@@ -1,8 +1,8 @@
 """What derivatives are where there is none: kinks, steps, poles, infinities.
 
-The conventions: the derivative where there is one; at a convex kink the subgradient of least norm, at
-a concave one the supergradient; else by continuity; NaN where the function itself is undefined. The
-expected numbers are written out, and are PyTorch's but for the lines that say otherwise.
+The conventions: the derivative where there is one; at a convex kink the subgradient of least norm,
+at a concave one the supergradient; else by continuity; NaN where the function itself is undefined.
+The expected numbers are written out, and are PyTorch's but for the lines that say otherwise.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ POINTS: list[tuple[Any, Any, Any]] = [
     (np.arctanh, 1.0, inf),
     (np.arccosh, 1.0, inf),
     (np.cbrt, 0.0, inf),
-    # Outside of the domain. PyTorch continues the formulas: log gives -1 here, and arctanh -1/3.
+    # Outside of the domain the formulas continue, as PyTorch's do.
     (np.sqrt, -1.0, nan),
     (np.arcsin, 2.0, nan),
-    (np.log, -1.0, nan),
-    (np.log2, -1.0, nan),
-    (np.log10, -1.0, nan),
-    (np.log1p, -2.0, nan),
-    (np.arctanh, 2.0, nan),
+    (np.log, -1.0, -1.0),
+    (np.log2, -1.0, -1 / log2),
+    (np.log10, -1.0, -1 / math.log(10)),
+    (np.log1p, -2.0, -1.0),
+    (np.arctanh, 2.0, -1 / 3),
     # Smooth points that a formula could miss.
     (np.sinc, 0.0, 0.0),
     (np.sinc, 1.0, -1.0),
@@ -158,7 +158,7 @@ def _as_numpy_computes() -> Any:
 
 
 def check(function: Any, arrays: list[np.ndarray], g: Any, expected: list[Any]) -> None:
-    """The gradients, by the literal reading, by the recorder, and by the recorder run on Tensors."""
+    """The gradients by the literal reading, by the recorder, and by rules run on Tensors."""
     rule = RULES[function]
     call = dict(zip(rule.arguments, arrays, strict=False)) | SETTINGS.get(function, {})
     if "axis" in rule.arguments:
@@ -258,4 +258,3 @@ def test_a_nan_outside_of_the_selection_stays_outside() -> None:
     rule = RULES[np.where]
     np.testing.assert_array_equal(pull(rule, "a", g, call, None), [1.0, 0.0])
     np.testing.assert_array_equal(pull(rule, "b", g, call, None), [0.0, nan])
-

@@ -1,8 +1,8 @@
 """Automatic differentiation: recording, the reverse sweep, and what controls them.
 
 Read in this order: `wengert.history.node`, then here `codegen` and `record` (how an operation is
-recorded), `engine` (the sweep), `saved` and `inplace` (what may be overwritten), `differentiate`
-(what users call).
+recorded), `engine` and `hooks` (the sweep), `saved` and `inplace` (what may be overwritten),
+`differentiate` (what users call).
 """
 
 from wengert.autograd import function as function
@@ -12,6 +12,7 @@ from wengert.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
 from wengert.autograd.differentiate import backward as backward
 from wengert.autograd.differentiate import grad as grad
 from wengert.autograd.function import Function as Function
+from wengert.autograd.variable import Variable as Variable
 from wengert.history import modes as grad_mode  # PyTorch's name for the module
 from wengert.history.modes import enable_grad as enable_grad
 from wengert.history.modes import inference_mode as inference_mode

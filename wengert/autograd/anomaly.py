@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.history import modes
-from wengert.history.node import Node
 from wengert.errors import WengertError
+from wengert.history import modes
+from wengert.history.location import user_frame
+from wengert.history.node import Node
 
 
 class detect_anomaly(modes.Mode):
@@ -25,12 +26,13 @@ class detect_anomaly(modes.Mode):
 
     >>> import warnings, wengert as wg
     >>> x = wg.zeros(1, requires_grad=True)
-    >>> with warnings.catch_warnings(), wg.autograd.detect_anomaly():
+    >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
-    ...     (x / x).sum().backward()
+    ...     with wg.autograd.detect_anomaly():
+    ...         (x / x).sum().backward()
     Traceback (most recent call last):
     ...
-    wengert.errors.WengertError: Function 'DivBackward0' returned nan values in its 0th output. ...
+    wengert.errors.WengertError: Function 'DivBackward0' returned nan values in its 1th output. ...
     """
 
     fields = ("anomaly", "check_nan")
@@ -67,9 +69,14 @@ def is_anomaly_enabled() -> bool:
     return modes.current().anomaly
 
 
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether this thread's anomaly mode looks for NaN."""
+    return modes.current().check_nan
+
+
 def note(node: Node, creator: Node | None) -> None:
     """Keep the traceback of the line that makes this node, and the node whose pull made it."""
-    stack = traceback.extract_stack(sys._getframe(2))
+    stack = traceback.extract_stack(user_frame(sys._getframe(1)))
     node.metadata["traceback_"] = traceback.format_list(stack)
     if creator is not None:
         # The parent's texts, not the parent: it must not live longer than its own graph.
@@ -79,19 +86,23 @@ def note(node: Node, creator: Node | None) -> None:
         ]
 
 
-def watched(node: Node, g: Any, recorded: bool, step: Callable[..., Any]) -> Any:
-    """One step of the sweep with its failure explained and its results looked at."""
-    state = modes.enter(replace(modes.current(), creator=node))
-    try:
-        pulled = step(node, g, recorded)
-        if state.check_nan:
-            refuse_nan(node, pulled)
-    except Exception:
-        explain(node)
-        raise
-    finally:
-        modes.enter(state)
-    return pulled
+def watching(step: Callable[[Node, Any, bool], Any]) -> Callable[[Node, Any, bool], Any]:
+    """A step of the sweep with its failure explained and its results looked at."""
+
+    def watched(node: Node, g: Any, recorded: bool) -> Any:
+        state = modes.enter(replace(modes.current(), creator=node))
+        try:
+            pulled = step(node, g, recorded)
+            if state.check_nan:
+                refuse_nan(node, pulled)
+        except Exception:
+            explain(node)
+            raise
+        finally:
+            modes.enter(state)
+        return pulled
+
+    return watched
 
 
 def refuse_nan(node: Node, pulled: Any) -> None:
@@ -124,7 +135,10 @@ def told(name: str, lines: list[str] | None, first: bool) -> None:
             "anomaly during the forward pass for more information."
         )
     elif first:
-        text = f"Error detected in {name}. Traceback of forward call that caused the error:\n{''.join(lines or [])}"
+        text = (
+            f"Error detected in {name}. Traceback of forward call that caused the error:\n"
+            f"{''.join(lines or [])}"
+        )
     elif lines is None:
         text = f"Previous calculation was induced by {name}. No forward pass information available."
     else:

@@ -71,6 +71,8 @@ def record_text(plan: Plan) -> str:
         lines += [f"    if isinstance({n}, Tensor):", f"        {n}_array = {n}._array"]
         if n in plan.tracked:
             lines += _node_of(n, "        ")
+        else:
+            lines += [f"        if {n}._origin is INFERENCE: odd = True"]
         lines += ["    else:", f"        {n}_array = {n}"]
         if n in plan.tracked:
             lines += [f"        {n}_node = None"]
@@ -81,7 +83,7 @@ def record_text(plan: Plan) -> str:
             f"    if not ({clash}):",
             f"        return promoted(record, rule, ({', '.join(rule.arguments)},))",
         ]
-    lines += _run(_actual(rule, arrays), rule.arguments)
+    lines += _run(plan, _actual(rule, arrays), rule.arguments)
     return "\n".join(lines + (_wrap(plan) if rule.outputs == 1 else _wrap_several(plan)))
 
 
@@ -91,11 +93,11 @@ def unary_text(plan: Plan) -> str:
     return "\n".join(
         [
             f"def record({x}):",
-            f"    if not isinstance({x}, Tensor): return foreign(record, rule, ({x},))",
+            f"    if not isinstance({x}, Tensor): return alone(record, rule, {x})",
             "    odd = False",
             f"    {x}_array = {x}._array",
             *_node_of(x, "    "),
-            f"    array = function({x}_array)",
+            *_run(plan, f"{x}_array", (x,)),
             f"    if array.dtype is not {x}_array.dtype and needs_floating(array, {x}_array):",
             f"        return record(floating({x}))",
             *_wrap(plan),
@@ -121,7 +123,7 @@ def binary_text(plan: Plan) -> str:
             "    odd = False",
             *_node_of(a, "    "),
             *_node_of(b, "    "),
-            *_run(f"{a}_array, {b}_array", (a, b)),
+            *_run(plan, f"{a}_array, {b}_array", (a, b)),
             *([] if _keeps_integers(plan.rule) else [
                 f"    if array.dtype is not {a}_array.dtype and needs_floating(array, {a}_array):",
                 f"        return record(floating({a}), floating({b}))",
@@ -151,7 +153,7 @@ def number_text(plan: Plan, name: str) -> str:
             "    odd = False",
             f"    {x}_array = {x}._array",
             *_node_of(x, "    "),
-            *_run(actual, rule.arguments),
+            *_run(plan, actual, rule.arguments),
             f"    if array.dtype is not {x}_array.dtype:",
             f"        return promoted(record, rule, ({', '.join(rule.arguments)}))",
             *_wrap(plan, depth=2),
@@ -159,11 +161,19 @@ def number_text(plan: Plan, name: str) -> str:
     )
 
 
-def _run(actual: str, operands: Iterable[str]) -> list[str]:
-    """The call of the function; NumPy's complaint about shapes becomes ours."""
+def _run(plan: Plan, actual: str, operands: Iterable[str]) -> list[str]:
+    """The call of the function; NumPy's complaint about shapes or dtypes becomes ours.
+
+    A primitive's body is the meaning on plain arrays: called at once for them, and for the other
+    kinds of arrays by way of its dispatch.
+    """
+    function = "function"
+    if hasattr(plan.rule.function, "plain"):
+        plain = " and ".join(f"type({n}_array) is ndarray" for n in plan.tracked[:2])
+        function = f"(function if {plain} else dispatched)"
     return [
-        f"    try: array = function({actual})",
-        f"    except ValueError as error: raise unsuited(rule, error, ({', '.join(operands)},)) from None",
+        f"    try: array = {function}({actual})",
+        f"    except (ValueError, TypeError) as error: raise unsuited(rule, error, ({', '.join(operands)},)) from None",
     ]
 
 
@@ -193,12 +203,22 @@ def _wrap(plan: Plan, depth: int = 1) -> list[str]:
         "    if special and not may_record(result):",
         "        result._node = None",
         "        return result",
-        f"    if {' or '.join(f'{n}_node is not None' for n in plan.tracked)}:",
+        _if_tracked(plan, "result"),
     ]
     if "y" in plan.values:
         lines += ["        y = twin(result)"]
     lines += [*_make_node(plan, depth), "        result._node = node", "        return result"]
     return [*lines, "    result._node = None", "    return result"]
+
+
+def _if_tracked(plan: Plan, result: str) -> str:
+    tracked = " or ".join(f"{n}_node is not None" for n in plan.tracked)
+    if plan.rule.name == "ToCopy":  # integers and truth values are outside the graph
+        return f"    if ({tracked}) and array.dtype.kind not in 'biu':"
+    if not plan.rule.view:
+        return f"    if {tracked}:"
+    # A view of an inference tensor is one itself, and has no history.
+    return f"    if ({tracked}) and not (odd and {result}._origin is INFERENCE):"
 
 
 def _wrap_several(plan: Plan) -> list[str]:
@@ -215,7 +235,7 @@ def _wrap_several(plan: Plan) -> list[str]:
     lines += [
         "    special = modes.special",
         "    if special and not all([may_record(result) for result in results]): return results",
-        f"    if {' or '.join(f'{n}_node is not None' for n in plan.tracked)}:",
+        _if_tracked(plan, "results[0]"),
     ]
     if "y" in plan.values:
         lines += ["        y = tuple(twin(result) for result in results)"]
@@ -242,7 +262,7 @@ def _make_node(plan: Plan, depth: int) -> list[str]:
         f"        frame = getframe({depth})",
         "        code = frame.f_code",
         "        if code.co_filename in INTERNAL:",
-        "            frame = user_frame(frame); code = frame.f_code",
+        f"            frame = user_frame(frame, {depth + 1}); code = frame.f_code",
         "        node.code = code",
         "        node.at = frame.f_lasti",
         "        if odd or special: settle_node(node)",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.autograd import engine
-from wengert.history import modes
-from wengert.history.location import line_of
-from wengert.history.node import AccumulateGrad, Node, Output, source
+from wengert.autograd.hooks import shown
 from wengert.errors import GradError
+from wengert.history import modes
+from wengert.history.location import line_of, stacklevel
+from wengert.history.node import AccumulateGrad, Node, Output, source
 from wengert.tensor import Size, Tensor, current_node, wrap
 
 
@@ -27,8 +28,13 @@ class GradientEdge(NamedTuple):
 def as_sequence(value: Any) -> tuple[Any, ...]:
     if type(value) is tuple:  # a GradientEdge is a tuple too, of another type
         return value
-    if isinstance(value, (Tensor, GradientEdge)) or value is None:
+    if value is None or isinstance(value, (Tensor, GradientEdge, np.ndarray)):
         return (value,)
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise TypeError(
+            f"expected a tensor or a sequence of tensors, got {type(value).__name__} {value!r}. "
+            "Make it a tensor first, with wengert.tensor."
+        )
     return tuple(value)
 
 
@@ -59,8 +65,17 @@ def backward(
     `.grad` of a leaf has changed.
     """
     retain = create_graph if retain_graph is None else retain_graph
-    usual = type(tensors) is Tensor and type(grad_tensors) is Tensor and not create_graph and inputs is None
-    if usual and _fits(grad_tensors._array, tensors._array) and (edge := edge_of(tensors)) is not None:
+    usual = (
+        type(tensors) is Tensor
+        and type(grad_tensors) is Tensor
+        and not create_graph
+        and inputs is None
+    )
+    if (
+        usual
+        and _fits(grad_tensors._array, tensors._array)
+        and (edge := edge_of(tensors)) is not None
+    ):
         engine.run([(edge, grad_tensors._array)], retain, False)
         return
     starts = starting(as_sequence(tensors), grad_tensors, create_graph)
@@ -69,30 +84,21 @@ def backward(
             "Using backward() with create_graph=True will create a reference cycle between the "
             "parameter and its gradient which can cause a memory leak. Use autograd.grad when "
             "creating the graph, or reset the .grad fields of your parameters to None after use.",
-            stacklevel=3,
+            stacklevel=stacklevel(),
         )
     if inputs is None:
         engine.run(starts, retain, create_graph)
         return
     wanted = as_sequence(inputs)
     if not wanted:
-        raise RuntimeError("'inputs' argument to backward() cannot be empty. Leave it out for all leaves.")
-    targets: dict[Any, Any] = {}
-    for x in wanted:
-        edge = edge_of(x)
-        if edge is None:
-            raise GradError("One of the differentiated Tensors does not require grad. Mark it with requires_grad_().")
-        targets[edge] = None
-    engine.run(starts, retain, create_graph, targets)
-    for x in wanted:
-        g = _found(targets, edge_of(x))
-        node = edge_of(x)
-        if g is None:
-            continue
-        if isinstance(node, AccumulateGrad):
-            engine.accumulate(node, g, create_graph)
-        else:
-            engine.retain(x, g)
+        raise RuntimeError(
+            "`inputs` argument to `backward()` cannot be empty. Leave it out for all leaves."
+        )
+    places = [_place(x, i) for i, x in enumerate(wanted)]
+    for x, (node, _) in zip(wanted, places, strict=True):
+        if isinstance(x, Tensor) and not isinstance(node, AccumulateGrad):
+            x.retain_grad()
+    engine.run(starts, retain, create_graph, engine.Targets(places, accumulates=True))
 
 
 def _fits(g: Any, array: Any) -> bool:
@@ -114,8 +120,8 @@ def grad(
 
     g_i = sum_j  grad_outputs_j^T  d outputs_j / d inputs_i
 
-    An input that the outputs do not depend on is an error, unless `allow_unused=True` (then None) or
-    `materialize_grads=True` (then zeros). With `is_grads_batched` each grad output has one extra
+    An input that the outputs do not depend on is an error, unless `allow_unused=True` (then None)
+    or `materialize_grads=True` (then zeros). With `is_grads_batched` each grad output has one extra
     leading dimension, and so has each result.
 
     >>> import wengert as wg
@@ -125,69 +131,110 @@ def grad(
     (tensor(18.),)
     """
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True)", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True)",
+            FutureWarning,
+            stacklevel=2,
+        )
     roots, wanted = as_sequence(outputs), as_sequence(inputs)
     if not wanted:
-        raise RuntimeError("grad requires non-empty inputs: 'inputs' cannot be empty.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads:
         if allow_unused is False:
-            raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+            raise ValueError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, but "
+                "got: allow_unused=False."
+            )
         allow_unused = True
     if is_grads_batched:
-        return _batched(roots, wanted, grad_outputs, retain_graph, create_graph, allow_unused)
+        return _batched(
+            roots, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads
+        )
     retain = create_graph if retain_graph is None else retain_graph
     starts = starting(roots, grad_outputs, create_graph)
-    targets: dict[Any, Any] = {}
-    for x in wanted:
-        edge = edge_of(x)
-        if edge is None:
-            raise GradError(
-                "One of the differentiated Tensors does not require grad. Mark it with "
-                "requires_grad_() before computing the outputs."
-            )
-        targets[edge] = None
+    places = [_place(x, i) for i, x in enumerate(wanted)]
+    targets = engine.Targets(places)
     engine.run(starts, retain, create_graph, targets)
-    return tuple(_result(x, _found(targets, edge_of(x)), bool(allow_unused), materialize_grads) for x in wanted)
+    found = [targets.captured[place] for place in places]
+    if materialize_grads:
+        return tuple(
+            _zeros(x, create_graph) if g is None else shown(g)
+            for x, g in zip(wanted, found, strict=True)
+        )
+    return _used(found, bool(allow_unused))
 
 
-def _found(targets: dict[Any, Any], edge: Any) -> Any:
-    g = targets.get(edge)
-    if g is None and isinstance(edge, Output):
-        for other, value in targets.items():
-            if isinstance(other, Output) and other.node is edge.node and other.slot == edge.slot and value is not None:
-                return value
-    return g
+def _place(x: Any, i: int) -> tuple[Node, int]:
+    """Where in the graph the gradient of an input arrives."""
+    node, slot = source(edge_of(x))
+    if node is None:
+        raise GradError(
+            f"One of the differentiated Tensors does not require grad: the input at index {i}. "
+            "Mark "
+            "it with requires_grad_() before computing the outputs."
+        )
+    return node, slot
 
 
-def _result(x: Any, g: Any, allow_unused: bool, materialize: bool) -> Any:
-    if g is None:
-        if not allow_unused:
+def _used(found: list[Any], allow_unused: bool) -> tuple[Any, ...]:
+    for i, g in enumerate(found):
+        if g is None and not allow_unused:
             raise GradError(
-                "One of the differentiated Tensors appears to not have been used in the graph. "
+                f"The differentiated Tensor at index {i} appears to not have been used in the "
+                "graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
-        return wrap(np.zeros_like(x._array)) if materialize else None
-    return g if isinstance(g, Tensor) else wrap(g)
+    return tuple(shown(g) for g in found)
 
 
-def _batched(roots: Any, wanted: Any, grad_outputs: Any, retain: Any, create_graph: bool, unused: Any) -> tuple[Any, ...]:
+def _zeros(x: Any, tracked: bool, *batch: int) -> Tensor:
+    """The gradient of an input without influence."""
+    if not isinstance(x, Tensor):
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge"
+        )
+    zeros = wrap(np.zeros_like(x._array, shape=(*batch, *x._array.shape)))
+    return zeros.requires_grad_() if tracked else zeros
+
+
+def _batched(
+    roots: Any,
+    wanted: Any,
+    grad_outputs: Any,
+    retain: Any,
+    create_graph: bool,
+    unused: Any,
+    materialize: bool,
+) -> tuple[Any, ...]:
     """One pass per entry of the leading dimension, stacked."""
     given = as_sequence(grad_outputs)
     for root, g in zip(roots, given, strict=True):
-        if g is not None and tuple(g.shape[1:]) != tuple(root.shape):
+        if g is not None and (not g.shape or tuple(g.shape[1:]) != tuple(root.shape)):
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as "
+                "If `is_grads_batched=True`, we interpret the first dimension of each "
+                "grad_output as "
                 f"the batch dimension. The sizes of the remaining dimensions are expected to match "
-                f"the shape of corresponding output, but a mismatch was detected: grad_output has a "
+                "the shape of corresponding output, but a mismatch was detected: grad_output "
+                "has a "
                 f"shape of {Size(g.shape)} and output has a shape of {Size(root.shape)}."
             )
     n = next(len(g) for g in given if g is not None)
     rows = []
     for i in range(n):
         keep = True if i < n - 1 else retain
-        gs = [None if g is None else g[i].to(root.dtype) for root, g in zip(roots, given, strict=True)]
+        gs = [
+            None if g is None else g[i].to(root.dtype) for root, g in zip(roots, given, strict=True)
+        ]
         rows.append(grad(roots, wanted, gs, keep, create_graph, allow_unused=unused))
-    return tuple(None if column[0] is None else np.stack(column) for column in zip(*rows, strict=True))
+    columns: Any = zip(*rows, strict=True) if rows else [(None,)] * len(wanted)
+    return tuple(
+        np.stack(column)
+        if column[0] is not None
+        else _zeros(x, create_graph, n)
+        if materialize or not n
+        else None
+        for x, column in zip(wanted, columns, strict=True)
+    )
 
 
 # ---- roots ---------------------------------------------------------------------------------
@@ -198,7 +245,10 @@ def starting(roots: Sequence[Any], given: Any, create_graph: bool) -> list[tuple
     cotangents: Sequence[Any] = (None,) * len(roots) if given is None else as_sequence(given)
     if len(cotangents) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(cotangents)} gradients")
-    return [(edge_with_graph(root, i), _cotangent(root, g, i, create_graph)) for i, (root, g) in enumerate(zip(roots, cotangents, strict=True))]
+    return [
+        (edge_with_graph(root, i), _cotangent(root, g, i, create_graph))
+        for i, (root, g) in enumerate(zip(roots, cotangents, strict=True))
+    ]
 
 
 def edge_with_graph(root: Any, i: int) -> Node | Output:
@@ -219,7 +269,10 @@ def _no_graph(root: Tensor, i: int) -> str:
             "detach(), .data, .item(), .numpy(), tensor(...), an integer operation, or a "
             "computation inside no_grad."
         )
-    return f"element {i} of tensors does not require grad and does not have a grad_fn. {cause} Mark inputs with requires_grad_()."
+    return (
+        f"element {i} of tensors does not require grad and does not have a grad_fn. {cause} Mark "
+        "inputs with requires_grad_()."
+    )
 
 
 def _cotangent(root: Any, g: Any, i: int, create_graph: bool) -> Any:
@@ -231,7 +284,8 @@ def _cotangent(root: Any, g: Any, i: int, create_graph: bool) -> Any:
     if g is None:
         if array.size != 1:
             raise GradError(
-                f"grad can be implicitly created only for scalar outputs, but this one has shape {Size(array.shape)}. "
+                "grad can be implicitly created only for scalar outputs, but this one has shape "
+                f"{Size(array.shape)}. "
                 "Reduce it, e.g. y.sum().backward(), or pass gradient= a tensor of its shape."
             )
         if array.dtype.kind == "c":
@@ -248,14 +302,17 @@ def _cotangent(root: Any, g: Any, i: int, create_graph: bool) -> Any:
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._array.shape != array.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and output[{i}] "
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and "
+            f"output[{i}] "
             f"has a shape of {Size(array.shape)}."
         )
     if g._array.dtype != array.dtype:
         if (g._array.dtype.kind == "c") != (array.dtype.kind == "c"):
             raise RuntimeError(
-                "For complex Tensors, both grad_output and output are required to have the same dtype. "
-                f"Mismatch in dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {array.dtype}."
+                "For complex Tensors, both grad_output and output are required to have the same "
+                "dtype. "
+                f"Mismatch in dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] "
+                f"has a dtype of {array.dtype}."
             )
         g = g.to(array.dtype)
     return g if create_graph else g._array
@@ -264,7 +321,11 @@ def _cotangent(root: Any, g: Any, i: int, create_graph: bool) -> Any:
 def explain_non_leaf(x: Tensor) -> str:
     """The warning of reading `.grad` where none is kept, with the line that made the tensor."""
     node, _ = source(x._node)
-    made = f" It was made by {node.name()} at\n  {line_of(node.code, node.at)}\n" if node is not None else " "
+    made = (
+        f" It was made by {node.name()} at\n  {line_of(node.code, node.at)}\n"
+        if node is not None
+        else " "
+    )
     return (
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
         f"attribute won't be populated during autograd.backward().{made}"

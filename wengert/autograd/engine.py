@@ -8,21 +8,22 @@ once. Leaves wait until every operation has run: a sweep that fails midway has c
 
 from __future__ import annotations
 
+import contextvars
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heapreplace
 from typing import Any
 
 import numpy as np
 
-from wengert.autograd import anomaly, saved
+from wengert.autograd import anomaly, hooks, saved
 from wengert.autograd.saved import Freed
 from wengert.errors import FreedGraphError
 from wengert.history import modes
 from wengert.history.location import here
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, tick
-from wengert.tensor import Tensor, cell_of, wrap
+from wengert.tensor import Tensor, cell_of, current_node, settle, wrap
 
 Edge = Node | Output
 NOTHING: Any = object()
@@ -32,45 +33,62 @@ def sweep(
     roots: Iterable[tuple[Edge, Any]],
     retain: bool,
     recorded: bool,
-    targets: dict[Edge, Any] | None = None,
+    targets: Targets | None = None,
 ) -> None:
-    """Pull the roots' cotangents back to the leaves, or to `targets` only, which are filled in.
+    """Pull the roots' cotangents back to the leaves, or to `targets` only.
 
     `recorded` runs the rules on Tensors instead of arrays, so that the sweep can be differentiated.
     """
     arrived: dict[Node, Any] = {}
     queue: list[tuple[int, Node]] = []
-    needed = None if targets is None else on_the_way(roots, targets)
+    met = None if targets is None else targets.find(roots)
     for edge, g in roots:
-        if needed is None or node_of(edge) in needed or edge in targets:  # type: ignore[operator]
+        if met is None or node_of(edge) in met:
             deposit(arrived, queue, edge, g)
-    freed = None if retain else Freed(sys._getframe(3))  # the caller of backward, or backward itself
+    # Three frames out is the caller of backward, or backward itself.
+    freed = None if retain else Freed(sys._getframe(3))
     watched = bool(modes.special) and modes.current().anomaly
     usual = targets is None and not recorded and not watched
-    while queue:
-        node = heappop(queue)[1]
-        g = arrived.pop(node)
+    step = anomaly.watching(pull) if watched else pull
+    # A node met while nothing else waits is held rather than queued: in a chain, that is each one.
+    held, held_g = None, None
+    while queue or held is not None:
+        if held is None:
+            node = heappop(queue)[1]
+            g = arrived.pop(node)
+        elif queue and queue[0][0] < -held.order:  # something later was met after it
+            arrived[held] = held_g
+            node = heapreplace(queue, (-held.order, held))[1]
+            g = arrived.pop(node)
+        else:
+            node, g = held, held_g
+        held = None
         if usual and node.plain and node.extras is None and g is not None:
             pulled = node.pull(g)
         else:
             if node.extras is not None:
-                g = before_node(node, g, recorded)
+                g = hooks.on_outputs(node, g, recorded)
             if targets is not None:
-                capture(node, g, targets)
-                if node not in needed:  # type: ignore[operator]
+                targets.capture(node, g)
+                if node not in targets.passed:
                     continue
-            pulled = anomaly.watched(node, g, recorded, pull) if watched else pull(node, g, recorded)
+            pulled = step(node, g, recorded)
         if not retain:
             if node.frees:
                 node.saved = freed
             else:
                 node.release(freed)
         for edge, g in zip(node.edges, pulled):  # noqa: B905  (a custom backward may return more)
-            if edge is None or (needed is not None and node_of(edge) not in needed and edge not in targets):  # type: ignore[operator]
+            if edge is None or (met is not None and node_of(edge) not in met):
+                continue
+            if edge is held:
+                held_g = add(held_g, g)
                 continue
             have = arrived.get(edge, NOTHING)
             if have is NOTHING:
-                if edge.plain:
+                if edge.plain and held is None and not queue:
+                    held, held_g = edge, g
+                elif edge.plain:
                     arrived[edge] = g
                     heappush(queue, (-edge.order, edge))
                 else:
@@ -79,32 +97,39 @@ def sweep(
                 deposit(arrived, queue, edge, g)
             else:
                 arrived[edge] = have + g
-    g = pulled = have = None  # nobody but the leaves shall hold the last cotangents
+    g = pulled = have = held_g = None  # nobody but the leaves shall hold the last cotangents
     finish(arrived, recorded, targets)
 
 
-def finish(leaves: dict[Node, Any], recorded: bool, targets: dict[Edge, Any] | None) -> None:
-    """The leaves, which are all that is left: first every hook, which may fail, then the sums."""
+def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> None:
+    """The leaves, which are all that is left: hooks, which may fail; the sums; hooks after them."""
+    accumulates = targets is None or targets.accumulates
+    hooked = []
     for leaf, g in leaves.items():
         if leaf.extras is not None:
-            leaves[leaf] = before_node(leaf, g, recorded)
+            g = hooks.on_outputs(leaf, g, recorded)
+            leaves[leaf] = hooks.before(leaf, g, recorded) if accumulates else g
     while leaves:
         leaf, g = leaves.popitem()
-        if targets is not None:
-            capture(leaf, g, targets)
-        else:
-            accumulate(leaf, g, recorded)  # type: ignore[arg-type]
+        if not accumulates:
+            targets.capture(leaf, g)  # type: ignore[union-attr]
+        elif accumulate(leaf, g, recorded) and (leaf.post_hooks or leaf.extras is not None):
+            hooked.append((leaf, g))
+    for leaf, g in hooked:
+        hooks.after_accumulation(leaf, g, recorded)
 
 
 def pull(node: Node, g: Any, recorded: bool) -> Any:
     """One step of the sweep with all that it may involve: undefined cotangents, hooks."""
+    if node.extras is not None:
+        g = hooks.before(node, g, recorded)
     if g is None or (node.outputs != 1 and all(item is None for item in g)):
         # Nothing arrived: an undefined cotangent is passed on without computing.
-        pulled: Any = node.pull_undefined()
+        pulled: Any = node.pull_undefined(recorded)
     else:
         pulled = node.pull_recorded(g) if recorded else node.pull(g)
-    if node.extras is not None and node.extras.posthooks:
-        pulled = after_node(node, pulled, g, recorded)
+    if node.extras is not None:
+        pulled = hooks.after(node, pulled, g, recorded)
     return pulled
 
 
@@ -132,37 +157,50 @@ def add(a: Any, b: Any) -> Any:
 # ---- leaves --------------------------------------------------------------------------------
 
 
-def accumulate(node: AccumulateGrad, g: Any, recorded: bool) -> None:
-    """Add `g` to the leaf's `.grad`: the buffer itself the first time, if nobody else can reach it."""
+def accumulate(node: AccumulateGrad, g: Any, recorded: bool) -> bool:
+    """Add `g` to the leaf's `.grad`, and say whether there was something to add.
+
+    The first time it becomes the buffer itself, if nobody else can reach it.
+    """
     leaf = node.leaf()
-    if leaf is None or g is None:
-        return
+    if leaf is None or g is None or leaf._node is None:  # gone, or its gradient no longer wanted
+        return False
     with node.lock:
         have = leaf._grad
         if recorded:
-            leaf._grad = g if have is None else have + g
+            leaf._grad = connected_copy(g, leaf._array) if have is None else have + g
         elif have is None:
             leaf._grad = wrap(own(g, leaf._array))
-        elif have._node is not None:
-            leaf._grad = wrap(have._array + g)
         else:
             have._array += g
             mark_written(have, "AccumulateGrad")
-    if node.post_hooks:
-        for hook in list(node.post_hooks.values()):
-            with modes.set_grad_enabled(recorded):
-                hook(leaf)
+    return True
 
 
 def own(g: Any, like: Any) -> Any:
     """`g` as a buffer of the leaf's own, in the leaf's layout."""
     if type(g) is not np.ndarray or type(like) is not np.ndarray:
-        return g
+        return settle(g)
     if sys.getrefcount(g) <= _SOLE_OWNER and g.base is None and g.strides == like.strides:
         return g
+    return laid_out(g, like)
+
+
+def laid_out(g: Any, like: Any) -> Any:
+    """A copy of `g` with the strides of `like` if those leave no gaps, else in row-major order."""
     fresh = np.empty_like(like, dtype=g.dtype)
+    if fresh.strides != like.strides and any(
+        n > 1 and a != b for n, a, b in zip(like.shape, like.strides, fresh.strides, strict=True)
+    ):
+        fresh = np.empty(like.shape, g.dtype)
     np.copyto(fresh, g)
     return fresh
+
+
+def connected_copy(g: Tensor, like: Any) -> Tensor:
+    """A leaf's own buffer for a cotangent with history: other memory, the same node."""
+    plain = type(g._array) is np.ndarray and type(like) is np.ndarray
+    return wrap(laid_out(g._array, like) if plain else g._array, current_node(g))
 
 
 def _measure() -> int:
@@ -190,107 +228,56 @@ def mark_written(x: Tensor, name: str) -> None:
     cell.stamp = tick()
 
 
-# ---- hooks ---------------------------------------------------------------------------------
-
-
-def shown(g: Any) -> Any:
-    """A cotangent as hooks see it: a Tensor, or None."""
-    return g if g is None or isinstance(g, Tensor) else wrap(g)
-
-
-def hidden(g: Any, recorded: bool) -> Any:
-    """What a hook returned, as the sweep carries it."""
-    return g if recorded or not isinstance(g, Tensor) else g._array
-
-
-def before_node(node: Node, g: Any, recorded: bool) -> Any:
-    """Tensor hooks and `retain_grad` on the node's outputs, then the node's own pre-hooks."""
-    extras = node.extras
-    assert extras is not None
-    gs = [g] if node.outputs == 1 else list(g)
-    with modes.set_grad_enabled(recorded):
-        for slot, hooks in extras.tensor_hooks.items():
-            for key in list(hooks):
-                if key not in hooks:  # an earlier hook removed it
-                    continue
-                result = hooks[key](shown(gs[slot]))
-                if result is not None:
-                    gs[slot] = hidden(result, recorded)
-        for key in list(extras.prehooks):
-            result = extras.prehooks[key](tuple(shown(item) for item in gs))
-            if result is not None:
-                result = result if isinstance(result, tuple) else (result,)
-                gs = [hidden(item, recorded) for item in result]
-    for slot, reference in extras.retainers.items():
-        tensor = reference()
-        if tensor is not None and gs[slot] is not None:
-            retain(tensor, gs[slot])
-    return gs[0] if node.outputs == 1 else gs
-
-
-def retain(tensor: Tensor, g: Any) -> None:
-    """A non-leaf's `.grad` accumulates over passes like a leaf's."""
-    g = shown(g)
-    have = tensor._grad
-    tensor._grad = wrap(g._array, g._node) if have is None else have + g
-
-
-def after_node(node: Node, pulled: Any, g: Any, recorded: bool) -> Any:
-    extras = node.extras
-    assert extras is not None
-    grad_outputs = tuple(shown(item) for item in ([g] if node.outputs == 1 else g))
-    with modes.set_grad_enabled(recorded):
-        for key in list(extras.posthooks):
-            result = extras.posthooks[key](tuple(shown(item) for item in pulled), grad_outputs)
-            if result is not None:
-                result = result if isinstance(result, tuple) else (result,)
-                pulled = tuple(hidden(item, recorded) for item in result)
-    return pulled
-
-
 # ---- only part of the graph ----------------------------------------------------------------
 
 
-def on_the_way(roots: Iterable[tuple[Edge, Any]], targets: dict[Edge, Any]) -> set[Node]:
-    """The nodes on a path from a root to a target; no others may run."""
-    ends = {node_of(edge) for edge in targets}
-    order: list[Node] = []
+class Targets:
+    """The places that a sweep is to reach, as (node, output number); no node may run in vain.
+
+    `captured` holds what arrived at each; with `accumulates` the leaves among them add it to their
+    `.grad`. `passed` are the nodes that run: those on a path from a root to a target.
+    """
+
+    __slots__ = ("accumulates", "captured", "passed")
+
+    def __init__(self, places: Iterable[tuple[Node, int]], accumulates: bool = False) -> None:
+        self.captured: dict[tuple[Node, int], Any] = dict.fromkeys(places)
+        self.accumulates = accumulates
+        self.passed: set[Node] = set()
+
+    def find(self, roots: Iterable[tuple[Edge, Any]]) -> set[Node]:
+        """The nodes that run, and the targets' own, which are met although they need not run."""
+        ends = {node for node, _ in self.captured}
+        # Oldest first, each node after the nodes its edges lead to.
+        for node in sorted(reachable(roots), key=lambda node: node.order):
+            for edge in node.edges:
+                child = edge and node_of(edge)
+                if child in self.passed or child in ends:
+                    self.passed.add(node)
+                    break
+        return self.passed | ends
+
+    def capture(self, node: Node, g: Any) -> None:
+        """Note what arrived for targets that are outputs of this node."""
+        for slot, item in enumerate((g,) if node.outputs == 1 else g):
+            if (node, slot) in self.captured:
+                self.captured[node, slot] = item
+
+
+def reachable(roots: Iterable[tuple[Edge, Any]]) -> set[Node]:
+    """All nodes from the roots down to the leaves."""
     seen: set[Node] = set()
     stack = [node_of(edge) for edge, _ in roots]
     while stack:
         node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        order.append(node)
-        stack += [node_of(edge) for edge in node.edges if edge is not None]
-    # Oldest first, each node after the nodes its edges lead to.
-    needed: set[Node] = set()
-    for node in sorted(order, key=lambda node: node.order):
-        for edge in node.edges:
-            child = edge and node_of(edge)
-            if child in needed or child in ends:
-                needed.add(node)
-                break
-    return needed
+        if node not in seen:
+            seen.add(node)
+            stack += [node_of(edge) for edge in node.edges if edge is not None]
+    return seen
 
 
 def node_of(edge: Edge) -> Node:
-    return edge.node if type(edge) is Output else edge  # type: ignore[return-value,union-attr]
-
-
-def capture(node: Node, g: Any, targets: dict[Edge, Any]) -> None:
-    """Note what arrived for targets that are outputs of this node."""
-    if node.outputs == 1:
-        if node in targets:
-            targets[node] = g
-        return
-    for slot, item in enumerate(g):
-        for target in targets:
-            if (target is node and slot == 0) or (
-                isinstance(target, Output) and target.node is node and target.slot == slot
-            ):
-                targets[target] = item
+    return edge.node if type(edge) is Output else edge  # type: ignore[return-value]
 
 
 # ---- nesting -------------------------------------------------------------------------------
@@ -300,35 +287,44 @@ class _Task(threading.local):
     """What this thread knows of the sweep it is in, the innermost one."""
 
     def __init__(self) -> None:
-        self.now = _Now(0, False)
+        self.now = _Now(0, [], None)
 
 
 class _Now:
-    __slots__ = ("callbacks", "nested", "targeted")
+    """One sweep."""
 
-    def __init__(self, nested: int, targeted: bool) -> None:
+    __slots__ = ("__weakref__", "callbacks", "nested", "reached", "roots", "targets")
+
+    def __init__(self, nested: int, roots: list[tuple[Edge, Any]], targets: Targets | None) -> None:
         self.nested = nested
-        self.targeted = targeted
+        self.roots = roots
+        self.targets = targets
+        self.reached: set[Node] | None = None
         self.callbacks: list[Callable[[], None]] = []
 
 
 _task = _Task()
-MAX_NESTED = 40
+MAX_NESTED = 20
+"""So many sweeps may be nested on one stack; Python's own limit on recursion is not far beyond."""
 
 
-def run(roots: list[tuple[Edge, Any]], retain: bool, recorded: bool, targets: Any = None) -> None:
+def run(
+    roots: list[tuple[Edge, Any]], retain: bool, recorded: bool, targets: Targets | None = None
+) -> None:
     """Sweep, as the innermost task of this thread."""
     outer = _task.now
     if outer.nested >= MAX_NESTED:
         _run_elsewhere(roots, retain, recorded, targets)
         return
-    task = _task.now = _Now(outer.nested + 1, targets is not None)
+    task = _task.now = _Now(outer.nested + 1, roots, targets)
     try:
-        if recorded:
-            with modes.set_grad_enabled(True):
+        # Infinities and NaNs are results here; the forward has already warned of them.
+        with np.errstate(all="ignore"):
+            if recorded:
+                with modes.set_grad_enabled(True):
+                    sweep(roots, retain, recorded, targets)
+            else:
                 sweep(roots, retain, recorded, targets)
-        else:
-            sweep(roots, retain, recorded, targets)
         while task.callbacks:
             task.callbacks.pop(0)()
     except FreedGraphError as error:
@@ -347,12 +343,14 @@ def _run_elsewhere(*arguments: Any) -> None:
         modes.enter(state)
         try:
             run(*arguments)
-        except BaseException as error:  # noqa: BLE001  (handed to the waiting thread, whatever it is)
+        except BaseException as error:  # handed to the waiting thread, whatever it is
             failures.append(error)
         finally:
             modes.enter(modes.DEFAULT)
 
-    thread = threading.Thread(target=elsewhere, name="wengert nested sweep")
+    # The context carries NumPy's error state and the user's context variables.
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(elsewhere,), name="wengert nested sweep")
     thread.start()
     thread.join()
     if failures:
@@ -374,4 +372,51 @@ def current_task() -> Any:
 
 def has_targets() -> bool:
     """Whether the innermost sweep of this thread goes to given inputs only."""
-    return _task.now.targeted
+    return _task.now.targets is not None
+
+
+def will_reach(node: Node) -> bool:
+    """Whether the innermost sweep of this thread comes to this node."""
+    task = _task.now
+    if task.reached is None:
+        reached = reachable(task.roots)
+        if task.targets is not None:
+            reached &= task.targets.find(task.roots)
+        task.reached = reached
+    return node in task.reached
+
+
+# ---- one node by itself --------------------------------------------------------------------
+
+
+def call(node: Node, *grads: Any) -> Any:
+    """A node as a function, from the cotangents of its outputs to those of its inputs.
+
+    Recorded if this thread records. Nothing is freed, and hooks do not run.
+    """
+    if len(grads) != node.outputs:
+        raise TypeError(
+            f"expected {node.outputs} arguments, got {len(grads)} instead: {node.name()} takes the "
+            "gradient of each of its outputs"
+        )
+    for i, g in enumerate(grads):
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(
+                f"argument {i} is not a Variable but {type(g).__name__}. Pass a tensor or None."
+            )
+    recorded = modes.is_grad_enabled()
+    gs = [hooks.hidden(g, recorded) for g in grads]
+    if isinstance(node, AccumulateGrad):
+        if accumulate(node, gs[0], recorded):
+            hooks.after_accumulation(node, gs[0], recorded)
+        return ()
+    if all(g is None for g in gs):
+        pulled = node.pull_undefined(recorded)
+    else:
+        given = gs[0] if node.outputs == 1 else gs
+        pulled = node.pull_recorded(given) if recorded else node.pull(given)
+    results = (*map(hooks.shown, pulled), *[None] * node.numbers)
+    return results[0] if len(results) == 1 else results
+
+
+Node.__call__ = call

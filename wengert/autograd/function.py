@@ -6,7 +6,9 @@ forward unrecorded, then ties its outputs to that node.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import inspect
 import sys
 import warnings
 from collections.abc import Callable
@@ -16,10 +18,11 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd import inplace, saved
+from wengert.autograd.hooks import shown
+from wengert.errors import GradError
 from wengert.history import modes
 from wengert.history.location import user_frame
 from wengert.history.node import Node, Output, tick
-from wengert.errors import GradError
 from wengert.rules.rule import unbroadcast
 from wengert.tensor import INFERENCE, Tensor, View, cell_of, current_node, is_leaf, wrap
 
@@ -29,6 +32,8 @@ class FunctionNode(Node):
 
     function: ClassVar[type[Function]]
     outputs = 1
+    _input_likes: list[tuple[tuple[int, ...], Any] | None]  # shape and dtype, None if no tensor
+    _output_likes: list[tuple[tuple[int, ...], Any] | None]
 
     def __init__(self) -> None:
         self.begin()
@@ -73,13 +78,16 @@ class FunctionNode(Node):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept, connected to its history."""
-        if type(self.saved) is saved.Freed:
+        kept = self.saved  # read once: a sweep in another thread may free it
+        if type(kept) is saved.Freed:
             raise saved.freed(self)
-        return tuple(self._read(i, value) for i, value in enumerate(self.saved))
+        return tuple(self._read(i, value) for i, value in enumerate(kept))
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
         return self.saved_tensors
 
     @property
@@ -104,9 +112,9 @@ class FunctionNode(Node):
 
     def pull(self, g: Any) -> Any:
         gs = [g] if self.outputs == 1 else g
-        state = modes.enter(modes.State(grad=False, anomaly=modes.current().anomaly))
+        state = modes.enter(_unrecorded())
         try:
-            pulled = self._call([None if item is None else wrap(item) for item in gs])
+            pulled = self._call([shown(item) for item in gs])
         finally:
             modes.enter(state)
         return [None if item is None else item._array for item in pulled]
@@ -114,9 +122,9 @@ class FunctionNode(Node):
     def pull_recorded(self, g: Any) -> Any:
         return self._call([g] if self.outputs == 1 else list(g))
 
-    def pull_undefined(self) -> Any:
+    def pull_undefined(self, recorded: bool) -> Any:
         nothing = None if self.outputs == 1 else [None] * self.outputs
-        return self.pull_recorded(nothing) if modes.is_grad_enabled() and modes.special else self.pull(nothing)
+        return self.pull_recorded(nothing) if recorded else self.pull(nothing)
 
     def _call(self, gs: list[Tensor | None]) -> list[Tensor | None]:
         if self.materialize_grads:
@@ -148,7 +156,8 @@ class FunctionNode(Node):
     def _refuse(self, i: int, result: Any) -> bool:
         if result is not None:
             raise RuntimeError(
-                f"function {self.name()} returned a gradient different from None at position {i + 1}, "
+                f"function {self.name()} returned a gradient different than None at position "
+                f"{i + 1}, "
                 "but the corresponding forward input was not a Variable"
             )
         return False
@@ -157,7 +166,11 @@ class FunctionNode(Node):
         if result is None:
             return None
         if not isinstance(result, Tensor):
-            raise TypeError(f"expected Variable or None (got {type(result).__name__}) from {self.name()} at position {i}")
+            raise GradError(
+                f"expected Variable or None (got {type(result).__name__}): what {self.name()} "
+                "returned "
+                f"at position {i + 1} is no tensor"
+            )
         shape, dtype = like
         if result._array.shape != shape:
             if not _reducible(result._array.shape, shape):
@@ -168,8 +181,21 @@ class FunctionNode(Node):
             reduced = unbroadcast(result, shape)
             result = reduced
         if result._array.dtype != dtype:
-            result = result.to(dtype) if dtype.kind == "c" or result.dtype.kind != "c" else result.real.to(dtype)
+            result = (
+                result.to(dtype)
+                if dtype.kind == "c" or result.dtype.kind != "c"
+                else result.real.to(dtype)
+            )
         return result
+
+
+_UNRECORDED = modes.State(grad=False)
+
+
+def _unrecorded() -> modes.State:
+    """The state of this thread, but with recording off."""
+    state = modes.current()
+    return _UNRECORDED if state is modes.DEFAULT else dataclasses.replace(state, grad=False)
 
 
 def _reducible(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
@@ -183,10 +209,14 @@ def backward_of(function: type[Function]) -> Callable[..., Any]:
     has_backward = function.backward is not Function.backward
     has_vjp = function.vjp is not Function.vjp
     if has_backward and has_vjp:
-        raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.")
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+            "should only implement one of them."
+        )
     if not has_backward and not has_vjp:
         raise RuntimeError(
-            "You must implement either the backward or vjp method for your custom autograd.Function "
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function "
             "to use it with backward mode AD."
         )
     return function.backward if has_backward else function.vjp
@@ -195,7 +225,9 @@ def backward_of(function: type[Function]) -> Callable[..., Any]:
 class _FunctionMeta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> None:
         super().__init__(name, bases, space)
-        cls._backward_cls = type(f"{name}Backward", (FunctionNode,), {"function": cls, "__module__": cls.__module__})
+        cls._backward_cls = type(
+            f"{name}Backward", (FunctionNode,), {"function": cls, "__module__": cls.__module__}
+        )
 
 
 class Function(metaclass=_FunctionMeta):
@@ -228,8 +260,10 @@ class Function(metaclass=_FunctionMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, "
-            "so you should invoke them on the class itself. Instantiating an autograd function will "
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, "
+            "so you should invoke them on the class itself. Instantiating an autograd function "
+            "will "
             "raise an error in a future version.",
             DeprecationWarning,
             stacklevel=2,
@@ -245,7 +279,9 @@ class Function(metaclass=_FunctionMeta):
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the outputs; `ctx` comes first unless `setup_context` is defined."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
@@ -265,11 +301,27 @@ class Function(metaclass=_FunctionMeta):
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The outputs' tangents from the inputs'."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
 
     @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """Run `forward` on the arguments and record it."""
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward` on the arguments and record it.
+
+        Keywords and defaults are for functions with `setup_context`, whose `forward` has no `ctx`.
+        """
+        if cls.setup_context is not Function.setup_context:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs:
+            raise TypeError(
+                f"{cls.__name__}.apply() takes no keyword arguments ({', '.join(kwargs)}): pass "
+                "them by "
+                "position, or define setup_context"
+            )
         ctx = cls._backward_cls()
         tensors = [a if isinstance(a, Tensor) else None for a in args]
         edges = [None if t is None else current_node(t) for t in tensors]
@@ -284,8 +336,7 @@ class Function(metaclass=_FunctionMeta):
     @classmethod
     def _forward(cls, ctx: FunctionNode, args: tuple[Any, ...]) -> Any:
         separate = cls.setup_context is not Function.setup_context
-        state = modes.current()
-        before = modes.enter(modes.State(grad=False, inference=state.inference, anomaly=state.anomaly))
+        before = modes.enter(_unrecorded())
         try:
             outcome = cls.forward(*args) if separate else cls.forward(ctx, *args)
             if separate:
@@ -298,7 +349,9 @@ class Function(metaclass=_FunctionMeta):
 class _Outputs:
     """Ties what a custom forward returned to its node."""
 
-    def __init__(self, ctx: FunctionNode, tensors: list[Tensor | None], edges: list[Any], tracked: bool):
+    def __init__(
+        self, ctx: FunctionNode, tensors: list[Tensor | None], edges: list[Any], tracked: bool
+    ):
         self.ctx = ctx
         self.tensors = tensors
         self.edges = edges
@@ -307,7 +360,9 @@ class _Outputs:
     def tie(self, outputs: tuple[Any, ...]) -> list[Any]:
         ctx = self.ctx
         self._check_dirty(outputs)
-        ctx._input_likes = [None if t is None else (t._array.shape, t._array.dtype) for t in self.tensors]
+        ctx._input_likes = [
+            None if t is None else (t._array.shape, t._array.dtype) for t in self.tensors
+        ]
         ctx.edges = tuple(e for t, e in zip(self.tensors, self.edges, strict=True) if t is not None)
         ctx.outputs = len(outputs)
         ctx._output_likes = [
@@ -341,7 +396,8 @@ class _Outputs:
             elif not any(x is o for o in outputs):
                 raise RuntimeError(
                     "Some elements marked as dirty during the forward method were not returned as "
-                    "output. The inputs that are modified inplace must all be outputs of the Function."
+                    "output. The inputs that are modified inplace must all be outputs of the "
+                    "Function."
                 )
 
     def _is_dirty(self, x: Tensor) -> bool:
@@ -369,7 +425,7 @@ class _Outputs:
             x._origin.creation = "multi" if several > 1 and not constant else "custom"
         x._node = edge
         if isinstance(x._origin, View):
-            x._origin.seen = x._origin.base._cell.history
+            x._origin.seen = cell_of(x._origin.base).history
         return x
 
     def _dirty_output(self, x: Tensor, edge: Any, several: int) -> Tensor:
@@ -377,11 +433,14 @@ class _Outputs:
             return x
         if isinstance(x._origin, View) and several > 1:
             raise RuntimeError(
-                f"If your Function modifies inplace an input that is a view of another tensor, it must "
+                "If your Function modifies inplace an input that is a view of another tensor, "
+                "it must "
                 f"return only one Tensor, but {type(self.ctx).__name__} returns {several}."
             )
         if is_leaf(x) and x.requires_grad:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation."
+            )
         inplace.refuse(x)
         inplace.adopt(x, edge)
         return x
@@ -390,7 +449,9 @@ class _Outputs:
         ctx = self.ctx
         kept: list[Any] = []
         for i, value in enumerate(ctx._to_save):
-            slot = next((s for s, o in enumerate(outputs) if o is value and value is not None), None)
+            slot = next(
+                (s for s, o in enumerate(outputs) if o is value and value is not None), None
+            )
             if slot is None or not isinstance(results[slot], Tensor):
                 kept.append(value)
                 continue
@@ -456,16 +517,18 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def once(ctx: Any, *grads: Any) -> Any:
-        tracked = modes.is_grad_enabled() and any(isinstance(g, Tensor) and g.requires_grad for g in grads)
+        tracked = modes.is_grad_enabled() and any(
+            isinstance(g, Tensor) and g.requires_grad for g in grads
+        )
         with modes.no_grad():
             results = backward(ctx, *grads)
         if not tracked:
             return results
         edges = tuple(current_node(g) for g in grads if isinstance(g, Tensor))
         several = results if isinstance(results, tuple) else (results,)
-        refused = tuple(wrap(r._array, refusing(edges)) if isinstance(r, Tensor) else r for r in several)
+        refused = tuple(
+            wrap(r._array, refusing(edges)) if isinstance(r, Tensor) else r for r in several
+        )
         return refused if isinstance(results, tuple) else refused[0]
 
     return once
-
-

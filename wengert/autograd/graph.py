@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wengert.history import modes
+from wengert.autograd import engine
 from wengert.autograd.differentiate import GradientEdge as GradientEdge
 from wengert.autograd.engine import mark_written
+from wengert.history import modes
 from wengert.history.node import Cell, RemovableHandle, source
 from wengert.history.node import Node as Node
 from wengert.tensor import Tensor, cell_of, current_node, wrap
@@ -43,7 +46,7 @@ class saved_tensors_hooks(modes.Mode):
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep saved values as copies in main memory. `pin_memory` is accepted; there is nothing to pin."""
+    """Keep saved values as copies in main memory; there is nothing for `pin_memory` to pin."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cpu") -> None:
         super().__init__(lambda tensor: tensor.clone(), lambda packed: packed)
@@ -70,7 +73,9 @@ class SavedCopies:
     """The values saved inside `allow_mutation_on_saved_tensors`, by storage."""
 
     def __init__(self) -> None:
-        self._saved: weakref.WeakKeyDictionary[Cell, list[weakref.ref[Tensor]]] = weakref.WeakKeyDictionary()
+        self._saved: weakref.WeakKeyDictionary[Cell, list[weakref.ref[Tensor]]] = (
+            weakref.WeakKeyDictionary()
+        )
 
     def keep(self, value: Tensor) -> Tensor:
         """A stand-in for a saved tensor whose array can be exchanged for a copy."""
@@ -115,7 +120,10 @@ class allow_mutation_on_saved_tensors(modes.Mode):
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Where this tensor stands in the graph: usable as a root or input of `autograd.grad`."""
     if not tensor.requires_grad:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients"
+        )
     node, slot = source(current_node(tensor))
     assert node is not None
     return GradientEdge(node, slot, tensor)
@@ -149,24 +157,40 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    state: dict[str, Any] = {"grads": [None] * len(tensors), "seen": 0, "called": None}
+    gathered = _Gathered(tensors, fn, mode == "any")
+    tracked = [t for t in tensors if mode == "all" or t.requires_grad]
+    return _Handles(
+        [t.register_hook(functools.partial(gathered.arrived, i)) for i, t in enumerate(tracked)]
+    )
 
-    def hook(i: int, g: Any) -> None:
-        from wengert.autograd import engine
 
+class _Gathered:
+    """The gradients of several tensors in one pass, kept apart from those of other threads."""
+
+    def __init__(
+        self, tensors: Sequence[Tensor], fn: Callable[..., None], first_only: bool
+    ) -> None:
+        self.nodes = [source(current_node(t))[0] for t in tensors]
+        self.fn = fn
+        self.first_only = first_only
+        self.lock = threading.Lock()
+        self.missing: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self.grads: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
+
+    def arrived(self, i: int, g: Any) -> None:
         task = engine.current_task()
-        if state["called"] is not task:
-            state.update(grads=[None] * len(tensors), seen=0, called=task, done=False)
-            if mode == "all":
-                engine.queue_callback(finish)
-        state["grads"][i] = g
-        if mode == "any" and not state["done"]:
-            state["done"] = True
-            fn(g)
-
-    def finish() -> None:
-        fn(state["grads"])
-        state["called"] = None
-
-    return _Handles([t.register_hook(lambda g, i=i: hook(i, g)) for i, t in enumerate(tensors)])
-
+        with self.lock:
+            first = task not in self.missing
+            if first:
+                self.missing[task] = sum(
+                    1 for node in self.nodes if node and engine.will_reach(node)
+                )
+                self.grads[task] = [None] * len(self.nodes)
+            self.missing[task] -= 1
+            last = self.missing[task] == 0
+            grads = self.grads[task]
+            grads[i] = g
+        if self.first_only and first:
+            self.fn(g)
+        elif last and not self.first_only:
+            self.fn(grads)

@@ -51,6 +51,9 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
         if modes.special and modes.current().hooks is not None:
             before._array = x._array.copy()  # out of reach, should a pack hook keep it as it is
     result = record(before, *args)
+    if result is NotImplemented:
+        kinds = ", ".join(type(a).__name__ for a in args)
+        raise TypeError(f"{name}() takes tensors and numbers, but got {kinds}. Make a tensor with wengert.tensor(...).")
     _check_fit(x, result._array, name)
     _check_memory(x)
     if result._node is not None:
@@ -95,7 +98,7 @@ def _check_memory(x: Tensor) -> None:
     array = x._array
     if not isinstance(array, np.ndarray):
         return
-    if 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+    if 0 in array.strides and array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location (it was made by expand). Please clone() the tensor before "

@@ -11,10 +11,22 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd import differentiate
-from wengert.history import modes
-from wengert.history.node import AccumulateGrad, Node, RemovableHandle, source
 from wengert.errors import InferenceError
-from wengert.tensor import INFERENCE, Tensor, View, attach, bare, cell_of, current_node, is_leaf, wrap
+from wengert.history import modes
+from wengert.history.location import stacklevel
+from wengert.history.node import AccumulateGrad, Node, RemovableHandle, source
+from wengert.tensor import (
+    INFERENCE,
+    Tensor,
+    View,
+    attach,
+    bare,
+    cell_of,
+    current_node,
+    is_leaf,
+    wrap,
+)
+
 
 @attach
 class HistoryMethods:
@@ -41,21 +53,37 @@ class HistoryMethods:
     @property
     def grad(self: Any) -> Any:
         """The accumulated gradient, or None."""
-        if self._grad is None and self._node is not None and not self.is_leaf and not self.retains_grad:
-            warnings.warn(differentiate.explain_non_leaf(self), UserWarning, stacklevel=2)
+        if (
+            self._grad is None
+            and self._node is not None
+            and not self.is_leaf
+            and not self.retains_grad
+        ):
+            warnings.warn(
+                differentiate.explain_non_leaf(self), UserWarning, stacklevel=stacklevel()
+            )
         return self._grad
 
     @grad.setter
     def grad(self: Any, value: Any) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+                raise TypeError(
+                    "assigned grad expected to be a Tensor or None but got grad of type "
+                    f"{type(value).__name__}"
+                )
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value._array.dtype != self._array.dtype:
-                raise RuntimeError(f"assigned grad has data of a different type: {value.dtype} for a tensor of {self.dtype}. Use grad.to({self.dtype}).")
+                raise RuntimeError(
+                    f"assigned grad has data of a different type: {value.dtype} for a tensor of "
+                    f"{self.dtype}. Use grad.to({self.dtype})."
+                )
             if value._array.shape != self._array.shape:
-                raise RuntimeError(f"assigned grad has data of a different size: {list(value.shape)} for a tensor of {list(self.shape)}")
+                raise RuntimeError(
+                    f"assigned grad has data of a different size: {list(value.shape)} for a "
+                    f"tensor of {list(self.shape)}"
+                )
         self._grad = value
 
     @grad.deleter
@@ -74,7 +102,11 @@ class HistoryMethods:
 
     @property
     def _grad_fn(self: Any) -> Node | None:
-        return self.grad_fn  # type: ignore[no-any-return]
+        return self.grad_fn
+
+    @_grad_fn.deleter
+    def _grad_fn(self: Any) -> None:
+        raise RuntimeError("_grad_fn cannot be deleted; use detach_()")
 
     @property
     def output_nr(self: Any) -> int:
@@ -87,24 +119,30 @@ class HistoryMethods:
         return is_leaf(self)
 
     def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
-        """Mark this leaf as one to differentiate with respect to, or unmark it; returns the tensor."""
+        """Mark this leaf as one to differentiate by, or unmark it; returns the tensor."""
         if requires_grad:
             if not self.requires_grad:
                 from wengert.functions.creation import require
 
                 if self._origin is INFERENCE and not modes.is_inference_mode_enabled():
                     raise InferenceError(
-                        "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                        "Setting requires_grad=True on inference tensor outside InferenceMode is "
+                        "not "
                         "allowed. clone() it first."
                     )
                 require(self)
+                self._node = self.__dict__.pop("_hooked", self._node)
         elif self.requires_grad:
             if not is_leaf(self):
                 raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to use a "
+                    "you can only change requires_grad flags of leaf variables. If you want to "
+                    "use a "
                     "computed variable in a subgraph that doesn't require differentiation use "
                     "var_no_grad = var.detach()."
                 )
+            node = self._node
+            if node.extras is not None or node.post_hooks:
+                self._hooked = node  # its hooks wait for the day that it requires grad again
             self._node = None
         return self
 
@@ -161,7 +199,10 @@ class HistoryMethods:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not dtypes.is_inexact(value._array.dtype):
-            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype"
+            )
         self._array = value._array
 
     @data.deleter
@@ -174,7 +215,10 @@ class HistoryMethods:
     def _version(self: Any) -> int:
         """How often this storage was written in place; views share the count."""
         if self._origin is INFERENCE:
-            raise InferenceError("Inference tensors do not track version counter. Use no_grad instead of inference_mode if it matters.")
+            raise InferenceError(
+                "Inference tensors do not track version counter. Use no_grad instead of "
+                "inference_mode if it matters."
+            )
         return 0 if self._cell is None else self._cell.count
 
     def _is_view(self: Any) -> bool:
@@ -191,7 +235,7 @@ class HistoryMethods:
     # ---- hooks ----------------------------------------------------------------------------
 
     def register_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad)` whenever this tensor's gradient is computed; a tensor returned replaces it.
+        """Call `hook(grad)` when this tensor's gradient is computed; a tensor returned replaces it.
 
         >>> import wengert as wg
         >>> x = wg.ones(2, requires_grad=True)
@@ -209,7 +253,10 @@ class HistoryMethods:
     def register_post_accumulate_grad_hook(self: Any, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(tensor)` after `.grad` of this leaf was updated."""
         if not isinstance(self._node, AccumulateGrad):
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors or on tensors that do not require grad")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors or on "
+                "tensors that do not require grad"
+            )
         if self._node.post_hooks is None:
             self._node.post_hooks = {}
         return RemovableHandle(self._node.post_hooks, hook)
@@ -224,6 +271,12 @@ class HistoryMethods:
         raise RuntimeError("_backward_hooks cannot be deleted")
 
     # ---- copies ---------------------------------------------------------------------------
+
+    def __copy__(self: Any) -> Any:
+        """Another leaf that shares this tensor's memory."""
+        out = bare(type(self), self._array)
+        out.__dict__.update(self.__dict__)
+        return out.requires_grad_() if self.requires_grad else out
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
@@ -241,14 +294,14 @@ class HistoryMethods:
             out.requires_grad_()
         return out
 
-    def __reduce_ex__(self: Any, protocol: int) -> Any:
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
         if not self.is_leaf:
             raise RuntimeError("cannot pickle a tensor with history; pickle x.detach() instead")
         state = {k: v for k, v in self.__dict__.items() if k not in _NOT_COPIED}
         return _rebuild, (type(self), np.array(self._array), self.requires_grad, state)
 
 
-_NOT_COPIED = {"_origin", "_cell"}
+_NOT_COPIED = {"_hooked", "_origin", "_cell"}
 
 
 def _copy_state(out: Any, state: dict[str, Any], memo: dict[int, Any]) -> None:
@@ -262,6 +315,4 @@ def _copy_state(out: Any, state: dict[str, Any], memo: dict[int, Any]) -> None:
 def _rebuild(kind: type, array: Any, requires_grad: bool, state: dict[str, Any]) -> Any:
     out = bare(kind, array)
     out.__dict__.update(state)
-    return out.requires_grad_() if requires_grad else out  # type: ignore[attr-defined]
-
-
+    return out.requires_grad_() if requires_grad else out

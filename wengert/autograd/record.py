@@ -19,10 +19,10 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import codegen, saved
 from wengert.history import modes
-from wengert.history.location import INTERNAL, user_frame
+from wengert.history.location import INTERNAL, user_frame, user_frame_at
 from wengert.history.node import Node, Output, tick
 from wengert.dispatch import Function
-from wengert.errors import MissingRuleError, ShapeError
+from wengert.errors import DtypeError, MissingRuleError, ShapeError
 from wengert.rules.rule import RULES, Rule, unbroadcast
 from wengert.rules.shapes import astype
 from wengert.tensor import (
@@ -58,8 +58,13 @@ def recorder(function: Function) -> Recorder:
 def lazy(function: Function) -> Recorder:
     """A recorder that is compiled when first called: importing stays quick."""
 
+    made: Any = None
+
     def first(*args: Any, **kwargs: Any) -> Any:
-        return recorder(function)(*args, **kwargs)
+        nonlocal made
+        if made is None:
+            made = recorder(function)
+        return made(*args, **kwargs)
 
     return first
 
@@ -109,12 +114,17 @@ def _compiled(rule: Rule) -> Recorder:
 def _node_class(rule: Rule, plan: codegen.Plan) -> type[Node]:
     members: dict[str, Any] = {"__slots__": (), "rule": rule, "fields": tuple(plan.fields)}
     members |= saved.introspection(members["fields"])
+    members["numbers"] = int(plan.constant is not None and rule.function in _BETWEEN_TENSORS)
     space = _namespace(rule)
     for recorded in (False, True):
         pull = _compile(codegen.pull_text(plan, recorded), space, rule)
         members[pull.__name__] = pull
     base = Node if rule.outputs == 1 else Several
     return type(node_name(rule), (base,), members)
+
+
+# What PyTorch computes with tensors only, after making one of a number.
+_BETWEEN_TENSORS = (np.add, np.subtract, np.multiply, np.divide)
 
 
 def node_name(rule: Rule) -> str:
@@ -146,10 +156,12 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "NUMBERS": NUMBERS,
         "Output": Output,
         "Tensor": Tensor,
+        "alone": alone,
         "at": lambda node, slot: Output(node, slot) if slot else node,
         "checked": saved.checked,
         "conj": np.conj,
         "current_node": current_node,
+        "dispatched": rule.function,
         "dtype_of": dtypes.of,
         "filled": filled,
         "float32": dtypes.float32,
@@ -177,7 +189,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "twin": saved.twin,
         "unbroadcast": unbroadcast,
         "unsuited": unsuited,
-        "user_frame": user_frame,
+        "user_frame": user_frame_at,
         "view_of": view_of,
         "wrap": wrap,
     }
@@ -211,7 +223,8 @@ def _sequence(rule: Rule) -> Recorder:
     name = rule.sequence
     assert name is not None
     position = rule.arguments.index(name)
-    function = getattr(rule.function, "plain", rule.function)
+    function = rule.function
+    keeps = name in codegen.Plan(rule).values
 
     node_type = type(f"{rule.name}Backward0", (SequenceNode,), {"__slots__": (), "rule": rule})
 
@@ -227,7 +240,6 @@ def _sequence(rule: Rule) -> Recorder:
         if any(edge is not None for edge in edges):
             node = node_type()
             node.edges = edges
-            keeps = name in codegen.Plan(rule).values
             node.shapes = [np.shape(x) for x in call[name]]
             node.call = {k: v for k, v in call.items() if k != name}
             node.saved = tuple(items) if keeps else ()
@@ -281,18 +293,21 @@ class SequenceNode(Node):
 # ---- operands of several kinds -------------------------------------------------------------
 
 
-def unsuited(rule: Rule, error: ValueError, operands: tuple[Any, ...]) -> Exception:
+def unsuited(rule: Rule | str, error: Exception, operands: tuple[Any, ...]) -> Exception:
     """The error of operands that NumPy refused, in terms of tensors and their shapes."""
     shapes = [list(x.shape) for x in operands if isinstance(x, Tensor)]
+    if isinstance(error, TypeError):
+        kinds = " and ".join(str(x.dtype) for x in operands if isinstance(x, Tensor))
+        return DtypeError(f"{rule} is not defined for tensors of dtype {kinds}: {error}")
     if isinstance(error, IndexError) or len(shapes) < 2:
         return error if isinstance(error, IndexError) else ShapeError(f"{rule}: {error}")
     found = " and ".join(map(str, shapes))
-    if rule.function is np.matmul:
+    if isinstance(rule, Rule) and rule.function is np.matmul:
         return ShapeError(
             f"mat1 and mat2 shapes cannot be multiplied ({found}): the last size of the first must be "
             "the last but one of the second. Transpose one, e.g. b.mT."
         )
-    if rule.family == "elementwise":
+    if isinstance(rule, str) or rule.family == "elementwise":
         a, b = shapes[0][::-1], shapes[1][::-1]
         for i, (m, n) in enumerate(zip(a, b, strict=False)):
             if m != n and 1 not in (m, n):
@@ -316,9 +331,18 @@ def floating(x: Any) -> Any:
     return x
 
 
+def alone(record: Recorder, rule: Rule, x: Any) -> Any:
+    """The operand of a function of one: a number or an array, or a TypeError."""
+    result = foreign(record, rule, (x,))
+    if result is NotImplemented:
+        name = getattr(rule.function, "__name__", rule.name.lower())
+        raise TypeError(f"{name}() takes a tensor or a number, but got {type(x).__name__}. Make a tensor with wengert.tensor(...).")
+    return result
+
+
 def cast(x: Tensor, dtype: Any) -> Tensor:
     """A recorded change of dtype; none if there is nothing to change."""
-    return x if x._array.dtype == dtype else recorder(astype)(x, dtype)  # type: ignore[no-any-return]
+    return x if x._array.dtype is dtype else recorder(astype)(x, dtype)  # type: ignore[no-any-return]
 
 
 def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
@@ -328,12 +352,15 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
         if isinstance(x, np.generic):
             x = x.item()
         elif isinstance(x, np.ndarray):
+            x = dtypes.native(x)
             x = wrap(x) if x.ndim else x.item()
         elif type(x) not in NUMBERS and not isinstance(x, Tensor):
             if isinstance(x, (bool, int, float, complex)):
                 x = next(kind(x) for kind in (bool, int, float, complex) if isinstance(x, kind))
             elif hasattr(x, "__array_function__"):
                 x = wrap(x)
+            elif dtypes.is_foreign(x):
+                raise dtypes.foreign(x)
             else:
                 return NotImplemented
         made.append(x)
@@ -346,7 +373,12 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
     """Operands of several dtypes: cast them to the one that PyTorch's promotion gives, and call again."""
     tracked = {rule.arguments.index(n) for n in rule.differentiable}
     these = [x for i, x in enumerate(operands) if i in tracked and x is not None]
-    target = dtypes.result_type(*(x._array if isinstance(x, Tensor) else x for x in these))
+    target = dtypes.canonical(dtypes.result_type(*(x._array if isinstance(x, Tensor) else x for x in these)))
+    if rule.function is np.matmul and all(isinstance(x, Tensor) for x in these):
+        kinds = " and ".join(str(x.dtype) for x in these)
+        raise DtypeError(
+            f"expected m1 and m2 to have the same dtype, but got: {kinds}. Convert one, as in b.to(a.dtype)."
+        )
     if rule.name == "Div" and not dtypes.is_inexact(target):
         target = dtypes.get_default_dtype()
     made = []

@@ -17,7 +17,7 @@ from wengert.history.location import line_of, user_frame
 from wengert.history.node import Cell as Cell
 from wengert.history.node import Node, tick
 from wengert.errors import FreedGraphError, InferenceError, ModifiedError
-from wengert.tensor import INFERENCE, Tensor, cell_of, wrap
+from wengert.tensor import INFERENCE, Tensor, cell_of, current_node, wrap
 
 
 class _Twin:
@@ -123,7 +123,7 @@ class Packed:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Let it work on a clone()."
             )
-        self.edge = None if is_output else tensor._node
+        self.edge = None if is_output else current_node(tensor)
         self.is_output = is_output
         self.unpack = unpack
 
@@ -195,6 +195,8 @@ def settle_node(node: Node) -> None:
 
 
 def _packed(node: Node, value: Any, state: modes.State) -> Any:
+    if type(value) is tuple and any(isinstance(item, Tensor) for item in value):
+        return tuple(_packed(node, item, state) for item in value)  # the outputs of one operation
     if not isinstance(value, Tensor):
         return value
     if value._origin is INFERENCE:
@@ -219,28 +221,40 @@ class SavedTensor:
         self._node = node
         self._index = index
 
-    def register_hooks(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
-        """Pack this value now, and unpack it when it is needed."""
-        if not callable(pack_hook) or not callable(unpack_hook):
+    def register_hooks(self, *hooks: Callable[..., Any]) -> None:
+        """Pack this value now by the first of two hooks, and unpack it by the other when needed."""
+        if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
-                "register_hooks(): incompatible function arguments. It takes pack_hook(tensor) and "
-                "unpack_hook(packed), both callable."
+                "register_hooks(): incompatible function arguments. It takes two callables, "
+                "register_hooks(pack_hook, unpack_hook)."
             )
         node = self._node
         if type(node.saved) is Freed:
             raise freed(node)
         value = node.saved[self._index]
-        if value is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        if not isinstance(value, (Tensor, Packed)):
+            raise RuntimeError(
+                f"Calling register_hooks on a saved tensor with value None is forbidden: {node.name()} "
+                "saved no tensor here."
+            )
         if isinstance(value, Packed):
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
         if value._cell is not None and value._cell.stamp > node.order:
             raise modified(node, value)
-        packed = Packed(value, pack_hook, unpack_hook, is_output=value._origin is TWIN)
+        packed = Packed(value, *hooks, is_output=value._origin is TWIN)
         node.saved = (*node.saved[: self._index], packed, *node.saved[self._index + 1 :])
 
 
-_SHOWN = {"a": "self", "x": "self", "b": "other", "y": "result", "val": "self", "axis": "dim"}
+_SHOWN = {
+    "a": ("self",),
+    "x": ("self",),
+    "val": ("self",),
+    "b": ("other", "exponent"),
+    "y": ("result",),
+    "axis": ("dim",),
+    "index": ("indices",),
+}
+"""PyTorch's names for what our rules call otherwise."""
 
 
 def introspection(fields: tuple[str, ...]) -> dict[str, property]:
@@ -250,7 +264,7 @@ def introspection(fields: tuple[str, ...]) -> dict[str, property]:
     """
     members = {}
     for index, field in enumerate(fields):
-        for name in {field, _SHOWN.get(field, field)}:
+        for name in (field, *_SHOWN.get(field, ())):
             members[f"_saved_{name}"] = property(functools.partial(_shown, index=index, field=field))
             members[f"_raw_saved_{name}"] = property(functools.partial(_raw, index=index))
     return members

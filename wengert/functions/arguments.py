@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.history import modes
 from wengert.functions import creation
+from wengert.history import modes
 from wengert.tensor import Size, Tensor, settle, wrap
 
 Dim = int | Sequence[int] | None
@@ -62,7 +62,9 @@ def one_dim(dim: Any, ndim: int) -> int:
 
 
 def some_dims(dim: Any, ndim: int) -> Any:
-    """NumPy's `axis` for `dim`: None for all dimensions, a number, or a tuple without repetition."""
+    """NumPy's `axis` for `dim`: None for all dimensions, a number, or a tuple without
+    repetition.
+    """
     if dim is None:
         return None
     if isinstance(dim, int):
@@ -83,7 +85,10 @@ def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
         shape = tuple(shape[0])
     elif len(shape) == 1 and isinstance(shape[0], Tensor) and shape[0].ndim == 1:
         shape = tuple(shape[0].tolist())
-    return tuple(operator.index(n) for n in shape)
+    for n in shape:
+        if type(n) is not int:
+            return tuple(operator.index(n) for n in shape)
+    return shape
 
 
 def numpy_names(dim: Any, keepdim: Any, names: dict[str, Any], function: str) -> tuple[Any, Any]:
@@ -117,7 +122,9 @@ def _tensors(values: Any) -> list[Tensor]:
     return found
 
 
-def into(out: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def into(
+    out: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """`function(...)` written into `out`, a tensor or a tuple of them, resized where it must be."""
     refuse_tracked_out(function.__name__, (*args, *kwargs.values(), out))
     result = function(*args, **kwargs)
@@ -129,7 +136,8 @@ def into(out: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
 def fill_out(out: Tensor, result: Tensor) -> Tensor:
     if not np.can_cast(result.dtype, out.dtype, "same_kind"):
         raise RuntimeError(
-            f"result type {result.dtype} can't be cast to the desired output type {out.dtype} of out="
+            f"result type {result.dtype} can't be cast to the desired output type {out.dtype} of "
+            "out="
         )
     if out.shape != result.shape:
         out.resize_(result.shape)

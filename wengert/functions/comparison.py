@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.functions.arguments import array_of, into, plain_result, some_dims, takes_out, tensor_of
+from wengert.functions.arguments import (
+    array_of,
+    into,
+    plain_result,
+    some_dims,
+    takes_out,
+    tensor_of,
+)
 from wengert.functions.operators import plain
 from wengert.tensor import Tensor
 
@@ -18,8 +25,8 @@ Function = Callable[..., Any]
 def _binary(function: Function, doc: str) -> Function:
     def apply(input: Any, other: Any, *, out: Any = None) -> Tensor:
         if out is not None:
-            return into(out, apply, (input, other), {})  # type: ignore[no-any-return]
-        return plain(function, input, other)  # type: ignore[no-any-return]
+            return into(out, apply, (input, other), {})
+        return plain(function, input, other)
 
     apply.__doc__ = doc
     return apply
@@ -28,7 +35,7 @@ def _binary(function: Function, doc: str) -> Function:
 def _unary(function: Function, doc: str) -> Function:
     def apply(input: Any, *, out: Any = None) -> Tensor:
         if out is not None:
-            return into(out, apply, (input,), {})  # type: ignore[no-any-return]
+            return into(out, apply, (input,), {})
         return plain_result(function(tensor_of(input)._array))
 
     apply.__doc__ = doc
@@ -59,22 +66,30 @@ isfinite = _unary(np.isfinite, "Where x is neither infinite nor NaN.")
 isposinf = _unary(np.isposinf, "Where x is plus infinity.")
 isneginf = _unary(np.isneginf, "Where x is minus infinity.")
 isreal = _unary(np.isreal, "Where the imaginary part is zero.")
-signbit = _unary(lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "Where the sign is negative.")
+signbit = _unary(
+    lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "Where the sign is negative."
+)
 
 for _name, _value in list(globals().items()):
     if callable(_value) and getattr(_value, "__name__", "") == "apply":
         _value.__name__ = _value.__qualname__ = _name
 
 
-def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+def isclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
     """Where |input - other| <= atol + rtol * |other|."""
     a, b = tensor_of(input), tensor_of(other, "other")
     if a.dtype != b.dtype:
-        raise RuntimeError(f"{a.dtype} did not match {b.dtype}: isclose compares tensors of one dtype")
+        raise RuntimeError(
+            f"{a.dtype} did not match {b.dtype}: isclose compares tensors of one dtype"
+        )
     return plain_result(np.isclose(a._array, b._array, rtol, atol, equal_nan))
 
 
-def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(
+    input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
     """Whether |input - other| <= atol + rtol * |other| everywhere.
 
     >>> import wengert as wg
@@ -91,15 +106,19 @@ def equal(input: Any, other: Any) -> bool:
 
 
 @takes_out
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
     """Which elements occur among the test elements."""
     return plain_result(np.isin(array_of(elements), array_of(test_elements), assume_unique, invert))
 
 
 def _truth(function: Function, name: str, doc: str) -> Function:
-    def apply(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **names: Any) -> Tensor:
+    def apply(
+        input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **names: Any
+    ) -> Tensor:
         if out is not None:
-            return into(out, apply, (input, dim, keepdim), names)  # type: ignore[no-any-return]
+            return into(out, apply, (input, dim, keepdim), names)
         dim, keepdim = names.pop("axis", dim), names.pop("keepdims", keepdim)
         if names:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(names))!r}")
@@ -113,8 +132,8 @@ def _truth(function: Function, name: str, doc: str) -> Function:
     return apply
 
 
-all = _truth(np.all, "all", "Whether all elements are nonzero, over all or some dimensions.")  # noqa: A001
-any = _truth(np.any, "any", "Whether any element is nonzero, over all or some dimensions.")  # noqa: A001
+all = _truth(np.all, "all", "Whether all elements are nonzero, over all or some dimensions.")
+any = _truth(np.any, "any", "Whether any element is nonzero, over all or some dimensions.")
 
 
 def is_nonzero(input: Any) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import numbers
+import operator
 from typing import Any
 
 import numpy as np
 
 from wengert import dtypes
 from wengert.history import modes
+from wengert.functions.conversion import to_array
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import INFERENCE, Tensor, wrap
 
@@ -35,75 +36,6 @@ def require(x: Tensor) -> Tensor:
         )
     x._node = AccumulateGrad(x)
     return x
-
-
-def native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array of numbers in this machine's byte order; TypeError for any other kind."""
-    if array.dtype.kind not in "biufcV" or (array.dtype.kind == "V" and array.dtype.name != "bfloat16"):
-        kind = "objects" if array.dtype.kind == "O" else f"dtype {array.dtype}"
-        raise TypeError(
-            f"can't convert an array of {kind} to a tensor: tensors hold numbers. "
-            "Try np.asarray(x, dtype=float) first, or build it from lists of equal length."
-        )
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return array
-
-
-def to_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """A new array of what the user gave: nested lists, numbers, arrays, tensors."""
-    if isinstance(data, Tensor):
-        array = np.array(data._array)
-    elif hasattr(data, "__array__") or isinstance(data, np.generic):
-        array = native(np.array(data))
-    elif hasattr(data, "__dlpack__"):
-        array = native(np.array(np.from_dlpack(data)))
-    else:
-        array = _from_python(data, dtype)
-    if dtype is not None and array.dtype != dtype:
-        if array.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
-            array = array.real
-        array = array.astype(dtype)
-    return array
-
-
-def _from_python(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    plain = _plain(data)
-    try:
-        array = np.array(plain)
-    except ValueError as error:
-        raise ValueError(
-            f"could not build a tensor from nested lists of different lengths ({error}). "
-            "Pad the rows to one length."
-        ) from None
-    array = native(array)
-    if dtype is not None:
-        return array  # on its way to that dtype, at full precision
-    if array.dtype.kind == "f" and not _has_numpy_floats(plain):
-        array = array.astype(dtypes.get_default_dtype())
-    elif array.dtype.kind == "c":
-        array = array.astype(dtypes.default_complex())
-    elif array.size == 0 and array.dtype.kind == "f":
-        array = array.astype(dtypes.get_default_dtype())
-    return array
-
-
-def _plain(data: Any) -> Any:
-    if isinstance(data, (list, tuple)):
-        return [_plain(item) for item in data]
-    if isinstance(data, Tensor):
-        return data._array.tolist()
-    if not isinstance(data, (numbers.Number, np.generic, np.ndarray, str)) and hasattr(data, "__len__") and hasattr(data, "__getitem__"):
-        return [_plain(data[i]) for i in range(len(data))]
-    return data
-
-
-def _has_numpy_floats(data: Any) -> bool:
-    while isinstance(data, list):
-        if not data:
-            return False
-        data = data[0]
-    return isinstance(data, (np.floating, np.ndarray)) and not isinstance(data, float)
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
@@ -136,7 +68,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         return data if dtype is None or data.dtype == dtype else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or data.dtype == dtype):
-        return finish(native(data))
+        return finish(dtypes.native(data))
     return tensor(data, dtype=dtype)
 
 
@@ -158,12 +90,17 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__}). Use wengert.tensor for other data.")
-    return finish(native(np.asarray(array)))
+    if not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order, so its memory "
+            "cannot be shared. Use wengert.tensor, which copies and converts it."
+        )
+    return finish(dtypes.native(array))
 
 
 def from_dlpack(x: Any) -> Tensor:
     """A tensor that shares the memory of any array that speaks DLPack."""
-    return finish(native(np.from_dlpack(x)))
+    return finish(dtypes.native(np.from_dlpack(x)))
 
 
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
@@ -184,10 +121,12 @@ from wengert.tensor import Size  # noqa: E402
 def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given as separate numbers or as one sequence."""
     if len(size) == 1 and not hasattr(size[0], "__index__"):
+        if not hasattr(size[0], "__iter__") or isinstance(size[0], str):
+            raise TypeError(f"argument 'size' must be tuple of ints, not {type(size[0]).__name__}")
         size = tuple(size[0])
     elif len(size) == 1 and isinstance(size[0], Tensor) and size[0].ndim == 1:
         size = tuple(size[0].tolist())
-    shape = tuple(int(n) for n in size)
+    shape = tuple(operator.index(n) for n in size)
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     return shape

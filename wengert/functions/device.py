@@ -16,14 +16,16 @@ class device:
 
     def __init__(self, type: Any, index: int | None = None) -> None:
         if isinstance(type, device):
-            type, index = type.type, type.index if index is None else index
+            index = type.index if index is None else index
         kind, _, number = str(type).partition(":")
         if kind not in _KINDS:
-            raise RuntimeError(f"Expected one of {', '.join(_KINDS)} device type at start of device string: {type}")
+            raise RuntimeError(
+                f"Expected one of {', '.join(_KINDS)} device type at start of device string: {type}"
+            )
         if number:
             index = int(number)
-        self.type = kind
-        self.index = index
+        self.type: str = kind
+        self.index: int | None = index
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
@@ -32,7 +34,9 @@ class device:
         return hash((self.type, self.index))
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
+        return f"device(type='{self.type}'" + (
+            ")" if self.index is None else f", index={self.index})"
+        )
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"

@@ -12,65 +12,48 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import inplace
-from wengert.history import modes
-from wengert.autograd.record import cast, lazy, recorder
-from wengert.functions import comparison, indexing, math, products, random, reductions, shapes
+from wengert.autograd.engine import mark_written
+from wengert.autograd.record import lazy, recorder
+from wengert.functions import (
+    comparison,
+    indexing,
+    math,
+    products,
+    random,
+    reductions,
+    scattering,
+    shapes,
+)
 from wengert.functions.arguments import sizes
 from wengert.functions.operators import write_elementwise
+from wengert.history import modes
 from wengert.rules import indexing as rules
 from wengert.rules import neural
-from wengert.tensor import INFERENCE, Tensor, View, current_node, wrap
+from wengert.tensor import INFERENCE, Tensor, attach, current_node, wrap
 
 # ---- values --------------------------------------------------------------------------------
 
-SINGLE = {
-    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
-    "log1p": np.log1p, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh,
-    "cosh": np.cosh, "tanh": np.tanh, "sigmoid": neural.sigmoid, "relu": neural.relu, "erf": neural.erf,
-    "neg": np.negative, "negative": np.negative, "abs": np.absolute, "absolute": np.absolute,
-    "square": np.square, "reciprocal": np.reciprocal, "floor": np.floor, "ceil": np.ceil,
-    "trunc": np.trunc, "fix": np.trunc, "sign": np.sign, "deg2rad": np.deg2rad, "rad2deg": np.rad2deg,
-}  # fmt: skip
-"""Functions of one tensor that one recorder makes: their node may keep the result itself."""
 
-COMPOSED: dict[Any, str] = {
-    math: """
-        acos acosh addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan
-        atan2 atanh clamp clamp_max clamp_min clip conj_physical copysign divide float_power
-        fmod frac heaviside hypot lerp logit nan_to_num round rsqrt sgn sinc subtract
-        true_divide xlogy""",
-    reductions: "cumprod cumsum",
-    shapes: "tril triu",
-    indexing: """
-        index_add index_copy index_fill index_put index_reduce masked_fill masked_scatter scatter
-        scatter_add scatter_reduce""",
-    products: "addbmm addmm addmv addr baddbmm",
-}
-CONSTANT: dict[Any, str] = {
-    comparison: """
-        bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor eq gcd ge
-        greater greater_equal gt lcm le less less_equal logical_and logical_not logical_or
-        logical_xor lt ne not_equal""",
-}
-"""Functions without derivative: writing their result cuts the history."""
-
-ELEMENTWISE = {
-    "mul": np.multiply, "multiply": np.multiply, "floor_divide": np.floor_divide, "remainder": np.remainder, "pow": np.power,
-}  # fmt: skip
+def _named(method: Any, name: str) -> Any:
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
+    method.__doc__ = f"`{name[:-1]}`, in place."
+    return method
 
 
 def _single(function: Any, name: str) -> Any:
+    """For a function of one tensor that one recorder makes: its node may keep the result itself."""
+
     def method(self: Tensor) -> Tensor:
         return inplace.write(self, recorder(function), (), name)
 
-    return method
+    return _named(method, name)
 
 
 def _elementwise(function: Any, name: str) -> Any:
     def method(self: Tensor, other: Any) -> Tensor:
         return write_elementwise(self, function, other, name)
 
-    return method
+    return _named(method, name)
 
 
 def composed(function: Any, name: str) -> Any:
@@ -84,7 +67,7 @@ def composed(function: Any, name: str) -> Any:
 
         return inplace.write(self, record, (*args, *kwargs.values()), name)
 
-    return method
+    return _named(method, name)
 
 
 def own(old: Tensor, given: tuple[Any, ...]) -> Tensor:
@@ -95,17 +78,22 @@ def own(old: Tensor, given: tuple[Any, ...]) -> Tensor:
 
 
 def _constant(function: Any, name: str) -> Any:
+    """For a function without derivative: writing its result cuts the history."""
+
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         result = function(self, *args, **kwargs)
         _same_shape(self, result, name)
         return indexing.overwrite(self, result, name)
 
-    return method
+    return _named(method, name)
 
 
 def _same_shape(x: Tensor, result: Tensor, name: str) -> None:
     if result.shape != x.shape:
-        raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(result.shape)} of {name}")
+        raise RuntimeError(
+            f"output with shape {list(x.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)} of {name}"
+        )
 
 
 def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -122,7 +110,7 @@ def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     """x /= other."""
     if rounding_mode is None:
         return write_elementwise(self, np.divide, other, "div_")
-    return composed(math.div, "div_")(self, other, rounding_mode=rounding_mode)  # type: ignore[no-any-return]
+    return composed(math.div, "div_")(self, other, rounding_mode=rounding_mode)
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -146,7 +134,10 @@ def zero_(self: Tensor) -> Tensor:
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Make all elements one number."""
     if isinstance(value, Tensor) and value.ndim:
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+            "dimensions."
+        )
     return indexing.overwrite(self, value, "fill_", _refilled)
 
 
@@ -157,37 +148,46 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         view = shapes.as_strided(self, (n,), (sum(self.stride()),), self.storage_offset())
     else:
         step = sum(self.stride())
-        view = shapes.as_strided(self, (-(-self.numel() // (self.shape[1] + 1)),), (step,), self.storage_offset())
+        view = shapes.as_strided(
+            self, (-(-self.numel() // (self.shape[1] + 1)),), (step,), self.storage_offset()
+        )
     fill_(view, fill_value)
     return self
 
 
 def put_(self: Tensor, index: Any, source: Any, accumulate: bool = False) -> Tensor:
     """Replace elements of the flattened form."""
-    return composed(indexing.put_, "put_")(self, index, source, accumulate)  # type: ignore[no-any-return]
+    return composed(scattering.put, "put_")(self, index, source, accumulate)
 
 
-def apply_(self: Tensor, callable: Any) -> Tensor:  # noqa: A002
+def apply_(self: Tensor, callable: Any) -> Tensor:
     """Replace each element by what a Python function makes of it; slow, and not recorded."""
     if self.requires_grad:
-        raise RuntimeError("Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead.")
+        raise RuntimeError(
+            "Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead."
+        )
     values = [callable(v) for v in self._array.ravel().tolist()]
-    return indexing.overwrite(self, wrap(np.asarray(values).astype(self.dtype).reshape(self.shape)), "apply_")
+    return indexing.overwrite(
+        self, wrap(np.asarray(values).astype(self.dtype).reshape(self.shape)), "apply_"
+    )
 
 
-def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:  # noqa: A002
+def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
     """Replace each element by what a Python function makes of it and another tensor's."""
     return _mapped(self, (tensor,), callable, "map_")
 
 
-def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:  # noqa: A002
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
     """Replace each element by what a Python function makes of it and those of two others."""
     return _mapped(self, (x, y), callable, "map2_")
 
 
 def _mapped(x: Tensor, others: tuple[Tensor, ...], function: Any, name: str) -> Tensor:
     if any(t.requires_grad for t in (x, *others)):
-        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+        raise RuntimeError(
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+            "instead."
+        )
     columns = [np.broadcast_to(t._array, x.shape).ravel().tolist() for t in (x, *others)]
     values = [function(*row) for row in zip(*columns, strict=True)]
     return indexing.overwrite(x, wrap(np.asarray(values).astype(x.dtype).reshape(x.shape)), name)
@@ -200,13 +200,11 @@ def _turned(change: Any, back: Any, name: str) -> Any:
     """An in-place view operation; `back(old, *args)` is what undoes it on a tensor."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return inplace.turn(self, lambda x: change(x, *args, **kwargs), back(self, *args, **kwargs), name)
+        return inplace.turn(
+            self, lambda x: change(x, *args, **kwargs), back(self, *args, **kwargs), name
+        )
 
-    return method
-
-
-def _itself_again(change: Any) -> Any:
-    return lambda old, *args, **kwargs: lambda x: change(x, *args, **kwargs)
+    return _named(method, name)
 
 
 def _old_shape(old: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -219,8 +217,11 @@ def _old_strides(old: Tensor, *args: Any, **kwargs: Any) -> Any:
     return lambda x: shapes.as_strided(x, shape, strides, offset)
 
 
-VIEWS = {name: _itself_again(getattr(shapes, name)) for name in ("transpose", "t", "swapaxes", "swapdims")}
-VIEWS |= {"squeeze": _old_shape, "unsqueeze": _old_shape, "as_strided": _old_strides}
+def _swap(function: Any, name: str) -> Any:
+    """An exchange of dimensions, which done twice changes nothing."""
+    return _turned(
+        function, lambda old, *args, **kwargs: lambda x: function(x, *args, **kwargs), name
+    )
 
 
 def set_(self: Tensor, source: Any = None, *more: Any) -> Tensor:
@@ -229,7 +230,7 @@ def set_(self: Tensor, source: Any = None, *more: Any) -> Tensor:
         inplace.refuse(self)
     self._array = np.empty(0, self.dtype) if source is None else source._array
     if self._origin is not INFERENCE:
-        inplace.mark_written(self, "set_")
+        mark_written(self, "set_")
     return self
 
 
@@ -245,7 +246,7 @@ def resize_(self: Tensor, *shape: Any, memory_format: Any = None) -> Tensor:
         larger[: flat.size] = flat
         flat = larger
     self._array = flat[:n].reshape(wanted)
-    inplace.mark_written(self, "resize_")
+    mark_written(self, "resize_")
     return self
 
 
@@ -257,40 +258,156 @@ def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor
 # ---- attaching -----------------------------------------------------------------------------
 
 
-def _attach(name: str, method: Any, doc: str | None = None) -> None:
-    method.__name__ = name
-    method.__qualname__ = f"Tensor.{name}"
-    if doc is not None:
-        method.__doc__ = doc
-    setattr(Tensor, name, method)
+@attach
+class InplaceMethods:
+    """See the module's docstring."""
 
+    __slots__ = ()
 
-for _name, _function in SINGLE.items():
-    _attach(f"{_name}_", _single(_function, f"{_name}_"), f"`{_name}`, in place.")
-for _name, _function in ELEMENTWISE.items():
-    _attach(f"{_name}_", _elementwise(_function, f"{_name}_"), f"`{_name}`, in place.")
-for _table, _make in ((COMPOSED, composed), (CONSTANT, _constant)):
-    for _module, _names in _table.items():
-        for _name in _names.split():
-            _attach(f"{_name}_", _make(getattr(_module, _name), f"{_name}_"), f"`{_name}`, in place.")
-for _name, _back in VIEWS.items():
-    _attach(f"{_name}_", _turned(getattr(shapes, _name), _back, f"{_name}_"), f"`{_name}`, in place.")
-for _symbol in ("and", "or", "xor"):
-    _attach(f"__i{_symbol}__", _constant(getattr(comparison, f"bitwise_{_symbol}"), f"bitwise_{_symbol}_"))
-_attach("__ilshift__", _constant(comparison.bitwise_left_shift, "bitwise_left_shift_"))
-_attach("__irshift__", _constant(comparison.bitwise_right_shift, "bitwise_right_shift_"))
-for _method in (
-    add_, sub_, div_, copy_, zero_, fill_, fill_diagonal_, put_, apply_, map_, map2_, set_, resize_, resize_as_,
-    random.uniform_, random.normal_, random.random_, random.bernoulli_, random.exponential_,
-    random.cauchy_, random.geometric_, random.log_normal_,
-):  # fmt: skip
-    setattr(Tensor, _method.__name__, _method)
-_ = cast
+    add_, sub_, div_ = add_, sub_, div_
+    subtract_ = sub_
+    exp_ = _single(np.exp, "exp_")
+    exp2_ = _single(np.exp2, "exp2_")
+    expm1_ = _single(np.expm1, "expm1_")
+    log_ = _single(np.log, "log_")
+    log2_ = _single(np.log2, "log2_")
+    log10_ = _single(np.log10, "log10_")
+    log1p_ = _single(np.log1p, "log1p_")
+    sqrt_ = _single(np.sqrt, "sqrt_")
+    sin_ = _single(np.sin, "sin_")
+    cos_ = _single(np.cos, "cos_")
+    tan_ = _single(np.tan, "tan_")
+    sinh_ = _single(np.sinh, "sinh_")
+    cosh_ = _single(np.cosh, "cosh_")
+    tanh_ = _single(np.tanh, "tanh_")
+    sigmoid_ = _single(neural.sigmoid, "sigmoid_")
+    relu_ = _single(neural.relu, "relu_")
+    erf_ = _single(neural.erf, "erf_")
+    neg_ = _single(np.negative, "neg_")
+    negative_ = _single(np.negative, "negative_")
+    abs_ = _single(np.absolute, "abs_")
+    absolute_ = _single(np.absolute, "absolute_")
+    square_ = _single(np.square, "square_")
+    reciprocal_ = _single(np.reciprocal, "reciprocal_")
+    floor_ = _single(np.floor, "floor_")
+    ceil_ = _single(np.ceil, "ceil_")
+    trunc_ = _single(np.trunc, "trunc_")
+    fix_ = _single(np.trunc, "fix_")
+    sign_ = _single(np.sign, "sign_")
+    deg2rad_ = _single(np.deg2rad, "deg2rad_")
+    rad2deg_ = _single(np.rad2deg, "rad2deg_")
 
+    mul_ = _elementwise(np.multiply, "mul_")
+    multiply_ = _elementwise(np.multiply, "multiply_")
+    floor_divide_ = _elementwise(np.floor_divide, "floor_divide_")
+    remainder_ = _elementwise(np.remainder, "remainder_")
+    pow_ = _elementwise(np.power, "pow_")
 
-def fill(input: Tensor, value: Any) -> Tensor:
-    """One number in the shape of `input`; gradients of the input are zero."""
-    return _refilled(input, indexing.value_for(value, input))  # type: ignore[no-any-return]
+    acos_ = composed(math.acos, "acos_")
+    acosh_ = composed(math.acosh, "acosh_")
+    addcdiv_ = composed(math.addcdiv, "addcdiv_")
+    addcmul_ = composed(math.addcmul, "addcmul_")
+    arccos_ = composed(math.arccos, "arccos_")
+    arccosh_ = composed(math.arccosh, "arccosh_")
+    arcsin_ = composed(math.arcsin, "arcsin_")
+    arcsinh_ = composed(math.arcsinh, "arcsinh_")
+    arctan_ = composed(math.arctan, "arctan_")
+    arctan2_ = composed(math.arctan2, "arctan2_")
+    arctanh_ = composed(math.arctanh, "arctanh_")
+    asin_ = composed(math.asin, "asin_")
+    asinh_ = composed(math.asinh, "asinh_")
+    atan_ = composed(math.atan, "atan_")
+    atan2_ = composed(math.atan2, "atan2_")
+    atanh_ = composed(math.atanh, "atanh_")
+    clamp_ = composed(math.clamp, "clamp_")
+    clamp_max_ = composed(math.clamp_max, "clamp_max_")
+    clamp_min_ = composed(math.clamp_min, "clamp_min_")
+    clip_ = composed(math.clip, "clip_")
+    conj_physical_ = composed(math.conj_physical, "conj_physical_")
+    copysign_ = composed(math.copysign, "copysign_")
+    divide_ = composed(math.divide, "divide_")
+    float_power_ = composed(math.float_power, "float_power_")
+    fmod_ = composed(math.fmod, "fmod_")
+    frac_ = composed(math.frac, "frac_")
+    heaviside_ = composed(math.heaviside, "heaviside_")
+    hypot_ = composed(math.hypot, "hypot_")
+    ldexp_ = composed(math.ldexp, "ldexp_")
+    lerp_ = composed(math.lerp, "lerp_")
+    logit_ = composed(math.logit, "logit_")
+    nan_to_num_ = composed(math.nan_to_num, "nan_to_num_")
+    round_ = composed(math.round, "round_")
+    rsqrt_ = composed(math.rsqrt, "rsqrt_")
+    sgn_ = composed(math.sgn, "sgn_")
+    sinc_ = composed(math.sinc, "sinc_")
+    true_divide_ = composed(math.true_divide, "true_divide_")
+    xlogy_ = composed(math.xlogy, "xlogy_")
 
+    cumprod_ = composed(reductions.cumprod, "cumprod_")
+    cumsum_ = composed(reductions.cumsum, "cumsum_")
+    renorm_ = composed(reductions.renorm, "renorm_")
 
-setattr(Tensor, "fill", fill)
+    tril_ = composed(shapes.tril, "tril_")
+    triu_ = composed(shapes.triu, "triu_")
+
+    masked_fill_ = composed(indexing.masked_fill, "masked_fill_")
+    masked_scatter_ = composed(indexing.masked_scatter, "masked_scatter_")
+
+    index_add_ = composed(scattering.index_add, "index_add_")
+    index_copy_ = composed(scattering.index_copy, "index_copy_")
+    index_fill_ = composed(scattering.index_fill, "index_fill_")
+    index_put_ = composed(scattering.index_put, "index_put_")
+    index_reduce_ = composed(scattering.index_reduce, "index_reduce_")
+    scatter_ = composed(scattering.scatter, "scatter_")
+    scatter_add_ = composed(scattering.scatter_add, "scatter_add_")
+    scatter_reduce_ = composed(scattering.scatter_reduce, "scatter_reduce_")
+
+    addbmm_ = composed(products.addbmm, "addbmm_")
+    addmm_ = composed(products.addmm, "addmm_")
+    addmv_ = composed(products.addmv, "addmv_")
+    addr_ = composed(products.addr, "addr_")
+    baddbmm_ = composed(products.baddbmm, "baddbmm_")
+
+    bitwise_and_ = _constant(comparison.bitwise_and, "bitwise_and_")
+    bitwise_left_shift_ = _constant(comparison.bitwise_left_shift, "bitwise_left_shift_")
+    bitwise_not_ = _constant(comparison.bitwise_not, "bitwise_not_")
+    bitwise_or_ = _constant(comparison.bitwise_or, "bitwise_or_")
+    bitwise_right_shift_ = _constant(comparison.bitwise_right_shift, "bitwise_right_shift_")
+    bitwise_xor_ = _constant(comparison.bitwise_xor, "bitwise_xor_")
+    eq_ = _constant(comparison.eq, "eq_")
+    gcd_ = _constant(comparison.gcd, "gcd_")
+    ge_ = _constant(comparison.ge, "ge_")
+    greater_ = _constant(comparison.greater, "greater_")
+    greater_equal_ = _constant(comparison.greater_equal, "greater_equal_")
+    gt_ = _constant(comparison.gt, "gt_")
+    lcm_ = _constant(comparison.lcm, "lcm_")
+    le_ = _constant(comparison.le, "le_")
+    less_ = _constant(comparison.less, "less_")
+    less_equal_ = _constant(comparison.less_equal, "less_equal_")
+    logical_and_ = _constant(comparison.logical_and, "logical_and_")
+    logical_not_ = _constant(comparison.logical_not, "logical_not_")
+    logical_or_ = _constant(comparison.logical_or, "logical_or_")
+    logical_xor_ = _constant(comparison.logical_xor, "logical_xor_")
+    lt_ = _constant(comparison.lt, "lt_")
+    ne_ = _constant(comparison.ne, "ne_")
+    not_equal_ = _constant(comparison.not_equal, "not_equal_")
+
+    __iand__ = _constant(comparison.bitwise_and, "bitwise_and_")
+    __ior__ = _constant(comparison.bitwise_or, "bitwise_or_")
+    __ixor__ = _constant(comparison.bitwise_xor, "bitwise_xor_")
+    __ilshift__ = _constant(comparison.bitwise_left_shift, "bitwise_left_shift_")
+    __irshift__ = _constant(comparison.bitwise_right_shift, "bitwise_right_shift_")
+
+    copy_, zero_, fill_, fill_diagonal_, put_ = copy_, zero_, fill_, fill_diagonal_, put_
+    apply_, map_, map2_ = apply_, map_, map2_
+    uniform_, normal_, random_ = random.uniform_, random.normal_, random.random_
+    bernoulli_, exponential_ = random.bernoulli_, random.exponential_
+    cauchy_, geometric_, log_normal_ = random.cauchy_, random.geometric_, random.log_normal_
+
+    transpose_ = _swap(shapes.transpose, "transpose_")
+    t_ = _swap(shapes.t, "t_")
+    swapaxes_ = _swap(shapes.swapaxes, "swapaxes_")
+    swapdims_ = _swap(shapes.swapdims, "swapdims_")
+    squeeze_ = _turned(shapes.squeeze, _old_shape, "squeeze_")
+    unsqueeze_ = _turned(shapes.unsqueeze, _old_shape, "unsqueeze_")
+    as_strided_ = _turned(shapes.as_strided, _old_strides, "as_strided_")
+    set_, resize_, resize_as_ = set_, resize_, resize_as_

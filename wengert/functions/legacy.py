@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.variable import Variable as Variable
 from wengert.functions import creation
 from wengert.tensor import Tensor
 
@@ -24,7 +25,9 @@ class _TensorType(type):
 
 
 def _tensor_type(name: str, dtype: np.dtype[Any]) -> Any:
-    return _TensorType(name, (), {"dtype": dtype, "__module__": "wengert", "__doc__": f"Tensors of {dtype}."})
+    return _TensorType(
+        name, (), {"dtype": dtype, "__module__": "wengert", "__doc__": f"Tensors of {dtype}."}
+    )
 
 
 FloatTensor = _tensor_type("FloatTensor", dtypes.float32)
@@ -60,23 +63,10 @@ def dtype_of_type(kind: Any) -> np.dtype[Any]:
         name = kind.rpartition(".")[2]
         if name not in TYPES:
             raise ValueError(f"invalid type: {kind!r}. Use one of {', '.join(TYPES)}, or a dtype.")
-        return TYPES[name].dtype  # type: ignore[no-any-return]
+        return TYPES[name].dtype
     return kind.dtype if isinstance(kind, _TensorType) else np.dtype(kind)
 
 
 def set_default_tensor_type(t: Any) -> None:
     """Make the dtype of a floating tensor class the default dtype."""
     dtypes.set_default_dtype(dtype_of_type(t))
-
-
-class _VariableType(type):
-    def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, Tensor)
-
-    def __call__(cls, data: Any, requires_grad: bool = False) -> Tensor:
-        out = data.detach()
-        return out.requires_grad_() if requires_grad else out  # type: ignore[no-any-return]
-
-
-class Variable(metaclass=_VariableType):
-    """A tensor, as programs before 0.4 wrapped it: shares the memory of what it is given."""

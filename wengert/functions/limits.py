@@ -23,7 +23,10 @@ class finfo:
     def __init__(self, type: Any = None) -> None:
         kind = np.dtype(type) if type is not None else dtypes.get_default_dtype()
         if kind.kind not in "fc":
-            raise TypeError(f"wengert.finfo() requires a floating point input type, not {kind}. Use wengert.iinfo.")
+            raise TypeError(
+                f"wengert.finfo() requires a floating point input type, not {kind}. Use "
+                "wengert.iinfo."
+            )
         info = np.finfo(kind)
         self.bits = info.bits
         self.dtype = str(info.dtype)
@@ -33,7 +36,8 @@ class finfo:
 
     def __repr__(self) -> str:
         return (
-            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, "
             f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
         )
 
@@ -49,9 +53,16 @@ class iinfo:
     def __init__(self, type: Any) -> None:
         kind = np.dtype(type)
         if kind.kind not in "iu":
-            raise TypeError(f"wengert.iinfo() requires an integer input type, not {kind}. Use wengert.finfo.")
+            raise TypeError(
+                f"wengert.iinfo() requires an integer input type, not {kind}. Use wengert.finfo."
+            )
         info = np.iinfo(kind)
-        self.bits, self.min, self.max, self.dtype = info.bits, int(info.min), int(info.max), str(kind)
+        self.bits, self.min, self.max, self.dtype = (
+            info.bits,
+            int(info.min),
+            int(info.max),
+            str(kind),
+        )
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
@@ -96,7 +107,7 @@ def numel(input: Tensor) -> int:
 
 def detach(input: Tensor) -> Tensor:
     """The same memory without history."""
-    return input.detach()  # type: ignore[no-any-return]
+    return input.detach()
 
 
 def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
@@ -113,19 +124,27 @@ def can_cast(from_: Any, to: Any) -> bool:
     """Whether a result of one dtype may be written into a tensor of another."""
     rank = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
     source, target = np.dtype(from_), np.dtype(to)
-    return rank[source.kind] <= rank[target.kind] and not (source.kind == "i" and target.kind == "u")
+    return rank[source.kind] <= rank[target.kind] and not (
+        source.kind == "i" and target.kind == "u"
+    )
 
 
 def typename(obj: Any) -> str:
     """The name of an object's type; of a tensor, that of its legacy type."""
     if isinstance(obj, Tensor):
-        return obj.type()  # type: ignore[no-any-return]
+        return obj.type()
     kind = obj if isinstance(obj, type) else type(obj)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
 
 
 def get_num_threads() -> int:
-    """How many threads NumPy's matrix products may use: what the environment says, or one per core."""
+    """How many threads NumPy's matrix products may use: what the environment says, or one per
+    core.
+    """
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         if os.environ.get(name, "").isdigit():
             return int(os.environ[name])
@@ -143,7 +162,8 @@ def set_num_threads(num: int) -> None:
         import warnings
 
         warnings.warn(
-            f"NumPy chose its {get_num_threads()} threads when it was imported, and keeps them. Set "
+            f"NumPy chose its {get_num_threads()} threads when it was imported, and keeps them. "
+            "Set "
             f"OMP_NUM_THREADS={num} in the environment before the program starts.",
             UserWarning,
             stacklevel=2,
@@ -178,5 +198,7 @@ def bfloat16() -> np.dtype[Any]:
     try:
         import ml_dtypes
     except ImportError:
-        raise ImportError("bfloat16 needs the package ml_dtypes: pip install ml_dtypes, or use float32") from None
+        raise ImportError(
+            "bfloat16 needs the package ml_dtypes: pip install ml_dtypes, or use float32"
+        ) from None
     return np.dtype(ml_dtypes.bfloat16)

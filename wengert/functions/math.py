@@ -22,7 +22,9 @@ from wengert.tensor import Tensor, wrap
 Function = Callable[..., Any]
 
 
-def _unary(function: Function, doc: str, floats: bool = False, keeps_integers: bool = False) -> Function:
+def _unary(
+    function: Function, doc: str, floats: bool = False, keeps_integers: bool = False
+) -> Function:
     """A function of one tensor. `floats`: NumPy keeps integers where PyTorch makes them floating;
     `keeps_integers`: integers come back as they are."""
     record: Any = None
@@ -64,7 +66,9 @@ def _binary(function: Function, doc: str) -> Function:
 
 def _unsuitable(name: str, *operands: Any) -> str:
     kinds = " and ".join(type(x).__name__ for x in operands)
-    return f"{name}() takes tensors and numbers, got {kinds}. Make a tensor with wengert.tensor(...)."
+    return (
+        f"{name}() takes tensors and numbers, got {kinds}. Make a tensor with wengert.tensor(...)."
+    )
 
 
 # ---- arithmetic ----------------------------------------------------------------------------
@@ -92,7 +96,10 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 @takes_out
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""
-    if getattr(input, "dtype", None) == dtypes.bool and getattr(other, "dtype", None) == dtypes.bool:
+    if (
+        getattr(input, "dtype", None) == dtypes.bool
+        and getattr(other, "dtype", None) == dtypes.bool
+    ):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead."
@@ -129,7 +136,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
         return floor_divide(input, other)
     if rounding_mode != "trunc":
         raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"{rounding_mode!r}"
         )
     kind = dtypes.result_type(array_of(input), array_of(other))
     if dtypes.is_inexact(kind):
@@ -143,7 +151,7 @@ divide = div
 
 
 @takes_out
-def pow(input: Any, exponent: Any) -> Any:  # noqa: A001
+def pow(input: Any, exponent: Any) -> Any:
     """input ** exponent; either may be a number."""
     return _operated(_pow, "pow", input, exponent)
 
@@ -158,7 +166,7 @@ def float_power(input: Any, exponent: Any) -> Any:
 
 neg = negative = _unary(np.negative, "-x.")
 positive = _unary(np.positive, "x itself.")
-abs = absolute = _unary(np.absolute, "The absolute value; of complex numbers, the modulus.")  # noqa: A001
+abs = absolute = _unary(np.absolute, "The absolute value; of complex numbers, the modulus.")
 square = _unary(np.square, "x squared.")
 reciprocal = _unary(np.reciprocal, "1 / x.", floats=True)
 sqrt = _unary(np.sqrt, "The square root; NaN below zero.")
@@ -250,7 +258,7 @@ heaviside = _binary(np.heaviside, "0 below zero, 1 above, `values` at zero.")
 
 
 @takes_out
-def round(input: Any, *, decimals: int = 0) -> Any:  # noqa: A001
+def round(input: Any, *, decimals: int = 0) -> Any:
     """Rounded to the nearest, halves to even; `decimals` digits after the point.
 
     >>> import wengert as wg
@@ -288,7 +296,7 @@ _clip = lazy(np.clip)
 
 
 @takes_out
-def clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """x kept between `min` and `max`, numbers or tensors; one may be left out.
 
     >>> import wengert as wg
@@ -322,13 +330,13 @@ clip = clamp
 
 
 @takes_out
-def clamp_min(input: Any, min: Any) -> Any:  # noqa: A002
+def clamp_min(input: Any, min: Any) -> Any:
     """The larger of x and a bound."""
     return clamp(input, min=min)
 
 
 @takes_out
-def clamp_max(input: Any, max: Any) -> Any:  # noqa: A002
+def clamp_max(input: Any, max: Any) -> Any:
     """The smaller of x and a bound."""
     return clamp(input, max=max)
 
@@ -406,6 +414,12 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     return input + (quotient if value == 1 else value * quotient)
 
 
+@takes_out
+def ldexp(input: Any, other: Any) -> Any:
+    """input * 2**other."""
+    return input * 2.0**other
+
+
 # ---- complex numbers -----------------------------------------------------------------------
 
 _real, _imag, _conj, _angle = lazy(np.real), lazy(np.imag), lazy(np.conjugate), lazy(np.angle)
@@ -438,6 +452,14 @@ def conj(input: Any) -> Any:
 conj_physical = conj
 
 
+def resolve_conj(input: Any) -> Any:
+    """The tensor itself: conjugation is never postponed."""
+    return tensor_of(input)
+
+
+resolve_neg = resolve_conj
+
+
 @takes_out
 def angle(input: Any) -> Any:
     """The argument of a complex number; 0 or pi for real ones."""
@@ -445,7 +467,7 @@ def angle(input: Any) -> Any:
 
 
 @takes_out
-def complex(real: Any, imag: Any) -> Any:  # noqa: A001
+def complex(real: Any, imag: Any) -> Any:
     """real + i imag, from two tensors of one floating dtype."""
     if real.dtype != imag.dtype:
         raise RuntimeError(
@@ -456,7 +478,7 @@ def complex(real: Any, imag: Any) -> Any:  # noqa: A001
 
 
 @takes_out
-def polar(abs: Any, angle: Any) -> Any:  # noqa: A002
+def polar(abs: Any, angle: Any) -> Any:
     """abs * exp(i angle)."""
     return complex(abs * cos(angle), abs * sin(angle))
 

@@ -16,22 +16,22 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.history import modes
 from wengert.autograd.record import cast
+from wengert.errors import DtypeError, ShapeError
 from wengert.functions import (
     comparison,
     creation,
     indexing,
+    joining,
     legacy,
     math,
     printing,
-    products,
-    random,
-    reductions,
     shapes,
 )
 from wengert.functions import device as devices
-from wengert.functions.arguments import sizes
+from wengert.functions.inplace_methods import InplaceMethods
+from wengert.functions.operator_methods import OperatorMethods
+from wengert.history import modes
 from wengert.tensor import Size, Tensor, attach, wrap
 
 
@@ -39,15 +39,25 @@ def _element(x: Any) -> Any:
     """The single element, as a Python number."""
     array = x._array
     if array.size != 1:
-        raise RuntimeError(
-            f"a Tensor with {array.size} elements cannot be converted to Scalar: its shape is {list(array.shape)}. "
+        raise ShapeError(
+            f"a Tensor with {array.size} elements cannot be converted to Scalar: its shape is "
+            f"{list(array.shape)}. "
             "Reduce it first, e.g. x.sum(), or use x.tolist()."
         )
     return array.item()
 
 
+def _real_element(x: Any) -> Any:
+    value = _element(x)
+    if isinstance(value, complex):
+        raise DtypeError(
+            "a complex value cannot be converted to a real number without overflow: take x.real"
+        )
+    return value
+
+
 @attach
-class TensorMethods:
+class TensorMethods(OperatorMethods, InplaceMethods):
     """See the module's docstring. `self` is always a Tensor."""
 
     __slots__ = ()
@@ -67,7 +77,7 @@ class TensorMethods:
 
     def dim(self: Any) -> int:
         """The number of dimensions."""
-        return self._array.ndim  # type: ignore[no-any-return]
+        return self._array.ndim
 
     ndimension = dim
 
@@ -100,15 +110,15 @@ class TensorMethods:
 
     def element_size(self: Any) -> int:
         """Bytes per element."""
-        return self._array.itemsize  # type: ignore[no-any-return]
+        return self._array.itemsize
 
     @property
     def itemsize(self: Any) -> int:
-        return self._array.itemsize  # type: ignore[no-any-return]
+        return self._array.itemsize
 
     @property
     def nbytes(self: Any) -> int:
-        return self._array.size * self._array.itemsize  # type: ignore[no-any-return]
+        return self._array.size * self._array.itemsize
 
     def dim_order(self: Any) -> tuple[int, ...]:
         """The dimensions from the slowest to the fastest in memory."""
@@ -121,7 +131,7 @@ class TensorMethods:
 
     def is_complex(self: Any) -> bool:
         """Whether the elements are complex numbers."""
-        return self._array.dtype.kind == "c"  # type: ignore[no-any-return]
+        return self._array.dtype.kind == "c"
 
     def is_signed(self: Any) -> bool:
         """Whether the elements can be negative."""
@@ -146,9 +156,9 @@ class TensorMethods:
     device = property(lambda self: devices.CPU)
     layout = property(lambda self: devices.strided)
     is_cpu = property(lambda self: True)
-    is_cuda = is_sparse = is_sparse_csr = is_mkldnn = is_mps = is_meta = is_quantized = is_xpu = is_nested = property(
-        lambda self: False
-    )
+    is_cuda = is_sparse = is_sparse_csr = is_mkldnn = is_mps = is_meta = is_quantized = is_xpu = (
+        is_nested
+    ) = property(lambda self: False)
     names = property(lambda self: (None,) * self._array.ndim)
 
     # ---- Python's protocols ---------------------------------------------------------------
@@ -156,12 +166,12 @@ class TensorMethods:
     def __len__(self: Any) -> int:
         if not self._array.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self._array.shape[0]  # type: ignore[no-any-return]
+        return self._array.shape[0]
 
     def __iter__(self: Any) -> Iterator[Any]:
         if not self._array.ndim:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(shapes.unbind(self, 0))
+        return iter(joining.unbind(self, 0))
 
     def __reversed__(self: Any) -> Any:
         return shapes.flip(self, 0) if self._array.ndim else self
@@ -169,7 +179,8 @@ class TensorMethods:
     def __contains__(self: Any, element: Any) -> bool:
         if not isinstance(element, (Tensor, int, float, complex)):
             raise RuntimeError(
-                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                f"{type(element)}."
             )
         return bool((self == element)._array.any())
 
@@ -178,15 +189,16 @@ class TensorMethods:
         if array.size != 1:
             many = "no values" if array.size == 0 else "more than one value"
             raise RuntimeError(
-                f"Boolean value of Tensor with {many} is ambiguous. Use x.any(), x.all() or x.numel() > 0."
+                f"Boolean value of Tensor with {many} is ambiguous. Use x.any(), x.all() or "
+                "x.numel() > 0."
             )
         return bool(array.item() if isinstance(array, np.ndarray) else array)
 
     def __float__(self: Any) -> float:
-        return float(_element(self))
+        return float(_real_element(self))
 
     def __int__(self: Any) -> int:
-        return int(_element(self))
+        return int(_real_element(self))
 
     def __complex__(self: Any) -> complex:
         return complex(_element(self))
@@ -235,7 +247,7 @@ class TensorMethods:
         return self._array.__dlpack__(**options)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
-        return self._array.__dlpack_device__()  # type: ignore[no-any-return]
+        return self._array.__dlpack_device__()
 
     __getitem__ = indexing.get
     __setitem__ = indexing.put
@@ -268,7 +280,9 @@ class TensorMethods:
         """The tensor itself: it is on the CPU."""
         return self
 
-    def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+    def cuda(
+        self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+    ) -> Any:
         """An error that says that there is no such device."""
         creation.check_device("cuda" if device is None else device)
         return self
@@ -298,13 +312,17 @@ class TensorMethods:
 
     def is_set_to(self: Any, tensor: Any) -> bool:
         """Whether two tensors have the same memory, shape and strides."""
-        return (self.data_ptr(), self.shape, self.stride()) == (tensor.data_ptr(), tensor.shape, tensor.stride())  # type: ignore[no-any-return]
+        return (self.data_ptr(), self.shape, self.stride()) == (
+            tensor.data_ptr(),
+            tensor.shape,
+            tensor.stride(),
+        )
 
     def as_subclass(self: Any, cls: type) -> Any:
         """The same tensor as an instance of a class derived from Tensor."""
-        out = object.__new__(cls)
+        out: Any = object.__new__(cls)
         alias = shapes.alias(self)
-        out._array, out._node = alias._array, alias._node  # type: ignore[attr-defined]
+        out._array, out._node = alias._array, alias._node
         for name in ("_origin", "_cell"):
             if getattr(alias, name) is not None:
                 setattr(out, name, getattr(alias, name))
@@ -312,7 +330,16 @@ class TensorMethods:
 
     # ---- dtypes ---------------------------------------------------------------------------
 
-    def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, other: Any = None, non_blocking: bool = False, copy: bool = False, memory_format: Any = None) -> Any:
+    def to(
+        self: Any,
+        *args: Any,
+        dtype: Any = None,
+        device: Any = None,
+        other: Any = None,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: Any = None,
+    ) -> Any:
         """The tensor with another dtype (and on another device, of which there is one).
 
         Takes a dtype, a device, both, or a tensor whose dtype to take. What already fits is
@@ -352,9 +379,19 @@ class TensorMethods:
 
     # ---- new tensors of the same kind -----------------------------------------------------
 
-    def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Any:
+    def new_tensor(
+        self: Any,
+        data: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        **ignored: Any,
+    ) -> Any:
         """A tensor with a copy of `data`, of this dtype unless another is given."""
-        return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+        return creation.tensor(
+            data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad
+        )
 
     def new(self: Any, *args: Any) -> Any:
         """The old constructor with this tensor's dtype: sizes, or data."""
@@ -372,11 +409,15 @@ class TensorMethods:
         """An uninitialised tensor of this dtype."""
         return creation.empty(*size, dtype=dtype or self.dtype, **options)
 
-    def new_full(self: Any, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
+    def new_full(
+        self: Any, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any
+    ) -> Any:
         """One number repeated, of this dtype."""
         return creation.full(size, fill_value, dtype=dtype or self.dtype, **options)
 
-    def new_empty_strided(self: Any, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Any:
+    def new_empty_strided(
+        self: Any, size: Any, stride: Any, *, dtype: Any = None, **options: Any
+    ) -> Any:
         """An uninitialised tensor of this dtype with the strides given."""
         return empty_strided(size, stride, dtype=dtype or self.dtype, **options)
 
@@ -419,24 +460,36 @@ class Storage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return self._array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+        return self._array.__array_interface__["data"][0]
 
     def nbytes(self) -> int:
         """The size in bytes."""
-        return self._array.nbytes  # type: ignore[no-any-return]
+        return self._array.nbytes
 
     def size(self) -> int:
         """The size in bytes."""
-        return self._array.nbytes  # type: ignore[no-any-return]
+        return self._array.nbytes
 
     __len__ = size
 
 
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Any:
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Any:
     """An uninitialised tensor with the sizes and strides (in elements) given."""
     creation.check_device(device)
     kind = np.dtype(dtype or dtypes.get_default_dtype())
-    extent = 1 + builtins.sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    extent = (
+        1 + builtins.sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+        if 0 not in size
+        else 0
+    )
     memory = np.empty(extent, kind)
     array = np.ndarray(tuple(size), kind, memory, strides=[s * kind.itemsize for s in stride])
     return creation.finish(array, requires_grad)
@@ -445,7 +498,8 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
 def _matrices(name: str, x: Any, swap: Any) -> Any:
     if x.ndim < 2:
         raise RuntimeError(
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {x.ndim}-D tensor."
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {x.ndim}-D "
+            "tensor."
         )
     return swap(x, -2, -1)
 
@@ -453,77 +507,7 @@ def _matrices(name: str, x: Any, swap: Any) -> Any:
 def _hermitian(x: Any) -> Any:
     if x.ndim not in (0, 2):
         raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {x.ndim}-D tensor. Use x.mH for batches."
+            f"tensor.H is only supported on matrices (2-D tensors). Got {x.ndim}-D tensor. Use "
+            "x.mH for batches."
         )
     return shapes.adjoint(x) if x.ndim == 2 else x.conj()
-
-
-def _cast_to(dtype: np.dtype[Any]) -> Any:
-    def method(self: Any, memory_format: Any = None) -> Any:
-        return self if self._array.dtype is dtype else cast(self, dtype)
-
-    method.__doc__ = f"The tensor as {dtype}."
-    return method
-
-
-CASTS = {
-    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64,
-    "int": dtypes.int32, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8,
-    "bool": dtypes.bool, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
-}  # fmt: skip
-
-METHODS: dict[Any, str] = {
-    math: """
-        abs absolute acos acosh add addcdiv addcmul angle arccos arccosh arcsin arcsinh arctan arctan2
-        arctanh asin asinh atan atan2 atanh ceil clamp clamp_max clamp_min clip conj conj_physical
-        copysign cos cosh deg2rad div divide erf exp exp2 expm1 fix float_power floor floor_divide fmax
-        fmin fmod frac heaviside hypot lerp log log10 log1p log2 log_softmax logaddexp logaddexp2 logit
-        maximum minimum mul multiply nan_to_num neg negative positive pow rad2deg reciprocal relu
-        remainder round rsqrt sgn sigmoid sign sin sinc sinh softmax sqrt square sub subtract tan tanh
-        true_divide trunc xlogy""",
-    comparison: """
-        all allclose any bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
-        bitwise_xor eq equal gcd ge greater greater_equal gt isclose isfinite isinf isnan isneginf
-        isposinf isreal lcm le less less_equal logical_and logical_not logical_or logical_xor lt ne
-        not_equal signbit is_nonzero is_same_size""",
-    reductions: """
-        amax amin aminmax argmax argmin argsort bincount corrcoef count_nonzero cov cummax cummin
-        cumprod cumsum diff dist histc histogram kthvalue logcumsumexp logsumexp max mean median min
-        mode msort nanmean nanmedian nanquantile nansum norm prod quantile sort std sum topk unique
-        unique_consecutive var""",
-    shapes: """
-        adjoint as_strided broadcast_to chunk clone contiguous diag diag_embed diagflat diagonal dsplit
-        expand expand_as flatten flip fliplr flipud hsplit moveaxis movedim narrow permute ravel repeat
-        repeat_interleave reshape reshape_as roll rot90 select split split_with_sizes squeeze
-        sum_to_size swapaxes swapdims t tensor_split tile trace transpose tril triu unbind unflatten
-        unfold unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze view view_as vsplit""",
-    indexing: """
-        argwhere diagonal_scatter gather index_add index_copy index_fill index_put index_reduce
-        index_select masked_fill masked_scatter masked_select nonzero scatter scatter_add
-        scatter_reduce select_scatter slice_scatter take take_along_dim""",
-    products: """
-        addbmm addmm addmv addr baddbmm bmm cross dot ger inner kron matmul mm mv outer vdot""",
-    random: "bernoulli multinomial",
-}
-"""Which functions are methods too."""
-
-for _module, _names in METHODS.items():
-    for _name in _names.split():
-        setattr(Tensor, _name, getattr(_module, _name))
-for _name, _dtype in CASTS.items():
-    setattr(Tensor, _name, _cast_to(_dtype))
-
-
-def _where(self: Any, condition: Any, other: Any) -> Any:
-    """The elements where the condition holds, those of `other` elsewhere."""
-    return indexing.where(condition, self, other)
-
-
-def _masked_method(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
-    """The tensor with elements of its flattened form replaced."""
-    return indexing.put_(self, index, source, accumulate)
-
-
-setattr(Tensor, "where", _where)
-setattr(Tensor, "put", _masked_method)
-_ = sizes

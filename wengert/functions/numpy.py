@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes, tensor
-from wengert.history import modes
 from wengert.autograd.record import cast, recorder
 from wengert.errors import MissingRuleError
-from wengert.rules import RULES
-from wengert.rules import neural, reductions
+from wengert.history import modes
+from wengert.rules import RULES, neural, reductions
 from wengert.rules.rule import Rule
-from wengert.tensor import Tensor, settle, wrap
+from wengert.tensor import NUMBERS, Tensor, settle, wrap
 
 TRANSLATIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy functions written in terms of others that have rules."""
@@ -44,11 +43,14 @@ def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     out = kwargs.pop("out", None)
     if out is not None:
         return _into(out[0] if isinstance(out, tuple) else out, function, args, kwargs)
+    meaning = TRANSLATIONS.get(function)
+    if meaning is not None:
+        return meaning(*args, **kwargs)
     rule = RULES.get(function)
     if rule is not None:
         call = rule.bind(*args, **kwargs)
         return recorder(function)(*_one_dtype(rule, call).values())
-    meaning = TRANSLATIONS.get(function) or scipy_meaning(function)
+    meaning = scipy_meaning(function)
     if meaning is not None:
         return meaning(*args, **kwargs)
     if function in AS_WRITTEN:
@@ -158,6 +160,19 @@ def _add_reduce(a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False
     return np.sum(a, axis=axis, keepdims=keepdims)
 
 
+@means(np.clip)
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, **rest: Any
+) -> Any:
+    """Numbers as bounds are constants; arrays may have gradients of their own, and broadcast."""
+    _no_more(rest)
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if isinstance(a, Tensor) and all(b is None or type(b) in NUMBERS for b in (low, high)):
+        return recorder(np.clip)(a, low, high)
+    a = a if low is None else np.maximum(a, low)
+    return a if high is None else np.minimum(a, high)
+
+
 @means(np.var)
 def _var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **rest: Any) -> Any:
     _no_more(rest)
@@ -264,7 +279,7 @@ def _diff(a: Any, n: int = 1, axis: int = -1, **rest: Any) -> Any:
 
 @means(np.meshgrid)
 def _meshgrid(*xi: Any, indexing: str = "xy", **rest: Any) -> Any:
-    from wengert.functions.shapes import meshgrid
+    from wengert.functions.joining import meshgrid
 
     return list(meshgrid(*xi, indexing=indexing))
 

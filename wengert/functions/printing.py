@@ -14,7 +14,13 @@ from wengert.history.node import AccumulateGrad, source
 if TYPE_CHECKING:
     from wengert.tensor import Tensor
 
-OPTIONS: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+OPTIONS: dict[str, Any] = {
+    "precision": 4,
+    "threshold": 1000,
+    "edgeitems": 3,
+    "linewidth": 80,
+    "sci_mode": None,
+}
 
 
 def set_printoptions(
@@ -26,14 +32,19 @@ def set_printoptions(
     sci_mode: bool | None = None,
 ) -> None:
     """Set how tensors print; None leaves an option as it is."""
-    profiles = {
+    profiles: dict[str, dict[str, Any]] = {
         "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
         "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
         "full": {"precision": 4, "threshold": float("inf"), "edgeitems": 3, "linewidth": 80},
     }
     if profile is not None:
         OPTIONS.update(profiles[profile])
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
     OPTIONS.update({name: value for name, value in given.items() if value is not None})
     OPTIONS["sci_mode"] = sci_mode
 
@@ -93,16 +104,15 @@ class Writer:
         flat = values.astype(np.float64).ravel()
         numbers = flat[np.isfinite(flat) & (flat != 0)]
         whole = bool(np.all(numbers == np.ceil(numbers)))
-        scientific = _is_wide(np.abs(numbers), whole)
-        self._choose(whole, scientific)
-        self.width = max((len(self.write(v)) for v in numbers.tolist()), default=1)
-        if OPTIONS["sci_mode"] is not None:
-            self._choose(whole, OPTIONS["sci_mode"])
-
-    def _choose(self, whole: bool, scientific: bool) -> None:
+        scientific = OPTIONS["sci_mode"]
+        if scientific is None:
+            scientific = _is_wide(np.abs(numbers), whole)
         precision = OPTIONS["precision"]
-        form = f"{{:.{precision}e}}" if scientific else "{:.0f}." if whole else f"{{:.{precision}f}}"
-        self.write = lambda v: form.format(v) if scientific or not whole or math.isfinite(v) else str(v)
+        form = (
+            f"{{:.{precision}e}}" if scientific else "{:.0f}." if whole else f"{{:.{precision}f}}"
+        )
+        self.write = lambda v: form.format(v) if math.isfinite(v) else str(v)
+        self.width = max((len(self.write(v)) for v in numbers.tolist()), default=1)
 
     def __call__(self, value: Any) -> str:
         return self.write(value).rjust(self.width)
@@ -145,14 +155,20 @@ def _edges(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array
 
 
-def _nested(array: np.ndarray[Any, Any], write: Writer | ComplexWriter, indent: int, summarize: bool) -> str:
+def _nested(
+    array: np.ndarray[Any, Any], write: Writer | ComplexWriter, indent: int, summarize: bool
+) -> str:
     if array.ndim == 0:
         return write(array.item())
     n = OPTIONS["edgeitems"]
     cut = summarize and array.shape[0] > 2 * n
     head, rest = (array[:n], array[-n:]) if cut else (array, array[:0])
     if array.ndim == 1:
-        items = [write(v) for v in head.tolist()] + ([" ..."] if cut else []) + [write(v) for v in rest.tolist()]
+        items = (
+            [write(v) for v in head.tolist()]
+            + ([" ..."] if cut else [])
+            + [write(v) for v in rest.tolist()]
+        )
         per_line = max(1, (OPTIONS["linewidth"] - indent) // (write.width + 2))
         lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"

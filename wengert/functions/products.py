@@ -11,7 +11,7 @@ from wengert import dtypes
 from wengert.autograd.record import lazy
 from wengert.functions.arguments import takes_out, tensor_of
 from wengert.rules import products as rules
-from wengert.tensor import Tensor
+from wengert.tensor import Tensor, wrap
 
 _matmul, _tensordot, _einsum = lazy(np.matmul), lazy(np.tensordot), lazy(rules.einsum)
 
@@ -42,7 +42,8 @@ def matmul(input: Any, other: Any) -> Tensor:
     a, b = tensor_of(input), tensor_of(other, "other")
     if not a.ndim or not b.ndim:
         raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D. Use * instead."
+            f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and "
+            f"{b.ndim}D. Use * instead."
         )
     _one_dtype("matmul", a, b)
     inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
@@ -51,7 +52,7 @@ def matmul(input: Any, other: Any) -> Tensor:
             f"mat1 and mat2 shapes cannot be multiplied ({list(a.shape)} and {list(b.shape)}): "
             f"{a.shape[-1]} columns meet {inner} rows. Transpose one, e.g. b.mT."
         )
-    return _matmul(a, b)  # type: ignore[no-any-return]
+    return _matmul(a, b)
 
 
 @takes_out
@@ -59,7 +60,7 @@ def mm(input: Any, mat2: Any) -> Tensor:
     """The product of two matrices."""
     if input.ndim != 2 or mat2.ndim != 2:
         _sized("mm", "two matrices", input, mat2)
-    return matmul(input, mat2)  # type: ignore[no-any-return]
+    return matmul(input, mat2)
 
 
 @takes_out
@@ -67,7 +68,7 @@ def bmm(input: Any, mat2: Any) -> Tensor:
     """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
         _sized("bmm", "two batches of as many matrices", input, mat2)
-    return matmul(input, mat2)  # type: ignore[no-any-return]
+    return matmul(input, mat2)
 
 
 @takes_out
@@ -75,7 +76,7 @@ def mv(input: Any, vec: Any) -> Tensor:
     """The product of a matrix and a vector."""
     if input.ndim != 2 or vec.ndim != 1:
         _sized("mv", "a matrix and a vector", input, vec)
-    return matmul(input, vec)  # type: ignore[no-any-return]
+    return matmul(input, vec)
 
 
 @takes_out
@@ -84,14 +85,17 @@ def dot(input: Any, tensor: Any) -> Tensor:
     if input.ndim != 1 or tensor.ndim != 1:
         _sized("dot", "1D tensors", input, tensor)
     if input.shape != tensor.shape:
-        raise RuntimeError(f"inconsistent tensor size, expected tensors of one size, got {list(input.shape)} and {list(tensor.shape)}")
-    return matmul(input, tensor)  # type: ignore[no-any-return]
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensors of one size, got {list(input.shape)} "
+            f"and {list(tensor.shape)}"
+        )
+    return matmul(input, tensor)
 
 
 @takes_out
 def vdot(input: Any, other: Any) -> Tensor:
     """The dot product with the first vector conjugated."""
-    return dot(input.conj(), other)  # type: ignore[no-any-return]
+    return dot(input.conj(), other)
 
 
 @takes_out
@@ -107,7 +111,7 @@ def outer(input: Any, vec2: Any) -> Tensor:
     """All products of an element of one vector with one of the other."""
     if input.ndim != 1 or vec2.ndim != 1:
         _sized("outer", "1D tensors", input, vec2)
-    return input.unsqueeze(1) * vec2  # type: ignore[no-any-return]
+    return input.unsqueeze(1) * vec2
 
 
 ger = outer
@@ -122,7 +126,10 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     try:
         np.broadcast_shapes(input.shape, product.shape)
     except ValueError:
-        raise RuntimeError(f"{name}: the input's shape {list(input.shape)} does not broadcast to {list(product.shape)}") from None
+        raise RuntimeError(
+            f"{name}: the input's shape {list(input.shape)} does not broadcast to "
+            f"{list(product.shape)}"
+        ) from None
     return (input if beta == 1 else input * beta) + product
 
 
@@ -161,7 +168,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
     result = matrices[0]
     for matrix in matrices[1:]:
         result = result @ matrix
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 @takes_out
@@ -170,8 +177,10 @@ def kron(input: Any, other: Any) -> Tensor:
     n = max(input.ndim, other.ndim)
     a = input.reshape((1,) * (n - input.ndim) + tuple(input.shape))
     b = other.reshape((1,) * (n - other.ndim) + tuple(other.shape))
-    spread = a.reshape([k for size in a.shape for k in (size, 1)]) * b.reshape([k for size in b.shape for k in (1, size)])
-    return spread.reshape([i * j for i, j in zip(a.shape, b.shape, strict=True)])  # type: ignore[no-any-return]
+    spread = a.reshape([k for size in a.shape for k in (size, 1)]) * b.reshape(
+        [k for size in b.shape for k in (1, size)]
+    )
+    return spread.reshape([i * j for i, j in zip(a.shape, b.shape, strict=True)])
 
 
 @takes_out
@@ -180,15 +189,22 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
     if dim is None:
         dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
-            raise RuntimeError(f"cross: no dimension of size 3 in input of shape {list(input.shape)}")
+            raise RuntimeError(
+                f"cross: no dimension of size 3 in input of shape {list(input.shape)}"
+            )
     if input.shape[dim] != 3 or other.shape[dim] != 3:
-        raise RuntimeError(f"cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}")
-    return input.roll(-1, dim) * other.roll(-2, dim) - input.roll(-2, dim) * other.roll(-1, dim)  # type: ignore[no-any-return]
+        raise RuntimeError(
+            f"cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
+            f"{other.shape[dim]}"
+        )
+    return input.roll(-1, dim) * other.roll(-2, dim) - input.roll(-2, dim) * other.roll(-1, dim)
 
 
 @takes_out
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
-    """Sums of products over pairs of dimensions: the last of `a` with the first of `b`, or as listed."""
+    """Sums of products over pairs of dimensions: the last of `a` with the first of `b`, or as
+    listed.
+    """
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if not isinstance(dims, int):
@@ -199,7 +215,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
         pairs = [(a.shape[i], b.shape[j]) for i, j in zip(*dims, strict=True)]
     for m, n in pairs:
         if m != n and 1 not in (m, n):
-            raise RuntimeError(f"contracted dimensions need to match, but first has size {m} and second {n}")
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {m} and second {n}"
+            )
     if any(m != n for m, n in pairs) and not isinstance(dims, int):
         # A dimension of size one is repeated against the other: its partner is summed first.
         for i, j in zip(*dims, strict=True):
@@ -207,7 +225,23 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
                 b = b.sum(j, True)
             elif b.shape[j] == 1 != a.shape[i]:
                 a = a.sum(i, True)
-    return _tensordot(a, b, dims)  # type: ignore[no-any-return]
+    return _tensordot(a, b, dims)
+
+
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+    """The p-norm distances of each row of one matrix from each row of another (batched)."""
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of a vector's elements as columns, highest first unless `increasing`."""
+    n = len(x) if N is None else N
+    powers = np.arange(n) if increasing else np.arange(n)[::-1]
+    return x.unsqueeze(-1) ** wrap(powers.astype(np.int64))
 
 
 # ---- einsum --------------------------------------------------------------------------------
@@ -235,14 +269,16 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     sizes = _sizes(equation, terms, tensors)
     for k, term in enumerate(terms):
         kept = [i for i, c in enumerate(term) if tensors[k].shape[i] == sizes[c] or sizes[c] == 1]
-        if len(kept) < len(term):  # size one against a larger one: broadcast by leaving the letter out
+        if len(kept) < len(
+            term
+        ):  # size one against a larger one: broadcast by leaving the letter out
             tensors[k] = tensors[k].reshape([tensors[k].shape[i] for i in kept])
             terms[k] = "".join(term[i] for i in kept)
     kinds = {x._array.dtype for x in tensors}
     if len(kinds) > 1:
         target = dtypes.result_type(*(x._array for x in tensors))
         tensors = [x.to(target) for x in tensors]
-    return _einsum(f"{','.join(terms)}->{output}", tensors)  # type: ignore[no-any-return]
+    return _einsum(f"{','.join(terms)}->{output}", tensors)
 
 
 def _parse(equation: str, ranks: list[int]) -> tuple[list[str], str]:
@@ -250,7 +286,10 @@ def _parse(equation: str, ranks: list[int]) -> tuple[list[str], str]:
     left, arrow, output = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(ranks):
-        raise RuntimeError(f"einsum(): the equation {equation!r} has {len(terms)} operands, but {len(ranks)} were given")
+        raise RuntimeError(
+            f"einsum(): the equation {equation!r} has {len(terms)} operands, but {len(ranks)} "
+            "were given"
+        )
     free = [c for c in string.ascii_letters if c not in equation]
     longest = 0
     for k, term in enumerate(terms):
@@ -263,7 +302,8 @@ def _parse(equation: str, ranks: list[int]) -> tuple[list[str], str]:
             term = term.replace("...", dots[longest - n :] if n > 0 else "")
         if len(term) != ranks[k]:
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the "
+                f"einsum(): the number of subscripts in the equation ({len(term)}) does not "
+                "match the "
                 f"number of dimensions ({ranks[k]}) for operand {k}"
             )
         terms[k] = term
@@ -271,10 +311,15 @@ def _parse(equation: str, ranks: list[int]) -> tuple[list[str], str]:
         output = output.replace("...", dots)
     else:
         letters = "".join(terms)
-        output = dots + "".join(sorted(c for c in set(letters) if letters.count(c) == 1 and c not in dots))
+        output = dots + "".join(
+            sorted(c for c in set(letters) if letters.count(c) == 1 and c not in dots)
+        )
     unknown = [c for c in output if c not in "".join(terms)]
     if unknown:
-        raise RuntimeError(f"einsum(): output subscript {unknown[0]} does not appear in the equation for any input operand")
+        raise RuntimeError(
+            f"einsum(): output subscript {unknown[0]} does not appear in the equation for any "
+            "input operand"
+        )
     return terms, output
 
 
@@ -285,7 +330,8 @@ def _sizes(equation: str, terms: list[str], tensors: list[Tensor]) -> dict[str, 
             have = sizes.setdefault(c, n)
             if have != n and 1 not in (have, n):
                 raise RuntimeError(
-                    f"einsum(): in {equation!r} the operands give the subscript {c} the sizes {have} "
+                    f"einsum(): in {equation!r} the operands give the subscript {c} the sizes "
+                    f"{have} "
                     f"and {n}, which do not broadcast: shapes {[list(x.shape) for x in tensors]}"
                 )
             sizes[c] = max(have, n) if 0 not in (have, n) else 0

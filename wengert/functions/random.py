@@ -51,7 +51,9 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """Where the sequence stands, as a tensor of bytes."""
-        state = pickle.dumps((self._seed, _plain_state(self._numbers.bit_generator.state)), protocol=4)
+        state = pickle.dumps(
+            (self._seed, _plain_state(self._numbers.bit_generator.state)), protocol=4
+        )
         return plain_result(np.frombuffer(state, np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> Generator:
@@ -163,11 +165,15 @@ def uniform(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator |
     """Uniform on [0, 1), as an array."""
     if dtype.kind == "c":
         part = np.empty(0, dtype).real.dtype
-        return (uniform(shape, part, generator) + 1j * uniform(shape, part, generator)).astype(dtype)
+        return (uniform(shape, part, generator) + 1j * uniform(shape, part, generator)).astype(
+            dtype
+        )
     if dtype in (dtypes.float32, dtypes.float64):
         return numbers_of(generator).random(shape, dtype)
     if dtype.kind != "f":
-        raise RuntimeError(f"random numbers on [0, 1) are floating point, not {dtype}. Use wengert.randint.")
+        raise RuntimeError(
+            f"random numbers on [0, 1) are floating point, not {dtype}. Use wengert.randint."
+        )
     return np.asarray(numbers_of(generator).integers(0, 2**11, shape) / 2**11).astype(dtype)
 
 
@@ -180,12 +186,25 @@ def gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator 
     if dtype in (dtypes.float32, dtypes.float64):
         return numbers_of(generator).standard_normal(shape, dtype)
     if dtype.kind != "f":
-        raise RuntimeError(f"normal random numbers are floating point, not {dtype}. Use wengert.randint.")
+        raise RuntimeError(
+            f"normal random numbers are floating point, not {dtype}. Use wengert.randint."
+        )
     return np.asarray(numbers_of(generator).standard_normal(shape, np.float32)).astype(dtype)
 
 
 def _drawn(draw: Any, doc: str) -> Any:
-    def make(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, out: Any = None, names: Any = None, **named: Any) -> Tensor:
+    def make(
+        *size: Any,
+        generator: Generator | None = None,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        layout: Any = None,
+        pin_memory: bool = False,
+        out: Any = None,
+        names: Any = None,
+        **named: Any,
+    ) -> Tensor:
         check_device(device)
         if "size" in named:
             size = (named.pop("size"),)
@@ -203,7 +222,17 @@ randn = _drawn(gaussian, "Random numbers, standard normal.")
 
 
 def _drawn_like(draw: Any, doc: str) -> Any:
-    def make(input: Any, *, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, memory_format: Any = None) -> Tensor:
+    def make(
+        input: Any,
+        *,
+        generator: Generator | None = None,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        layout: Any = None,
+        pin_memory: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
         check_device(device)
         kind = np.dtype(dtype) if dtype is not None else input.dtype
         return finish(np.asarray(draw(tuple(input.shape), kind, generator)), requires_grad)
@@ -212,13 +241,33 @@ def _drawn_like(draw: Any, doc: str) -> Any:
     return make
 
 
-rand_like = _drawn_like(uniform, "Random numbers, uniform on [0, 1), in the shape and dtype of `input`.")
-randn_like = _drawn_like(gaussian, "Random numbers, standard normal, in the shape and dtype of `input`.")
-for made, name in ((rand, "rand"), (randn, "randn"), (rand_like, "rand_like"), (randn_like, "randn_like")):
+rand_like = _drawn_like(
+    uniform, "Random numbers, uniform on [0, 1), in the shape and dtype of `input`."
+)
+randn_like = _drawn_like(
+    gaussian, "Random numbers, standard normal, in the shape and dtype of `input`."
+)
+for made, name in (
+    (rand, "rand"),
+    (randn, "randn"),
+    (rand_like, "rand_like"),
+    (randn_like, "randn_like"),
+):
     made.__name__ = made.__qualname__ = name
 
 
-def randint(low: Any, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None, **ignored: Any) -> Tensor:
+def randint(
+    low: Any,
+    high: Any = None,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Any = None,
+    **ignored: Any,
+) -> Tensor:
     """Random integers from `low` (0 if left out) up to but not including `high`.
 
     >>> import wengert as wg
@@ -231,31 +280,56 @@ def randint(low: Any, high: Any = None, size: Any = None, *, generator: Generato
     if high is None or size is None:
         raise TypeError("randint() takes ([low,] high, size): e.g. wengert.randint(10, (2, 3))")
     if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
     array = numbers_of(generator).integers(int(low), int(high), shape_of((size,)), np.int64)
     x = finish(np.asarray(array).astype(dtypes.int64 if dtype is None else dtype), requires_grad)
-    return x if out is None else out.copy_(x)  # type: ignore[no-any-return]
+    return x if out is None else out.copy_(x)
 
 
-def randint_like(input: Any, low: Any, high: Any = None, *, dtype: Any = None, **options: Any) -> Tensor:
+def randint_like(
+    input: Any, low: Any, high: Any = None, *, dtype: Any = None, **options: Any
+) -> Tensor:
     """Random integers in the shape and dtype of `input`."""
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, **options)
 
 
-def randperm(n: int, *, generator: Generator | None = None, dtype: Any = dtypes.int64, device: Any = None, requires_grad: bool = False, out: Any = None, **ignored: Any) -> Tensor:
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = dtypes.int64,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Any = None,
+    **ignored: Any,
+) -> Tensor:
     """The numbers 0 to n - 1 in random order."""
     check_device(device)
     x = finish(numbers_of(generator).permutation(n).astype(dtype), requires_grad)
-    return x if out is None else out.copy_(x)  # type: ignore[no-any-return]
+    return x if out is None else out.copy_(x)
 
 
 @takes_out
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
     """Normal random numbers with the means and standard deviations given, numbers or tensors."""
     check_device(device)
     given = [x for x in (mean, std) if isinstance(x, Tensor)]
-    shape = shape_of((size,)) if size is not None else np.broadcast_shapes(*(x.shape for x in given))
+    shape = (
+        shape_of((size,)) if size is not None else np.broadcast_shapes(*(x.shape for x in given))
+    )
     kind = given[0].dtype if given else _float_dtype(dtype)
     if np.any(np.asarray(array_of(std)) < 0):
         raise RuntimeError(f"normal expects all elements of std >= 0.0, got {std}")
@@ -269,13 +343,17 @@ def bernoulli(input: Any, p: Any = None, *, generator: Generator | None = None) 
     input = tensor_of(input)
     chance = np.asarray(input._array if p is None else np.broadcast_to(array_of(p), input.shape))
     if ((chance < 0) | (chance > 1)).any():
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1"
+        )
     draws = numbers_of(generator).random(chance.shape)
     return plain_result((draws < chance).astype(input.dtype))
 
 
 @takes_out
-def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+def multinomial(
+    input: Any, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
     """Indices drawn with probability proportional to the weights in each row."""
     weights = np.asarray(tensor_of(input)._array, np.float64)
     if weights.ndim not in (1, 2):
@@ -286,14 +364,19 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     if (rows.sum(1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement and num_samples > rows.shape[1]:
-        raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} > {rows.shape[1]}")
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement: "
+            f"{num_samples} > {rows.shape[1]}"
+        )
     numbers = numbers_of(generator)
     if replacement:
         ends = np.cumsum(rows, 1)
         draws = numbers.random((len(rows), num_samples)) * ends[:, -1:]
-        picked = np.stack([np.searchsorted(e, d, "right") for e, d in zip(ends, draws, strict=True)])
+        picked = np.stack(
+            [np.searchsorted(e, d, "right") for e, d in zip(ends, draws, strict=True)]
+        )
     else:
-        # The largest of w / Exp(1) are a sample without replacement (Efraimidis and Spirakis, 2006).
+        # The largest of w / Exp(1) are a sample without replacement (Efraimidis, Spirakis, 2006).
         with np.errstate(divide="ignore"):
             keys = np.where(rows > 0, rows / numbers.standard_exponential(rows.shape), -1.0)
         picked = np.argsort(-keys, axis=1, kind="stable")[:, :num_samples]
@@ -324,19 +407,28 @@ def filled(x: Tensor, draw: Any, name: str) -> Tensor:
 
 def _needs_floats(x: Tensor, name: str) -> None:
     if x.dtype.kind not in "fc":
-        raise RuntimeError(f"{name} is not implemented for {x.dtype}: it draws floating-point numbers. Use x.float() or x.random_().")
+        raise RuntimeError(
+            f"{name} is not implemented for {x.dtype}: it draws floating-point numbers. Use "
+            "x.float() or x.random_()."
+        )
 
 
-def uniform_(x: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **named: Any) -> Tensor:
+def uniform_(
+    x: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **named: Any
+) -> Tensor:
     """Fill with numbers uniform on [from, to)."""
     low = named.pop("from", from_)
     _needs_floats(x, "uniform_")
     if low > to:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
+        )
     return filled(x, low + (to - low) * uniform(tuple(x.shape), x.dtype, generator), "uniform_")
 
 
-def normal_(x: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+def normal_(
+    x: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
+) -> Tensor:
     """Fill with normal numbers."""
     _needs_floats(x, "normal_")
     if std < 0:
@@ -344,13 +436,22 @@ def normal_(x: Tensor, mean: float = 0, std: float = 1, *, generator: Generator 
     return filled(x, mean + std * gaussian(tuple(x.shape), x.dtype, generator), "normal_")
 
 
-def random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: Generator | None = None, **named: Any) -> Tensor:
+def random_(
+    x: Tensor,
+    from_: int = 0,
+    to: int | None = None,
+    *,
+    generator: Generator | None = None,
+    **named: Any,
+) -> Tensor:
     """Fill with integers from `from` (0) up to but not including `to`."""
     low = named.pop("from", from_)
     if to is None and low:
         low, to = 0, low
     if to is None:
-        to = {"f": 2 ** (np.finfo(x.dtype).nmant + 1), "b": 2}.get(x.dtype.kind) or int(np.iinfo(x.dtype).max)
+        to = {"f": 2 ** (np.finfo(x.dtype).nmant + 1), "b": 2}.get(x.dtype.kind) or int(
+            np.iinfo(x.dtype).max
+        )
     return filled(x, numbers_of(generator).integers(low, to, x.shape), "random_")
 
 
@@ -365,7 +466,9 @@ def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = N
     return filled(x, numbers_of(generator).standard_exponential(x.shape) / lambd, "exponential_")
 
 
-def cauchy_(x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+def cauchy_(
+    x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+) -> Tensor:
     """Fill with Cauchy numbers."""
     return filled(x, median + sigma * numbers_of(generator).standard_cauchy(x.shape), "cauchy_")
 
@@ -375,6 +478,8 @@ def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Te
     return filled(x, numbers_of(generator).geometric(p, x.shape), "geometric_")
 
 
-def log_normal_(x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+def log_normal_(
+    x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
+) -> Tensor:
     """Fill with numbers whose logarithm is normal."""
     return filled(x, numbers_of(generator).lognormal(mean, std, x.shape), "log_normal_")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
 from collections.abc import Sequence
@@ -12,20 +11,33 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import lazy, recorder
+from wengert.errors import ShapeError
 from wengert.functions.arguments import array_of, one_dim, plain_result, sizes, takes_out, tensor_of
 from wengert.functions.creation import check_device
 from wengert.rules import shapes as rules
-from wengert.rules.indexing import getitem
+from wengert.rules.indexing import select as select_rule
+from wengert.rules.indexing import slices as slices_rule
 from wengert.tensor import Size, Tensor, wrap
 
 _reshape, _transpose, _swapaxes = lazy(np.reshape), lazy(np.transpose), lazy(np.swapaxes)
 _squeeze, _expand_dims, _expand = lazy(np.squeeze), lazy(np.expand_dims), lazy(rules.expand)
-_moveaxis, _flip, _roll, _tile = lazy(np.moveaxis), lazy(np.flip), lazy(np.roll), lazy(np.tile)
+_moveaxis, _flip, _roll, _tile = (
+    lazy(np.moveaxis),
+    lazy(rules.flipped),
+    lazy(np.roll),
+    lazy(np.tile),
+)
 _tril, _triu, _diagonal = lazy(np.tril), lazy(np.triu), lazy(rules.diagonal)
 _diagonal_scatter = lazy(rules.diagonal_scatter)
-_split, _unbind, _alias, _copy = lazy(rules.split), lazy(rules.unbind), lazy(rules.alias), lazy(rules.copy)
+_split, _unbind, _alias, _copy = (
+    lazy(rules.split),
+    lazy(rules.unbind),
+    lazy(rules.alias),
+    lazy(rules.copy),
+)
 _repeat_interleave, _as_strided = lazy(rules.repeat_interleave), lazy(rules.as_strided)
-_concatenate, _stack, _getitem = lazy(np.concatenate), lazy(np.stack), lazy(getitem)
+_concatenate, _stack = lazy(np.concatenate), lazy(np.stack)
+_select, _slices = lazy(select_rule), lazy(slices_rule)
 
 # ---- one shape for another -----------------------------------------------------------------
 
@@ -40,7 +52,8 @@ def _inferred(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
         raise RuntimeError(f"invalid shape dimension {min(shape)}")
     if unknown and known == 0:
         raise RuntimeError(
-            f"cannot reshape tensor of {n} elements into shape {list(shape)} because the unspecified dimension size -1 can be any value"
+            f"cannot reshape tensor of {n} elements into shape {list(shape)} because the "
+            "unspecified dimension size -1 can be any value"
         )
     if (unknown and n % known) or (not unknown and known != n):
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {n}")
@@ -57,7 +70,10 @@ def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:
     """
     input = tensor_of(input)
     shape = sizes(shape or (named["shape"],))
-    return _reshape(input, _inferred(shape, math.prod(input._array.shape)))  # type: ignore[no-any-return]
+    try:
+        return _reshape(input, shape)
+    except ShapeError:
+        return _reshape(input, _inferred(shape, input._array.size))  # says what is wrong
 
 
 def view(input: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
@@ -66,14 +82,14 @@ def view(input: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor
         dtype = shape[0]
     if dtype is not None:
         return _reinterpreted(input, np.dtype(dtype))
-    shape = _inferred(sizes(shape or (size,)), math.prod(input._array.shape))
-    out = _reshape(input, shape)
-    if type(out._array) is np.ndarray and out._array.size and not np.may_share_memory(out._array, input._array):
+    out = reshape(input, *(shape or (size,)))
+    if out._origin is None and type(out._array) is np.ndarray and out._array.size:
         raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension "
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension "
             "spans across two contiguous subspaces). Use .reshape(...) instead."
         )
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 def _reinterpreted(input: Tensor, dtype: np.dtype[Any]) -> Tensor:
@@ -110,7 +126,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if start == end:
         return input
     shape = input._array.shape
-    return _reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))  # type: ignore[no-any-return]
+    return _reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Tensor:
@@ -121,7 +137,10 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Tensor:
         known = -math.prod(sizes)
         sizes = [input.shape[axis] // known if s == -1 else s for s in sizes]
     if math.prod(sizes) != input.shape[axis]:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({input.shape[axis]}) in the input tensor")
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+            f"({input.shape[axis]}) in the input tensor"
+        )
     return reshape(input, (*input.shape[:axis], *sizes, *input.shape[axis + 1 :]))
 
 
@@ -130,16 +149,16 @@ def squeeze(input: Any, dim: Any = None) -> Tensor:
     input = tensor_of(input)
     shape = input._array.shape
     if dim is None:
-        return _squeeze(input)  # type: ignore[no-any-return]
+        return _squeeze(input)
     dims = [dim] if isinstance(dim, int) else list(dim)
     axes = tuple(d for d in (one_dim(d, len(shape)) for d in dims) if shape and shape[d] == 1)
-    return _squeeze(input, axes)  # type: ignore[no-any-return]
+    return _squeeze(input, axes)
 
 
 def unsqueeze(input: Any, dim: int) -> Tensor:
     """With a new dimension of size 1 at `dim`."""
     input = tensor_of(input)
-    return _expand_dims(input, one_dim(dim, input.ndim + 1))  # type: ignore[no-any-return]
+    return _expand_dims(input, one_dim(dim, input.ndim + 1))
 
 
 def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
@@ -148,12 +167,14 @@ def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     order = tuple(one_dim(d, input.ndim) for d in sizes(axes or (dims,)))
     if len(order) != input.ndim:
         raise RuntimeError(
-            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(order)}"
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            "length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = "
+            f"{len(order)}"
         )
     if len(set(order)) < len(order):
         raise RuntimeError(f"permute(): duplicate dims are not allowed: {list(order)}")
-    return _transpose(input, order)  # type: ignore[no-any-return]
+    return _transpose(input, order)
 
 
 def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
@@ -161,7 +182,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
     input = tensor_of(input)
     n = input.ndim
     dim0, dim1 = one_dim(dim0, n), one_dim(dim1, n)
-    return _swapaxes(input, dim0, dim1) if n else _alias(input)  # type: ignore[no-any-return]
+    return _swapaxes(input, dim0, dim1) if n else _alias(input)
 
 
 swapaxes = swapdims = transpose
@@ -171,13 +192,16 @@ def t(input: Any) -> Tensor:
     """The transpose of a matrix; vectors and numbers stay as they are."""
     input = tensor_of(input)
     if input.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D. Use x.mT for batches.")
-    return _swapaxes(input, 0, 1) if input.ndim == 2 else _alias(input)  # type: ignore[no-any-return]
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D. Use x.mT for "
+            "batches."
+        )
+    return _swapaxes(input, 0, 1) if input.ndim == 2 else _alias(input)
 
 
 def adjoint(input: Any) -> Tensor:
     """The conjugate transpose of the last two dimensions."""
-    return transpose(input, -2, -1).conj()  # type: ignore[no-any-return]
+    return transpose(input, -2, -1).conj()
 
 
 def movedim(input: Any, source: Any, destination: Any) -> Tensor:
@@ -185,7 +209,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Tensor:
     input = tensor_of(input)
     source, destination = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
     n = input.ndim
-    return _moveaxis(input, [one_dim(d, n) for d in source], [one_dim(d, n) for d in destination])  # type: ignore[no-any-return]
+    return _moveaxis(input, [one_dim(d, n) for d in source], [one_dim(d, n) for d in destination])
 
 
 moveaxis = movedim
@@ -199,7 +223,8 @@ def expand(input: Any, *shape: Any, size: Any = None, implicit: bool = False) ->
     extra = len(wanted) - len(have)
     if extra < 0:
         raise RuntimeError(
-            f"expand(wengert.Tensor{{{list(have)}}}, size={list(wanted)}): the number of sizes provided ({len(wanted)}) "
+            f"expand(wengert.Tensor{{{list(have)}}}, size={list(wanted)}): the number of sizes "
+            f"provided ({len(wanted)}) "
             f"must be greater or equal to the number of dimensions in the tensor ({len(have)})"
         )
     target = []
@@ -207,15 +232,19 @@ def expand(input: Any, *shape: Any, size: Any = None, implicit: bool = False) ->
         old = have[i - extra] if i >= extra else None
         if n == -1:
             if old is None:
-                raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}")
+                raise RuntimeError(
+                    "The expanded size of the tensor (-1) isn't allowed in a leading, "
+                    f"non-existing dimension {i}"
+                )
             n = old
         if old is not None and old not in (n, 1):
             raise RuntimeError(
                 f"The expanded size of the tensor ({n}) must match the existing size ({old}) at "
-                f"non-singleton dimension {i}. Target sizes: {list(wanted)}. Tensor sizes: {list(have)}"
+                f"non-singleton dimension {i}. Target sizes: {list(wanted)}. Tensor sizes: "
+                f"{list(have)}"
             )
         target.append(n)
-    return _expand(input, tuple(target))  # type: ignore[no-any-return]
+    return _expand(input, tuple(target))
 
 
 def broadcast_to(input: Any, size: Any) -> Tensor:
@@ -231,25 +260,36 @@ def expand_as(input: Any, other: Any) -> Tensor:
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of the given shapes have together; RuntimeError if there is none."""
     try:
-        return Size(np.broadcast_shapes(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
+        return Size(
+            np.broadcast_shapes(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes))
+        )
     except ValueError:
-        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {[list(s) for s in shapes]}") from None
+        raise RuntimeError(
+            "Shape mismatch: objects cannot be broadcast to a single shape: "
+            f"{[list(s) for s in shapes]}"
+        ) from None
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape they have together."""
-    tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tuple(tensors[0])
     shape = broadcast_shapes(*(x.shape for x in tensors))
     return tuple(expand(x, shape) for x in tensors)
 
 
 def sum_to_size(input: Any, *size: Any) -> Tensor:
-    """Summed over the dimensions along which a tensor of `size` was repeated: expand's transpose."""
+    """Summed over the dimensions along which a tensor of `size` was repeated: expand's
+    transpose.
+    """
     wanted = sizes(size)
     extra = input.ndim - len(wanted)
     if extra < 0 or any(w not in (n, 1) for w, n in zip(wanted, input.shape[extra:], strict=True)):
         raise RuntimeError(f"size {list(wanted)} is not expandable to size {list(input.shape)}")
-    repeated = [*range(extra), *(i + extra for i, w in enumerate(wanted) if w == 1 != input.shape[i + extra])]
+    repeated = [
+        *range(extra),
+        *(i + extra for i, w in enumerate(wanted) if w == 1 != input.shape[i + extra]),
+    ]
     return reshape(input.sum(repeated, True) if repeated else input, wanted)
 
 
@@ -287,259 +327,18 @@ def _at_least(tensors: tuple[Any, ...], change: Any) -> Any:
 
 def clone(input: Any, *, memory_format: Any = None) -> Tensor:
     """A copy, recorded: gradients flow through it."""
-    return _copy(input)  # type: ignore[no-any-return]
+    return _copy(input)
 
 
 def contiguous(input: Any, memory_format: Any = None) -> Tensor:
     """The same tensor if its elements lie in order, else a copy in which they do."""
     array = input._array
-    return input if not isinstance(array, np.ndarray) or array.flags.c_contiguous else _copy(input)  # type: ignore[no-any-return]
+    return input if not isinstance(array, np.ndarray) or array.flags.c_contiguous else _copy(input)
 
 
 def alias(input: Tensor) -> Tensor:
     """Another name for the same memory."""
-    return _alias(input)  # type: ignore[no-any-return]
-
-
-# ---- joining -------------------------------------------------------------------------------
-
-
-@takes_out
-def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
-    """Tensors one after another along a dimension they have.
-
-    >>> import wengert as wg
-    >>> wg.cat([wg.ones(2), wg.zeros(1)])
-    tensor([1., 1., 0.])
-    """
-    dim = dim if axis is None else axis
-    items = _items("cat", tensors)
-    ndim = max(x.ndim for x in items)
-    if any(not x.ndim for x in items):
-        raise RuntimeError("zero-dimensional tensor cannot be concatenated: use wengert.stack")
-    dim = one_dim(dim, ndim)
-    full = [x for x in items if x._array.shape != (0,) or ndim == 1] or items[:1]  # (0,) joins anything
-    first = full[0].shape
-    for i, x in enumerate(full):
-        if x.ndim != len(first) or any(m != n for k, (m, n) in enumerate(zip(first, x.shape, strict=True)) if k != dim):
-            raise RuntimeError(
-                "Sizes of tensors must match except in dimension "
-                f"{dim}. Expected shape like {list(first)} but got {list(x.shape)} for tensor number {i} in the list."
-            )
-    return _concatenate(full, dim)  # type: ignore[no-any-return]
-
-
-def _items(name: str, tensors: Any) -> list[Tensor]:
-    if isinstance(tensors, Tensor):
-        raise TypeError(f"{name}(): argument 'tensors' must be a tuple of Tensors, not Tensor: write {name}([x, y])")
-    items = [tensor_of(x) for x in tensors]
-    if not items:
-        raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
-    return items
-
-
-concat = concatenate = cat
-
-
-@takes_out
-def stack(tensors: Any, dim: int = 0) -> Tensor:
-    """Tensors of one shape along a new dimension."""
-    items = _items("stack", tensors)
-    for i, x in enumerate(items):
-        if x.shape != items[0].shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(items[0].shape)} at entry 0 and {list(x.shape)} at entry {i}"
-            )
-    return _stack(items, one_dim(dim, items[0].ndim + 1))  # type: ignore[no-any-return]
-
-
-@takes_out
-def hstack(tensors: Any) -> Tensor:
-    """Joined along the second dimension (vectors: the first)."""
-    items = atleast_1d(list(tensors))
-    return cat(items, 0 if items[0].ndim == 1 else 1)  # type: ignore[no-any-return]
-
-
-@takes_out
-def vstack(tensors: Any) -> Tensor:
-    """Joined as rows."""
-    return cat(atleast_2d(list(tensors)), 0)  # type: ignore[no-any-return]
-
-
-row_stack = vstack
-
-
-@takes_out
-def dstack(tensors: Any) -> Tensor:
-    """Joined along the third dimension."""
-    return cat(atleast_3d(list(tensors)), 2)  # type: ignore[no-any-return]
-
-
-@takes_out
-def column_stack(tensors: Any) -> Tensor:
-    """Joined as columns."""
-    return cat([reshape(x, -1, 1) if x.ndim < 2 else x for x in tensors], 1)  # type: ignore[no-any-return]
-
-
-def block_diag(*tensors: Any) -> Tensor:
-    """A matrix with the given ones along its diagonal."""
-    blocks = [atleast_2d(x) for x in tensors]
-    width = sum(x.shape[1] for x in blocks)
-    rows, before = [], 0
-    for x in blocks:
-        n, m = x.shape
-        left, right = (wrap(np.zeros((n, k), x.dtype)) for k in (before, width - before - m))
-        rows.append(cat([left, x, right], 1))
-        before += m
-    return cat(rows, 0)  # type: ignore[no-any-return]
-
-
-def cartesian_prod(*tensors: Any) -> Tensor:
-    """All combinations of one element from each vector, as rows."""
-    if len(tensors) == 1:
-        return tensors[0]  # type: ignore[no-any-return]
-    return stack([x.reshape(-1) for x in meshgrid(*tensors, indexing="ij")], 1)  # type: ignore[no-any-return]
-
-
-def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All ways to choose r elements of a vector, as rows."""
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = list(choose(range(len(input)), r))
-    return input[wrap(np.array(places, np.int64).reshape(-1, r))]  # type: ignore[no-any-return]
-
-
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Coordinate grids of several vectors; "ij" (rows first) is the default, "xy" swaps the first two."""
-    items = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
-    items = [tensor_of(x).reshape(-1) for x in items]
-    if indexing not in (None, "ij", "xy"):
-        raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    swap = indexing == "xy" and len(items) > 1
-    if swap:
-        items[:2] = items[1::-1]
-    shape = [len(x) for x in items]
-    grids = [x.reshape([-1 if k == i else 1 for k in range(len(items))]).expand(shape) for i, x in enumerate(items)]
-    if swap:
-        grids[:2] = grids[1::-1]
-    return tuple(grids)
-
-
-# ---- splitting -----------------------------------------------------------------------------
-
-
-def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of one size along `dim` (the last may be smaller), or of the sizes given: views."""
-    tensor = tensor_of(tensor)
-    pieces = split_size_or_sections
-    if not isinstance(pieces, int):
-        return split_with_sizes(tensor, pieces, dim)
-    axis = _splittable(tensor, dim)
-    return _split(tensor, _equal_pieces(tensor.shape[axis], pieces), axis)  # type: ignore[no-any-return]
-
-
-def _splittable(tensor: Tensor, dim: int) -> int:
-    if not tensor.ndim:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    return one_dim(dim, tensor.ndim)
-
-
-def _equal_pieces(n: int, size: int) -> tuple[int, ...]:
-    if size < 0 or (size == 0 and n):
-        raise RuntimeError(f"split expects split_size be non-negative, and zero only for an empty dimension; got {size} for size {n}")
-    whole, rest = divmod(n, size) if size else (1, 0)
-    return (size,) * whole + ((rest,) if rest else ()) or (0,)
-
-
-def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of the given sizes along `dim`: views."""
-    input = tensor_of(input)
-    axis = _splittable(input, dim)
-    pieces = tuple(operator.index(n) for n in split_sizes)
-    if sum(pieces) != input.shape[axis]:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {input.shape[axis]} (input tensor's size at dimension {axis}), "
-            f"but got split_sizes={list(pieces)}"
-        )
-    return _split(input, pieces, axis)  # type: ignore[no-any-return]
-
-
-def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Up to `chunks` pieces of equal size along `dim`, the last perhaps smaller: views."""
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    input = tensor_of(input)
-    axis = _splittable(input, dim)
-    n = input.shape[axis]
-    if n == 0:
-        return _split(input, (0,) * chunks, axis)  # type: ignore[no-any-return]
-    return split(input, -(-n // chunks), axis)
-
-
-def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
-    input = tensor_of(input)
-    axis = _splittable(input, dim)
-    n = input.shape[axis]
-    cuts = indices_or_sections.tolist() if isinstance(indices_or_sections, Tensor) else indices_or_sections
-    if isinstance(cuts, int):
-        if cuts <= 0:
-            raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
-        small, larger = divmod(n, cuts)
-        return _split(input, (small + 1,) * larger + (small,) * (cuts - larger), axis)  # type: ignore[no-any-return]
-    bounds = [0, *cuts, n]
-    return tuple(input[(slice(None),) * axis + (slice(a, b),)] for a, b in itertools.pairwise(bounds))
-
-
-def hsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along the second dimension (vectors: the first)."""
-    return tensor_split(input, _sections(input, indices_or_sections, 0 if input.ndim == 1 else 1), 0 if input.ndim == 1 else 1)
-
-
-def vsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along the first dimension of a matrix."""
-    return tensor_split(input, _sections(input, indices_or_sections, 0), 0)
-
-
-def dsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """`tensor_split` along the third dimension."""
-    return tensor_split(input, _sections(input, indices_or_sections, 2), 2)
-
-
-def _sections(input: Tensor, sections: Any, axis: int) -> Any:
-    if isinstance(sections, int) and input.shape[axis] % sections:
-        raise RuntimeError(f"attempting to split along dimension {axis}, but its size {input.shape[axis]} is not divisible by {sections}")
-    return sections
-
-
-def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along `dim`, without that dimension: views."""
-    input = tensor_of(input)
-    if not input.ndim:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return _unbind(input, one_dim(dim, input.ndim))  # type: ignore[no-any-return]
-
-
-def unsafe_split(tensor: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """As `split`, but the pieces may be changed in place (if the input is not used again)."""
-    return _unmarked(split(tensor, split_size, dim))
-
-
-def unsafe_split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """As `split_with_sizes`, but the pieces may be changed in place."""
-    return _unmarked(split_with_sizes(input, split_sizes, dim))
-
-
-def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """As `chunk`, but the pieces may be changed in place."""
-    return _unmarked(chunk(input, chunks, dim))
-
-
-def _unmarked(pieces: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Forget that the pieces are views: what is written into one is nobody else's concern."""
-    for piece in pieces:
-        piece._origin = None
-        piece._cell = None
-    return pieces
+    return _alias(input)
 
 
 # ---- parts ---------------------------------------------------------------------------------
@@ -552,11 +351,13 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
     start = operator.index(start)
     n = input.shape[axis]
     if not -n <= start <= n:
-        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-n}, {n}], but got {start})"
+        )
     start = start + n if start < 0 else start
     if length < 0 or start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-    return _getitem(input, (slice(None),) * axis + (slice(start, start + length),))  # type: ignore[no-any-return]
+    return _slices(input, (slice(None),) * axis + (slice(start, start + length),))
 
 
 def select(input: Any, dim: int, index: Any) -> Tensor:
@@ -567,8 +368,11 @@ def select(input: Any, dim: int, index: Any) -> Tensor:
     axis = one_dim(dim, input.ndim)
     index = operator.index(index)
     if not -input.shape[axis] <= index < input.shape[axis]:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {axis}")
-    return _getitem(input, (slice(None),) * axis + (index,))  # type: ignore[no-any-return]
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at "
+            f"dimension {axis}"
+        )
+    return _select(input, (slice(None),) * axis + (index,))
 
 
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -577,7 +381,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tenso
     dim1, dim2 = one_dim(dim1, input.ndim), one_dim(dim2, input.ndim)
     if dim1 == dim2:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return _diagonal(input, offset, dim1, dim2)  # type: ignore[no-any-return]
+    return _diagonal(input, offset, dim1, dim2)
 
 
 @takes_out
@@ -586,7 +390,9 @@ def diag(input: Any, diagonal: int = 0) -> Tensor:
     input = tensor_of(input)
     if input.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return diag_embed(input, diagonal) if input.ndim == 1 else clone(_diagonal(input, diagonal, 0, 1))
+    return (
+        diag_embed(input, diagonal) if input.ndim == 1 else clone(_diagonal(input, diagonal, 0, 1))
+    )
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
@@ -597,7 +403,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     shape = list(input.shape[:-1])
     for d in sorted((dim1, dim2)):
         shape.insert(d, n)
-    return _diagonal_scatter(input, tuple(shape), offset, dim1, dim2)  # type: ignore[no-any-return]
+    return _diagonal_scatter(input, tuple(shape), offset, dim1, dim2)
 
 
 def diagflat(input: Any, offset: int = 0) -> Tensor:
@@ -609,35 +415,53 @@ def trace(input: Any) -> Tensor:
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return diagonal(input).sum()  # type: ignore[no-any-return]
+    return diagonal(input).sum()
 
 
 @takes_out
 def tril(input: Any, diagonal: int = 0) -> Tensor:
     """The lower triangle, zero above the diagonal (or another diagonal)."""
-    return _tril(_matrices("tril", input), diagonal)  # type: ignore[no-any-return]
+    return _tril(_matrices("tril", input), diagonal)
 
 
 @takes_out
 def triu(input: Any, diagonal: int = 0) -> Tensor:
     """The upper triangle, zero below the diagonal (or another diagonal)."""
-    return _triu(_matrices("triu", input), diagonal)  # type: ignore[no-any-return]
+    return _triu(_matrices("triu", input), diagonal)
 
 
 def _matrices(name: str, input: Any) -> Tensor:
     input = tensor_of(input)
     if input.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
+        raise RuntimeError(
+            f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}"
+        )
     return input
 
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None, layout: Any = None) -> Tensor:
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = dtypes.int64,
+    device: Any = None,
+    layout: Any = None,
+) -> Tensor:
     """Row and column numbers of the lower triangle of a row by col matrix."""
     check_device(device)
     return plain_result(np.stack(np.tril_indices(row, offset, col)).astype(dtype))
 
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None, layout: Any = None) -> Tensor:
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = dtypes.int64,
+    device: Any = None,
+    layout: Any = None,
+) -> Tensor:
     """Row and column numbers of the upper triangle of a row by col matrix."""
     check_device(device)
     return plain_result(np.stack(np.triu_indices(row, offset, col)).astype(dtype))
@@ -674,8 +498,10 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
         return reshape(_roll(reshape(input, -1), _number(shifts), 0), input.shape)
     shifts, dims = ((v,) if isinstance(v, int) else tuple(v) for v in (shifts, dims))
     if len(shifts) != len(dims):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    return _roll(input, shifts, tuple(one_dim(d, input.ndim) for d in dims))  # type: ignore[no-any-return]
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+        )
+    return _roll(input, shifts, tuple(one_dim(d, input.ndim) for d in dims))
 
 
 def _number(value: Any) -> int:
@@ -695,10 +521,13 @@ def repeat(input: Any, *reps: Any, repeats: Any = None) -> Tensor:
     input = tensor_of(input)
     times = sizes(reps or (repeats,))
     if len(times) < input.ndim:
-        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor"
+        )
     if any(n < 0 for n in times):
         raise RuntimeError(f"Trying to create tensor with negative dimension: repeat {list(times)}")
-    return _tile(input, times)  # type: ignore[no-any-return]
+    return _tile(input, times)
 
 
 def tile(input: Any, *reps: Any, dims: Any = None) -> Tensor:
@@ -707,8 +536,12 @@ def tile(input: Any, *reps: Any, dims: Any = None) -> Tensor:
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
 
-def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each element (or slice along `dim`) repeated; given only counts, the numbers of the places."""
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element (or slice along `dim`) repeated; given only counts, the numbers of the
+    places.
+    """
     input = tensor_of(input)
     if repeats is None:
         return plain_result(np.repeat(np.arange(len(input)), input._array))
@@ -718,31 +551,44 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
     axis = one_dim(dim, input.ndim)
     if isinstance(counts, np.ndarray):
         if counts.size not in (1, input.shape[axis]):
-            raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats of {counts.size} and input.size({axis}) = {input.shape[axis]}")
+            raise RuntimeError(
+                "repeats must have the same size as input along dim, but got repeats of "
+                f"{counts.size} and input.size({axis}) = {input.shape[axis]}"
+            )
         counts = counts.ravel() if counts.size != 1 else int(counts.item())
-    return _repeat_interleave(input, counts, axis)  # type: ignore[no-any-return]
+    return _repeat_interleave(input, counts, axis)
 
 
 # ---- strides -------------------------------------------------------------------------------
 
 
-def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+def as_strided(
+    input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
     """A view of the tensor's storage with the sizes and strides (in elements) given."""
     input = tensor_of(input)
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in stride):
-        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(stride)}"
+        )
     start = input.storage_offset()
     offset = start if storage_offset is None else storage_offset
-    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if math.prod(size) else 0
+    last = (
+        offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+        if math.prod(size)
+        else 0
+    )
     have = storage(input._array).nbytes // input._array.itemsize
     if last >= have or offset < 0:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds "
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} "
+            "are out of bounds "
             f"for storage of {have} elements"
         )
-    return _as_strided(input, tuple(size), tuple(stride), offset - start, input.stride())  # type: ignore[no-any-return]
+    return _as_strided(input, tuple(size), tuple(stride), offset - start, input.stride())
 
 
 def storage(array: Any) -> Any:
@@ -764,18 +610,21 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Tensor:
         raise RuntimeError(f"maximum size for tensor at dimension {axis} is {n} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return recorder(rules.windows)(input, axis, size, step)  # type: ignore[no-any-return]
+    return recorder(rules.windows)(input, axis, size, step)
 
 
 def view_as_real(input: Any) -> Tensor:
     """A complex tensor's real and imaginary parts as a last dimension of size 2: a view."""
     if input.dtype.kind != "c":
         raise RuntimeError(f"view_as_real is only supported for complex tensors, got {input.dtype}")
-    return recorder(rules.real_pairs)(input)  # type: ignore[no-any-return]
+    return recorder(rules.real_pairs)(input)
 
 
 def view_as_complex(input: Any) -> Tensor:
     """A last dimension of size 2 read as real and imaginary parts: a view."""
     if input.dtype.kind != "f" or not input.ndim or input.shape[-1] != 2:
-        raise RuntimeError(f"view_as_complex needs a floating point tensor with a last dimension of size 2, got {input.dtype} of shape {list(input.shape)}")
-    return recorder(rules.complex_of_pairs)(input)  # type: ignore[no-any-return]
+        raise RuntimeError(
+            "view_as_complex needs a floating point tensor with a last dimension of size 2, got "
+            f"{input.dtype} of shape {list(input.shape)}"
+        )
+    return recorder(rules.complex_of_pairs)(input)

@@ -32,8 +32,10 @@ class Node:
 
     # Slots, not class attributes: the sweep reads them for every node.
     __slots__ = ("__weakref__", "at", "code", "edges", "extras", "frees", "order", "plain", "saved")
-    outputs: ClassVar[int] = 1
+    outputs: int = 1  # nodes with several have a slot for their number
     rule: ClassVar[Rule | None] = None
+    # How many inputs were Python numbers. They have no edge, but users see them, as in PyTorch.
+    numbers: ClassVar[int] = 0
 
     edges: tuple[Any, ...]
     saved: Any
@@ -63,12 +65,15 @@ class Node:
         """The same, from Tensors to Tensors: the derivative is recorded in its turn."""
         raise NotImplementedError
 
-    def pull_undefined(self) -> Any:
+    __call__: ClassVar[Callable[..., Any]]
+    """A node as a function of the cotangents of its outputs; see `autograd.engine.call`."""
+
+    def pull_undefined(self, recorded: bool) -> Any:
         """What to pass on when no cotangent arrived at all."""
         return (None,) * len(self.edges)
 
     def release(self, freed: Any) -> None:
-        """Let go of saved values after a pass that does not retain the graph; leave `freed` there."""
+        """Let go of saved values after a pass that does not retain them; leave `freed` there."""
 
     # ---- what users see -------------------------------------------------------------------
 
@@ -77,7 +82,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return tuple(source(edge) for edge in self.edges)
+        return (*map(source, self.edges), *[(None, 0)] * self.numbers)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -92,7 +97,10 @@ class Node:
         return self.extras
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(grad_inputs, grad_outputs)` after this node; a tuple returned replaces the former."""
+        """Call `hook(grad_inputs, grad_outputs)` after this node.
+
+        A tuple returned replaces the gradients of the inputs.
+        """
         return RemovableHandle(self._extras().posthooks, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from wengert.autograd.engine import hidden, shown
+from wengert.autograd.hooks import hidden, shown
 from wengert.history import modes
 from wengert.history.location import here
-from wengert.history.node import Node, Output, tick
+from wengert.history.node import Node, Output
 from wengert.tensor import Tensor, cell_of, current_node, wrap
 
 
@@ -141,11 +141,7 @@ def _passed(values: tuple[Any, ...], kind: type[Passed], hooks: BackwardHooks) -
     if not tracked:
         return values, tracked
     node = object.__new__(kind)
-    node.edges = tuple(current_node(values[i]) for i in tracked)
-    node.saved = ()
-    node.order = tick()
-    node.extras = None
-    node.plain = node.frees = False
+    node.begin(tuple(current_node(values[i]) for i in tracked))
     node.code, node.at = here()
     node.hooks = hooks
     node.outputs = len(tracked)

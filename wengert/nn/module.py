@@ -23,8 +23,27 @@ from wengert.tensor import Tensor
 
 Hooks = OrderedDict[int, Callable[..., Any]]
 
-_everywhere_before: Hooks = OrderedDict()
-_everywhere_after: Hooks = OrderedDict()
+
+
+class _Seen:
+    """Whether any module of this process ever had a hook: as long as none had, calls need not ask."""
+
+    hooks = False
+
+
+_seen = _Seen()
+
+
+class _Hooks(OrderedDict[int, Callable[..., Any]]):
+    """The hooks of one kind, in order."""
+
+    def __setitem__(self, key: int, hook: Callable[..., Any]) -> None:
+        _seen.hooks = True
+        super().__setitem__(key, hook)
+
+
+_everywhere_before: Hooks = _Hooks()
+_everywhere_after: Hooks = _Hooks()
 
 
 class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -78,7 +97,7 @@ class Module:
         state["_non_persistent_buffers_set"] = set()
         state["_modules"] = {}
         for name in _HOOKS:
-            state[name] = OrderedDict()
+            state[name] = _Hooks()
 
     def forward(self, *input: Any) -> Any:
         """What the module computes; subclasses write it."""
@@ -89,16 +108,23 @@ class Module:
     # ---- calling --------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (
+        if _seen.hooks and self._has_hooks():
+            return self._call_with_hooks(args, kwargs)
+        if kwargs:
+            return self.forward(*args, **kwargs)
+        if len(args) == 1:  # the common case: a plain call is cheaper than one with a star
+            return self.forward(args[0])
+        return self.forward(*args)
+
+    def _has_hooks(self) -> bool:
+        return bool(
             self._forward_hooks
             or self._forward_pre_hooks
             or self._backward_hooks
             or self._backward_pre_hooks
             or _everywhere_before
             or _everywhere_after
-        ):
-            return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs)
+        )
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         done: set[int] = set()
@@ -294,7 +320,7 @@ class Module:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         for name in _HOOKS:
-            self.__dict__.setdefault(name, OrderedDict())
+            self.__dict__.setdefault(name, _Hooks())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:

@@ -2,7 +2,9 @@
 
 Where a function has a kink or a pole the value follows one table (docs): the derivative if there is
 one; for a convex kink the subgradient of least norm, for a concave one the supergradient; else by
-continuity, so that sqrt gives inf at 0; NaN where the function itself is undefined.
+continuity, so that sqrt gives inf at 0; where the function itself is
+undefined (log of a negative number) whatever the formula gives, as in PyTorch: a slope there that
+is finite keeps `where(x > 0, log(x), 0)` differentiable.
 """
 
 from __future__ import annotations
@@ -64,10 +66,10 @@ elementwise(np.floor_divide, lambda t: np.zeros_like(t), lambda t: np.zeros_like
 elementwise(np.exp, lambda t, y: t * y)
 elementwise(np.exp2, lambda t, y: t * y * math.log(2))
 elementwise(np.expm1, lambda t, y: t * (y + 1))
-elementwise(np.log, lambda t, x: t / defined(x))
-elementwise(np.log2, lambda t, x: t / (defined(x) * math.log(2)))
-elementwise(np.log10, lambda t, x: t / (defined(x) * math.log(10)))
-elementwise(np.log1p, lambda t, x: t / defined(1 + x))
+elementwise(np.log, lambda t, x: t / x)
+elementwise(np.log2, lambda t, x: t / (x * math.log(2)))
+elementwise(np.log10, lambda t, x: t / (x * math.log(10)))
+elementwise(np.log1p, lambda t, x: t / (1 + x))
 elementwise(np.sqrt, lambda t, y: t / (2 * y))
 elementwise(np.cbrt, lambda t, y: t / (3 * y * y))
 elementwise(
@@ -77,13 +79,8 @@ elementwise(
 )
 
 
-def defined(x: Any) -> Any:
-    """x where it is not negative, else NaN: the formula would give the slope of log |x| there."""
-    return x if x.dtype.kind == "c" else np.where(x < 0, math.nan, x)
-
-
 def exponential_share(x: Any, y: Any) -> Any:
-    """exp(x - y), the share of x in y = log(sum(exp)); of an infinite sum 1 for infinity, else 0."""
+    """exp(x - y), x's share in y = log(sum(exp)); of an infinite sum 1 for infinity, else 0."""
     infinite = np.isinf(y)
     return np.where(infinite, (x == y) & (x > 0), np.exp(x - np.where(infinite, 0, y)))
 
@@ -101,7 +98,7 @@ elementwise(np.cosh, lambda t, x: t * np.sinh(x))
 elementwise(np.tanh, lambda t, y: t * (1 - y * y))
 elementwise(np.arcsinh, lambda t, x: t / np.sqrt(x * x + 1), name="Asinh")
 elementwise(np.arccosh, lambda t, x: t / (np.sqrt(x - 1) * np.sqrt(x + 1)), name="Acosh")
-elementwise(np.arctanh, lambda t, x: t / defined(1 - x * x), name="Atanh")
+elementwise(np.arctanh, lambda t, x: t / (1 - x * x), name="Atanh")
 elementwise(
     np.arctan2,
     lambda t, a, b: t * _direction(b, np.hypot(a, b), 2),
@@ -140,16 +137,18 @@ def spherical_bessel(x: Any, n: int) -> Any:
 # order are right there too.
 elementwise(
     spherical_bessel,
-    lambda t, x, n: t
-    * ((n * spherical_bessel(x, n - 1) if n else 0) - (n + 1) * spherical_bessel(x, n + 1))
-    / (2 * n + 1),
+    lambda t, x, n: (
+        t
+        * ((n * spherical_bessel(x, n - 1) if n else 0) - (n + 1) * spherical_bessel(x, n + 1))
+        / (2 * n + 1)
+    ),
 )
 
 
 # ---- kinks and steps -----------------------------------------------------------------------
 
-# Where both are equal each gets half: the subgradient of least norm. Selection rather than a product
-# with 0 and 1 keeps the dtype, and makes no NaN of an infinite cotangent.
+# Where both are equal each gets half: the subgradient of least norm. Selection rather than a
+# product with 0 and 1 keeps the dtype, and makes no NaN of an infinite cotangent.
 elementwise(
     np.maximum,
     lambda t, a, b: np.where(a == b, t / 2, np.where(a < b, 0, t)),
@@ -190,7 +189,9 @@ def _turn(t: Any, x: Any) -> Any:
     if x.dtype.kind != "c":
         return np.zeros_like(t)
     unit, size = np.sign(x), np.absolute(x)
-    return np.where(size == 0, 0, (t - unit * np.real(np.conj(unit) * t)) / np.where(size == 0, 1, size))
+    return np.where(
+        size == 0, 0, (t - unit * np.real(np.conj(unit) * t)) / np.where(size == 0, 1, size)
+    )
 
 
 # The Jacobian is symmetric, so both directions are the same.

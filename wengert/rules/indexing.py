@@ -27,7 +27,10 @@ def is_basic(index: Any) -> bool:
     """Whether NumPy answers this index with a view."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(
-        p is None or p is Ellipsis or isinstance(p, (slice, int, np.integer)) and not isinstance(p, bool)
+        p is None
+        or p is Ellipsis
+        or isinstance(p, (slice, int, np.integer))
+        and not isinstance(p, bool)
         for p in parts
     )
 
@@ -49,6 +52,23 @@ def _is_mask(index: Any) -> bool:
 
 linear(getitem, lambda g, x_shape, index: add_at(g, index, x_shape), view=True, name="Index")
 linear(add_at, lambda h, index: getitem(h, index), name="IndexPut")
+
+
+@primitive
+def select(x: Any, index: Any) -> Any:
+    """`x[index]` where the last part of the index is a number: a view."""
+    return getitem.plain(x, index)
+
+
+@primitive
+def slices(x: Any, index: Any) -> Any:
+    """`x[index]` for slices, None and `...`: a view."""
+    return getitem.plain(x, index)
+
+
+# PyTorch's graphs name these apart.
+linear(select, lambda g, x_shape, index: add_at(g, index, x_shape), view=True)
+linear(slices, lambda g, x_shape, index: add_at(g, index, x_shape), view=True, name="Slice")
 
 
 @primitive
@@ -102,13 +122,36 @@ def scatter_add(g: Any, index: Any, shape: Any, axis: int) -> Any:
 
 def _grid(index: Any, axis: int) -> tuple[Any, ...]:
     """Index arrays that address, for each entry of `index`, the element it names."""
-    grid = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-    grid[axis] = index
-    return tuple(grid)
+    last = len(index.shape) - 1
+    return tuple(
+        index if d == axis % (last + 1) else np.reshape(np.arange(n), (n, *(1,) * (last - d)))
+        for d, n in enumerate(index.shape)
+    )
 
 
 linear(gather, lambda g, x_shape, index, axis: scatter_add(g, index, x_shape, axis))
 linear(scatter_add, lambda h, index, axis: gather(h, index, axis))
+
+
+@primitive
+def pick(x: Any, index: Any, axis: int) -> Any:
+    """One element of each row along `axis`: `x[index[j], j]` for axis 0; the dimension goes."""
+    rows = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
+    return rows[np.arange(len(rows)), index.ravel()].reshape(index.shape)
+
+
+@primitive
+def unpick(g: Any, index: Any, shape: Any, axis: int) -> Any:
+    """Zeros of `shape` with one element of each row along `axis` set to `g`: pick transposed."""
+    axis = axis % len(shape)
+    n = shape[axis]
+    rows = np.zeros((math.prod(g.shape), n), g.dtype)
+    rows[np.arange(len(rows)), index.ravel()] = g.ravel()
+    return np.moveaxis(rows.reshape(*g.shape, n), -1, axis)
+
+
+linear(pick, lambda g, x_shape, index, axis: unpick(g, index, x_shape, axis))
+linear(unpick, lambda h, index, axis: pick(h, index, axis), name="PickBackward")
 
 
 @primitive
@@ -182,8 +225,14 @@ def zeroed(old: Any) -> Any:
 for overwriting, label in ((overwritten, "CopyBackwards"), (refilled, "Fill")):
     general(
         overwriting,
-        reverse={"old": lambda g: np.zeros_like(g), "value": lambda g, value_shape: unbroadcast(g, value_shape)},
-        forward={"old": lambda t: np.zeros_like(t), "value": lambda t, y: np.broadcast_to(t, y.shape)},
+        reverse={
+            "old": lambda g: np.zeros_like(g),
+            "value": lambda g, value_shape: unbroadcast(g, value_shape),
+        },
+        forward={
+            "old": lambda t: np.zeros_like(t),
+            "value": lambda t, y: np.broadcast_to(t, y.shape),
+        },
         name=label,
     )
 linear(zeroed, lambda g: np.zeros_like(g), name="Zero")

@@ -160,7 +160,9 @@ def einsum(subscripts: str, operands: Any) -> Any:
     return result.copy() if len(operands) == 1 and result.base is not None else result
 
 
-def _einsum_pull(g: Any, subscripts: str, operands: list[Any], operands_shape: list[Any]) -> list[Any]:
+def _einsum_pull(
+    g: Any, subscripts: str, operands: list[Any], operands_shape: list[Any]
+) -> list[Any]:
     inputs, output = subscripts.split("->")
     terms = inputs.split(",")
     cotangents = []
@@ -183,6 +185,8 @@ def _einsum_pull(g: Any, subscripts: str, operands: list[Any], operands_shape: l
 linear(
     einsum,
     None,
-    lambda g, subscripts, operands, operands_shape: _einsum_pull(g, subscripts, operands, operands_shape),
+    lambda g, subscripts, operands, operands_shape: _einsum_pull(
+        g, subscripts, operands, operands_shape
+    ),
     sequence="operands",
 )

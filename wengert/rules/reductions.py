@@ -38,9 +38,11 @@ def axes_of(axis: Any) -> tuple[int, ...]:
 linear(np.sum, lambda g, a_shape, axis, keepdims: expand(g, a_shape, axis, keepdims))
 linear(
     np.mean,
-    lambda g, a_shape, axis, keepdims: expand(g / count(a_shape, axis), a_shape, axis, keepdims)
-    if count(a_shape, axis)
-    else expand(g, a_shape, axis, keepdims),
+    lambda g, a_shape, axis, keepdims: (
+        expand(g / count(a_shape, axis), a_shape, axis, keepdims)
+        if count(a_shape, axis)
+        else expand(g, a_shape, axis, keepdims)
+    ),
 )
 linear(np.cumsum, lambda g, a_shape, axis: _reverse_cumsum(g, a_shape, axis))
 
@@ -50,6 +52,39 @@ def _reverse_cumsum(g: Any, shape: tuple[int, ...], axis: int | None) -> Any:
         return np.reshape(np.flip(np.cumsum(np.flip(g, 0), 0), 0), shape)
     return np.flip(np.cumsum(np.flip(g, axis), axis), axis)
 
+
+# ---- spread --------------------------------------------------------------------------------
+#
+# A primitive for speed: the composition takes seven steps, and normalisation layers live on it.
+
+
+@primitive
+def variance(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
+    """sum |x - mean(x)|^2 / (n - correction)."""
+    away = x - np.mean(x, axis=axis, keepdims=True)
+    square = (away * away.conj()).real if x.dtype.kind == "c" else away * away
+    return np.sum(square, axis=axis, keepdims=keepdims) / (count(x.shape, axis) - correction)
+
+
+def _away(x: Any, axis: Any, correction: Any) -> Any:
+    """The derivative of the variance by each element: 2 (x - mean(x)) / (n - correction)."""
+    return (x - np.mean(x, axis=axis, keepdims=True)) * (2 / (count(x.shape, axis) - correction))
+
+
+general(
+    variance,
+    reverse={
+        "x": lambda g, x, axis, correction, keepdims: (
+            expand(g, x.shape, axis, keepdims) * _away(x, axis, correction)
+        )
+    },
+    forward={
+        "x": lambda t, x, axis, correction, keepdims: np.real(
+            np.sum(np.conj(_away(x, axis, correction)) * t, axis=axis, keepdims=keepdims)
+        )
+    },
+    name="Var",
+)
 
 # ---- extrema -------------------------------------------------------------------------------
 #
@@ -68,8 +103,9 @@ for extremum, label in ((np.max, "Amax"), (np.min, "Amin")):
     general(
         extremum,
         reverse={
-            "a": lambda g, a, y, axis, keepdims: expand(g, a.shape, axis, keepdims)
-            * ties(a, y, axis, keepdims)
+            "a": lambda g, a, y, axis, keepdims: (
+                expand(g, a.shape, axis, keepdims) * ties(a, y, axis, keepdims)
+            )
         },
         forward={
             "a": lambda t, a, y, axis, keepdims: np.sum(
@@ -87,8 +123,14 @@ for extremum, label in ((np.max, "Amax"), (np.min, "Amin")):
 
 general(
     np.prod,
-    reverse={"a": lambda g, a, axis, keepdims: expand(g, a.shape, axis, keepdims) * np.conj(others(a, axis))},
-    forward={"a": lambda t, a, axis, keepdims: np.sum(t * others(a, axis), axis=axis, keepdims=keepdims)},
+    reverse={
+        "a": lambda g, a, axis, keepdims: (
+            expand(g, a.shape, axis, keepdims) * np.conj(others(a, axis))
+        )
+    },
+    forward={
+        "a": lambda t, a, axis, keepdims: np.sum(t * others(a, axis), axis=axis, keepdims=keepdims)
+    },
 )
 
 
@@ -99,7 +141,9 @@ def others(a: Any, axis: Any) -> Any:
     if isinstance(axis, (tuple, list)):
         ends = tuple(range(-len(axis), 0))
         last = np.moveaxis(a, tuple(axis), ends)
-        flat = np.reshape(last, (*last.shape[: len(last.shape) - len(axis)], math.prod(a.shape[i] for i in axis)))
+        flat = np.reshape(
+            last, (*last.shape[: len(last.shape) - len(axis)], math.prod(a.shape[i] for i in axis))
+        )
         return np.moveaxis(np.reshape(others(flat, -1), last.shape), ends, tuple(axis))
     if not a.shape:
         return np.ones_like(a)
@@ -209,8 +253,9 @@ def _weights(x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
 general(
     logsumexp,
     reverse={
-        "x": lambda g, x, y, axis, keepdims: expand(g, x.shape, axis, keepdims)
-        * _weights(x, y, axis, keepdims)
+        "x": lambda g, x, y, axis, keepdims: (
+            expand(g, x.shape, axis, keepdims) * _weights(x, y, axis, keepdims)
+        )
     },
     forward={
         "x": lambda t, x, y, axis, keepdims: np.sum(

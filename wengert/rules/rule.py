@@ -59,9 +59,9 @@ class Rule:
         for name, value in kwargs.items():
             if name not in self.arguments:
                 raise TypeError(
-                    f"{self.name.lower()}() on a Tensor does not take the argument {name}={value!r}. "
-                    f"It takes {', '.join(self.arguments)}; for anything else call it on "
-                    "x.detach().numpy()."
+                    f"{self.name.lower()}() on a Tensor does not take the argument "
+                    f"{name}={value!r}. It takes {', '.join(self.arguments)}; for anything else "
+                    "call it on x.detach().numpy()."
                 )
             call[name] = value
         missing = [name for name in self.arguments if name not in call]
@@ -74,7 +74,9 @@ class Rule:
         if isinstance(self.function, np.ufunc):
             return self.function(*(call[n] for n in self.arguments))
         settings = {n: call[n] for n in self.arguments if n in self.defaults and n in call}
-        return self.function(*(call[n] for n in self.arguments if n not in self.defaults), **settings)
+        return self.function(
+            *(call[n] for n in self.arguments if n not in self.defaults), **settings
+        )
 
 
 RULES: dict[Function, Rule] = {}
@@ -86,7 +88,18 @@ def parameters(rule: Lambda) -> tuple[str, ...]:
 
 
 # Arguments of NumPy functions that concern where a result goes, not what it is.
-_MECHANICS = {"out", "where", "initial", "order", "subok", "like", "casting", "dtype", "copy", "mode"}
+_MECHANICS = {
+    "out",
+    "where",
+    "initial",
+    "order",
+    "subok",
+    "like",
+    "casting",
+    "dtype",
+    "copy",
+    "mode",
+}
 
 
 def _register(
@@ -105,7 +118,14 @@ def _register(
     arguments = tuple(arguments)
     defaults = {n: _plain_default(n, defaults[n]) for n in arguments if n in defaults}
     RULES[function] = Rule(
-        function, name or _node_name(function), family, arguments, defaults, reverse, forward, **options
+        function,
+        name or _node_name(function),
+        family,
+        arguments,
+        defaults,
+        reverse,
+        forward,
+        **options,
     )
 
 
@@ -121,7 +141,10 @@ def _node_name(function: Function) -> str:
 
 
 def elementwise(
-    function: Function, *rules: Lambda, arguments: Iterable[str] | None = None, name: str | None = None
+    function: Function,
+    *rules: Lambda,
+    arguments: Iterable[str] | None = None,
+    name: str | None = None,
 ) -> None:
     """Register `y[i] = function(x[i], ...)`: one lambda per argument, `(t, ...) -> t * dy/dx`.
 
@@ -199,7 +222,9 @@ def _wanted(rule: Lambda, call: dict[str, Any], y: Any) -> list[Any]:
             if isinstance(value, (list, tuple)):
                 values.append([getattr(np.asarray(v), attribute) for v in value])
             else:
-                values.append(getattr(value if hasattr(value, attribute) else np.asarray(value), attribute))
+                values.append(
+                    getattr(value if hasattr(value, attribute) else np.asarray(value), attribute)
+                )
     return values
 
 

@@ -210,6 +210,14 @@ def unbind(x: Any, axis: int) -> Any:
 linear(split, lambda g, axis: np.concatenate(g, axis), view=True, outputs=None)
 linear(unbind, lambda g, axis: np.stack(g, axis), view=True, outputs=None)
 
+@primitive
+def flipped(x: Any, axis: Any) -> Any:
+    """A copy of `x` with some dimensions in reverse order; NumPy's flip is a view."""
+    return np.copy(np.flip(x, axis))
+
+
+linear(flipped, lambda g, axis: flipped(g, axis), name="Flip")
+
 # ---- views that NumPy has no writable function for -----------------------------------------
 
 

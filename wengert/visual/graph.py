@@ -15,7 +15,7 @@ MAX_NODES = 400
 
 @dataclass(eq=False)
 class Vertex:
-    """One operation or leaf in a drawing; `row` 0 is the result's, and `column` may be fractional."""
+    """One operation or leaf in a drawing; the result's is in row 0. Columns may be fractional."""
 
     node: Any
     name: str
@@ -131,14 +131,12 @@ def _place(vertices: list[Vertex]) -> None:
     for vertex in reversed(order):
         depth[vertex] = max((depth[source] + 1 for source in vertex.inputs), default=0)
 
-    wanted = {vertex: 0.0 for vertex in vertices}
+    wanted = dict.fromkeys(vertices, 0.0)
     placed = set(order[:1])
     for vertex in order:
         above = [v for v in vertex.inputs if v.row == vertex.row + 1 and v not in placed]
-        trunk = max(above, key=depth.__getitem__, default=None)
-        middle = above.index(trunk) if trunk is not None else 0
-        for place, source in enumerate(above):
-            wanted[source] = wanted[vertex] + (place - middle)
+        for source, offset in zip(above, _offsets([depth[v] for v in above]), strict=True):
+            wanted[source] = wanted[vertex] + offset
             placed.add(source)
     rows: dict[int, list[Vertex]] = {}
     for vertex in order:
@@ -147,9 +145,24 @@ def _place(vertices: list[Vertex]) -> None:
         _spread(sorted(row, key=wanted.__getitem__), wanted, depth)
 
 
+def _offsets(depths: list[int]) -> list[float]:
+    """Where inputs go above their operation: the longest history straight, the others around.
+
+    >>> _offsets([5, 0, 0])
+    [0.0, -1.0, 1.0]
+    """
+    n = len(depths)
+    if not any(depths):  # leaves alone: side by side
+        return [k - (n - 1) / 2 for k in range(n)]
+    trunk = depths.index(max(depths))
+    others = [k for k in range(n) if k != trunk]
+    order = [*others[: n // 2], trunk, *others[n // 2 :]]
+    return [float(order.index(k) - n // 2) for k in range(n)]
+
+
 def _consumers_first(vertices: list[Vertex]) -> list[Vertex]:
     """An order in which every vertex comes after all that use it (Kahn, 1962)."""
-    waiting = {vertex: 0 for vertex in vertices}
+    waiting = dict.fromkeys(vertices, 0)
     for vertex in vertices:
         for source in vertex.inputs:
             waiting[source] += 1
@@ -176,7 +189,8 @@ def _spread(row: list[Vertex], wanted: dict[Vertex, float], depth: dict[Vertex, 
 
 # ---- drawing -------------------------------------------------------------------------------
 
-WIDTH, HEIGHT = 0.86, 0.56  # of a box, where columns and rows are 1 apart
+COLUMN, ROW = 1.5, 0.9  # inches from one to the next
+WIDTH, HEIGHT = 0.86, 0.56  # of a box, in columns and rows
 LEAF = {"facecolor": "#dbe9f6", "edgecolor": "#3572a5"}
 OPERATION = {"facecolor": "#f4f4f2", "edgecolor": "#777777"}
 RESULT = {"facecolor": "#fbe3d2", "edgecolor": "#c8622b"}
@@ -193,17 +207,18 @@ def draw(
     made = graph(output, names)
     columns = [vertex.column for vertex in made.vertices]
     rows = max(vertex.row for vertex in made.vertices) + 1
+    margin = 1.0 if any(a.row > b.row + 1 for a, b in made.edges) else 0.6  # room for bows
     if ax is None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        size = (1.5 * (max(columns) - min(columns) + 1.2), 0.85 * (rows + 0.2))
+        size = (COLUMN * (max(columns) - min(columns) + 2 * margin), ROW * (rows + 0.2))
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(figure)
         ax = figure.add_subplot()
-    bows = any(source.row > vertex.row + 1 for source, vertex in made.edges)
-    ax.set_xlim(min(columns) - 0.6, max(columns) + (1.0 if bows else 0.6))
+    ax.set_xlim(min(columns) - margin, max(columns) + margin)
     ax.set_ylim(-0.6, rows - 0.4)
+    ax.set_aspect(ROW / COLUMN)
     ax.set_axis_off()
     for source, vertex in made.edges:
         _arrow(ax, source, vertex)
@@ -215,7 +230,7 @@ def draw(
 def _box(ax: Any, vertex: Vertex, is_result: bool) -> None:
     from matplotlib.patches import FancyBboxPatch
 
-    style = LEAF if vertex.is_leaf else RESULT if is_result else OPERATION
+    style: Any = LEAF if vertex.is_leaf else RESULT if is_result else OPERATION
     corner = (vertex.column - WIDTH / 2, vertex.row - HEIGHT / 2)
     shape = "square,pad=0" if vertex.is_leaf else "round,pad=0,rounding_size=0.16"
     box = FancyBboxPatch(
@@ -242,12 +257,12 @@ def _arrow(ax: Any, source: Vertex, vertex: Vertex) -> None:
     start = (source.column, source.row - HEIGHT / 2)
     end = (vertex.column, vertex.row + HEIGHT / 2)
     bend, rows = 0.0, source.row - vertex.row
-    if rows > 1:  # in a bow, around the boxes between
-        bend = -min(0.3, 1.2 / rows)
-        if source.column <= vertex.column:
-            start = (source.column + WIDTH / 2, source.row)
-        if source.column >= vertex.column:
-            end = (vertex.column + WIDTH / 2, vertex.row)
+    if rows > 1:  # in a bow, around the boxes between, which stand near column 0
+        side = -1 if source.column + vertex.column < 0 else 1
+        bend = -side * min(0.3, 1.2 / rows)
+        start = (source.column + side * WIDTH / 2, source.row)
+        if side * (vertex.column - source.column) < 0.5:
+            end = (vertex.column + side * WIDTH / 2, vertex.row)
     arrow = FancyArrowPatch(
         start, end, arrowstyle="-|>", mutation_scale=9, shrinkA=0, shrinkB=0, linewidth=0.9,
         color="#777777", connectionstyle=f"arc3,rad={bend}", zorder=1,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.record import recorder
 from wengert.nn.functional import chance as random
 from wengert.nn.functional.shared import apply, where, written, written_by
 from wengert.rules import neural, reductions
@@ -26,7 +27,14 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """
     if inplace:
         return written(input, neural.relu, (), "relu_")
-    return apply(neural.relu, input)  # type: ignore[no-any-return]
+    return _relu(input)  # type: ignore[no-any-return]
+
+
+def _relu(*args: Any) -> Any:
+    """The recorder of relu, which takes this function's place when it is first called."""
+    global _relu
+    _relu = recorder(neural.relu)
+    return _relu(*args)
 
 
 def sigmoid(input: Tensor) -> Tensor:

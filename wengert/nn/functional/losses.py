@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.record import recorder
 from wengert.nn.functional.activations import log_softmax, logsigmoid
 from wengert.nn.functional.shared import (
     apply,
@@ -38,15 +39,21 @@ def mse_loss(
     >>> mse_loss(wg.tensor([1.0, 2.0]), wg.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    if size_average is not None or reduce is not None or reduction != "mean":
-        reduction = reduction_of(size_average, reduce, reduction)
-    a, b = input._array, target._array
-    if reduction == "mean" and weight is None and a.shape == b.shape and a.size:
-        if a.dtype is b.dtype and a.dtype.kind == "f":
-            return apply(neural.mse, input, target)  # type: ignore[no-any-return]
-    else:
-        matched(input, target, "mse_loss")
+    if reduction == "mean" and weight is None and size_average is None and reduce is None:
+        a, b = input._array, target._array
+        dtype = a.dtype
+        if dtype is b.dtype and a.shape == b.shape and dtype.kind == "f" and a.size:
+            return _mse(input, target)  # type: ignore[no-any-return]
+    reduction = reduction_of(size_average, reduce, reduction)
+    matched(input, target, "mse_loss")
     return _weighted(apply(np.square, input - target), weight, reduction)
+
+
+def _mse(*args: Any) -> Any:
+    """The recorder of mse, which takes this function's place when it is first called."""
+    global _mse
+    _mse = recorder(neural.mse)
+    return _mse(*args)
 
 
 def _weighted(loss: Any, weight: Tensor | None, reduction: str) -> Tensor:
@@ -145,6 +152,7 @@ def cross_entropy(
         and t.dtype.kind in "iu"
         and len(t) == len(x) > 0
         and x.dtype.kind == "f"
+        and not 0 <= ignore_index < x.shape[1]
         and _all_classes(t, x.shape[1])
     ):
         return apply(neural.cross_entropy, input, target)  # type: ignore[no-any-return]
@@ -450,10 +458,10 @@ def poisson_nll_loss(
     else:
         loss = input - target * apply(np.log, input + eps)
     if full:
-        t = target._array
-        safe = np.maximum(t, 1)
-        stirling = t * np.log(safe) - t + 0.5 * np.log(2 * math.pi * safe)
-        loss = loss + wrap(np.where(t > 1, stirling, 0).astype(loss._array.dtype))
+        large = target._array > 1
+        t = where(large, target, 1)
+        stirling = t * apply(np.log, t) - t + 0.5 * apply(np.log, 2 * math.pi * t)
+        loss = loss + where(large, stirling, 0)
     return reduced(loss, reduction)  # type: ignore[no-any-return]
 
 

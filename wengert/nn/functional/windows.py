@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.record import recorder
+from wengert.errors import ShapeError
 from wengert.nn.functional.shared import apply, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import products
@@ -23,19 +25,28 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> linear(wg.tensor([1.0, 2.0]), wg.tensor([[3.0, 4.0]]), wg.tensor([0.5]))
     tensor([11.5000])
     """
-    if weight._array.ndim != 2:
-        if weight._array.ndim == 1:
-            out = apply(np.matmul, input, weight)
-            return out if bias is None else out + bias  # type: ignore[no-any-return]
-        raise RuntimeError(f"linear: weight must be a matrix, got shape {weight.shape}")
-    try:
-        return apply(products.affine, input, weight, bias)  # type: ignore[no-any-return]
-    except ValueError as error:
-        raise _shapes_differ(input, weight, bias, error) from None
+    if weight._array.ndim == 2:
+        try:
+            return _affine(input, weight, bias)  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            raise _shapes_differ(input, weight, bias, error) from None
+    if weight._array.ndim == 1:
+        out = apply(np.matmul, input, weight)
+        return out if bias is None else out + bias  # type: ignore[no-any-return]
+    raise RuntimeError(f"linear: weight must be a matrix, got shape {weight.shape}")
+
+
+def _affine(*args: Any) -> Any:
+    """The recorder of `affine`, which takes this function's place when it is first called."""
+    global _affine
+    _affine = recorder(products.affine)
+    return _affine(*args)
 
 
 def _shapes_differ(input: Tensor, weight: Tensor, bias: Tensor | None, error: Exception) -> Exception:
     x, w = input._array.shape, weight._array.shape
+    if not isinstance(error, ShapeError):
+        return error
     if x and x[-1] == w[1]:
         shown = None if bias is None else tuple(bias.shape)
         return RuntimeError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.nn import functional as F
+from wengert.nn.functional.activations import relu
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
 from wengert.tensor import Tensor, wrap
@@ -77,7 +78,7 @@ class ReLU(_MaybeInplace):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
+        return relu(input, self.inplace)
 
 
 class SiLU(_MaybeInplace):

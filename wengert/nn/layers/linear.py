@@ -10,6 +10,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.nn import functional as F
 from wengert.nn import init
+from wengert.nn.functional.windows import linear
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
 from wengert.tensor import Tensor, wrap
@@ -73,9 +74,9 @@ class Linear(Module):
         parameters = self._parameters
         weight = parameters.get("weight")
         if weight is None:
-            return F.linear(input, self.weight, self.bias)
+            return linear(input, self.weight, self.bias)
         bias = parameters.get("bias")
-        return F.linear(input, weight, self.bias if bias is None else bias)
+        return linear(input, weight, self.bias if bias is None else bias)
 
     def extra_repr(self) -> str:
         return (

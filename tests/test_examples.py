@@ -1,0 +1,147 @@
+"""Every program in `examples/` runs, says what its document says, and is listed in their README."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import random
+import re
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+FOLDER = Path(__file__).resolve().parents[1] / "examples"
+PROGRAMS = sorted(FOLDER.glob("*.py"))
+
+SMALL = {
+    "exponent_by_hand": ["--epochs", "150"],
+    "grad_modes": ["--repeats", "1"],
+    "named_scalars": ["--epochs", "300"],
+}
+"""Arguments that make a program quick."""
+
+SAYS = {
+    "autograd_graph": [
+        "SubBackward0",
+        "AccumulateGrad of a leaf (2,)",
+        "3.1635",
+        "[6.0, 12.0, 18.0]",
+    ],
+    "custom_function": ["ExpBackward\n", "needs_input_grad = (True, False)", "the result"],
+    "evaluation_mode": ["Dropout      differs", "LayerNorm    the same"],
+    "exponent_autograd": ["optim.SGD    differs from the version by hand by at most"],
+    "exponent_by_hand": ["batch gradient descent", "stochastic gradient descent"],
+    "freezing": ["dw1     None", "33 of 1153 numbers"],
+    "grad_modes": ["inference  yes          yes       no", "cannot be saved for backward"],
+    "hogwild": ["[7200.0, 7200.0, 7200.0]", "400 calls of 400"],
+    "inplace": ["z = y.sin()", "y.mul_(3)", "a leaf Variable that requires grad", "CopySlices"],
+    "kinks": ["gives inf", "gives (0.5, 0.5)", "refused"],
+    "mini_engine": ["grad_fn=Add", "-12.583993  -12.583993", "derivative 1.0"],
+    "named_scalars": ["x1 * x2 + sin(x1)", "sqrt((y - x ** theta) ** 2)", "131071"],
+    "saved_tensor_hooks": ["after the last backward                0 files"],
+    "vector_jacobian": ["only for scalar outputs", "[36.0, 81.0]", "[-12.0, -8.0]"],
+}
+"""A key number or phrase of each document, as the program prints it."""
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_runs_and_says_what_its_document_says(program, capsys):
+    load(program.stem).main(SMALL.get(program.stem, []))
+    said = capsys.readouterr().out
+    assert said
+    for phrase in SAYS.get(program.stem, []):
+        assert phrase in said
+
+
+def test_the_readme_lists_every_program_and_no_other():
+    listed = re.findall(r"\]\((\w+\.py)\)", (FOLDER / "README.md").read_text(encoding="utf-8"))
+    assert sorted(listed) == [path.name for path in PROGRAMS]
+
+
+@pytest.mark.parametrize(
+    ("name", "pictures"),
+    [
+        ("exponent_by_hand", {"exponent_batch.png", "exponent_stochastic.png"}),
+        ("named_scalars", {"exponent_named_scalars.png"}),
+        ("exponent_autograd", {"exponent_autograd.png"}),
+        ("mini_engine", {"mini_engine_loss.png"}),
+    ],
+)
+def test_pictures_are_drawn_where_asked(name, pictures, tmp_path, capsys):
+    size = ["--steps", "20"] if name == "mini_engine" else ["--epochs", "20"]
+    load(name).main([*size, "--out", str(tmp_path / "out")])
+    assert {path.name for path in (tmp_path / "out").iterdir()} == pictures
+
+
+def test_the_exponent_is_found_by_hand_and_by_named_scalars_in_the_same_steps():
+    by_hand, scalars = load("exponent_by_hand"), load("named_scalars")
+    rng = random.Random(1)
+    xs = [10 * rng.random() for _ in range(10)]
+    samples = [(x, x**1.5) for x in xs]
+    x, y = (wg.tensor(column, dtype=wg.float64) for column in zip(*samples, strict=True))
+    _, thetas = by_hand.stochastic_descent(x, y, epochs=100)
+    _, others, worst = scalars.descend(samples, epochs=100)
+    np.testing.assert_allclose(thetas, others, rtol=1e-12)
+    assert worst < 1e-12
+
+
+def test_the_hand_written_slope_is_the_recorded_one_and_zero_at_a_perfect_fit():
+    by_hand = load("exponent_by_hand")
+    x = wg.tensor([0.5, 2.0, 7.0], dtype=wg.float64)
+    y = x.pow(1.5)
+    theta = wg.tensor(2.5, dtype=wg.float64, requires_grad=True)
+    by_hand.rmse(x, y, theta).backward()
+    assert math.isclose(theta.grad.item(), by_hand.rmse_slope(x, y, 2.5).item(), rel_tol=1e-12)
+    assert by_hand.rmse_slope(x, y, 1.5).item() == 0
+
+
+def test_stochastic_descent_comes_to_the_true_exponent():
+    by_hand = load("exponent_by_hand")
+    wg.manual_seed(0)
+    _, thetas = by_hand.stochastic_descent(*by_hand.sample(10, 1.5), epochs=1100)
+    assert abs(thetas[-1] - 1.5) < 1e-3
+
+
+def test_all_versions_come_to_the_true_exponent_together():
+    example = load("exponent_autograd")
+    wg.manual_seed(0)
+    x, y = example.sample(10, 1.5)
+    runs = [run(x, y, lr=5e-6, epochs=5000)[1] for run in example.VERSIONS.values()]
+    np.testing.assert_allclose(runs, [runs[0]] * 3, rtol=1e-12)
+    assert abs(runs[0][-1] - 1.5) < 1e-3
+
+
+def test_named_scalars_print_the_parentheses_that_they_need():
+    scalars = load("named_scalars")
+    a, b, c = (scalars.Var(name, 2.0) for name in "abc")
+    assert str((a + b) * c) == "(a + b) * c"
+    assert str(a - (b - c)) == "a - (b - c)"
+    assert str((a**b) ** c) == "(a ** b) ** c"
+    assert str(a ** (b**c)) == "a ** b ** c"
+
+
+def test_a_named_scalar_is_handled_once_however_many_paths_lead_to_it():
+    counts = load("named_scalars").fan_out(sizes=(3, 10))
+    assert counts == {3: (4, 15), 10: (11, 2047)}
+
+
+def test_the_mini_engine_learns():
+    _, losses = load("mini_engine").train(500)
+    assert np.mean(losses[-100:]) < 0.02 * np.mean(losses[:100])
+
+
+def test_offloaded_files_outlive_the_first_pass_and_die_with_the_graph():
+    assert load("saved_tensor_hooks").offloading() == [3, 3, 0]

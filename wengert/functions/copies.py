@@ -1,0 +1,45 @@
+"""The copying forms of functions that return views: `x.narrow_copy(...)` is `x.narrow(...)`
+copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wengert.functions import joining, shapes
+from wengert.functions.arguments import takes_out
+
+
+def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def copied(*args: Any, **kwargs: Any) -> Any:
+        result = view(*args, **kwargs)
+        return (
+            tuple(shapes.clone(x) for x in result)
+            if isinstance(result, tuple)
+            else shapes.clone(result)
+        )
+
+    copied.__name__ = copied.__qualname__ = name
+    copied.__doc__ = f"As `{view.__name__}`, but a copy."
+    return takes_out(copied)
+
+
+alias_copy = _copying(shapes.alias, "alias_copy")
+as_strided_copy = _copying(shapes.as_strided, "as_strided_copy")
+diagonal_copy = _copying(shapes.diagonal, "diagonal_copy")
+expand_copy = _copying(shapes.expand, "expand_copy")
+narrow_copy = _copying(shapes.narrow, "narrow_copy")
+permute_copy = _copying(shapes.permute, "permute_copy")
+select_copy = _copying(shapes.select, "select_copy")
+split_copy = _copying(joining.split, "split_copy")
+split_with_sizes_copy = _copying(joining.split_with_sizes, "split_with_sizes_copy")
+squeeze_copy = _copying(shapes.squeeze, "squeeze_copy")
+t_copy = _copying(shapes.t, "t_copy")
+transpose_copy = _copying(shapes.transpose, "transpose_copy")
+unbind_copy = _copying(joining.unbind, "unbind_copy")
+unfold_copy = _copying(shapes.unfold, "unfold_copy")
+unsqueeze_copy = _copying(shapes.unsqueeze, "unsqueeze_copy")
+view_copy = _copying(shapes.view, "view_copy")
+view_as_real_copy = _copying(shapes.view_as_real, "view_as_real_copy")
+view_as_complex_copy = _copying(shapes.view_as_complex, "view_as_complex_copy")

@@ -1,0 +1,299 @@
+"""Joining tensors and splitting them, under PyTorch's names."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.record import lazy
+from wengert.errors import ShapeError
+from wengert.functions.arguments import one_dim, takes_out, tensor_of
+from wengert.functions.shapes import atleast_1d, atleast_2d, atleast_3d, reshape
+from wengert.rules import shapes as rules
+from wengert.tensor import Tensor, wrap
+
+_split, _unbind = lazy(rules.split), lazy(rules.unbind)
+_concatenate, _stack = lazy(np.concatenate), lazy(np.stack)
+
+# ---- joining -------------------------------------------------------------------------------
+
+
+@takes_out
+def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
+    """Tensors one after another along a dimension they have.
+
+    >>> import wengert as wg
+    >>> wg.cat([wg.ones(2), wg.zeros(1)])
+    tensor([1., 1., 0.])
+    """
+    dim = dim if axis is None else axis
+    items = _items("cat", tensors)
+    ndim = max(x.ndim for x in items)
+    if any(not x.ndim for x in items):
+        raise RuntimeError("zero-dimensional tensor cannot be concatenated: use wengert.stack")
+    dim = one_dim(dim, ndim)
+    full = [x for x in items if x._array.shape != (0,) or ndim == 1] or items[
+        :1
+    ]  # (0,) joins anything
+    first = full[0].shape
+    for i, x in enumerate(full):
+        if x.ndim != len(first) or any(
+            m != n for k, (m, n) in enumerate(zip(first, x.shape, strict=True)) if k != dim
+        ):
+            raise RuntimeError(
+                "Sizes of tensors must match except in dimension "
+                f"{dim}. Expected shape like {list(first)} but got {list(x.shape)} for tensor "
+                f"number {i} in the list."
+            )
+    return _concatenate(full, dim)
+
+
+def _items(name: str, tensors: Any) -> list[Tensor]:
+    if isinstance(tensors, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'tensors' must be a tuple of Tensors, not Tensor: write "
+            f"{name}([x, y])"
+        )
+    items = [tensor_of(x) for x in tensors]
+    if not items:
+        raise ShapeError(f"{name}(): expected a non-empty list of Tensors")
+    return items
+
+
+concat = concatenate = cat
+
+
+@takes_out
+def stack(tensors: Any, dim: int = 0) -> Tensor:
+    """Tensors of one shape along a new dimension."""
+    items = _items("stack", tensors)
+    for i, x in enumerate(items):
+        if x.shape != items[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(items[0].shape)} at "
+                f"entry 0 and {list(x.shape)} at entry {i}"
+            )
+    return _stack(items, one_dim(dim, items[0].ndim + 1))
+
+
+@takes_out
+def hstack(tensors: Any) -> Tensor:
+    """Joined along the second dimension (vectors: the first)."""
+    items = atleast_1d(list(tensors))
+    return cat(items, 0 if items[0].ndim == 1 else 1)
+
+
+@takes_out
+def vstack(tensors: Any) -> Tensor:
+    """Joined as rows."""
+    return cat(atleast_2d(list(tensors)), 0)
+
+
+row_stack = vstack
+
+
+@takes_out
+def dstack(tensors: Any) -> Tensor:
+    """Joined along the third dimension."""
+    return cat(atleast_3d(list(tensors)), 2)
+
+
+@takes_out
+def column_stack(tensors: Any) -> Tensor:
+    """Joined as columns."""
+    return cat([reshape(x, -1, 1) if x.ndim < 2 else x for x in tensors], 1)
+
+
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix with the given ones along its diagonal."""
+    blocks = [atleast_2d(x) for x in tensors]
+    width = sum(x.shape[1] for x in blocks)
+    rows, before = [], 0
+    for x in blocks:
+        n, m = x.shape
+        left, right = (wrap(np.zeros((n, k), x.dtype)) for k in (before, width - before - m))
+        rows.append(cat([left, x, right], 1))
+        before += m
+    return cat(rows, 0)
+
+
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All combinations of one element from each vector, as rows."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([x.reshape(-1) for x in meshgrid(*tensors, indexing="ij")], 1)
+
+
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All ways to choose r elements of a vector, as rows."""
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    places = list(choose(range(len(input)), r))
+    return input[wrap(np.array(places, np.int64).reshape(-1, r))]
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Coordinate grids of several vectors; "ij" (rows first) is the default, "xy" swaps the
+    first two.
+    """
+    items = (
+        list(tensors[0])
+        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
+        else list(tensors)
+    )
+    items = [tensor_of(x).reshape(-1) for x in items]
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(
+            f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
+        )
+    swap = indexing == "xy" and len(items) > 1
+    if swap:
+        items[:2] = items[1::-1]
+    shape = [len(x) for x in items]
+    grids = [
+        x.reshape([-1 if k == i else 1 for k in range(len(items))]).expand(shape)
+        for i, x in enumerate(items)
+    ]
+    if swap:
+        grids[:2] = grids[1::-1]
+    return tuple(grids)
+
+
+# ---- splitting -----------------------------------------------------------------------------
+
+
+def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of one size along `dim` (the last may be smaller), or of the sizes given: views."""
+    tensor = tensor_of(tensor)
+    pieces = split_size_or_sections
+    if not isinstance(pieces, int):
+        return split_with_sizes(tensor, pieces, dim)
+    axis = _splittable(tensor, dim)
+    return _split(tensor, _equal_pieces(tensor.shape[axis], pieces), axis)
+
+
+def _splittable(tensor: Tensor, dim: int) -> int:
+    if not tensor.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    return one_dim(dim, tensor.ndim)
+
+
+def _equal_pieces(n: int, size: int) -> tuple[int, ...]:
+    if size < 0 or (size == 0 and n):
+        raise RuntimeError(
+            "split expects split_size be non-negative, and zero only for an empty dimension; "
+            f"got {size} for size {n}"
+        )
+    whole, rest = divmod(n, size) if size else (1, 0)
+    return (size,) * whole + ((rest,) if rest else ()) or (0,)
+
+
+def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the given sizes along `dim`: views."""
+    input = tensor_of(input)
+    axis = _splittable(input, dim)
+    pieces = tuple(operator.index(n) for n in split_sizes)
+    if sum(pieces) != input.shape[axis]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {input.shape[axis]} (input "
+            f"tensor's size at dimension {axis}), "
+            f"but got split_sizes={list(pieces)}"
+        )
+    return _split(input, pieces, axis)
+
+
+def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Up to `chunks` pieces of equal size along `dim`, the last perhaps smaller: views."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    input = tensor_of(input)
+    axis = _splittable(input, dim)
+    n = input.shape[axis]
+    if n == 0:
+        return _split(input, (0,) * chunks, axis)
+    return split(input, -(-n // chunks), axis)
+
+
+def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
+    input = tensor_of(input)
+    axis = _splittable(input, dim)
+    n = input.shape[axis]
+    cuts = (
+        indices_or_sections.tolist()
+        if isinstance(indices_or_sections, Tensor)
+        else indices_or_sections
+    )
+    if isinstance(cuts, int):
+        if cuts <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
+        small, larger = divmod(n, cuts)
+        return _split(input, (small + 1,) * larger + (small,) * (cuts - larger), axis)
+    bounds = [0, *cuts, n]
+    return tuple(
+        input[(slice(None),) * axis + (slice(a, b),)] for a, b in itertools.pairwise(bounds)
+    )
+
+
+def hsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along the second dimension (vectors: the first)."""
+    return tensor_split(
+        input,
+        _sections(input, indices_or_sections, 0 if input.ndim == 1 else 1),
+        0 if input.ndim == 1 else 1,
+    )
+
+
+def vsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along the first dimension of a matrix."""
+    return tensor_split(input, _sections(input, indices_or_sections, 0), 0)
+
+
+def dsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along the third dimension."""
+    return tensor_split(input, _sections(input, indices_or_sections, 2), 2)
+
+
+def _sections(input: Tensor, sections: Any, axis: int) -> Any:
+    if isinstance(sections, int) and input.shape[axis] % sections:
+        raise RuntimeError(
+            f"attempting to split along dimension {axis}, but its size {input.shape[axis]} is "
+            f"not divisible by {sections}"
+        )
+    return sections
+
+
+def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along `dim`, without that dimension: views."""
+    input = tensor_of(input)
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return _unbind(input, one_dim(dim, input.ndim))
+
+
+def unsafe_split(tensor: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """As `split`, but the pieces may be changed in place (if the input is not used again)."""
+    return _unmarked(split(tensor, split_size, dim))
+
+
+def unsafe_split_with_sizes(
+    input: Any, split_sizes: Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
+    """As `split_with_sizes`, but the pieces may be changed in place."""
+    return _unmarked(split_with_sizes(input, split_sizes, dim))
+
+
+def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """As `chunk`, but the pieces may be changed in place."""
+    return _unmarked(chunk(input, chunks, dim))
+
+
+def _unmarked(pieces: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Forget that the pieces are views: what is written into one is nobody else's concern."""
+    for piece in pieces:
+        piece._origin = None
+        piece._cell = None
+    return pieces

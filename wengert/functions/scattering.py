@@ -1,0 +1,332 @@
+"""Scattering: copies of a tensor with some elements replaced or added to, under PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd.record import lazy
+from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
+from wengert.functions.indexing import (
+    check_index,
+    check_wrapped,
+    divide,
+    lasting,
+    plain_slice,
+    value_for,
+)
+from wengert.functions.joining import stack
+from wengert.functions.shapes import as_strided
+from wengert.rules import indexing as rules
+from wengert.tensor import Tensor, wrap
+
+_FULL = slice(None)
+_get, _put = lazy(rules.getitem), lazy(rules.put)
+_scatter_add, _add_at, _where = lazy(rules.scatter_add), lazy(rules.add_at), lazy(np.where)
+
+# ---- changed copies ------------------------------------------------------------------------
+
+
+def _source(src: Any, input: Tensor, places: Any, name: str) -> Tensor:
+    """The part of `src` that a scatter reads: a number, or as much as there are indices."""
+    if not isinstance(src, Tensor):
+        return wrap(np.broadcast_to(np.asarray(src, input.dtype), places.shape))
+    if src.dtype != input.dtype:
+        raise RuntimeError(
+            f"{name}(): Expected self.dtype to be equal to src.dtype, got {input.dtype} and "
+            f"{src.dtype}"
+        )
+    if src._array.shape == places.shape:
+        return src
+    if any(n > m for n, m in zip(places.shape, src.shape, strict=False)):
+        raise RuntimeError(
+            f"Expected index {list(places.shape)} to be no larger than src {list(src.shape)}"
+        )
+    return src[tuple(slice(n) for n in places.shape)]
+
+
+def _lifted(operation: Any, input: Tensor, index: Any, src: Any) -> Tensor:
+    """A scatter into a number, as one into a vector of one element."""
+    src = src.reshape(1) if isinstance(src, Tensor) and not src.ndim else src
+    return operation(input.reshape(1), np.atleast_1d(array_of(index)), src).reshape(())
+
+
+@takes_out
+def scatter(
+    input: Any,
+    dim: int,
+    index: Any,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: str | None = None,
+) -> Tensor:
+    """`out[index[i][j]][j] = src[i][j]` for dim 0, the rest as in `input`; "add" or "multiply"
+    instead.
+    """
+    input = tensor_of(input)
+    src = value if src is None else src
+    if not input.ndim:
+        return _lifted(lambda x, i, s: scatter(x, 0, i, s, reduce=reduce), input, index, src)
+    axis, places = check_index("scatter", input, dim, index)
+    if reduce is not None:
+        return scatter_reduce(
+            input,
+            axis,
+            plain_result(places),
+            _source(src, input, places, "scatter"),
+            {"add": "sum", "multiply": "prod"}[reduce],
+        )
+    source = _source(src, input, places, "scatter")
+    return _put(input, rules._grid(places, axis), source)
+
+
+@takes_out
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
+    """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
+    input = tensor_of(input)
+    if not input.ndim:
+        return _lifted(lambda x, i, s: scatter_add(x, 0, i, s), input, index, src)
+    axis, places = check_index("scatter_add", input, dim, index)
+    return input + _scatter_add(
+        _source(src, input, places, "scatter_add"), places, tuple(input.shape), axis
+    )
+
+
+_PROD, _AMAX, _AMIN, _SUM, _MEAN = "prod", "amax", "amin", "sum", "mean"
+
+
+@takes_out
+def scatter_reduce(
+    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Elements of `src` that go to one place combined by "sum", "prod", "mean", "amax" or "amin".
+
+    With `include_self=False` the old value takes no part where anything arrives. Equal extrema
+    share the gradient.
+    """
+    input = tensor_of(input)
+    if not input.ndim:
+        return _lifted(
+            lambda x, i, s: scatter_reduce(x, 0, i, s, reduce, include_self=include_self),
+            input,
+            index,
+            src,
+        )
+    axis, places = check_index("scatter_reduce", input, dim, index)
+    source = _source(src, input, places, "scatter_reduce")
+    grid = rules._grid(places, axis)
+    return _reduced(input, grid, places, axis, source, reduce, include_self)
+
+
+def _reduced(
+    input: Tensor,
+    grid: Any,
+    places: Any,
+    axis: int,
+    source: Tensor,
+    reduce: str,
+    include_self: bool,
+) -> Tensor:
+    shape = tuple(input.shape)
+    arrivals = np.zeros(shape, np.int64)
+    np.add.at(arrivals, grid, 1)
+    takes_part = wrap(np.ones(shape, bool) if include_self else arrivals == 0)
+    zero = wrap(np.zeros((), input.dtype))
+    if reduce in (_SUM, _MEAN):
+        total = _where(takes_part, input, zero) + _scatter_add(source, places, shape, axis)
+        if reduce == _SUM:
+            return total
+        n = np.maximum(arrivals + (takes_part._array if include_self else 0), 1)
+        if dtypes.is_inexact(input.dtype):
+            return total / wrap(n.astype(input.dtype))
+        return total // wrap(n.astype(input.dtype))
+    # One row per number of arrival: the k-th element that came to each place.
+    rank = _ranks(grid, shape)
+    layers = (
+        [input]
+        if include_self
+        else [
+            _where(takes_part, input, wrap(np.asarray(_neutral(reduce, input.dtype), input.dtype)))
+        ]
+    )
+    neutral = wrap(np.full(shape, _neutral(reduce, input.dtype), input.dtype))
+    for k in range(int(rank.max(initial=-1)) + 1):
+        chosen = rank == k
+        index = tuple(np.broadcast_to(g, places.shape)[chosen] for g in grid)
+        layers.append(_put(neutral, index, _get(source, chosen)))
+    piled = stack(layers)
+    if reduce == _PROD:
+        return piled.prod(0)
+    if reduce not in (_AMAX, _AMIN):
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
+    return piled.amax(0) if reduce == _AMAX else piled.amin(0)
+
+
+def _neutral(reduce: str, dtype: Any) -> Any:
+    if reduce == _PROD:
+        return 1
+    lowest, highest = (
+        (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    )
+    return lowest if reduce == _AMAX else highest
+
+
+def _ranks(grid: Any, shape: tuple[int, ...]) -> Any:
+    """For each source element, how many before it went to the same place."""
+    index = np.broadcast_arrays(*grid)
+    flat = (
+        np.ravel_multi_index([g.ravel() for g in index], shape)
+        if index[0].size
+        else np.zeros(0, np.int64)
+    )
+    order = np.argsort(flat, kind="stable")
+    ordered = flat[order]
+    starts = (
+        np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        if flat.size
+        else np.zeros(0, np.int64)
+    )
+    run = np.repeat(starts, np.diff(np.r_[starts, flat.size]))
+    ranks = np.empty(flat.size, np.int64)
+    ranks[order] = np.arange(flat.size) - run
+    return ranks.reshape(index[0].shape)
+
+
+def _rows(input: Tensor, axis: int, places: Any) -> tuple[Any, ...]:
+    return (_FULL,) * axis + (np.atleast_1d(places),)
+
+
+@takes_out
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
+    """`input` with alpha times the slices of `source` added at the slices that `index` names."""
+    input = tensor_of(input)
+    if not input.ndim:
+        return _lifted(lambda x, i, s: index_add(x, 0, i, s, alpha=alpha), input, index, source)
+    axis, places = check_index("index_add", input, dim, index)
+    if source.dtype != input.dtype:
+        raise RuntimeError(
+            f"index_add_(): self ({input.dtype}) and source ({source.dtype}) must have the same "
+            "scalar type"
+        )
+    source = source if alpha == 1 else source * alpha
+    return input + _add_at(source, _rows(input, axis, places), tuple(input.shape))
+
+
+@takes_out
+def index_copy(input: Any, dim: int, index: Any, source: Any) -> Tensor:
+    """`input` with the slices that `index` names replaced by those of `source`."""
+    input = tensor_of(input)
+    if not input.ndim:
+        return _lifted(lambda x, i, s: index_copy(x, 0, i, s), input, index, source)
+    axis, places = check_index("index_copy", input, dim, index)
+    return _put(input, _rows(input, axis, places), value_for(source, input))
+
+
+def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
+    """`input` with the slices that `index` names filled with a number."""
+    input = tensor_of(input)
+    if not input.ndim:
+        return _lifted(lambda x, i, s: index_fill(x, 0, i, value), input, index, value)
+    axis, places = check_index("index_fill", input, dim, index)
+    return _put(input, _rows(input, axis, places), value_for(value, input))
+
+
+@takes_out
+def index_reduce(
+    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Slices of `source` combined into the slices that `index` names: "prod", "mean", "amax",
+    "amin".
+    """
+    input = tensor_of(input)
+    if not input.ndim:
+        return _lifted(
+            lambda x, i, s: index_reduce(x, 0, i, s, reduce, include_self=include_self),
+            input,
+            index,
+            source,
+        )
+    axis, places = check_index("index_reduce", input, dim, index)
+    places = np.reshape(places, [-1 if d == axis else 1 for d in range(input.ndim)])
+    return scatter_reduce(
+        input,
+        axis,
+        plain_result(np.broadcast_to(places, source.shape)),
+        source,
+        reduce,
+        include_self=include_self,
+    )
+
+
+def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    """`input` with `input[indices]` replaced by the values, or with the values added there."""
+    input = tensor_of(input)
+    basic, advanced = divide(tuple(input.shape), tuple(_FULL if i is None else i for i in indices))
+    if basic is not None:  # numbers among the indices: as arrays they mean the same here
+        advanced = tuple(np.asarray(array_of(i)) if i is not None else _FULL for i in indices)
+    advanced = lasting(advanced)
+    values = value_for(values, input)
+    if not accumulate:
+        return _put(input, advanced, values)
+    region = _get(input, advanced)
+    return input + _add_at(values.expand(region.shape), advanced, tuple(input.shape))
+
+
+def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
+    """`input` with elements of its flattened form replaced, or with the source added to them."""
+    flat = input.reshape(-1)
+    _, places = check_wrapped(flat, index)
+    return index_put(flat, (plain_result(places),), source, accumulate).reshape(input.shape)
+
+
+def select_scatter(input: Any, src: Any, dim: int, index: int) -> Tensor:
+    """`input` with one slice along `dim` replaced."""
+    axis = one_dim(dim, input.ndim)
+    return _put(input, (_FULL,) * axis + (index,), value_for(src, input))
+
+
+@takes_out
+def slice_scatter(
+    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Tensor:
+    """`input` with a range of slices along `dim` replaced."""
+    axis = one_dim(dim, input.ndim)
+    return _put(
+        input, (_FULL,) * axis + (plain_slice(slice(start, end, step)),), value_for(src, input)
+    )
+
+
+def as_strided_scatter(
+    input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
+) -> Tensor:
+    """`input` with the elements that `as_strided` would show replaced."""
+    places = as_strided(
+        plain_result(np.arange(input.numel()).reshape(input.shape)), size, stride, storage_offset
+    )
+    return put(input, places, src)
+
+
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Tensor:
+    """The indices of the elements that are not zero in a fixed number of rows, cut or filled up."""
+    found = np.argwhere(tensor_of(input)._array)[:size]
+    rows = np.full((size, found.shape[1]), fill_value, np.int64)
+    rows[: len(found)] = found
+    return plain_result(rows)
+
+
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """`input` with a diagonal replaced."""
+    places = np.arange(input.numel()).reshape(input.shape)
+    diagonal = np.diagonal(places, offset, dim1, dim2)
+    return put(input, plain_result(diagonal.copy()), src)
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
+    """Places in the flattened tensor as one index per dimension."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    return tuple(plain_result(np.asarray(i)) for i in np.unravel_index(indices._array, shape))

@@ -1,0 +1,262 @@
+"""Optimizers that scale each element by its own history: Adagrad, RMSprop, Adadelta, Adamax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.optim.optimizer import Array, Group, Optimizer
+from wengert.optim.settings import at_least_zero, check_betas, check_ways
+
+
+def decayed(group: Group, p: Array, g: Array, out: Array) -> Array:
+    """The gradient, negated to maximize, with weight decay; written to `out` if anything changes."""
+    if group["maximize"]:
+        g = np.negative(g, out=out)
+    if group["weight_decay"]:
+        g = np.add(g, group["weight_decay"] * p, out=out)
+    return g
+
+
+class Adagrad(Optimizer):
+    """Rates divided by the root of the sum of squares (Duchi et al., 2011)."""
+
+    counts = True
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        at_least_zero("learning rate", lr)
+        at_least_zero("lr_decay value", lr_decay)
+        at_least_zero("weight_decay value", weight_decay)
+        at_least_zero("initial_accumulator_value value", initial_accumulator_value)
+        at_least_zero("epsilon value", eps)
+        check_ways(foreach, differentiable, fused)
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for p in group["params"]:
+                self._start(p, self.state[p], self.buffers(group))
+
+    def buffers(self, group: Group) -> tuple[str, ...]:
+        return ("sum",)
+
+    def initial(self, name: str, like: Array) -> Array:
+        return np.full_like(like, self.defaults["initial_accumulator_value"])
+
+    def update(
+        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+    ) -> None:
+        g = decayed(group, p, g, a)
+        total = state["sum"]
+        total += np.multiply(g, g, out=b)
+        np.sqrt(total, out=b)
+        b += group["eps"]
+        np.divide(g, b, out=b)
+        b *= float(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
+        p -= b
+
+
+class RMSprop(Optimizer):
+    """Rates divided by a running root mean square (Tieleman and Hinton, 2012)."""
+
+    counts = True
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        at_least_zero("learning rate", lr)
+        at_least_zero("epsilon value", eps)
+        at_least_zero("momentum value", momentum)
+        at_least_zero("weight_decay value", weight_decay)
+        at_least_zero("alpha value", alpha)
+        check_ways(foreach, differentiable, None)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def buffers(self, group: Group) -> tuple[str, ...]:
+        names = ("square_avg",)
+        if group["momentum"] > 0:
+            names += ("momentum_buffer",)  # type: ignore[assignment]
+        return (*names, "grad_avg") if group["centered"] else names
+
+    def update(
+        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+    ) -> None:
+        g = decayed(group, p, g, a)
+        alpha, square = group["alpha"], state["square_avg"]
+        square *= alpha
+        np.multiply(g, g, out=b)
+        b *= 1 - alpha
+        square += b
+        if group["centered"]:
+            average = state["grad_avg"]
+            np.subtract(g, average, out=b)
+            b *= 1 - alpha
+            average += b
+            np.multiply(average, average, out=b)
+            np.subtract(square, b, out=b)
+            np.sqrt(b, out=b)
+        else:
+            np.sqrt(square, out=b)
+        b += group["eps"]
+        np.divide(g, b, out=b)
+        if group["momentum"] > 0:
+            moved = state["momentum_buffer"]
+            moved *= group["momentum"]
+            moved += b
+            np.copyto(b, moved)
+        b *= float(group["lr"])
+        p -= b
+
+
+class Adadelta(Optimizer):
+    """Steps of the size of past steps (Zeiler, 2012)."""
+
+    counts = True
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        at_least_zero("learning rate", lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        at_least_zero("epsilon value", eps)
+        at_least_zero("weight_decay value", weight_decay)
+        check_ways(foreach, differentiable, None)
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def buffers(self, group: Group) -> tuple[str, ...]:
+        return ("square_avg", "acc_delta")
+
+    def update(
+        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+    ) -> None:
+        g = decayed(group, p, g, a)
+        rho, eps = group["rho"], group["eps"]
+        square, steps = state["square_avg"], state["acc_delta"]
+        square *= rho
+        square += (1 - rho) * g * g
+        delta = np.sqrt(steps + eps) / np.sqrt(square + eps) * g
+        steps *= rho
+        steps += (1 - rho) * delta * delta
+        p -= float(group["lr"]) * delta
+
+
+class Adamax(Optimizer):
+    """Adam with the infinity norm (Kingma and Ba, 2015)."""
+
+    counts = True
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        at_least_zero("learning rate", lr)
+        at_least_zero("epsilon value", eps)
+        check_betas(betas)
+        at_least_zero("weight_decay value", weight_decay)
+        check_ways(foreach, differentiable, None)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def buffers(self, group: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_inf")
+
+    def update(
+        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+    ) -> None:
+        g = decayed(group, p, g, a)
+        (beta1, beta2), m, top = group["betas"], state["exp_avg"], state["exp_inf"]
+        np.subtract(g, m, out=b)
+        b *= 1 - beta1
+        m += b
+        top *= beta2
+        np.absolute(g, out=b)
+        b += group["eps"]
+        np.maximum(top, b, out=top)
+        np.divide(m, top, out=b)
+        b *= float(group["lr"]) / (1 - beta1**t)
+        p -= b

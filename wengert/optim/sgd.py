@@ -1,0 +1,85 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.optim.optimizer import Array, Group, Optimizer
+from wengert.optim.settings import at_least_zero, check_ways
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum if asked for (Sutskever et al., 2013, for Nesterov's).
+
+    b = momentum b + (1 - dampening) g;  p -= lr b, or lr (g + momentum b) with `nesterov`; `g` is the
+    gradient plus weight_decay * p, negated to `maximize`.
+
+    >>> import wengert as wg
+    >>> p = wg.tensor([1.0], requires_grad=True)
+    >>> (p * p).sum().backward()
+    >>> SGD([p], lr=0.1).step()
+    >>> p
+    tensor([0.8000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        at_least_zero("learning rate", lr)
+        at_least_zero("momentum value", momentum)
+        at_least_zero("weight_decay value", weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        check_ways(foreach, differentiable, fused)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+
+    def buffers(self, group: Group) -> tuple[str, ...]:
+        return ("momentum_buffer",) if group["momentum"] else ()
+
+    def update(
+        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+    ) -> None:
+        if group["maximize"]:
+            g = np.negative(g, out=a)
+        if group["weight_decay"]:
+            np.multiply(p, group["weight_decay"], out=b)
+            g = np.add(g, b, out=a)
+        momentum = group["momentum"]
+        if momentum:
+            average = state["momentum_buffer"]
+            if first:
+                np.copyto(average, g)
+            else:
+                average *= momentum
+                average += g if not group["dampening"] else np.multiply(g, 1 - group["dampening"], out=b)
+            if group["nesterov"]:
+                np.multiply(average, momentum, out=b)
+                g = np.add(b, g, out=a)
+            else:
+                g = average
+        np.multiply(g, float(group["lr"]), out=b)
+        p -= b

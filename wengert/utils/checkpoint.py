@@ -1,0 +1,294 @@
+"""Checkpointing: trade computation for memory.
+
+A checkpointed region keeps its inputs only; when the backward first asks for one of its saved
+values, the region is run again and all of them are filled in (Chen et al., 2016, "Training deep
+nets with sublinear memory cost"). It stands on saved-tensor hooks, so the engine knows nothing
+of it. The older, reentrant variant is a custom Function that runs a pass within the pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from wengert.autograd import differentiate, engine, saved
+from wengert.autograd.function import Function
+from wengert.autograd.graph import saved_tensors_hooks
+from wengert.errors import ModifiedError
+from wengert.functions import random
+from wengert.history import modes
+from wengert.history.location import here, line_of
+from wengert.history.node import tick
+from wengert.tensor import Tensor, wrap
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    context_fn: Callable[[], tuple[Any, Any]] | None = None,
+    determinism_check: str = "default",
+    early_stop: bool = True,
+    debug: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Run `function` without keeping what its backward needs; run it again in the backward.
+
+    `use_reentrant=False` (recommended) takes arguments and results of any structure and works
+    with `autograd.grad`; `True` needs a tensor argument that requires grad. Random numbers repeat
+    in the second run if `preserve_rng_state`. `context_fn` returns two contexts, for the first run
+    and for the second. The second run ends as soon as it has all values, unless `early_stop` is
+    False. Its values are compared with the first run's by shape and dtype, unless
+    `determinism_check` is "none". (`debug` changes nothing: errors always say what they know.)
+
+    Raises RuntimeError in the backward if the second run saves something else than the first.
+
+    >>> import wengert as wg
+    >>> x = wg.ones(2, requires_grad=True)
+    >>> checkpoint(lambda x: (x * x).sum(), x, use_reentrant=False).backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "checkpoint: the use_reentrant parameter should be passed explicitly. "
+            "use_reentrant=False is recommended; the default is True for PyTorch's sake.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ('default', 'none') but got {determinism_check!r}")
+    if use_reentrant:
+        if kwargs or context_fn is not None:
+            names = ",".join([*kwargs, *(["context_fn"] if context_fn else [])])
+            raise ValueError(f"Unexpected keyword arguments: {names}. Use use_reentrant=False to pass them.")
+        _warn_if_untracked(args)
+        return _Reentrant.apply(function, preserve_rng_state, *args)
+    first, again = (contextlib.nullcontext(), contextlib.nullcontext()) if context_fn is None else context_fn()
+    region = _Region(function, args, kwargs)
+    region.random = random.get_rng_state() if preserve_rng_state else None
+    region.context = again
+    region.compares = determinism_check == "default"
+    region.early_stop = early_stop
+    with saved_tensors_hooks(region.pack, region.unpack), first:
+        return function(*args, **kwargs)
+
+
+def _warn_if_untracked(args: tuple[Any, ...]) -> None:
+    if modes.is_grad_enabled() and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None: the reentrant checkpoint "
+            "sees only its tensor arguments. Use use_reentrant=False if parameters require grad.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+    """Run a sequence of functions (or a Sequential) in checkpointed segments, the last one plainly."""
+    steps = list(functions)
+    size = max(1, len(steps) // segments)
+
+    def run(start: int, stop: int) -> Callable[[Any], Any]:
+        def forward(x: Any) -> Any:
+            for step in steps[start:stop]:
+                x = step(x)
+            return x
+
+        return forward
+
+    start = 0
+    for _ in range(segments - 1):
+        input = checkpoint(run(start, start + size), input, use_reentrant=use_reentrant, **kwargs)
+        start += size
+    return run(start, len(steps))(input)
+
+
+class _Slot:
+    """Stands for one saved value; `value` is there once the region has been run again.
+
+    `spent` is the pass that has read it. `like` tells shape and dtype of what the first run saved.
+    """
+
+    __slots__ = ("__weakref__", "index", "like", "spent", "value")
+
+    def __init__(self, index: int, tensor: Tensor) -> None:
+        self.index = index
+        self.like = (tensor.shape, tensor.dtype)
+        self.spent: Any = None
+        self.value: Tensor | None = None
+
+
+class _Stop(BaseException):  # noqa: N818
+    """All values that are still wanted have been computed.
+
+    No error: it ends the second run early. Not an Exception: the function must not catch it.
+    """
+
+
+class _Region:
+    """A function to run again, and the places for what it saves.
+
+    Slots are held by the nodes of the graph alone, so the region knows which are still wanted.
+    """
+
+    context: Any
+    compares: bool
+    early_stop: bool
+    random: Tensor | None
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function = function
+        self.args = [_kept(a) for a in args]
+        self.kwargs = {name: _kept(a) for name, a in kwargs.items()}
+        self.order = tick()
+        self.code, self.at = here()
+        self.slots: list[weakref.ref[_Slot]] = []
+        self.filled_for: Any = None
+
+    def pack(self, tensor: Tensor) -> _Slot:
+        slot = _Slot(len(self.slots), tensor)
+        self.slots.append(weakref.ref(slot))
+        return slot
+
+    def unpack(self, slot: _Slot) -> Tensor:
+        """The value of a slot: one run of the region serves all slots once in each pass."""
+        task = engine.current_task()
+        if not task.nested:  # someone looks at the graph, outside of any pass
+            self.run_again()
+            value = self.value_of(slot)
+            self.clear()
+            return value
+        if slot.spent is task:
+            raise RuntimeError(
+                "checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If "
+                "you are calling ctx.saved_tensors in backward, make sure to do so only once."
+            )
+        if self.filled_for is not task:
+            self.clear()
+            self.run_again()
+            self.filled_for = task
+        value, slot.value, slot.spent = self.value_of(slot), None, task
+        return value
+
+    def value_of(self, slot: _Slot) -> Tensor:
+        if slot.value is None:
+            raise RuntimeError(
+                "checkpoint: a different number of tensors was saved during the original forward "
+                f"and recomputation: value {slot.index} was not saved again. The function must do "
+                "the same each time it is called with the same arguments."
+            )
+        return slot.value
+
+    def clear(self) -> None:
+        for reference in self.slots:
+            slot = reference()
+            if slot is not None:
+                slot.value = None
+
+    def run_again(self) -> None:
+        args = [self.restored(a) for a in self.args]
+        kwargs = {name: self.restored(a) for name, a in self.kwargs.items()}
+        last = max((i for i, slot in enumerate(self.slots) if slot() is not None), default=-1)
+        seen = 0
+
+        def fill(tensor: Tensor) -> Tensor:
+            nonlocal seen
+            slot = self.slots[seen]() if seen < len(self.slots) else None
+            if slot is not None:
+                self.fill(slot, tensor)
+            seen += 1
+            if seen > last and self.early_stop:
+                raise _Stop
+            return tensor
+
+        outside = random.get_rng_state() if self.random is not None else None
+        state = modes.enter(modes.State(grad=True))
+        try:
+            if self.random is not None:
+                random.set_rng_state(self.random)
+            with saved_tensors_hooks(fill, lambda tensor: tensor), self.context:
+                self.function(*args, **kwargs)
+        except _Stop:
+            pass
+        finally:
+            modes.enter(state)
+            if outside is not None:
+                random.set_rng_state(outside)
+
+    def fill(self, slot: _Slot, tensor: Tensor) -> None:
+        found = (tensor.shape, tensor.dtype)
+        if self.compares and found != slot.like:
+            raise RuntimeError(
+                "checkpoint: Recomputed values for the following tensors have different metadata than "
+                f"during the forward pass: value {slot.index} had shape {list(slot.like[0])} and dtype "
+                f"{slot.like[1]}, and has shape {list(found[0])} and dtype {found[1]} now. The function "
+                "must do the same each time it is called with the same arguments."
+            )
+        slot.value = tensor.detach()
+
+    def restored(self, value: Any) -> Any:
+        """An argument for the second run, if nothing has overwritten it since the first."""
+        if isinstance(value, saved.Packed):
+            return wrap(value.tensor()._array, value.edge)
+        if isinstance(value, Tensor) and value._cell is not None and value._cell.stamp > self.order:
+            name, code, at = value._cell.writer or ("an in-place operation", None, 0)
+            raise ModifiedError(
+                "one of the variables needed for gradient computation has been modified by an inplace "
+                f"operation: an argument of shape {list(value.shape)} of the checkpoint at\n  "
+                f"{line_of(self.code, self.at)}\nwas overwritten by {name} at\n  {line_of(code, at)}\n"
+                "Give the checkpoint a clone(), or write out of place (x = x + y instead of x += y)."
+            )
+        return value
+
+
+def _kept(value: Any) -> Any:
+    """An argument as the region keeps it: within another checkpoint its hooks decide how."""
+    hooks = modes.current().hooks
+    if isinstance(value, Tensor) and hooks is not None and modes.is_grad_enabled():
+        return saved.Packed(value, *hooks, is_output=False)
+    return value
+
+
+class _Reentrant(Function):
+    """The older variant: the region as one custom Function."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Any, preserve: bool, *args: Any) -> Any:
+        ctx.call = function
+        ctx.random = random.get_rng_state() if preserve else None
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.others = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.save_for_backward(*(a for a in args if isinstance(a, Tensor)))
+        return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if engine.has_targets():
+            raise RuntimeError(
+                "When use_reentrant=True, checkpoint is incompatible with .grad() or passing an "
+                "`inputs` parameter to .backward(). To resolve this error, use use_reentrant=False."
+            )
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
+        outside = random.get_rng_state() if ctx.random is not None else None
+        with modes.enable_grad():
+            try:
+                if outside is not None:
+                    random.set_rng_state(ctx.random)
+                outputs = ctx.call(*args)
+            finally:
+                if outside is not None:
+                    random.set_rng_state(outside)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        differentiate.backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (None, None, *(a._grad if isinstance(a, Tensor) else None for a in args))
