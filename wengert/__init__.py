@@ -386,6 +386,7 @@ from wengert.functions.scattering import index_fill as index_fill
 from wengert.functions.scattering import index_put as index_put
 from wengert.functions.scattering import index_reduce as index_reduce
 from wengert.functions.scattering import nonzero_static as nonzero_static
+from wengert.functions.scattering import put as put
 from wengert.functions.scattering import scatter as scatter
 from wengert.functions.scattering import scatter_add as scatter_add
 from wengert.functions.scattering import scatter_reduce as scatter_reduce
@@ -485,6 +486,44 @@ from wengert.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from wengert import cuda as cuda
 from wengert import random as random
 from wengert import nn as nn
+
+# Those functions of nn.functional that PyTorch has in the package itself, with the same arguments.
+from wengert.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
+from wengert.nn.functional import alpha_dropout as alpha_dropout
+from wengert.nn.functional import avg_pool1d as avg_pool1d
+from wengert.nn.functional import bilinear as bilinear
+from wengert.nn.functional import celu as celu
+from wengert.nn.functional import celu_ as celu_
+from wengert.nn.functional import channel_shuffle as channel_shuffle
+from wengert.nn.functional import conv1d as conv1d
+from wengert.nn.functional import conv2d as conv2d
+from wengert.nn.functional import conv3d as conv3d
+from wengert.nn.functional import conv_transpose1d as conv_transpose1d
+from wengert.nn.functional import conv_transpose2d as conv_transpose2d
+from wengert.nn.functional import conv_transpose3d as conv_transpose3d
+from wengert.nn.functional import cosine_similarity as cosine_similarity
+from wengert.nn.functional import dropout as dropout
+from wengert.nn.functional import feature_alpha_dropout as feature_alpha_dropout
+from wengert.nn.functional import group_norm as group_norm
+from wengert.nn.functional import hardshrink as hardshrink
+from wengert.nn.functional import layer_norm as layer_norm
+from wengert.nn.functional import max_pool1d as max_pool1d
+from wengert.nn.functional import max_pool2d as max_pool2d
+from wengert.nn.functional import max_pool3d as max_pool3d
+from wengert.nn.functional import pairwise_distance as pairwise_distance
+from wengert.nn.functional import pdist as pdist
+from wengert.nn.functional import pixel_shuffle as pixel_shuffle
+from wengert.nn.functional import pixel_unshuffle as pixel_unshuffle
+from wengert.nn.functional import prelu as prelu
+from wengert.nn.functional import relu_ as relu_
+from wengert.nn.functional import rms_norm as rms_norm
+from wengert.nn.functional import rrelu as rrelu
+from wengert.nn.functional import rrelu_ as rrelu_
+from wengert.nn.functional import selu as selu
+from wengert.nn.functional import selu_ as selu_
+from wengert.nn.functional import threshold as threshold
+from wengert.nn.functional import threshold_ as threshold_
+
 from wengert import optim as optim
 from wengert import utils as utils
 from wengert.serialization import load as load

@@ -3,7 +3,7 @@
 The file is a safetensors file. Its tensors are numbered, each stored once however often it occurs;
 its metadata holds, under "wengert", the JSON text of the saved object, in which
 
-    {"t": 3}                    stands for tensor 3 (with "p": 1 for a parameter, "g": 1 if it requires grad)
+    {"t": 3}                    stands for tensor 3 ("p": 1 a parameter, "g": 1 requires grad)
     [...], {"d": [[k, v]...]}   for a list and a dictionary
     {"o": ...}, {"u": ...}, ... for other things that JSON does not have: see `_packed`
 """
@@ -28,9 +28,9 @@ KEY = "wengert"
 def save(obj: Any, f: Any) -> None:
     """Write tensors, numbers, strings and nested lists, tuples and dictionaries of them to a file.
 
-    `f` is a path or a file open for binary writing. A path is written beside its place first and then
-    renamed, so that a crash leaves either the old file or the new one. TypeError for anything else,
-    modules among them: save `module.state_dict()`.
+    `f` is a path or a file open for binary writing. A path is written beside its place first and
+    then renamed, so that a crash leaves either the old file or the new one. TypeError for anything
+    else, modules among them: save `module.state_dict()`.
 
     >>> import tempfile, os, wengert as wg
     >>> path = os.path.join(tempfile.mkdtemp(), "x.wg")
@@ -42,7 +42,7 @@ def save(obj: Any, f: Any) -> None:
 
     writer = _Writer()
     structure = {"format": FORMAT, "object": writer.packed(obj, "the object")}
-    arrays = {str(i): np.ascontiguousarray(a) for i, a in enumerate(writer.arrays)}
+    arrays = {str(i): np.asarray(a, order="C") for i, a in enumerate(writer.arrays)}
     data = to_bytes(arrays, {KEY: json.dumps(structure)})
     if hasattr(f, "write"):
         f.write(data)
@@ -58,8 +58,8 @@ def _write_atomically(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())  # mkstemp lets the owner read only
-        os.replace(name, path)
+        Path(name).chmod(0o666 & ~_umask())  # mkstemp lets the owner read only
+        Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
@@ -118,7 +118,9 @@ class _Writer:
 
         array = x._array
         if not isinstance(array, np.ndarray):
-            raise TypeError("only tensors on NumPy arrays can be saved; detach and convert it first")
+            raise TypeError(
+                "only tensors on NumPy arrays can be saved; detach and convert it first"
+            )
         kind, stored = array.dtype, array
         packed: dict[str, Any] = {}
         if kind.kind == "c":  # safetensors has no complex numbers
@@ -143,7 +145,8 @@ def _refused(where: str, value: Any) -> str:
     if hasattr(value, "state_dict"):
         advice = " Save its state_dict() instead."
     return (
-        f"save: {where} is a {type(value).__name__}, and files hold tensors, numbers, strings, and lists, "
+        f"save: {where} is a {type(value).__name__}, and files hold tensors, numbers, strings, "
+        "and lists, "
         f"tuples and dictionaries of them.{advice}"
     )
 
@@ -152,19 +155,26 @@ def _refused(where: str, value: Any) -> str:
 
 
 def load(
-    f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
 ) -> Any:
     """Read what `save` wrote, from a path or a file open for binary reading.
 
-    Plain safetensors files give a dictionary of their tensors. Files never hold code, so loading one
-    is safe whatever `weights_only` says. RuntimeError for a damaged file.
+    Plain safetensors files give a dictionary of their tensors. Files never hold code, so loading
+    one is safe whatever `weights_only` says. RuntimeError for a damaged file.
     """
     from wengert.functions.creation import check_device
 
     if isinstance(map_location, str) or hasattr(map_location, "type"):
         check_device(map_location)
     if pickle_module is not None:
-        raise ValueError("load: files hold no pickles, so pickle_module has no meaning; leave it out")
+        raise ValueError(
+            "load: files hold no pickles, so pickle_module has no meaning; leave it out"
+        )
     name = getattr(f, "name", "the file") if hasattr(f, "read") else os.fspath(f)
     data = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()
     header = _header(data, name)
@@ -183,7 +193,8 @@ def load(
         return _Reader(arrays).unpacked(structure["object"])
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise RuntimeError(
-            f"{name} is damaged: its description of the saved object does not fit its tensors ({error!r}). "
+            f"{name} is damaged: its description of the saved object does not fit its tensors "
+            f"({error!r}). "
             "Load another copy."
         ) from error
 
@@ -191,17 +202,21 @@ def load(
 def _header(data: bytes, name: str) -> Any:
     """The JSON head of a safetensors file."""
     if len(data) < 8:
-        raise RuntimeError(f"{name} has {len(data)} bytes, too few for a saved object: was it cut off?")
+        raise RuntimeError(
+            f"{name} has {len(data)} bytes, too few for a saved object: was it cut off?"
+        )
     n = int.from_bytes(data[:8], "little")
     # Such a file may begin with any length, and so with a pickle's first byte; but then comes JSON.
     if data[8:9] != b"{" and (data[:2] == b"PK" or data[:1] == b"\x80"):
         raise RuntimeError(
-            f"{name} looks like a file of pickled objects (PyTorch's own format), which can run code when "
+            f"{name} looks like a file of pickled objects (PyTorch's own format), which can run "
+            "code when "
             "read. Convert it where it was made: safetensors.torch.save_file(state_dict, path)."
         )
     if n > len(data) - 8:
         raise RuntimeError(
-            f"{name} is not a file that wengert.save wrote, or it was cut off: its head should have {n} "
+            f"{name} is not a file that wengert.save wrote, or it was cut off: its head should "
+            f"have {n} "
             f"bytes, and {len(data) - 8} follow."
         )
     try:

@@ -90,7 +90,8 @@ class View:
             calls.append(view.call)
             view = view.parent
         calls.append(view.call)
-        return [*reversed(self.base._turns[view.turns :]), *reversed(calls)]
+        turns = self.base._turns  # the latest first, to be undone first
+        return [*turns[: len(turns) - view.turns], *reversed(calls)]
 
 
 def follow(calls: list[Call], base: Tensor) -> Tensor:
@@ -296,14 +297,20 @@ def current_node(x: Tensor) -> Node | Output | None:
 def _catch_up(x: Tensor, view: View) -> None:
     """The base's history was rewritten by a write: rewrite the view's by taking it again."""
     base = view.base
+    if base._node is None and (x._node is None or isinstance(x._node, AccumulateGrad)):
+        view.seen = base._cell.history  # type: ignore[union-attr]
+        return  # nothing was recorded on either side
     if view.creation is not None and base._node is not None:
+        if not modes.is_grad_enabled():
+            return  # nobody records
         raise refusal(x, view.creation, indirect=True)
     view.seen = base._cell.history  # type: ignore[union-attr]
-    before = modes.enter(modes.DEFAULT)
+    before = modes.enter(modes.DEFAULT) if modes.special else None
     try:
         node = follow(view.path(), base)._node
     finally:
-        modes.enter(before)
+        if before is not None:
+            modes.enter(before)
     move_retainer(x, node)
     x._node = node
 

@@ -760,6 +760,55 @@ def test_detach_in_place_on_a_base_leaves_its_views_attached(lib):
     assert x.grad.tolist() == [2, 2, 0, 0]
 
 
+def test_a_view_that_outlived_a_detach_in_place_loses_its_history_when_the_base_is_rewritten(lib):
+    # Its value comes from the base, which is a constant now.
+    x = leaf(lib, 4)
+    base = x * 2
+    view = base[:2]
+    base.detach_()
+    base.mul_(5)
+    w = leaf(lib, 2)
+    (view * w).sum().backward()
+    assert x.grad is None
+    assert w.grad.tolist() == [10, 20]
+
+
+def test_a_view_of_an_untracked_base_may_be_a_leaf_of_its_own(lib):
+    base = lib.ones(4)
+    view = base[:2].requires_grad_()
+    base.mul_(5)
+    assert view.is_leaf
+    assert view.requires_grad
+    (view * view).sum().backward()
+    assert view.grad.tolist() == [10, 10]
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        view.add_(1)
+
+
+def test_multi_views_may_be_used_under_no_grad_whatever_happened_to_their_base(lib):
+    x = leaf(lib, 4) * 1
+    a, _ = x.split(2)
+    x.mul_(2)
+    with lib.no_grad():
+        assert (a + 1).tolist() == [3, 5]
+
+
+def test_older_views_of_a_base_that_was_turned_twice(lib):
+    x = leaf(lib, 2, 3)
+    y = x * 1
+    first = y[0]
+    y.t_()
+    second = y[0]
+    y.unsqueeze_(0)
+    third = y[0, 0]
+    for v, index in ((first, (0, slice(None))), (second, (slice(None), 0)), (third, (slice(None), 0))):
+        v.mul_(2)
+        (g,) = lib.autograd.grad(v.sum(), x, retain_graph=True)
+        assert g[index].sum().item() == g.sum().item()
+    (g,) = lib.autograd.grad(y.sum(), x)
+    assert g.tolist() == [[8, 2, 2], [4, 1, 1]]
+
+
 def test_after_detach_in_place_earlier_graphs_still_work(lib):
     x = leaf(lib, 2)
     y = x * 2

@@ -108,16 +108,35 @@ def test_activations_agree(name):
             both(call, [x], second=second, tolerance=tolerance)
 
 
-@pytest.mark.parametrize("name", ["relu", "relu6", "leaky_relu", "elu", "selu", "celu", "hardtanh", "silu"])
+@pytest.mark.parametrize(
+    "name", ["relu", "relu6", "leaky_relu", "elu", "selu", "celu", "hardtanh", "silu"]
+)
 def test_activations_agree_at_zero_infinity_and_nan(name):
-    # Where the input is NaN the slope of an elu is NaN here, and that of its linear part in PyTorch.
+    # Where the input is NaN the slope of an elu is NaN here, and that of its linear part in
+    # PyTorch.
     nan = 1.0 if name in ("elu", "selu", "celu") else math.nan
     for x in ([0.0, -0.0, math.inf, -math.inf, nan, 1.0, -1.0, 6.0], [0.0, -0.0, nan] * 200):
         with np.errstate(invalid="ignore"):
             both(lambda lib, F, t: getattr(F, name)(t), [np.array(x)], second=False)
 
 
-@pytest.mark.parametrize("name", ["relu", "elu", "selu", "celu", "leaky_relu", "hardtanh", "silu", "mish", "threshold", "hardswish", "hardsigmoid", "relu6"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "relu",
+        "elu",
+        "selu",
+        "celu",
+        "leaky_relu",
+        "hardtanh",
+        "silu",
+        "mish",
+        "threshold",
+        "hardswish",
+        "hardsigmoid",
+        "relu6",
+    ],
+)
 def test_activations_in_place_agree(name):
     args = (0.1, 2.0) if name == "threshold" else ()
 
@@ -156,12 +175,18 @@ LOSSES = {
     "l1_loss": (PAIR, [{}]),
     "smooth_l1_loss": (PAIR, [{}, {"beta": 0.3}, {"beta": 0.0}]),
     "huber_loss": (PAIR, [{}, {"delta": 0.3}]),
-    "kl_div": ([randn(4, 3), np.abs(PAIR[1])], [{}, {"log_target": True}, {"reduction": "batchmean"}]),
+    "kl_div": (
+        [randn(4, 3), np.abs(PAIR[1])],
+        [{}, {"log_target": True}, {"reduction": "batchmean"}],
+    ),
     "binary_cross_entropy": ([RNG.uniform(size=(4, 3)), RNG.uniform(size=(4, 3))], [{}]),
     "binary_cross_entropy_with_logits": ([randn(4, 3), RNG.uniform(size=(4, 3))], [{}]),
     "soft_margin_loss": ([randn(4, 3), SIGNS], [{}]),
     "multilabel_soft_margin_loss": ([randn(4, 3), (SIGNS + 1) / 2], [{}]),
-    "poisson_nll_loss": ([np.abs(randn(4, 3)) + 1, np.abs(randn(4, 3)) * 3], [{}, {"log_input": False}, {"full": True}]),
+    "poisson_nll_loss": (
+        [np.abs(randn(4, 3)) + 1, np.abs(randn(4, 3)) * 3],
+        [{}, {"log_input": False}, {"full": True}],
+    ),
     "hinge_embedding_loss": ([randn(4, 3), SIGNS], [{}, {"margin": 0.2}]),
 }  # fmt: skip
 
@@ -177,7 +202,6 @@ def test_losses_agree(name):
     for options, reduction in itertools.product(settings, ["mean", "sum", "none"]):
         given = {"reduction": reduction, **options}
 
-
         def call(lib, F, a, b, given=given):
             return getattr(F, name)(a, b.detach() if name in CONSTANT_TARGET else b, **given)
 
@@ -189,10 +213,21 @@ def test_losses_of_several_inputs_agree():
     signs = np.sign(randn(5))
     for reduction in ("mean", "none"):
         o = {"reduction": reduction}
-        both(lambda lib, F, x, y, t: F.margin_ranking_loss(x, y, t, 0.1, **o), [a, b, np.sign(c)], second=False)
-        both(lambda lib, F, x, y, t: F.cosine_embedding_loss(x, y, t.detach(), 0.1, **o), [a, b, signs])
+        both(
+            lambda lib, F, x, y, t: F.margin_ranking_loss(x, y, t, 0.1, **o),
+            [a, b, np.sign(c)],
+            second=False,
+        )
+        both(
+            lambda lib, F, x, y, t: F.cosine_embedding_loss(x, y, t.detach(), 0.1, **o),
+            [a, b, signs],
+        )
         both(lambda lib, F, x, y, z: F.triplet_margin_loss(x, y, z, **o), [a, b, c])
-        both(lambda lib, F, x, y, z: F.triplet_margin_loss(x, y, z, p=1, swap=True, **o), [a, b, c], second=False)
+        both(
+            lambda lib, F, x, y, z: F.triplet_margin_loss(x, y, z, p=1, swap=True, **o),
+            [a, b, c],
+            second=False,
+        )
         both(lambda lib, F, x, y, v: F.gaussian_nll_loss(x, y, v.abs(), full=True, **o), [a, b, c])
     both(lambda lib, F, x, y: F.cosine_similarity(x, y), [a, b])
     both(lambda lib, F, x, y: F.cosine_similarity(x, y, dim=0), [a, b])
@@ -217,7 +252,12 @@ def test_cross_entropy_agrees(reduction, smoothing, weighted):
         def call(lib, F, x, t, *w, ignore=ignore):
             w = w[0].detach() if w else None
             return F.cross_entropy(
-                x, t.detach(), w, ignore_index=ignore, reduction=reduction, label_smoothing=smoothing
+                x,
+                t.detach(),
+                w,
+                ignore_index=ignore,
+                reduction=reduction,
+                label_smoothing=smoothing,
             )
 
         both(call, [randn(6, 3), target, *weights])
@@ -230,7 +270,11 @@ def test_cross_entropy_agrees(reduction, smoothing, weighted):
 
 def test_nll_loss_agrees():
     for reduction in ("mean", "sum", "none"):
-        both(lambda lib, F, x, t: F.nll_loss(x, t, reduction=reduction), [randn(6, 3), CLASSES], second=False)
+        both(
+            lambda lib, F, x, t: F.nll_loss(x, t, reduction=reduction),
+            [randn(6, 3), CLASSES],
+            second=False,
+        )
     both(lambda lib, F, x, t: F.nll_loss(x, t), [randn(3), np.array(1)], second=False)
     both(lambda lib, F, x, t: F.cross_entropy(x, t), [randn(3), np.array(1)])
     both(lambda lib, F, x, t: F.cross_entropy(x, t), [randn(6, 3), np.full(6, -100)], second=False)
@@ -285,7 +329,11 @@ def test_convolutions_agree(case):
     [
         ((2, 3, 5), (3, 4, 3), {}),
         ((2, 4, 5), (4, 3, 3), {"stride": 2, "padding": 1, "output_padding": 1, "groups": 2}),
-        ((2, 3, 4, 5), (3, 2, 3, 2), {"stride": (2, 3), "padding": 1, "dilation": 2, "output_padding": 1}),
+        (
+            (2, 3, 4, 5),
+            (3, 2, 3, 2),
+            {"stride": (2, 3), "padding": 1, "dilation": 2, "output_padding": 1},
+        ),
         ((3, 4, 4), (3, 2, 2, 2), {"stride": 2}),
         ((1, 2, 3, 3, 3), (2, 3, 2, 2, 2), {"stride": 2}),
     ],
@@ -370,9 +418,7 @@ def test_max_pool_indices_and_ties_agree():
 
 
 def test_norms_with_weights_agree():
-    both(
-        lambda lib, F, x, w, b: F.layer_norm(x, (5,), w, b), [randn(4, 3, 5), randn(5), randn(5)]
-    )
+    both(lambda lib, F, x, w, b: F.layer_norm(x, (5,), w, b), [randn(4, 3, 5), randn(5), randn(5)])
     both(lambda lib, F, x, w: F.rms_norm(x, (5,), w, 1e-3), [randn(4, 5), randn(5)])
     both(lambda lib, F, x, w, b: F.group_norm(x, 2, w, b), [randn(2, 4, 3, 3), randn(4), randn(4)])
     for training, shape in itertools.product([True, False], [(6, 3), (4, 3, 5), (2, 3, 4, 4)]):
@@ -391,10 +437,16 @@ def test_embeddings_agree():
     both(lambda lib, F, i, w: F.embedding(i, w), [index, randn(7, 5)])
     both(lambda lib, F, i, w: F.embedding(i, w, padding_idx=int(index[0, 0])), [index, randn(7, 5)])
     both(
-        lambda lib, F, i, w: F.embedding(i, w, scale_grad_by_freq=True), [index, randn(7, 5)], second=False
+        lambda lib, F, i, w: F.embedding(i, w, scale_grad_by_freq=True),
+        [index, randn(7, 5)],
+        second=False,
     )
     for mode in ("sum", "mean", "max"):
-        both(lambda lib, F, i, w: F.embedding_bag(i, w, mode=mode), [index, randn(7, 5)], second=False)
+        both(
+            lambda lib, F, i, w: F.embedding_bag(i, w, mode=mode),
+            [index, randn(7, 5)],
+            second=False,
+        )
         both(
             lambda lib, F, i, w: F.embedding_bag(i, w, lib.tensor([0, 3, 3]), mode=mode),
             [index.reshape(-1)[:9].copy(), randn(7, 5)],
@@ -419,31 +471,41 @@ def test_attention_agrees():
 # ---- modules -------------------------------------------------------------------------------
 
 MODULES = """
-Linear(2, 3); Linear(2, 3, bias=False); Bilinear(2, 3, 4); Identity(3, x=1); Flatten(); Unflatten(1, (2, 3))
-Dropout(); Dropout2d(0.2, True); AlphaDropout(); BatchNorm1d(4); BatchNorm2d(4, affine=False, momentum=None)
-LayerNorm(5); LayerNorm([5, 3], bias=False); GroupNorm(2, 4); InstanceNorm2d(3); RMSNorm(4); Conv1d(3, 4, 2)
+Linear(2, 3); Linear(2, 3, bias=False); Bilinear(2, 3, 4); Identity(3, x=1); Flatten()
+Unflatten(1, (2, 3)); Dropout(); Dropout2d(0.2, True); AlphaDropout(); BatchNorm1d(4)
+BatchNorm2d(4, affine=False, momentum=None); LayerNorm(5); LayerNorm([5, 3], bias=False)
+GroupNorm(2, 4); InstanceNorm2d(3); RMSNorm(4); Conv1d(3, 4, 2)
 Conv2d(3, 4, (2, 3), stride=2, padding=1, dilation=2, bias=False, padding_mode='reflect')
-Conv2d(4, 4, 3, padding='same', groups=2); ConvTranspose2d(3, 4, 2); ConvTranspose1d(3, 4, 2, 2, output_padding=1)
-MaxPool2d(2); MaxPool1d(3, 2, 1, return_indices=True); AvgPool2d(2); AvgPool1d(2); AdaptiveAvgPool2d((1, None))
+Conv2d(4, 4, 3, padding='same', groups=2); ConvTranspose2d(3, 4, 2)
+ConvTranspose1d(3, 4, 2, 2, output_padding=1); MaxPool2d(2)
+MaxPool1d(3, 2, 1, return_indices=True); AvgPool2d(2); AvgPool1d(2); AdaptiveAvgPool2d((1, None))
 AdaptiveMaxPool2d(3); Embedding(3, 4, padding_idx=0, max_norm=2.0); EmbeddingBag(3, 4); MSELoss()
-CrossEntropyLoss(); HuberLoss(); Softmax(dim=1); LogSoftmax(); ReLU(); ReLU(True); ReLU6(); Sigmoid(); Tanh()
-GELU(); SiLU(); Mish(); LeakyReLU(0.2, True); ELU(); SELU(); CELU(); Softplus(); Hardtanh(); Hardswish()
-Hardsigmoid(); PReLU(); RReLU(); Threshold(1, 2); Softsign(); Tanhshrink(); Hardshrink(); Softshrink()
-LogSigmoid(); GLU(); Softmin(); Softmax2d(); ZeroPad2d(1); ConstantPad1d(2, 3.5); ReflectionPad2d((1, 2, 0, 1))
-ReplicationPad1d(1); CircularPad1d(1); Upsample(scale_factor=2, mode='bilinear'); Upsample(size=(2, 3))
-UpsamplingNearest2d(scale_factor=2); PixelShuffle(2); PixelUnshuffle(2); ChannelShuffle(2); Unfold(2)
-Fold((3, 3), 2); CosineSimilarity(); PairwiseDistance(); TripletMarginLoss(); BCELoss(); KLDivLoss()
-LocalResponseNorm(2); LPPool2d(2, 3); NLLLoss(weight=tensor([1.0, 2.0])); BCEWithLogitsLoss()
-Sequential(Linear(2, 3), ReLU(), Sequential(Linear(3, 1), Tanh())); Sequential(); ModuleList(); ModuleDict()
-ModuleList([Linear(2, 2), Linear(2, 2), ReLU(), Linear(2, 2)]); ModuleDict({'a': ReLU(), 'b': Linear(1, 1)})
-ParameterList([zeros(2, 3), ones(1)]); ParameterDict({'a': zeros(2), 'b': ones(3)}); ParameterList()
+CrossEntropyLoss(); HuberLoss(); Softmax(dim=1); LogSoftmax(); ReLU(); ReLU(True); ReLU6()
+Sigmoid(); Tanh(); GELU(); SiLU(); Mish(); LeakyReLU(0.2, True); ELU(); SELU(); CELU(); Softplus()
+Hardtanh(); Hardswish(); Hardsigmoid(); PReLU(); RReLU(); Threshold(1, 2); Softsign()
+Tanhshrink(); Hardshrink(); Softshrink(); LogSigmoid(); GLU(); Softmin(); Softmax2d()
+ZeroPad2d(1); ConstantPad1d(2, 3.5); ReflectionPad2d((1, 2, 0, 1)); ReplicationPad1d(1)
+CircularPad1d(1); Upsample(scale_factor=2, mode='bilinear'); Upsample(size=(2, 3))
+UpsamplingNearest2d(scale_factor=2); PixelShuffle(2); PixelUnshuffle(2); ChannelShuffle(2)
+Unfold(2); Fold((3, 3), 2); CosineSimilarity(); PairwiseDistance(); TripletMarginLoss(); BCELoss()
+KLDivLoss(); LocalResponseNorm(2); LPPool2d(2, 3); NLLLoss(weight=tensor([1.0, 2.0]))
+BCEWithLogitsLoss(); Sequential(Linear(2, 3), ReLU(), Sequential(Linear(3, 1), Tanh()))
+Sequential(); ModuleList(); ModuleDict()
+ModuleList([Linear(2, 2), Linear(2, 2), ReLU(), Linear(2, 2)])
+ModuleDict({'a': ReLU(), 'b': Linear(1, 1)}); ParameterList([zeros(2, 3), ones(1)])
+ParameterDict({'a': zeros(2), 'b': ones(3)}); ParameterList()
 Sequential(ModuleList([Sequential(ReLU()), Sequential(ReLU())]), ParameterList([zeros(1)]))
 """.replace("\n", ";")
 
 
 def built(library, text):
-    names = {**vars(library.nn), "tensor": library.tensor, "zeros": library.zeros, "ones": library.ones}
-    return eval(text, names)  # noqa: S307  (the texts are those above)
+    names = {
+        **vars(library.nn),
+        "tensor": library.tensor,
+        "zeros": library.zeros,
+        "ones": library.ones,
+    }
+    return eval(text, names)
 
 
 @pytest.mark.parametrize("text", [t.strip() for t in MODULES.split(";") if t.strip()])
@@ -475,7 +537,8 @@ def network(library):
 
 
 def test_a_network_trains_as_in_pytorch_from_the_same_state():
-    # In double precision: Adam divides the convolution's bias, which a norm follows, by its rounding.
+    # In double precision: Adam divides the convolution's bias, which a norm follows, by its
+    # rounding.
     ours, theirs = network(wg), network(torch)
     ours.load_state_dict({k: wg.tensor(v.numpy()) for k, v in theirs.state_dict().items()})
     ours.double(), theirs.double()
@@ -509,7 +572,9 @@ def test_backward_hooks_fire_as_in_pytorch():
             layer.weight.copy_(library.tensor([[1.0, 2.0], [3.0, 4.0]]))
             layer.bias.zero_()
         layer.register_full_backward_hook(
-            lambda m, gi, go: trace.append(("hook", [g.tolist() for g in gi], [g.tolist() for g in go]))
+            lambda m, gi, go: trace.append(
+                ("hook", [g.tolist() for g in gi], [g.tolist() for g in go])
+            )
         )
         layer.register_full_backward_hook(lambda m, gi, go: (gi[0] * 2,))
         layer.register_full_backward_pre_hook(lambda m, go: (go[0] + 1,))

@@ -1,7 +1,7 @@
 """Every operator beside PyTorch's: value, dtype, shape, first and second derivatives.
 
-A sample is a call written once, `lambda t, x, ...: ...`, run with `t` torch and then wengert, on the
-same numbers. In-place variants are run on clones.
+A sample is a call written once, `lambda t, x, ...: ...`, run with `t` torch and then wengert, on
+the same numbers. In-place variants are run on clones.
 """
 
 from __future__ import annotations
@@ -31,26 +31,100 @@ MASK = M > 0
 B = RNG.integers(0, 5, size=(3, 4))
 
 UNARY = {
-    "exp": M, "exp2": M, "expm1": M, "log": P, "log2": P, "log10": P, "log1p": P, "sqrt": P, "rsqrt": P,
-    "sin": M, "cos": M, "tan": U, "asin": U, "acos": U, "atan": M, "sinh": M, "cosh": M, "tanh": M,
-    "asinh": M, "acosh": P + 1, "atanh": U, "abs": M, "neg": M, "square": M, "reciprocal": P,
-    "sigmoid": M, "relu": M, "erf": M, "floor": M, "ceil": M, "round": M, "trunc": M, "frac": M, "sign": M,
-    "sgn": M, "deg2rad": M, "rad2deg": M, "sinc": M, "logit": Q, "nan_to_num": M, "positive": M,
-    "arcsin": U, "arccos": U, "arctan": M, "arcsinh": M, "arccosh": P + 1, "arctanh": U, "negative": M,
-    "absolute": M, "fix": M,
-}  # fmt: skip
+    "exp": M,
+    "exp2": M,
+    "expm1": M,
+    "log": P,
+    "log2": P,
+    "log10": P,
+    "log1p": P,
+    "sqrt": P,
+    "rsqrt": P,
+    "sin": M,
+    "cos": M,
+    "tan": U,
+    "asin": U,
+    "acos": U,
+    "atan": M,
+    "sinh": M,
+    "cosh": M,
+    "tanh": M,
+    "asinh": M,
+    "acosh": P + 1,
+    "atanh": U,
+    "abs": M,
+    "neg": M,
+    "square": M,
+    "reciprocal": P,
+    "sigmoid": M,
+    "relu": M,
+    "erf": M,
+    "floor": M,
+    "ceil": M,
+    "round": M,
+    "trunc": M,
+    "frac": M,
+    "sign": M,
+    "sgn": M,
+    "deg2rad": M,
+    "rad2deg": M,
+    "sinc": M,
+    "logit": Q,
+    "nan_to_num": M,
+    "positive": M,
+    "arcsin": U,
+    "arccos": U,
+    "arctan": M,
+    "arcsinh": M,
+    "arccosh": P + 1,
+    "arctanh": U,
+    "negative": M,
+    "absolute": M,
+    "fix": M,
+}
 NO_INPLACE = {"positive"}
 BINARY = {
-    "add": (M, N), "sub": (M, N), "mul": (M, V), "div": (M, P), "pow": (P, N), "maximum": (M, N),
-    "minimum": (M, N), "fmax": (M, N), "fmin": (M, N), "atan2": (M, N), "hypot": (M, N),
-    "logaddexp": (M, N), "logaddexp2": (M, N), "fmod": (M, P), "remainder": (M, P), "xlogy": (M, P),
-    "copysign": (M, N), "true_divide": (M, P), "multiply": (M, N), "subtract": (M, N), "divide": (M, P),
-    "dist": (M, N), "float_power": (P, N),
-}  # fmt: skip
+    "add": (M, N),
+    "sub": (M, N),
+    "mul": (M, V),
+    "div": (M, P),
+    "pow": (P, N),
+    "maximum": (M, N),
+    "minimum": (M, N),
+    "fmax": (M, N),
+    "fmin": (M, N),
+    "atan2": (M, N),
+    "hypot": (M, N),
+    "logaddexp": (M, N),
+    "logaddexp2": (M, N),
+    "fmod": (M, P),
+    "remainder": (M, P),
+    "xlogy": (M, P),
+    "copysign": (M, N),
+    "true_divide": (M, P),
+    "multiply": (M, N),
+    "subtract": (M, N),
+    "divide": (M, P),
+    "dist": (M, N),
+    "float_power": (P, N),
+}
 INPLACE_BINARY = {
-    "add", "sub", "mul", "div", "pow", "atan2", "hypot", "fmod", "remainder", "xlogy", "copysign",
-    "true_divide", "multiply", "subtract", "divide",
-}  # fmt: skip
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pow",
+    "atan2",
+    "hypot",
+    "fmod",
+    "remainder",
+    "xlogy",
+    "copysign",
+    "true_divide",
+    "multiply",
+    "subtract",
+    "divide",
+}
 
 # name: (call, arrays); a call takes the module and one tensor per array.
 CALLS = {
@@ -134,7 +208,10 @@ CALLS = {
     "nanmedian": (lambda t, x: x.nanmedian(1, keepdim=True), np.where(M > 1, np.nan, M)),
     "mode": (lambda t, x: x.mode(0), np.arange(12.0).reshape(3, 4) // 5),
     "quantile": (lambda t, x: x.quantile(0.3, dim=1), M),
-    "quantiles": (lambda t, x: t.quantile(x, t.tensor([0.1, 0.5], dtype=t.float64), dim=1, keepdim=True), M),
+    "quantiles": (
+        lambda t, x: t.quantile(x, t.tensor([0.1, 0.5], dtype=t.float64), dim=1, keepdim=True),
+        M,
+    ),
     "quantile all": (lambda t, x: x.quantile(0.6, interpolation="lower"), M),
     "nanquantile": (lambda t, x: x.nanquantile(0.4, dim=1), np.where(M > 1, np.nan, M)),
     "kthvalue": (lambda t, x: x.kthvalue(2, 1), M),
@@ -248,13 +325,35 @@ CALLS = {
     "slice_scatter": (lambda t, x, y: x.slice_scatter(y[:2], 0, 1), M, N),
     "diagonal_scatter": (lambda t, x, y: x.diagonal_scatter(y[:3], 1), M, V),
     "scatter_reduce sum": (lambda t, x, y: x.scatter_reduce(0, t.tensor(I), y, "sum"), M, N[:2]),
-    "scatter_reduce mean": (lambda t, x, y: x.scatter_reduce(0, t.tensor(I), y, "mean", include_self=False), M, N[:2]),
+    "scatter_reduce mean": (
+        lambda t, x, y: x.scatter_reduce(0, t.tensor(I), y, "mean", include_self=False),
+        M,
+        N[:2],
+    ),
     "scatter_reduce prod": (lambda t, x, y: x.scatter_reduce(0, t.tensor(I), y, "prod"), M, N[:2]),
-    "scatter_reduce amax": (lambda t, x, y: x.scatter_reduce(0, t.tensor(I), y, "amax"), np.round(M), np.round(N[:2])),
-    "scatter_reduce amin": (lambda t, x, y: x.scatter_reduce(0, t.tensor(I), y, "amin", include_self=False), M, N[:2]),
-    "index_reduce": (lambda t, x, y: x.index_reduce(0, t.tensor(J), y, "amax"), np.round(M), np.round(N)),
-    "searchsorted": (lambda t, x: t.searchsorted(t.tensor([-1.0, 0.0, 1.0], dtype=t.float64), x.detach()), M),
-    "bucketize": (lambda t, x: t.bucketize(x.detach(), t.tensor([-1.0, 0.0, 1.0], dtype=t.float64)), M),
+    "scatter_reduce amax": (
+        lambda t, x, y: x.scatter_reduce(0, t.tensor(I), y, "amax"),
+        np.round(M),
+        np.round(N[:2]),
+    ),
+    "scatter_reduce amin": (
+        lambda t, x, y: x.scatter_reduce(0, t.tensor(I), y, "amin", include_self=False),
+        M,
+        N[:2],
+    ),
+    "index_reduce": (
+        lambda t, x, y: x.index_reduce(0, t.tensor(J), y, "amax"),
+        np.round(M),
+        np.round(N),
+    ),
+    "searchsorted": (
+        lambda t, x: t.searchsorted(t.tensor([-1.0, 0.0, 1.0], dtype=t.float64), x.detach()),
+        M,
+    ),
+    "bucketize": (
+        lambda t, x: t.bucketize(x.detach(), t.tensor([-1.0, 0.0, 1.0], dtype=t.float64)),
+        M,
+    ),
     # products
     "matmul": (lambda t, x, y: x @ y.T, M, N),
     "matmul vectors": (lambda t, x, y: x @ y, V, V),
@@ -311,7 +410,7 @@ CALLS = {
     "to": (lambda t, x: x.to(t.float32).to(t.float64), M),
     "mixed": (lambda t, x: x * t.tensor([1, 2, 3, 4]) + 1, M),
     "type_as": (lambda t, x: x.type_as(t.zeros(1)), M),
-}  # fmt: skip
+}
 for _name, _x in UNARY.items():
     CALLS[_name] = (lambda t, x, f=_name: getattr(t, f)(x), _x)
     CALLS[f"{_name} method"] = (lambda t, x, f=_name: getattr(x, f)(), _x)
@@ -359,7 +458,7 @@ WRITES = {
     "unsqueeze_": (lambda t, x: x.unsqueeze_(0).mul_(2), M),
     "fill_diagonal_": (lambda t, x: x.fill_diagonal_(3.0), M),
     "put_": (lambda t, x, v: x.put_(t.tensor([0, 5, 7, 2]), v), M, V),
-}  # fmt: skip
+}
 
 
 def _set(x, index, value):
@@ -529,7 +628,7 @@ INTEGER = {
     "median even": lambda t, x, y: x.median(1),
     "true divide": lambda t, x, y: t.true_divide(x, 2),
     "float_power": lambda t, x, y: t.float_power(x, 2),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", INTEGER)

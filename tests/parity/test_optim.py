@@ -32,7 +32,10 @@ OPTIONS = {
         {"lr": 0.1, "momentum": 0.9, "centered": True, "weight_decay": 0.1},
         {"lr": 0.1, "alpha": 0.5, "maximize": True},
     ],
-    "Adagrad": [{}, {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.5}],
+    "Adagrad": [
+        {},
+        {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.5},
+    ],
     "Adadelta": [{}, {"lr": 0.5, "rho": 0.7, "weight_decay": 0.1, "maximize": True}],
     "Adamax": [{}, {"lr": 0.1, "betas": (0.8, 0.9), "weight_decay": 0.1}],
 }
@@ -46,7 +49,17 @@ def start(library, shapes=SHAPES, dtype=np.float64):
     ]
 
 
-def run(library, name, options, steps=10, missing=(), groups=False, shapes=SHAPES, reload=None, dtype=np.float64):
+def run(
+    library,
+    name,
+    options,
+    steps=10,
+    missing=(),
+    groups=False,
+    shapes=SHAPES,
+    reload=None,
+    dtype=np.float64,
+):
     """The parameters after `steps` updates with given gradients, and the optimizer."""
     params = start(library, shapes, dtype)
     given = params
@@ -69,12 +82,19 @@ def run(library, name, options, steps=10, missing=(), groups=False, shapes=SHAPE
 
 def agree(ours, theirs, tolerance=1e-9):
     for a, b in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            a.detach().numpy(), b.detach().numpy(), rtol=tolerance, atol=tolerance
+        )
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_ten_updates_agree(case):
-    for options in ({}, {"groups": True}, {"reload": 5}, {"missing": {(0, 1), (3, 0), (4, 2), (4, 3)}}):
+    for options in (
+        {},
+        {"groups": True},
+        {"reload": 5},
+        {"missing": {(0, 1), (3, 0), (4, 2), (4, 3)}},
+    ):
         agree(run(wg, *case, **options)[0], run(torch, *case, **options)[0])
 
 
@@ -118,7 +138,10 @@ SCHEDULES = {
     "PolynomialLR": [{"total_iters": 6, "power": 2.0}],
     "CosineAnnealingLR": [{"T_max": 4, "eta_min": 0.01}],
     "CosineAnnealingWarmRestarts": [{"T_0": 3, "T_mult": 2, "eta_min": 0.01}],
-    "LambdaLR": [{"lr_lambda": lambda n: 0.9**n}, {"lr_lambda": [lambda n: 1 / (n + 1), lambda n: n]}],
+    "LambdaLR": [
+        {"lr_lambda": lambda n: 0.9**n},
+        {"lr_lambda": [lambda n: 1 / (n + 1), lambda n: n]},
+    ],
     "MultiplicativeLR": [{"lr_lambda": lambda n: 0.9}],
     "OneCycleLR": [
         {"max_lr": 0.5, "total_steps": 12},
@@ -171,7 +194,13 @@ def test_reducing_on_a_plateau_agrees(mode, threshold_mode):
     for library in (wg, torch):
         optimizer = library.optim.SGD(start(library), lr=1.0)
         schedule = library.optim.lr_scheduler.ReduceLROnPlateau(
-            optimizer, mode, patience=1, cooldown=1, threshold=0.1, threshold_mode=threshold_mode, min_lr=1e-3
+            optimizer,
+            mode,
+            patience=1,
+            cooldown=1,
+            threshold=0.1,
+            threshold_mode=threshold_mode,
+            min_lr=1e-3,
         )
         history = []
         for metric in metrics:

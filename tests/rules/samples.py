@@ -189,6 +189,11 @@ REDUCTIONS: dict[Any, list[Call]] = {
         {"a": normal(3, 2), "b": normal(3, 2), "axis": -2},
         {"a": normal(0), "b": normal(0), "axis": 0},
     ),
+    reductions.variance: real_and_complex(
+        {"x": normal(2, 3), "axis": None},
+        {"x": normal(2, 3), "axis": 1, "correction": 0, "keepdims": True},
+        {"x": normal(2, 3, 2), "axis": (0, 2)},
+    ),
     reductions.logsumexp: [
         *_axis_calls,
         {"x": normal(2, 3), "axis": 1, "keepdims": True},
@@ -404,6 +409,14 @@ INDEXING: dict[Any, list[Call]] = {
         {"x": normal(2, 3), "index": _mask, "value": normal()},
         {"x": normal(2, 3), "index": (1, 2), "value": 3.0},
         {"x": normal(), "index": (), "value": normal()},
+    ),
+    indexing.pick: real_and_complex(
+        {"x": normal(2, 3), "index": np.array([2, 0]), "axis": 1},
+        {"x": normal(3, 2, 2), "index": np.array([[2, 0], [1, 1]]), "axis": 0},
+    ),
+    indexing.unpick: real_and_complex(
+        {"g": normal(2), "index": np.array([2, 0]), "shape": (2, 3), "axis": -1},
+        {"g": normal(2, 2), "index": np.array([[2, 0], [1, 1]]), "shape": (3, 2, 2), "axis": 0},
     ),
     indexing.gather: real_and_complex(
         *({"x": normal(*shape), "index": index, "axis": axis} for shape, index, axis in _gathers)

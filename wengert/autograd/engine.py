@@ -23,7 +23,7 @@ from wengert.errors import FreedGraphError
 from wengert.history import modes
 from wengert.history.location import here
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, tick
-from wengert.tensor import Tensor, cell_of, current_node, settle, wrap
+from wengert.tensor import Tensor, View, cell_of, current_node, settle, wrap
 
 Edge = Node | Output
 NOTHING: Any = object()
@@ -91,6 +91,8 @@ def sweep(
                 elif edge.plain:
                     arrived[edge] = g
                     heappush(queue, (-edge.order, edge))
+                elif type(edge) is AccumulateGrad:  # leaves wait for the end, in no queue
+                    arrived[edge] = g
                 else:
                     deposit(arrived, queue, edge, g)
             elif have is None or g is None or type(have) is list:
@@ -226,6 +228,9 @@ def mark_written(x: Tensor, name: str) -> None:
     cell.count += 1
     cell.writer = (name, *here())
     cell.stamp = tick()
+    view = x._origin
+    if (view.base if type(view) is View else x)._node is None:
+        cell.history += 1  # views that outlived a detach_() of their base hold another value now
 
 
 # ---- only part of the graph ----------------------------------------------------------------

@@ -239,7 +239,7 @@ def adopt(x: Tensor, node: Any) -> None:
     copy.begin((base._node, node))
     copy.calls = view.path()
     strides = base._array.strides if isinstance(base._array, np.ndarray) else range(base.ndim, 0, -1)
-    copy.layout = sorted(range(base.ndim), key=lambda i: -strides[i])
+    copy.layout = sorted(range(base.ndim), key=lambda i: -abs(strides[i]))
     copy.code, copy.at = here()
     move_retainer(base, copy)
     base._node = copy
@@ -270,11 +270,13 @@ def turn(x: Tensor, change: Callable[[Tensor], Tensor], back: Callable[[Tensor],
         x._origin = out._origin
     elif x._cell is not None:  # there may be views of it
         x._turns = ((back, ()), *x._turns)
-        x._cell.history += 1
     x._array = out._array
     if not leaf:
         move_retainer(x, out._node)
         x._node = out._node
     if view is not INFERENCE:
+        cell = cell_of(x)
+        history = cell.history
         mark_written(x, name)
+        cell.history = history + (node is not None and not isinstance(view, View))
     return x

@@ -52,7 +52,7 @@ def get(x: Tensor, index: Any) -> Tensor:
 
 
 def _is_plain(index: tuple[Any, ...]) -> bool:
-    """Whether NumPy takes an index as it is: numbers, None, one ellipsis, slices of plain numbers."""
+    """Whether NumPy takes an index as it is: numbers, None, one ellipsis, slices of numbers."""
     dots = 0
     for p in index:
         kind = type(p)
@@ -163,8 +163,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, list) and _is_tuple_in_disguise(index):
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated; use "
-            "x[tuple(index)] "
-            "instead of x[index], or x[wengert.tensor(index)] for an index tensor.",
+            "x[tuple(index)] instead of x[index], or x[wengert.tensor(index)] for an index tensor.",
             UserWarning,
             stacklevel=4,
         )
@@ -234,8 +233,8 @@ def _dims_used(p: Any) -> int:
 
 
 def plain_slice(s: slice) -> slice:
-    if s.step is not None and operator.index(s.step) <= 0:
-        raise ValueError("step must be greater than zero: use x.flip(dim) to reverse a dimension")
+    if s.step is not None and operator.index(s.step) == 0:
+        raise ValueError("slice step cannot be zero")
     if type(s.start) in _BOUND and type(s.stop) in _BOUND:
         return s
     start, stop, step = (
@@ -545,8 +544,8 @@ def _broadcastable(value: Tensor, x: Tensor) -> None:
     if not fits:
         raise RuntimeError(
             f"The size of the written tensor, {list(have)}, does not match the existing size "
-            f"{list(want)}: "
-            "The expanded size must match at each non-singleton dimension. Target sizes: "
+            f"{list(want)}: The expanded size must match at each non-singleton dimension. Target "
+            "sizes: "
             f"{list(want)}. Tensor sizes: {list(have)}"
         )
 

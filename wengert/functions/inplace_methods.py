@@ -118,8 +118,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
     Gradients flow to the source; the old value gets none.
     """
-    if src is self:
-        return self
     return indexing.overwrite(self, src, "copy_")
 
 

@@ -37,8 +37,8 @@ class finfo:
     def __repr__(self) -> str:
         return (
             f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
-            f"eps={self.eps:g}, "
-            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
         )
 
 
@@ -163,8 +163,7 @@ def set_num_threads(num: int) -> None:
 
         warnings.warn(
             f"NumPy chose its {get_num_threads()} threads when it was imported, and keeps them. "
-            "Set "
-            f"OMP_NUM_THREADS={num} in the environment before the program starts.",
+            f"Set OMP_NUM_THREADS={num} in the environment before the program starts.",
             UserWarning,
             stacklevel=2,
         )

@@ -41,8 +41,7 @@ def _element(x: Any) -> Any:
     if array.size != 1:
         raise ShapeError(
             f"a Tensor with {array.size} elements cannot be converted to Scalar: its shape is "
-            f"{list(array.shape)}. "
-            "Reduce it first, e.g. x.sum(), or use x.tolist()."
+            f"{list(array.shape)}. Reduce it first, e.g. x.sum(), or use x.tolist()."
         )
     return array.item()
 

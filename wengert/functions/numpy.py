@@ -10,12 +10,14 @@ Results and dtypes are NumPy's here; the `wengert.` names follow PyTorch.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert import dtypes, tensor
+from wengert.autograd import inplace
 from wengert.autograd.record import cast, recorder
 from wengert.errors import MissingRuleError
 from wengert.history import modes
@@ -53,20 +55,36 @@ def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     meaning = scipy_meaning(function)
     if meaning is not None:
         return meaning(*args, **kwargs)
-    if function in AS_WRITTEN:
-        return function._implementation(*args, **kwargs)
     tracked = modes.is_grad_enabled() and any(x.requires_grad for x in _tensors(args, kwargs))
     if tracked and function not in CONSTANT:
-        name = getattr(function, "__name__", str(function))
         raise MissingRuleError(
-            f"numpy.{name} has no derivative rule, and an argument requires grad. Write it with "
+            f"{_name(function)} has no derivative rule, and an argument requires grad. Write it with "
             "functions that have one (the documentation lists them), or pass x.detach() if no "
             "derivative is wanted."
         )
+    if writes(function) and isinstance(args[0], Tensor):
+        inplace.refuse(args[0])
+        function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()})
+        inplace.mark_written(args[0], _name(function))
+        return None
     return _wrapped(function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()}))
 
 
 tensor.numpy_call = numpy_call
+
+
+def _name(function: Any) -> str:
+    """What an error calls a NumPy function: numpy.linalg.inv, numpy.add.accumulate."""
+    ufunc = getattr(function, "__self__", None)
+    if isinstance(ufunc, np.ufunc):
+        return f"numpy.{ufunc.__name__}.{function.__name__}"
+    module = getattr(function, "__module__", None) or "numpy"
+    return f"{module}.{getattr(function, '__name__', function)}"
+
+
+def writes(function: Any) -> bool:
+    """Whether a NumPy function changes its first argument."""
+    return function in WRITERS or getattr(function, "__name__", "") == "at"
 
 
 def _into(out: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -91,18 +109,23 @@ def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
         return call
     found = {n: call[n] for n in rule.reverse if isinstance(call[n], (Tensor, np.ndarray, np.generic))}
     kinds = {x.dtype for x in found.values()}
-    if len(kinds) > 1:
+    if len(kinds) > 1 and not (rule.family == "elementwise" and all(kind.kind in "biu" for kind in kinds)):
         target = np.result_type(*(x._array if isinstance(x, Tensor) else x for x in found.values()))
         for n, x in found.items():
-            call[n] = cast(x, target) if isinstance(x, Tensor) else wrap(np.asarray(x, target))
-    elif rule.family == "elementwise" and len(rule.arguments) == 1 and found:
+            call[n] = _cast(x, target)
+    if rule.family == "elementwise" and all(kind.kind in "biu" for kind in kinds):
         # NumPy's own floating dtype for integers, where the wengert name takes the default one.
-        (n, x), *_ = found.items()
-        if x.dtype.kind in "biu":
-            target = rule.function(np.ones(1, x.dtype)).dtype
-            if target.kind == "f":
-                call[n] = cast(x, target)
+        samples = {n: np.ones(1, x.dtype) for n, x in found.items()}
+        with np.errstate(all="ignore"):
+            target = np.asarray(rule.function(*{**call, **samples}.values())).dtype
+        if target.kind == "f":
+            for n, x in found.items():
+                call[n] = _cast(x, target)
     return call
+
+
+def _cast(x: Any, dtype: Any) -> Tensor:
+    return cast(x, dtype) if isinstance(x, Tensor) else wrap(np.asarray(x, dtype))
 
 
 def _tensors(*values: Any) -> list[Tensor]:
@@ -133,13 +156,7 @@ def _wrapped(value: Any) -> Any:
     return value
 
 
-# ---- NumPy's own compositions --------------------------------------------------------------
-
-AS_WRITTEN = {
-    np.vstack, np.hstack, np.dstack, np.column_stack, np.atleast_1d, np.atleast_2d, np.fliplr,
-    np.flipud, np.outer, np.trace, np.rollaxis, np.linalg.multi_dot,
-}  # fmt: skip
-"""Python functions whose body, run on Tensors, calls only functions with rules."""
+# ---- functions without derivative ----------------------------------------------------------
 
 CONSTANT = {
     np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.argmax, np.argmin, np.argsort,
@@ -149,10 +166,48 @@ CONSTANT = {
     np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.logical_and,
     np.logical_or, np.logical_not, np.logical_xor, np.isnan, np.isinf, np.isfinite, np.isposinf,
     np.isneginf, np.signbit, np.array_str, np.array_repr, np.array2string, np.bitwise_and,
-    np.bitwise_or, np.bitwise_xor, np.invert, np.histogram, np.bincount, np.spacing, np.copyto,
+    np.bitwise_or, np.bitwise_xor, np.invert, np.histogram, np.bincount, np.spacing,
     np.linalg.matrix_rank, np.round, np.around,
 }  # fmt: skip
 """Functions that are constant almost everywhere, or about shapes: they run on the arrays inside."""
+
+
+WRITERS = {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+
+
+@means(np.copyto)
+def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if where is not True:
+        src = np.where(where, src, dst)
+    if isinstance(dst, Tensor):
+        dst.copy_(src)
+    else:
+        np.copyto(dst, np.asarray(src), casting=casting)  # type: ignore[arg-type]
+
+
+@means(np.multiply.reduce)
+def _multiply_reduce(a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
+    return np.prod(a, axis=axis, keepdims=keepdims)
+
+
+@means(np.maximum.reduce)
+def _maximum_reduce(a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
+    return np.max(a, axis=axis, keepdims=keepdims)
+
+
+@means(np.minimum.reduce)
+def _minimum_reduce(a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
+    return np.min(a, axis=axis, keepdims=keepdims)
+
+
+@means(np.add.accumulate)
+def _add_accumulate(a: Any, axis: int = 0, dtype: Any = None) -> Any:
+    return np.cumsum(a, axis=axis)
+
+
+@means(np.multiply.accumulate)
+def _multiply_accumulate(a: Any, axis: int = 0, dtype: Any = None) -> Any:
+    return np.cumprod(a, axis=axis)
 
 
 @means(np.add.reduce)
@@ -171,6 +226,91 @@ def _clip(
         return recorder(np.clip)(a, low, high)
     a = a if low is None else np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
+
+
+# ---- NumPy's compositions, in terms of functions that have rules ---------------------------
+
+
+def _each(arrays: Any, change: Callable[[Any], Any]) -> Any:
+    changed = tuple(map(change, arrays))
+    return changed[0] if len(changed) == 1 else changed
+
+
+@means(np.atleast_1d)
+def _atleast_1d(*arys: Any) -> Any:
+    return _each(arys, lambda x: x if len(x.shape) else np.reshape(x, (1,)))
+
+
+@means(np.atleast_2d)
+def _atleast_2d(*arys: Any) -> Any:
+    return _each(arys, lambda x: x if len(x.shape) > 1 else np.reshape(x, (1, -1)))
+
+
+@means(np.atleast_3d)
+def _atleast_3d(*arys: Any) -> Any:
+    def three(x: Any) -> Any:
+        x = x if len(x.shape) > 1 else np.reshape(x, (1, -1))
+        return x if len(x.shape) > 2 else np.expand_dims(x, 2)
+
+    return _each(arys, three)
+
+
+def _list(arrays: Any, change: Callable[[Any], Any]) -> list[Any]:
+    return [change(x if isinstance(x, Tensor) else np.asarray(x)) for x in arrays]
+
+
+@means(np.vstack)
+def _vstack(tup: Any) -> Any:
+    return np.concatenate(_list(tup, np.atleast_2d), 0)
+
+
+@means(np.hstack)
+def _hstack(tup: Any) -> Any:
+    items = _list(tup, np.atleast_1d)
+    return np.concatenate(items, 0 if len(items[0].shape) == 1 else 1)
+
+
+@means(np.dstack)
+def _dstack(tup: Any) -> Any:
+    return np.concatenate(_list(tup, np.atleast_3d), 2)
+
+
+@means(np.column_stack)
+def _column_stack(tup: Any) -> Any:
+    return np.concatenate(_list(tup, lambda x: x if len(x.shape) > 1 else np.reshape(x, (-1, 1))), 1)
+
+
+@means(np.fliplr)
+def _fliplr(m: Any) -> Any:
+    return np.flip(m, 1)
+
+
+@means(np.flipud)
+def _flipud(m: Any) -> Any:
+    return np.flip(m, 0)
+
+
+@means(np.outer)
+def _outer(a: Any, b: Any) -> Any:
+    return np.multiply(np.reshape(a, (-1, 1)), np.reshape(b, (1, -1)))
+
+
+@means(np.trace)
+def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **rest: Any) -> Any:
+    _no_more(rest)
+    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1)
+
+
+@means(np.rollaxis)
+def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    n = len(a.shape)
+    axis, start = axis % n, start + n if start < 0 else start
+    return np.moveaxis(a, axis, start - (start > axis))
+
+
+@means(np.linalg.multi_dot)
+def _multi_dot(arrays: Any) -> Any:
+    return functools.reduce(np.dot, arrays)
 
 
 @means(np.var)

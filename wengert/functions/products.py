@@ -303,8 +303,7 @@ def _parse(equation: str, ranks: list[int]) -> tuple[list[str], str]:
         if len(term) != ranks[k]:
             raise RuntimeError(
                 f"einsum(): the number of subscripts in the equation ({len(term)}) does not "
-                "match the "
-                f"number of dimensions ({ranks[k]}) for operand {k}"
+                f"match the number of dimensions ({ranks[k]}) for operand {k}"
             )
         terms[k] = term
     if arrow:
@@ -331,8 +330,8 @@ def _sizes(equation: str, terms: list[str], tensors: list[Tensor]) -> dict[str, 
             if have != n and 1 not in (have, n):
                 raise RuntimeError(
                     f"einsum(): in {equation!r} the operands give the subscript {c} the sizes "
-                    f"{have} "
-                    f"and {n}, which do not broadcast: shapes {[list(x.shape) for x in tensors]}"
+                    f"{have} and {n}, which do not broadcast: shapes "
+                    f"{[list(x.shape) for x in tensors]}"
                 )
             sizes[c] = max(have, n) if 0 not in (have, n) else 0
     return sizes

@@ -6,7 +6,6 @@ Indices are found outside the graph; the values they pick are then gathered insi
 
 from __future__ import annotations
 
-import builtins
 import math
 from typing import Any
 

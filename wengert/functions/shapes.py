@@ -86,8 +86,7 @@ def view(input: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor
     if out._origin is None and type(out._array) is np.ndarray and out._array.size:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
-            "dimension "
-            "spans across two contiguous subspaces). Use .reshape(...) instead."
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
         )
     return out
 
@@ -168,8 +167,8 @@ def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     if len(order) != input.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-            "length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is "
+            "not equal to len(dims) = "
             f"{len(order)}"
         )
     if len(set(order)) < len(order):
@@ -224,8 +223,8 @@ def expand(input: Any, *shape: Any, size: Any = None, implicit: bool = False) ->
     if extra < 0:
         raise RuntimeError(
             f"expand(wengert.Tensor{{{list(have)}}}, size={list(wanted)}): the number of sizes "
-            f"provided ({len(wanted)}) "
-            f"must be greater or equal to the number of dimensions in the tensor ({len(have)})"
+            f"provided ({len(wanted)}) must be greater or equal to the number of dimensions in "
+            f"the tensor ({len(have)})"
         )
     target = []
     for i, n in enumerate(wanted):
@@ -585,8 +584,7 @@ def as_strided(
     if last >= have or offset < 0:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} "
-            "are out of bounds "
-            f"for storage of {have} elements"
+            f"are out of bounds for storage of {have} elements"
         )
     return _as_strided(input, tuple(size), tuple(stride), offset - start, input.stride())
 

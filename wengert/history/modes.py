@@ -32,6 +32,7 @@ class State:
 
 
 DEFAULT = State()
+NO_GRAD = State(grad=False)
 _lock = threading.Lock()
 
 
@@ -50,10 +51,12 @@ def enter(state: State) -> State:
     """Make `state` this thread's state; gives back the one it replaces."""
     global special
     before = _local.state
-    if state == DEFAULT:
+    if state is not DEFAULT and state is not NO_GRAD and state == DEFAULT:
         state = DEFAULT
-    with _lock:
-        special += (state is not DEFAULT) - (before is not DEFAULT)
+    change = (state is not DEFAULT) - (before is not DEFAULT)
+    if change:
+        with _lock:
+            special += change
     _local.state = state
     return before
 
@@ -91,9 +94,9 @@ class Mode:
         enter(before)
 
     def __enter__(self) -> Self:
-        entered = self._changed(_local.state)
+        before = enter(self._changed(_local.state))
         # A stack: one object may be entered again while it is active.
-        self.__dict__.setdefault("_entered", []).append((enter(entered), _local.state))
+        self.__dict__.setdefault("_entered", []).append((before, _local.state))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -174,7 +177,7 @@ class no_grad(Mode):
         return mode if function is None else mode(function)
 
     def _changed(self, state: State) -> State:
-        return replace(state, grad=False)
+        return NO_GRAD if state is DEFAULT or state is NO_GRAD else replace(state, grad=False)
 
 
 class enable_grad(Mode):
@@ -192,7 +195,7 @@ class enable_grad(Mode):
         return mode if function is None else mode(function)
 
     def _changed(self, state: State) -> State:
-        return replace(state, grad=True)
+        return DEFAULT if state is NO_GRAD or state is DEFAULT else replace(state, grad=True)
 
 
 class set_grad_enabled(Mode):

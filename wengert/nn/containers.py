@@ -75,7 +75,8 @@ class Sequential(Module):
     def __add__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
             raise ValueError(
-                f"add operator supports only objects of Sequential class, but {type(other)} is given."
+                f"add operator supports only objects of Sequential class, but {type(other)} is "
+                "given."
             )
         return Sequential(*self, *other)
 
@@ -265,7 +266,11 @@ class ModuleDict(Module):
 
 
 def _as_parameter(value: Any) -> Any:
-    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+    return (
+        Parameter(value)
+        if isinstance(value, Tensor) and not isinstance(value, Parameter)
+        else value
+    )
 
 
 def _described(name: Any, value: Any, type_of: Any) -> str:
@@ -312,7 +317,8 @@ class ParameterList(Module):
         """Add values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
-                f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}"
+                "ParameterList.extend should be called with an iterable, but got "
+                f"{type(values).__name__}"
             )
         for value in values:
             self.append(value)
@@ -372,7 +378,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value under `key`, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self._keys else default
 
     def clear(self) -> None:
         """Remove everything."""
@@ -407,8 +413,8 @@ class ParameterDict(Module):
         """Add values from a mapping or from pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError(
-                "ParametersDict.update should be called with an iterable of key/value pairs, but got "
-                + type(parameters).__name__
+                "ParametersDict.update should be called with an iterable of key/value pairs, but "
+                "got " + type(parameters).__name__
             )
         if isinstance(parameters, (OrderedDict, ParameterDict)):
             pairs: Any = parameters.items()

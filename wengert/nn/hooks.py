@@ -1,7 +1,7 @@
 """Hooks on a module's backward pass.
 
-A module with such hooks runs between two nodes that pass cotangents through: one behind its outputs,
-which notes what arrives, and one before its inputs, which calls the hooks with both.
+A module with such hooks runs between two nodes that pass cotangents through: one behind its
+outputs, which notes what arrives, and one before its inputs, which calls the hooks with both.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class BackwardHooks:
                     grads = _same_number(result, grads, "backward pre hook")
             if not self.tracked_inputs:
                 warnings.warn(
-                    "Full backward hook is firing when gradients are computed with respect to module "
+                    "Full backward hook is firing when gradients are computed with respect to "
+                    "module "
                     "outputs since no inputs require gradients. Make an input require grad if its "
                     "gradient is wanted.",
                     UserWarning,
@@ -87,7 +88,8 @@ def _same_number(result: Any, grads: tuple[Any, ...], name: str) -> tuple[Any, .
     result = result if isinstance(result, tuple) else (result,)
     if len(result) != len(grads):
         raise RuntimeError(
-            f"Module {name} returned an invalid number of gradients: got {len(result)}, but expected "
+            f"Module {name} returned an invalid number of gradients: got {len(result)}, but "
+            "expected "
             f"{len(grads)}"
         )
     return result
@@ -133,10 +135,14 @@ class OutputsPassed(Passed):
         return tuple(self.hooks.outputs_arrived(self._list(g), recorded))
 
 
-def _passed(values: tuple[Any, ...], kind: type[Passed], hooks: BackwardHooks) -> tuple[tuple[Any, ...], list[int]]:
+def _passed(
+    values: tuple[Any, ...], kind: type[Passed], hooks: BackwardHooks
+) -> tuple[tuple[Any, ...], list[int]]:
     """The values, tracked tensors among them passed through one node; and which those are."""
     tracked = [
-        i for i, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad and modes.is_grad_enabled()
+        i
+        for i, v in enumerate(values)
+        if isinstance(v, Tensor) and v.requires_grad and modes.is_grad_enabled()
     ]
     if not tracked:
         return values, tracked

@@ -6,9 +6,7 @@ modules: walking it, casting it, saving and loading it, printing it.
 
 from __future__ import annotations
 
-import functools
-import itertools
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
@@ -19,14 +17,14 @@ from wengert.autograd.engine import mark_written
 from wengert.history.node import RemovableHandle
 from wengert.nn.hooks import BackwardHooks
 from wengert.nn.parameter import Buffer, Parameter
+from wengert.nn.state import StateMethods
 from wengert.tensor import Tensor
 
 Hooks = OrderedDict[int, Callable[..., Any]]
 
 
-
 class _Seen:
-    """Whether any module of this process ever had a hook: as long as none had, calls need not ask."""
+    """Whether any module of this process ever had a hook: until then calls need not ask."""
 
     hooks = False
 
@@ -46,19 +44,8 @@ _everywhere_before: Hooks = _Hooks()
 _everywhere_after: Hooks = _Hooks()
 
 
-class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What `load_state_dict` found missing or left over."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return super().__repr__()
-
-
-class Module:
-    """Base of all networks: subclass it, make parameters and submodules its attributes, write `forward`.
+class Module(StateMethods):
+    """Base of all networks: subclass it, give it parameters and submodules, write `forward`.
 
     >>> import wengert as wg
     >>> class Doubled(Module):
@@ -131,16 +118,18 @@ class Module:
         try:
             return self._hooked(args, kwargs, done)
         except Exception:
-            # Hooks that asked for it run even when the forward pass failed, and their own errors give way.
+            # Hooks that asked for it run even when the forward pass failed, and their own errors
+            # give way.
             for key, hook in list(self._forward_hooks.items()):
                 if key in self._always_called and key not in done:
                     try:
                         self._run_hook(key, hook, args, kwargs, None)
-                    except Exception as error:  # noqa: BLE001
+                    except Exception as error:
                         import warnings
 
                         warnings.warn(
-                            "module forward hook with ``always_call=True`` raised an exception that was "
+                            "module forward hook with ``always_call=True`` raised an exception "
+                            "that was "
                             f"silenced as another error was raised in forward: {error}",
                             stacklevel=2,
                         )
@@ -157,7 +146,8 @@ class Module:
                 if result is not None:
                     if not (isinstance(result, tuple) and len(result) == 2):
                         raise RuntimeError(
-                            "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                            "forward pre-hook must return None or a tuple of (new_args, "
+                            "new_kwargs), "
                             f"but got {result}."
                         )
                     args, kwargs = result
@@ -204,7 +194,7 @@ class Module:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after `forward`; what it returns replaces the output."""
+        """Call `hook(module, args, output)` after `forward`; a result replaces the output."""
         handle = RemovableHandle(self._forward_hooks, hook)
         if with_kwargs:
             self._forward_hooks_with_kwargs[handle.id] = True
@@ -229,7 +219,7 @@ class Module:
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, grad_output)` when the outputs' gradients are known; may replace them."""
+        """Call `hook(module, grad_output)` with the outputs' gradients, which it may replace."""
         handle = RemovableHandle(self._backward_pre_hooks, hook)
         if prepend:
             self._backward_pre_hooks.move_to_end(handle.id, last=False)
@@ -260,7 +250,8 @@ class Module:
         elif parameters is not None and name in parameters:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{_type_name(value)}' as parameter '{name}' (torch.nn.Parameter "
+                    f"cannot assign '{_type_name(value)}' as parameter '{name}' "
+                    "(torch.nn.Parameter "
                     "or None expected). Wrap it: wengert.nn.Parameter(value)."
                 )
             self.register_parameter(name, value)
@@ -272,7 +263,8 @@ class Module:
         elif name in (state.get("_modules") or ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{_type_name(value)}' as child module '{name}' (torch.nn.Module or "
+                    f"cannot assign '{_type_name(value)}' as child module '{name}' "
+                    "(torch.nn.Module or "
                     "None expected)"
                 )
             self._modules[name] = value
@@ -314,7 +306,13 @@ class Module:
             object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._buffers, *self._modules}
+        names = {
+            *dir(type(self)),
+            *self.__dict__,
+            *self._parameters,
+            *self._buffers,
+            *self._modules,
+        }
         return sorted(n for n in names if not n[:1].isdigit())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -336,8 +334,10 @@ class Module:
                 )
             if param.grad_fn:
                 raise ValueError(
-                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
-                    f"created explicitly. To express '{name}' as a function of another Tensor, compute "
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must "
+                    "be "
+                    f"created explicitly. To express '{name}' as a function of another Tensor, "
+                    "compute "
                     "the value in the forward() method."
                 )
         self._parameters[name] = param
@@ -349,7 +349,8 @@ class Module:
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' (torch Tensor or None "
+                f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' (torch Tensor or "
+                "None "
                 "required)"
             )
         self._buffers[name] = tensor
@@ -491,7 +492,7 @@ class Module:
         found = self._member(target)
         if name not in self.get_submodule(path)._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found  # type: ignore[no-any-return]
+        return found
 
     def _member(self, target: str) -> Any:
         path, _, name = target.rpartition(".")
@@ -612,197 +613,6 @@ class Module:
                 parameter._grad._array[...] = 0
                 mark_written(parameter._grad, "zero_")
 
-    # ---- saving and loading ---------------------------------------------------------------
-
-    def state_dict(
-        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> dict[str, Any]:
-        """All parameters and persistent buffers by their dotted names; they share memory."""
-        if args:
-            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
-        if destination is None:
-            destination = OrderedDict()
-            destination._metadata = OrderedDict()
-        local = {"version": self._version}
-        if hasattr(destination, "_metadata"):
-            destination._metadata[prefix[:-1]] = local
-        for hook in self._state_dict_pre_hooks.values():
-            hook(self, prefix, keep_vars)
-        self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self._state_dict_hooks.values():
-            result = hook(self, destination, prefix, local)
-            if result is not None:
-                destination = result
-        return destination  # type: ignore[no-any-return]
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        for name, parameter in self._parameters.items():
-            if parameter is not None:
-                destination[prefix + name] = parameter if keep_vars else parameter.detach()
-        for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self._non_persistent_buffers_set:
-                destination[prefix + name] = buffer if keep_vars else buffer.detach()
-        if type(self).get_extra_state is not Module.get_extra_state:
-            destination[prefix + _EXTRA] = self.get_extra_state()
-
-    def get_extra_state(self) -> Any:
-        """Further state to save; override it together with `set_extra_state`."""
-        raise RuntimeError(
-            "Reached a code path in Module.get_extra_state() that should never be called."
-        )
-
-    def set_extra_state(self, state: Any) -> None:
-        """Take back what `get_extra_state` returned."""
-        raise RuntimeError(
-            "Reached a code path in Module.set_extra_state() that should never be called."
-        )
-
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, prefix, keep_vars)` before the state is collected."""
-        return RemovableHandle(self._state_dict_pre_hooks, hook)
-
-    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` after the state is collected."""
-        return RemovableHandle(self._state_dict_hooks, hook)
-
-    _register_state_dict_hook = register_state_dict_post_hook
-
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, ...)` before this module's state is loaded."""
-        return RemovableHandle(
-            self._load_state_dict_pre_hooks, functools.partial(hook, self)
-        )
-
-    def _register_load_state_dict_pre_hook(self, hook: Any, with_module: bool = False) -> RemovableHandle:
-        bound = functools.partial(hook, self) if with_module else hook
-        return RemovableHandle(self._load_state_dict_pre_hooks, bound)
-
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, incompatible_keys)` after this module's state is loaded."""
-        return RemovableHandle(self._load_state_dict_post_hooks, hook)
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> Any:
-        """Copy values into parameters and buffers by name, or make the given tensors take their place.
-
-        With `strict`, RuntimeError if names are missing or left over; wrong shapes always raise one.
-        Returns the missing and the unexpected names.
-        """
-        if not isinstance(state_dict, Mapping):
-            raise TypeError(
-                f"Expected state_dict to be dict-like, got {type(state_dict)}. Use wengert.load to read a file."
-            )
-        missing: list[str] = []
-        unexpected: list[str] = []
-        errors: list[str] = []
-        metadata = getattr(state_dict, "_metadata", None)
-        state = OrderedDict(state_dict)
-        if metadata is not None:
-            state._metadata = metadata  # type: ignore[attr-defined]
-
-        def load(module: Module, part: Any, prefix: str) -> None:
-            local = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(part, prefix, local, True, missing, unexpected, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    inner = f"{prefix}{name}."
-                    load(child, {k: v for k, v in part.items() if k.startswith(inner)}, inner)
-            found = _IncompatibleKeys(missing, unexpected)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, found) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected "
-                        "to return new values, if incompatible_keys need to be modified, it should be "
-                        "done inplace."
-                    )
-
-        load(self, state, "")
-        if strict:
-            if unexpected:
-                names = ", ".join(f'"{k}"' for k in unexpected)
-                errors.insert(0, f"Unexpected key(s) in state_dict: {names}. ")
-            if missing:
-                names = ", ".join(f'"{k}"' for k in missing)
-                errors.insert(0, f"Missing key(s) in state_dict: {names}. ")
-        if errors:
-            raise RuntimeError(
-                "Error(s) in loading state_dict for {}:\n\t{}".format(
-                    type(self).__name__, "\n\t".join(errors)
-                )
-            )
-        return _IncompatibleKeys(missing, unexpected)
-
-    def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
-        for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        assign = local_metadata.get("assign_to_params_buffers", False)
-        buffers = {
-            n: b for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set
-        }
-        own = {n: v for n, v in itertools.chain(self._parameters.items(), buffers.items()) if v is not None}
-        for name, value in own.items():
-            key = prefix + name
-            if key not in state_dict:
-                if strict:
-                    missing_keys.append(key)
-                continue
-            self._load_one(name, value, state_dict[key], key, assign, error_msgs)
-        extra = prefix + _EXTRA
-        has_extra = type(self).set_extra_state is not Module.set_extra_state
-        if has_extra:
-            if extra in state_dict:
-                self.set_extra_state(state_dict[extra])
-            elif strict:
-                missing_keys.append(extra)
-        if strict:
-            for key in state_dict:
-                if not key.startswith(prefix) or (has_extra and key == extra):
-                    continue
-                head = key[len(prefix) :].split(".", 1)
-                # A name with a dot belongs to a submodule, if there is one of that name.
-                if (len(head) > 1 and head[0] not in self._modules) or (
-                    len(head) == 1 and head[0] not in own
-                ):
-                    unexpected_keys.append(key)
-
-    def _load_one(
-        self, name: str, value: Tensor, given: Any, key: str, assign: bool, errors: list[str]
-    ) -> None:
-        if not isinstance(given, Tensor):
-            errors.append(
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
-                f"from checkpoint but received {type(given)}"
-            )
-            return
-        if given._array.shape != value._array.shape:
-            errors.append(
-                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the "
-                f"shape in current model is {value.shape}."
-            )
-            return
-        if assign:
-            if isinstance(value, Parameter) and not isinstance(given, Parameter):
-                given = Parameter(given, value.requires_grad)
-            setattr(self, name, given)
-            return
-        value._array[...] = given._array
-        mark_written(value, "copy_")
-
     # ---- printing -------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
@@ -825,7 +635,6 @@ class Module:
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
 
 
-_EXTRA = "_extra_state"
 _HOOKS = (
     "_forward_pre_hooks",
     "_forward_pre_hooks_with_kwargs",
@@ -843,7 +652,11 @@ _HOOKS = (
 
 def _type_name(value: Any) -> str:
     kind = type(value)
-    return "torch.FloatTensor" if kind is Tensor else f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    return (
+        "torch.FloatTensor"
+        if kind is Tensor
+        else f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+    )
 
 
 def _indented(text: str) -> str:

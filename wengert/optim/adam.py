@@ -16,8 +16,8 @@ class Adam(Optimizer):
     m += (1 - beta1) (g - m);  v += (1 - beta2) (g^2 - v)
     p -= lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
 
-    `amsgrad` takes the largest v so far (Reddi et al., 2018); `weight_decay` is added to the gradient,
-    or with `decoupled_weight_decay` shrinks the parameter itself.
+    `amsgrad` takes the largest v so far (Reddi et al., 2018); `weight_decay` is added to the
+    gradient, or with `decoupled_weight_decay` shrinks the parameter itself.
 
     >>> import wengert as wg
     >>> p = wg.tensor([1.0], requires_grad=True)
@@ -69,7 +69,15 @@ class Adam(Optimizer):
         return _WITH_MAXIMUM if group["amsgrad"] else _MOMENTS
 
     def update(
-        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+        self,
+        group: Group,
+        t: float,
+        first: bool,
+        p: Array,
+        g: Array,
+        state: dict[str, Array],
+        a: Array,
+        b: Array,
     ) -> None:
         lr, (beta1, beta2) = float(group["lr"]), group["betas"]
         if group["maximize"]:

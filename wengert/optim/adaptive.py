@@ -11,7 +11,7 @@ from wengert.optim.settings import at_least_zero, check_betas, check_ways
 
 
 def decayed(group: Group, p: Array, g: Array, out: Array) -> Array:
-    """The gradient, negated to maximize, with weight decay; written to `out` if anything changes."""
+    """The gradient, negated to maximize, with weight decay; in `out` if it changes."""
     if group["maximize"]:
         g = np.negative(g, out=out)
     if group["weight_decay"]:
@@ -67,7 +67,15 @@ class Adagrad(Optimizer):
         return np.full_like(like, self.defaults["initial_accumulator_value"])
 
     def update(
-        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+        self,
+        group: Group,
+        t: float,
+        first: bool,
+        p: Array,
+        g: Array,
+        state: dict[str, Array],
+        a: Array,
+        b: Array,
     ) -> None:
         g = decayed(group, p, g, a)
         total = state["sum"]
@@ -125,7 +133,15 @@ class RMSprop(Optimizer):
         return (*names, "grad_avg") if group["centered"] else names
 
     def update(
-        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+        self,
+        group: Group,
+        t: float,
+        first: bool,
+        p: Array,
+        g: Array,
+        state: dict[str, Array],
+        a: Array,
+        b: Array,
     ) -> None:
         g = decayed(group, p, g, a)
         alpha, square = group["alpha"], state["square_avg"]
@@ -194,7 +210,15 @@ class Adadelta(Optimizer):
         return ("square_avg", "acc_delta")
 
     def update(
-        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+        self,
+        group: Group,
+        t: float,
+        first: bool,
+        p: Array,
+        g: Array,
+        state: dict[str, Array],
+        a: Array,
+        b: Array,
     ) -> None:
         g = decayed(group, p, g, a)
         rho, eps = group["rho"], group["eps"]
@@ -246,7 +270,15 @@ class Adamax(Optimizer):
         return ("exp_avg", "exp_inf")
 
     def update(
-        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+        self,
+        group: Group,
+        t: float,
+        first: bool,
+        p: Array,
+        g: Array,
+        state: dict[str, Array],
+        a: Array,
+        b: Array,
     ) -> None:
         g = decayed(group, p, g, a)
         (beta1, beta2), m, top = group["betas"], state["exp_avg"], state["exp_inf"]

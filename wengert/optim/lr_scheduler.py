@@ -30,7 +30,8 @@ class LRScheduler:
                 group.setdefault("initial_lr", _number(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming an optimizer"
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming an "
+                    "optimizer"
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -52,8 +53,10 @@ class LRScheduler:
         self._step_count += 1
         if self._step_count == 2 and not self.optimizer._stepped:
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in "
-                "the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to do this "
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should "
+                "call them in "
+                "the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to "
+                "do this "
                 "will result in skipping the first value of the learning rate schedule.",
                 UserWarning,
                 stacklevel=2,
@@ -63,7 +66,8 @@ class LRScheduler:
             rates = self.get_lr()
         else:
             warnings.warn(
-                "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
+                "The epoch parameter in `scheduler.step()` was not necessary and is being "
+                "deprecated where "
                 "possible. Please use `scheduler.step()` to step the scheduler.",
                 UserWarning,
                 stacklevel=2,
@@ -183,7 +187,11 @@ class MultiStepLR(LRScheduler):
     """The rate multiplied by gamma at each of the milestones."""
 
     def __init__(
-        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        milestones: Iterable[int],
+        gamma: float = 0.1,
+        last_epoch: int = -1,
     ) -> None:
         self.milestones = Counter(milestones)
         self.gamma = gamma
@@ -202,7 +210,11 @@ class ConstantLR(LRScheduler):
     """The rate times `factor` for the first `total_iters` epochs."""
 
     def __init__(
-        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        factor: float = 1.0 / 3,
+        total_iters: int = 5,
+        last_epoch: int = -1,
     ) -> None:
         if not 0 <= factor <= 1.0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
@@ -236,7 +248,8 @@ class LinearLR(LRScheduler):
     ) -> None:
         if not 0 < start_factor <= 1.0:
             raise ValueError(
-                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
+                "Starting multiplicative factor expected to be greater than 0 and less or equal "
+                "to 1."
             )
         if not 0 <= end_factor <= 1.0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
@@ -299,7 +312,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The rate going from its start to `eta_min` and back along a cosine (Loshchilov and Hutter, 2017)."""
+    """The rate to `eta_min` and back along a cosine (Loshchilov and Hutter, 2017)."""
 
     def __init__(
         self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1
@@ -332,7 +345,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosine annealing that starts anew after T_0 epochs, then each time T_mult times as many."""
 
     def __init__(
-        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
     ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
@@ -376,7 +394,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """The rate up to `max_lr` and down again within one run, momentum the other way (Smith, 2018)."""
+    """The rate up to `max_lr` and down again, momentum the other way (Smith, 2018)."""
 
     def __init__(
         self,
@@ -397,7 +415,9 @@ class OneCycleLR(LRScheduler):
     ) -> None:
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
-                raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+                raise ValueError(
+                    "You must define either total_steps OR (epochs AND steps_per_epoch)"
+                )
             total_steps = epochs * steps_per_epoch
         if total_steps <= 0:
             raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
@@ -424,7 +444,9 @@ class OneCycleLR(LRScheduler):
 
     def _start_momentum(self, optimizer: Optimizer, base: Any, top: Any, last_epoch: int) -> None:
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            raise ValueError(
+                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+            )
         self.use_beta1 = "betas" in optimizer.defaults
         if last_epoch == -1:
             bases = _per_group(optimizer, base, "base_momentum")
@@ -449,7 +471,8 @@ class OneCycleLR(LRScheduler):
         n = self.last_epoch
         if n > self.total_steps:
             raise ValueError(
-                f"Tried to step {n} times. The specified number of total steps is {self.total_steps}"
+                f"Tried to step {n} times. The specified number of total steps is "
+                f"{self.total_steps}"
             )
         rates = []
         for group in self.optimizer.param_groups:
@@ -486,14 +509,22 @@ class SequentialLR(LRScheduler):
     """Schedules one after the other, changing at the milestones."""
 
     def __init__(
-        self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        schedulers: list[LRScheduler],
+        milestones: list[int],
+        last_epoch: int = -1,
     ) -> None:
         if not schedulers:
-            raise ValueError("SequentialLR expects at least one scheduler to chain, but got no scheduler.")
+            raise ValueError(
+                "SequentialLR expects at least one scheduler to chain, but got no scheduler."
+            )
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number "
-                f"of milestone points, but got number of schedulers {len(schedulers)} and the number of "
+                "Sequential Schedulers expects number of schedulers provided to be one more than "
+                "the number "
+                f"of milestone points, but got number of schedulers {len(schedulers)} and the "
+                "number of "
                 f"milestones to be equal to {len(milestones)}"
             )
         if any(s.optimizer is not optimizer for s in schedulers):
@@ -623,13 +654,20 @@ class ReduceLROnPlateau(LRScheduler):
 class ChainedScheduler(LRScheduler):
     """Several schedules, all taking each step."""
 
-    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+    def __init__(
+        self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None
+    ) -> None:
         if not schedulers:
-            raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
+            raise ValueError(
+                "ChainedScheduler expects at least one scheduler to be chained, but got no "
+                "scheduler."
+            )
         self._schedulers = list(schedulers)
         self.optimizer = optimizer or self._schedulers[0].optimizer
         if any(s.optimizer is not self.optimizer for s in self._schedulers):
-            raise ValueError("ChainedScheduler expects all schedulers to belong to the same optimizer")
+            raise ValueError(
+                "ChainedScheduler expects all schedulers to belong to the same optimizer"
+            )
         self._last_lr = self._current()
 
     def step(self) -> None:  # type: ignore[override]

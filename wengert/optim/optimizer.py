@@ -3,7 +3,7 @@
 A subclass states its formula once, in `update`, on plain arrays and in place. It is applied
 
     to many small parameters at once: their values, gradients and state lie one after the other in
-        flat buffers (`Bundle`), since an operation on few numbers costs its call, not its arithmetic;
+        flat buffers (`Bundle`), since an operation on few numbers costs its call, not its sums;
     to large parameters block by block, so that what the formula writes down in between stays in the
         cache.
 """
@@ -15,7 +15,7 @@ import sys
 import warnings
 import weakref
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -32,8 +32,8 @@ Array = Any
 
 SMALL = 1 << 14
 """Parameters of at most so many elements are updated together."""
-BLOCK = 1 << 15
-"""Elements of a large parameter that are updated at a time."""
+BLOCK = 1 << 17
+"""Elements of a large parameter that are updated at a time; half as many if there is state."""
 PATIENCE = 3
 """How often a bundle may turn out not to fit before its group is updated one by one for good."""
 _PLAN_AGAIN = ("",)
@@ -90,7 +90,15 @@ class Optimizer:
         return ()
 
     def update(
-        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+        self,
+        group: Group,
+        t: float,
+        first: bool,
+        p: Array,
+        g: Array,
+        state: dict[str, Array],
+        a: Array,
+        b: Array,
     ) -> None:
         """Change `p` and the arrays of `state` in place; `g` must not change. `a`, `b` are scratch.
 
@@ -124,7 +132,8 @@ class Optimizer:
             if result is not None:
                 if not (isinstance(result, tuple) and len(result) == 2):
                     raise RuntimeError(
-                        f"{self.step} must return None or a tuple of (new_args, new_kwargs), but got {result}."
+                        f"{self.step} must return None or a tuple of (new_args, new_kwargs), but "
+                        f"got {result}."
                     )
                 args, kwargs = result
         after, before = self._after, self._before
@@ -180,15 +189,16 @@ class Optimizer:
     def _step_one(self, group: Group, p: Tensor, names: tuple[str, ...]) -> None:
         grad = p._grad
         assert grad is not None
-        state = self.state[p]
-        first = self._start(p, state, names)
-        t: Any = 0.0
-        if self.counts:
-            state["step"]._array[...] += 1
-            t = state["step"]._array
-            if type(t) is np.ndarray:
-                t = float(t)
-        arrays = {name: state[name]._array for name in names}
+        first, t, arrays = False, 0.0, {}
+        if names or self.counts:
+            state = self.state[p]
+            first = self._start(p, state, names)
+            arrays = {name: state[name]._array for name in names}
+            if self.counts:
+                state["step"]._array[...] += 1
+                t = state["step"]._array
+                if type(t) is np.ndarray:
+                    t = float(t)
         self._update_array(group, t, first, p._array, grad._array, arrays)
 
     def _start(self, p: Tensor, state: Any, names: tuple[str, ...]) -> bool:
@@ -207,18 +217,23 @@ class Optimizer:
         return np.zeros_like(like)
 
     def _update_array(
-        self, group: Group, t: float, first: bool, p: Array, g: Array, arrays: dict[str, Array]
+        self, group: Group, t: Any, first: bool, p: Array, g: Array, arrays: dict[str, Array]
     ) -> None:
         """The formula on one parameter: in blocks if it is large."""
-        if p.size <= BLOCK or not _alike(p, g, *arrays.values()):
+        if not _alike(p, g, *arrays.values()):
             self.update(group, t, first, p, g, arrays, np.empty_like(p), np.empty_like(p))
             return
+        size, block = p.size, BLOCK >> 1 if arrays else BLOCK
         p, g = p.reshape(-1), g.reshape(-1)
-        arrays = {name: array.reshape(-1) for name, array in arrays.items()}
         a, b = self._block(p.dtype)
-        for start in range(0, p.size, BLOCK):
-            part = slice(start, start + BLOCK)
-            n = min(BLOCK, p.size - start)
+        if size <= block:
+            flat = {name: array.reshape(-1) for name, array in arrays.items()}
+            self.update(group, t, first, p, g, flat, a[:size], b[:size])
+            return
+        arrays = {name: array.reshape(-1) for name, array in arrays.items()}
+        for start in range(0, size, block):
+            part = slice(start, start + block)
+            n = min(block, size - start)
             state = {name: array[part] for name, array in arrays.items()}
             self.update(group, t, first, p[part], g[part], state, a[:n], b[:n])
 
@@ -250,7 +265,8 @@ class Optimizer:
         params = param_group["params"]
         if isinstance(params, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of "
+                "optimizer parameters need to be organized in ordered collections, but the "
+                "ordering of "
                 "tensors in sets will change between runs. Please use a list instead."
             )
         items = [params] if isinstance(params, Tensor) else list(params)
@@ -260,19 +276,22 @@ class Optimizer:
         for p in items:
             if not isinstance(p, Tensor):
                 raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
+                    "optimizer can only optimize Tensors, but one of the params is "
+                    f"{type(p).__name__}"
                 )
             if not is_leaf(p):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(
-                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                    "parameter group didn't specify a value of required optimization parameter "
+                    f"{name}"
                 )
             param_group.setdefault(name, default)
         if len({id(p) for p in items}) != len(items):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will "
+                "optimizer contains a parameter group with duplicate parameters; in future, this "
+                "will "
                 "cause an error",
                 stacklevel=3,
             )
@@ -295,7 +314,9 @@ class Optimizer:
             packed["params"] = [number[id(p)] for p in group["params"]]
             groups.append(packed)
         state = {
-            (number[id(p)] if isinstance(p, Tensor) else p): dict(values) if isinstance(values, dict) else values
+            (number[id(p)] if isinstance(p, Tensor) else p): dict(values)
+            if isinstance(values, dict)
+            else values
             for p, values in self.state.items()
         }
         return {"state": state, "param_groups": groups}
@@ -307,7 +328,8 @@ class Optimizer:
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved, strict=True)):
             raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                "optimizer's group"
             )
         parameter = {
             number: p
@@ -354,16 +376,16 @@ def _taken(name: str, value: Any, p: Tensor) -> Any:
     """A loaded value of a parameter's state, a copy in the parameter's dtype."""
     if not isinstance(value, Tensor):
         return deepcopy(value)
-    dtype = value._array.dtype if name == "step" or p._array.dtype.kind not in "fc" else p._array.dtype
+    dtype = (
+        value._array.dtype if name == "step" or p._array.dtype.kind not in "fc" else p._array.dtype
+    )
     return wrap(np.array(value._array, dtype))
 
 
 def _alike(*arrays: Array) -> bool:
     """Whether all are plain, contiguous and of one size: then they can be cut in blocks."""
     size = arrays[0].size
-    return all(
-        type(x) is np.ndarray and x.flags.c_contiguous and x.size == size for x in arrays
-    )
+    return all(type(x) is np.ndarray and x.flags.c_contiguous and x.size == size for x in arrays)
 
 
 class Mark:
@@ -418,7 +440,8 @@ class Bundle:
     """
 
     __slots__ = (
-        "a", "b", "dicts", "entries", "flat", "fresh", "members", "pairs", "params", "state", "steps",
+        "a", "b", "dicts", "entries", "flat", "fresh", "members", "pairs", "params", "state",
+        "steps",
     )  # fmt: skip
 
     @staticmethod
@@ -427,7 +450,11 @@ class Bundle:
         stateful = bool(names) or optimizer.counts
         chosen: list[Tensor] = []
         for p in group["params"]:
-            if p._grad is None or not _own(p) or (chosen and p._array.dtype != chosen[0]._array.dtype):
+            if (
+                p._grad is None
+                or not _own(p)
+                or (chosen and p._array.dtype != chosen[0]._array.dtype)
+            ):
                 continue
             state = optimizer.state[p] if stateful else {}
             kept = [state[name] for name in names if state.get(name) is not None]
@@ -499,7 +526,7 @@ class Bundle:
             if array.dtype is not dtype or type(array) is not ndarray:
                 return None
             gradients.append(array)
-        for p, state in zip(self.params, self.dicts):  # noqa: B905  (on the hot path)
+        for p, state in zip(self.params, self.dicts):
             if states.get(p) is not state:
                 return None
         for state, name, tensor, view in self.entries:
@@ -531,7 +558,7 @@ class Bundle:
             cell.writer = writer
 
     def dissolve(self) -> None:
-        """Give every tensor an array of its own again, unless somebody has an alias of it by now."""
+        """Give every tensor an array of its own again, unless somebody has an alias of it."""
         held = [*self.pairs, *((tensor, view) for _, _, tensor, view in self.entries)]
         self.pairs, self.entries = [], []
         while held:
@@ -555,7 +582,7 @@ def _own(x: Tensor) -> bool:
 
 
 def _measure() -> int:
-    """What `_own` counts for an array that only its tensor holds; Python versions differ in this."""
+    """What `_own` counts for an array that only its tensor holds: Python versions differ."""
 
     def count(x: Tensor) -> int:
         array = x._array

@@ -21,8 +21,10 @@ def check_ways(foreach: Any, differentiable: bool, fused: Any) -> None:
     """`foreach` and `fused` choose among implementations, of which there is one here."""
     if differentiable:
         raise NotImplementedError(
-            "differentiable=True is not available: optimizers here update in place. Write the update as "
-            "new = p - lr * g with autograd.grad(..., create_graph=True) to differentiate through it."
+            "differentiable=True is not available: optimizers here update in place. Write the "
+            "update as "
+            "new = p - lr * g with autograd.grad(..., create_graph=True) to differentiate through "
+            "it."
         )
     if foreach and fused:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

@@ -13,8 +13,8 @@ from wengert.optim.settings import at_least_zero, check_ways
 class SGD(Optimizer):
     """Gradient descent, with momentum if asked for (Sutskever et al., 2013, for Nesterov's).
 
-    b = momentum b + (1 - dampening) g;  p -= lr b, or lr (g + momentum b) with `nesterov`; `g` is the
-    gradient plus weight_decay * p, negated to `maximize`.
+    b = momentum b + (1 - dampening) g;  p -= lr b, or lr (g + momentum b) with `nesterov`; `g` is
+    the gradient plus weight_decay * p, negated to `maximize`.
 
     >>> import wengert as wg
     >>> p = wg.tensor([1.0], requires_grad=True)
@@ -61,7 +61,15 @@ class SGD(Optimizer):
         return ("momentum_buffer",) if group["momentum"] else ()
 
     def update(
-        self, group: Group, t: float, first: bool, p: Array, g: Array, state: dict[str, Array], a: Array, b: Array
+        self,
+        group: Group,
+        t: float,
+        first: bool,
+        p: Array,
+        g: Array,
+        state: dict[str, Array],
+        a: Array,
+        b: Array,
     ) -> None:
         if group["maximize"]:
             g = np.negative(g, out=a)
@@ -75,7 +83,9 @@ class SGD(Optimizer):
                 np.copyto(average, g)
             else:
                 average *= momentum
-                average += g if not group["dampening"] else np.multiply(g, 1 - group["dampening"], out=b)
+                average += (
+                    g if not group["dampening"] else np.multiply(g, 1 - group["dampening"], out=b)
+                )
             if group["nesterov"]:
                 np.multiply(average, momentum, out=b)
                 g = np.add(b, g, out=a)

@@ -36,7 +36,9 @@ def output_size(
     return n
 
 
-def output_sizes(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Sizes:
+def output_sizes(
+    spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+) -> Sizes:
     return tuple(map(output_size, spatial, kernel, stride, padding, dilation))
 
 
@@ -44,11 +46,14 @@ def _offsets(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
     """For each place in the window, the slices of the padded input that all windows have there."""
     for place in itertools.product(*map(range, kernel)):
         starts = [k * d for k, d in zip(place, dilation, strict=True)]
-        yield place, (
-            Ellipsis,
-            *(
-                slice(a, a + s * (n - 1) + 1, s)
-                for a, s, n in zip(starts, stride, out, strict=True)
+        yield (
+            place,
+            (
+                Ellipsis,
+                *(
+                    slice(a, a + s * (n - 1) + 1, s)
+                    for a, s, n in zip(starts, stride, out, strict=True)
+                ),
             ),
         )
 
@@ -61,7 +66,9 @@ def padded(x: Any, padding: Sizes, value: Any = 0, after: Sizes | None = None) -
     n = len(padding)
     front = x.shape[:-n]
     sizes = [a + s + b for a, s, b in zip(padding, x.shape[-n:], after, strict=True)]
-    out = np.full((*front, *sizes), value, x.dtype) if value else np.zeros((*front, *sizes), x.dtype)
+    out = (
+        np.full((*front, *sizes), value, x.dtype) if value else np.zeros((*front, *sizes), x.dtype)
+    )
     out[_inner(x.shape[-n:], padding)] = x
     return out
 
@@ -96,7 +103,7 @@ def convolution(
     """y[n, o, p] = sum over c, k of x[n, c, stride p + dilation k - padding] weight[o, c, k]."""
     samples, kernel = x.shape[0], weight.shape[2:]
     out = output_sizes(x.shape[2:], kernel, stride, padding, dilation)
-    o, per_group = weight.shape[:2]
+    o = weight.shape[0]
     y = np.empty((samples, o, *out), x.dtype)
     flat = y.reshape(samples, groups, o // groups, math.prod(out))
     matrix = weight.reshape(groups, o // groups, -1)
@@ -213,11 +220,14 @@ linear(
 
 # ---- pooling -------------------------------------------------------------------------------
 #
-# A pool's windows are told by (kernel, stride, padding, dilation, out): with ceil_mode the last ones
+# A pool's windows are told by (kernel, stride, padding, dilation, out): with ceil_mode the last
+# ones
 # reach beyond the right padding.
 
 
-def _room(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Sizes:
+def _room(
+    spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> Sizes:
     """How much border the windows need on the right."""
     return tuple(
         max(p, (n - 1) * st + d * (k - 1) + 1 - s - p)
@@ -225,12 +235,22 @@ def _room(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation
     )
 
 
-def _bordered(x: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+def _bordered(
+    x: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> Any:
     spatial = x.shape[-len(kernel) :]
     return padded(x, padding, value, _room(spatial, kernel, stride, padding, dilation, out))
 
 
-def _emptied(shape: Sizes, dtype: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> tuple[Any, Any]:
+def _emptied(
+    shape: Sizes,
+    dtype: Any,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    out: Sizes,
+) -> tuple[Any, Any]:
     """Zeros with the border, and the view of them without it."""
     n = len(kernel)
     after = _room(shape[-n:], kernel, stride, padding, dilation, out)
@@ -258,7 +278,15 @@ def max_pool(
     return result
 
 
-def _winners(condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+def _winners(
+    condition: Any,
+    target: Any,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    out: Sizes,
+) -> Any:
     """For each place in the window, where it holds the window's (first) maximum."""
     x = _bordered(condition, lowest(condition.dtype), kernel, stride, padding, dilation, out)
     nan = target != target
@@ -276,9 +304,16 @@ def _winners(condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding:
 
 @primitive
 def max_spread(
-    g: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+    g: Any,
+    condition: Any,
+    target: Any,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    out: Sizes,
 ) -> Any:
-    """`g` put where the maxima `target` of `condition`'s windows came from: max_pool's cotangent."""
+    """`g` put where the maxima `target` of the windows of `condition` came from."""
     result, inner = _emptied(condition.shape, g.dtype, kernel, stride, padding, dilation, out)
     for window, hit in _winners(condition, target, kernel, stride, padding, dilation, out):
         result[window] += g * hit
@@ -287,7 +322,14 @@ def max_spread(
 
 @primitive
 def max_collect(
-    h: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+    h: Any,
+    condition: Any,
+    target: Any,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    out: Sizes,
 ) -> Any:
     """`h` at the places of the maxima: `max_spread` transposed."""
     h = _bordered(h, 0, kernel, stride, padding, dilation, out)
@@ -357,7 +399,9 @@ def sum_pool(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -
 
 
 @primitive
-def sum_spread(g: Any, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -> Any:
+def sum_spread(
+    g: Any, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes
+) -> Any:
     """`g` added to every place of its window: `sum_pool` transposed."""
     ones = (1,) * len(kernel)
     result, inner = _emptied(shape, g.dtype, kernel, stride, padding, ones, out)

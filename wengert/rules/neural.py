@@ -132,9 +132,7 @@ def leaky_pull(g: Any, at: Any, slope: float) -> Any:
 
 
 elementwise(leaky_relu, lambda t, x, slope: leaky_pull(t, x, slope))
-elementwise(
-    leaky_pull, lambda t, at, slope: leaky_pull(t, at, slope), name="LeakyReluBackward"
-)
+elementwise(leaky_pull, lambda t, at, slope: leaky_pull(t, at, slope), name="LeakyReluBackward")
 
 
 @primitive
@@ -307,7 +305,7 @@ general(
 
 @primitive
 def bernoulli_loss(x: Any, b: Any) -> Any:
-    """-(b log x + (1 - b) log(1 - x)); a logarithm counts as -100 at least, so that none is infinite."""
+    """-(b log x + (1 - b) log(1 - x)), each logarithm at least -100, and so finite."""
     with np.errstate(divide="ignore"):
         yes, no = np.maximum(np.log(x), -100), np.maximum(np.log1p(-x), -100)
     return (b - 1) * no - b * yes

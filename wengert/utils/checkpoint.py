@@ -62,14 +62,20 @@ def checkpoint(
         )
         use_reentrant = True
     if determinism_check not in ("default", "none"):
-        raise ValueError(f"determinism_check should be one of ('default', 'none') but got {determinism_check!r}")
+        raise ValueError(
+            f"determinism_check should be one of ('default', 'none') but got {determinism_check!r}"
+        )
     if use_reentrant:
         if kwargs or context_fn is not None:
             names = ",".join([*kwargs, *(["context_fn"] if context_fn else [])])
-            raise ValueError(f"Unexpected keyword arguments: {names}. Use use_reentrant=False to pass them.")
+            raise ValueError(
+                f"Unexpected keyword arguments: {names}. Use use_reentrant=False to pass them."
+            )
         _warn_if_untracked(args)
         return _Reentrant.apply(function, preserve_rng_state, *args)
-    first, again = (contextlib.nullcontext(), contextlib.nullcontext()) if context_fn is None else context_fn()
+    first, again = (
+        (contextlib.nullcontext(), contextlib.nullcontext()) if context_fn is None else context_fn()
+    )
     region = _Region(function, args, kwargs)
     region.random = random.get_rng_state() if preserve_rng_state else None
     region.context = again
@@ -82,14 +88,17 @@ def checkpoint(
 def _warn_if_untracked(args: tuple[Any, ...]) -> None:
     if modes.is_grad_enabled() and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
         warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None: the reentrant checkpoint "
+            "None of the inputs have requires_grad=True. Gradients will be None: the reentrant "
+            "checkpoint "
             "sees only its tensor arguments. Use use_reentrant=False if parameters require grad.",
             UserWarning,
             stacklevel=3,
         )
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
     """Run a sequence of functions (or a Sequential) in checkpointed segments, the last one plainly."""
     steps = list(functions)
     size = max(1, len(steps) // segments)
@@ -124,7 +133,7 @@ class _Slot:
         self.value: Tensor | None = None
 
 
-class _Stop(BaseException):  # noqa: N818
+class _Stop(BaseException):
     """All values that are still wanted have been computed.
 
     No error: it ends the second run early. Not an Exception: the function must not catch it.
@@ -142,7 +151,9 @@ class _Region:
     early_stop: bool
     random: Tensor | None
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         self.function = function
         self.args = [_kept(a) for a in args]
         self.kwargs = {name: _kept(a) for name, a in kwargs.items()}
@@ -166,7 +177,8 @@ class _Region:
             return value
         if slot.spent is task:
             raise RuntimeError(
-                "checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If "
+                "checkpoint: Unpack is being triggered for a tensor that was already unpacked "
+                "once. If "
                 "you are calling ctx.saved_tensors in backward, make sure to do so only once."
             )
         if self.filled_for is not task:
@@ -225,9 +237,12 @@ class _Region:
         found = (tensor.shape, tensor.dtype)
         if self.compares and found != slot.like:
             raise RuntimeError(
-                "checkpoint: Recomputed values for the following tensors have different metadata than "
-                f"during the forward pass: value {slot.index} had shape {list(slot.like[0])} and dtype "
-                f"{slot.like[1]}, and has shape {list(found[0])} and dtype {found[1]} now. The function "
+                "checkpoint: Recomputed values for the following tensors have different metadata "
+                "than "
+                f"during the forward pass: value {slot.index} had shape {list(slot.like[0])} and "
+                "dtype "
+                f"{slot.like[1]}, and has shape {list(found[0])} and dtype {found[1]} now. The "
+                "function "
                 "must do the same each time it is called with the same arguments."
             )
         slot.value = tensor.detach()
@@ -239,10 +254,13 @@ class _Region:
         if isinstance(value, Tensor) and value._cell is not None and value._cell.stamp > self.order:
             name, code, at = value._cell.writer or ("an in-place operation", None, 0)
             raise ModifiedError(
-                "one of the variables needed for gradient computation has been modified by an inplace "
+                "one of the variables needed for gradient computation has been modified by an "
+                "inplace "
                 f"operation: an argument of shape {list(value.shape)} of the checkpoint at\n  "
-                f"{line_of(self.code, self.at)}\nwas overwritten by {name} at\n  {line_of(code, at)}\n"
-                "Give the checkpoint a clone(), or write out of place (x = x + y instead of x += y)."
+                f"{line_of(self.code, self.at)}\nwas overwritten by {name} at\n  "
+                f"{line_of(code, at)}\n"
+                "Give the checkpoint a clone(), or write out of place (x = x + y instead of x += "
+                "y)."
             )
         return value
 
@@ -287,8 +305,14 @@ class _Reentrant(Function):
                 if outside is not None:
                     random.set_rng_state(outside)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        pairs = [
+            (o, g)
+            for o, g in zip(outputs, grads, strict=True)
+            if isinstance(o, Tensor) and o.requires_grad
+        ]
         if not pairs:
-            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+            raise RuntimeError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
         differentiate.backward([o for o, _ in pairs], [g for _, g in pairs])
         return (None, None, *(a._grad if isinstance(a, Tensor) else None for a in args))

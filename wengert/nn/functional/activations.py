@@ -27,7 +27,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """
     if inplace:
         return written(input, neural.relu, (), "relu_")
-    return _relu(input)  # type: ignore[no-any-return]
+    return _relu(input)
 
 
 def _relu(*args: Any) -> Any:
@@ -39,29 +39,29 @@ def _relu(*args: Any) -> Any:
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x))."""
-    return apply(neural.sigmoid, input)  # type: ignore[no-any-return]
+    return apply(neural.sigmoid, input)
 
 
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent."""
-    return apply(np.tanh, input)  # type: ignore[no-any-return]
+    return apply(np.tanh, input)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x Phi(x), with the normal distribution function Phi; or, with 'tanh', an approximation of it."""
+    """x Phi(x), with the normal distribution function Phi; 'tanh' approximates it."""
     if approximate == "none":
-        return apply(neural.gelu, input)  # type: ignore[no-any-return]
+        return apply(neural.gelu, input)
     if approximate != "tanh":
         raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
     inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input * input * input)
-    return 0.5 * input * (1 + tanh(inner))  # type: ignore[no-any-return]
+    return 0.5 * input * (1 + tanh(inner))
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x sigmoid(x), also known as swish."""
     if inplace:
         return written(input, neural.silu, (), "silu_")
-    return apply(neural.silu, input)  # type: ignore[no-any-return]
+    return apply(neural.silu, input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -74,7 +74,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     """x where x > 0, else negative_slope * x."""
     if inplace:
         return written(input, neural.leaky_relu, (negative_slope,), "leaky_relu_")
-    return apply(neural.leaky_relu, input, negative_slope)  # type: ignore[no-any-return]
+    return apply(neural.leaky_relu, input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -95,17 +95,17 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def _elu(input: Tensor, settings: tuple[float, ...], inplace: bool, name: str) -> Tensor:
     if inplace:
         return written(input, neural.elu, settings, name)
-    return apply(neural.elu, input, *settings)  # type: ignore[no-any-return]
+    return apply(neural.elu, input, *settings)
 
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta x)) / beta; x itself where beta x exceeds `threshold`."""
-    return apply(neural.softplus, input, beta, threshold)  # type: ignore[no-any-return]
+    return apply(neural.softplus, input, beta, threshold)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)), without overflow."""
-    return apply(neural.log_sigmoid, input)  # type: ignore[no-any-return]
+    return apply(neural.log_sigmoid, input)
 
 
 def hardtanh(
@@ -116,7 +116,7 @@ def hardtanh(
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
     if inplace:
         return written(input, neural.hardtanh, (min_val, max_val), "hardtanh_")
-    return apply(neural.hardtanh, input, min_val, max_val)  # type: ignore[no-any-return]
+    return apply(neural.hardtanh, input, min_val, max_val)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -143,7 +143,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
     before = (slice(None),) * (dim % input.ndim)
     a, b = input[(*before, slice(0, n // 2))], input[(*before, slice(n // 2, n))]
-    return a * sigmoid(b)  # type: ignore[no-any-return]
+    return a * sigmoid(b)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -156,7 +156,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"{weight._array.size} and channel size = {channels}."
             )
         weight = weight[(slice(None), *(None,) * (input.ndim - 2))]
-    return where(input._array > 0, input, weight * input)  # type: ignore[no-any-return]
+    return where(input._array > 0, input, weight * input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -167,17 +167,17 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)."""
-    return input / (1 + abs(input))  # type: ignore[no-any-return]
+    return input / (1 + abs(input))
 
 
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
-    return input - tanh(input)  # type: ignore[no-any-return]
+    return input - tanh(input)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
-    return where(np.absolute(input._array) > lambd, input, 0)  # type: ignore[no-any-return]
+    return where(np.absolute(input._array) > lambd, input, 0)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -186,7 +186,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     x = input._array
     moved = where(x > 0, input - lambd, input + lambd)
-    return where(np.absolute(x) > lambd, moved, 0)  # type: ignore[no-any-return]
+    return where(np.absolute(x) > lambd, moved, 0)
 
 
 def rrelu(
@@ -208,7 +208,9 @@ def rrelu(
 # ---- softmax and its kin -------------------------------------------------------------------
 
 
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
     """exp(x) / sum(exp(x)) along `dim`.
 
     >>> import wengert as wg
@@ -225,7 +227,9 @@ def log_softmax(
     return _along(reductions.log_softmax, input, dim, dtype, "log_softmax")
 
 
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
     """softmax(-x)."""
     return _along(reductions.softmax, -input, dim, dtype, "softmin")
 
@@ -254,10 +258,10 @@ def _along(function: Any, input: Tensor, dim: int | None, dtype: Any, name: str)
             f"but got {dim})"
         )
     if n == 0:
-        return _along(function, input[None], 0, None, name)[0]  # type: ignore[no-any-return]
+        return _along(function, input[None], 0, None, name)[0]
     if input._array.size == 0:
-        return input.clone()  # type: ignore[no-any-return]
-    return apply(function, input, dim)  # type: ignore[no-any-return]
+        return input.clone()
+    return apply(function, input, dim)
 
 
 def gumbel_softmax(
@@ -274,7 +278,7 @@ def gumbel_softmax(
     one_hot = np.zeros_like(soft._array)
     np.put_along_axis(one_hot, best, 1, dim)
     # One-hot forward, soft backward.
-    return wrap(one_hot) - soft.detach() + soft  # type: ignore[no-any-return]
+    return wrap(one_hot) - soft.detach() + soft
 
 
 def relu_(input: Tensor) -> Tensor:

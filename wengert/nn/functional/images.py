@@ -40,7 +40,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             "negative output size, which is invalid."
         )
     if mode == "constant":
-        return apply(rules.pad_with, input, before, after, 0 if value is None else value)  # type: ignore[no-any-return]
+        return apply(rules.pad_with, input, before, after, 0 if value is None else value)
     if value:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
@@ -76,7 +76,15 @@ def _places(size: int, before: int, after: int, mode: str) -> Any:
 
 # ---- resizing ------------------------------------------------------------------------------
 
-_MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+_MODES = {
+    "nearest": None,
+    "nearest-exact": None,
+    "area": None,
+    "linear": 1,
+    "bilinear": 2,
+    "bicubic": 2,
+    "trilinear": 3,
+}
 
 
 def interpolate(
@@ -94,7 +102,8 @@ def interpolate(
     """
     if mode not in _MODES or mode == "bicubic" or antialias:
         raise NotImplementedError(
-            f"interpolate: mode={mode!r}, antialias={antialias} is not available. Modes are nearest, "
+            f"interpolate: mode={mode!r}, antialias={antialias} is not available. Modes are "
+            "nearest, "
             "nearest-exact, linear, bilinear, trilinear and area, without antialias."
         )
     spatial = input._array.shape[2:]
@@ -102,7 +111,8 @@ def interpolate(
     smooth = _MODES[mode] is not None
     if align_corners is not None and not smooth:
         raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | "
+            "align_corners option can only be set with the interpolating modes: linear | bilinear "
+            "| "
             "bicubic | trilinear"
         )
     if smooth and _MODES[mode] != n:
@@ -128,7 +138,9 @@ def interpolate(
     return input
 
 
-def _resized(spatial: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[list[int], list[Any]]:
+def _resized(
+    spatial: Any, size: Any, scale_factor: Any, recompute: Any
+) -> tuple[list[int], list[Any]]:
     """The new sizes, and the step in the input for one in the output where a factor gives it."""
     n = len(spatial)
     if (size is None) == (scale_factor is None):
@@ -207,13 +219,14 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     r = upscale_factor
     if c % (r * r):
         raise RuntimeError(
-            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            "of "
             f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
         )
     k = len(lead)
     x = reshape(input, (*lead, c // (r * r), r, r, h, w))
     x = apply(np.transpose, x, (*range(k), k, k + 3, k + 1, k + 4, k + 2))
-    return reshape(x, (*lead, c // (r * r), h * r, w * r))  # type: ignore[no-any-return]
+    return reshape(x, (*lead, c // (r * r), h * r, w * r))
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -222,17 +235,18 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     r = downscale_factor
     if h % r or w % r:
         raise RuntimeError(
-            f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but got "
+            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
+            "got "
             f"{h} x {w} and {r}"
         )
     k = len(lead)
     x = reshape(input, (*lead, c, h // r, r, w // r, r))
     x = apply(np.transpose, x, (*range(k), k, k + 2, k + 4, k + 1, k + 3))
-    return reshape(x, (*lead, c * r * r, h // r, w // r))  # type: ignore[no-any-return]
+    return reshape(x, (*lead, c * r * r, h // r, w // r))
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels of `groups` groups, dealt out in turn."""
     n, c, *spatial = input.shape
     x = reshape(input, (n, groups, c // groups, *spatial))
-    return reshape(apply(np.swapaxes, x, 1, 2), input.shape)  # type: ignore[no-any-return]
+    return reshape(apply(np.swapaxes, x, 1, 2), input.shape)

@@ -43,7 +43,7 @@ def mse_loss(
         a, b = input._array, target._array
         dtype = a.dtype
         if dtype is b.dtype and a.shape == b.shape and dtype.kind == "f" and a.size:
-            return _mse(input, target)  # type: ignore[no-any-return]
+            return _mse(input, target)
     reduction = reduction_of(size_average, reduce, reduction)
     matched(input, target, "mse_loss")
     return _weighted(apply(np.square, input - target), weight, reduction)
@@ -58,11 +58,11 @@ def _mse(*args: Any) -> Any:
 
 def _weighted(loss: Any, weight: Tensor | None, reduction: str) -> Tensor:
     if weight is None:
-        return reduced(loss, reduction)  # type: ignore[no-any-return]
+        return reduced(loss, reduction)
     loss = loss * weight
     if reduction == "mean":
-        return total(loss) / total(weight)  # type: ignore[no-any-return]
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+        return total(loss) / total(weight)
+    return reduced(loss, reduction)
 
 
 def l1_loss(
@@ -95,9 +95,9 @@ def smooth_l1_loss(
     d = input - target
     size = abs(d)
     if beta == 0:
-        return reduced(size, reduction)  # type: ignore[no-any-return]
+        return reduced(size, reduction)
     loss = where(size._array < beta, d * d * (0.5 / beta), size - 0.5 * beta)
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 def huber_loss(
@@ -155,11 +155,9 @@ def cross_entropy(
         and not 0 <= ignore_index < x.shape[1]
         and _all_classes(t, x.shape[1])
     ):
-        return apply(neural.cross_entropy, input, target)  # type: ignore[no-any-return]
+        return apply(neural.cross_entropy, input, target)
     if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(
-            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}"
-        )
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     classes = 0 if x.ndim < 2 else 1
     if t.shape == x.shape and t.dtype.kind == "f":
         return _with_probabilities(input, target, weight, reduction, label_smoothing, classes)
@@ -176,7 +174,7 @@ def _all_classes(target: Any, classes: int) -> Any:
     # Seen as unsigned, negative numbers are large ones: one comparison instead of two.
     if target.dtype == np.int64:
         return np.maximum.reduce(target.view(np.uint64)) < classes
-    return 0 <= target.min() and target.max() < classes
+    return target.min() >= 0 and target.max() < classes
 
 
 def _with_probabilities(
@@ -190,16 +188,22 @@ def _with_probabilities(
         log_p = log_p * _per_class(weight, input._array.ndim, classes)
     loss = -total(log_p * target, classes)
     if reduction == "mean":
-        return total(loss) / max(input._array.size // n, 1)  # type: ignore[no-any-return]
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+        return total(loss) / max(input._array.size // n, 1)
+    return reduced(loss, reduction)
 
 
 def _per_class(weight: Tensor, ndim: int, classes: int) -> Tensor:
-    return reshape(weight, [-1 if i == classes else 1 for i in range(ndim)])  # type: ignore[no-any-return]
+    return reshape(weight, [-1 if i == classes else 1 for i in range(ndim)])
 
 
 def _smoothed(
-    log_p: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float, classes: int
+    log_p: Tensor,
+    target: Tensor,
+    weight: Any,
+    ignore_index: int,
+    reduction: str,
+    smoothing: float,
+    classes: int,
 ) -> Tensor:
     """(1 - s) nll + s/C sum over classes of the weighted nll."""
     nll = nll_loss(log_p, target, weight, None, ignore_index, None, "none")
@@ -218,8 +222,8 @@ def _smoothed(
             count = float(weights.sum())
         if count == 0:
             count = math.nan
-        return ((1 - smoothing) * total(nll) + per * total(smooth)) / count  # type: ignore[no-any-return]
-    return reduced((1 - smoothing) * nll + per * smooth, reduction)  # type: ignore[no-any-return]
+        return ((1 - smoothing) * total(nll) + per * total(smooth)) / count
+    return reduced((1 - smoothing) * nll + per * smooth, reduction)
 
 
 def nll_loss(
@@ -250,11 +254,11 @@ def nll_loss(
         if weight is not None:
             losses = losses * wrap(weights.astype(x.dtype))
     if reduction != "mean":
-        return reduced(losses, reduction)  # type: ignore[no-any-return]
+        return reduced(losses, reduction)
     if everything and losses._array.size:
-        return mean(losses)  # type: ignore[no-any-return]
+        return mean(losses)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return total(losses) / wrap(np.asarray(weights.sum(), x.dtype))  # type: ignore[no-any-return]
+        return total(losses) / wrap(np.asarray(weights.sum(), x.dtype))
 
 
 def _check_nll(x: Any, t: Any, weight: Any, classes: int) -> None:
@@ -267,10 +271,12 @@ def _check_nll(x: Any, t: Any, weight: Any, classes: int) -> None:
     if x.ndim == 0 or t.shape != expected:
         if x.ndim and t.ndim and x.shape[0] != t.shape[0]:
             raise ValueError(
-                f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({t.shape[0]})."
+                f"Expected input batch_size ({x.shape[0]}) to match target batch_size "
+                f"({t.shape[0]})."
             )
         raise RuntimeError(
-            f"Expected target size {list(expected)}, got {list(t.shape)}: one class number for each "
+            f"Expected target size {list(expected)}, got {list(t.shape)}: one class number for "
+            "each "
             f"of the input's score vectors along dimension {classes}"
         )
     if weight is not None and weight._array.shape != (x.shape[classes],):
@@ -318,7 +324,7 @@ def kl_div(
         loss = where(positive, target * log_t, where(t == 0, 0 * target, target * math.nan))
         loss = loss - target * input
     out = reduced(loss, reduction)
-    return out / input.shape[0] if batchmean and input._array.ndim else out  # type: ignore[no-any-return]
+    return out / input.shape[0] if batchmean and input._array.ndim else out
 
 
 # ---- yes or no -----------------------------------------------------------------------------
@@ -344,7 +350,7 @@ def binary_cross_entropy(
     loss = apply(neural.bernoulli_loss, input, target)
     if weight is not None:
         loss = loss * weight
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 def _same_size(input: Tensor, target: Tensor) -> None:
@@ -377,7 +383,7 @@ def binary_cross_entropy_with_logits(
         loss = (1 - target) * input - (1 + (pos_weight - 1) * target) * logsigmoid(input)
     if weight is not None:
         loss = loss * weight
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 def soft_margin_loss(
@@ -389,7 +395,7 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-t x)), for t of 1 or -1."""
     reduction = reduction_of(size_average, reduce, reduction)
-    return reduced(apply(neural.softplus, -target * input), reduction)  # type: ignore[no-any-return]
+    return reduced(apply(neural.softplus, -target * input), reduction)
 
 
 def multilabel_soft_margin_loss(
@@ -405,7 +411,7 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(mean(loss, input._array.ndim - 1), reduction)  # type: ignore[no-any-return]
+    return reduced(mean(loss, input._array.ndim - 1), reduction)
 
 
 # ---- distributions -------------------------------------------------------------------------
@@ -438,7 +444,7 @@ def gaussian_nll_loss(
     loss = 0.5 * (apply(np.log, var) + apply(np.square, input - target) / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 def poisson_nll_loss(
@@ -451,7 +457,7 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """exp(input) - target input, or input - target log(input + eps); `full` adds Stirling's term."""
+    """exp(x) - target x, or x - target log(x + eps); `full` adds Stirling's term."""
     reduction = reduction_of(size_average, reduce, reduction)
     if log_input:
         loss = apply(np.exp, input) - target * input
@@ -462,14 +468,14 @@ def poisson_nll_loss(
         t = where(large, target, 1)
         stirling = t * apply(np.log, t) - t + 0.5 * apply(np.log, 2 * math.pi * t)
         loss = loss + where(large, stirling, 0)
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 # ---- margins and distances -----------------------------------------------------------------
 
 
 def _relu(x: Tensor) -> Tensor:
-    return apply(neural.relu, x)  # type: ignore[no-any-return]
+    return apply(neural.relu, x)
 
 
 def hinge_embedding_loss(
@@ -485,7 +491,7 @@ def hinge_embedding_loss(
     t = target._array
     positive = where(t != -1, input, 0)
     negative = where(t != 1, _relu(margin - input), 0)
-    return reduced(positive + negative, reduction)  # type: ignore[no-any-return]
+    return reduced(positive + negative, reduction)
 
 
 def margin_ranking_loss(
@@ -499,7 +505,7 @@ def margin_ranking_loss(
 ) -> Tensor:
     """max(0, -t (x1 - x2) + margin)."""
     reduction = reduction_of(size_average, reduce, reduction)
-    return reduced(_relu(-target * (input1 - input2) + margin), reduction)  # type: ignore[no-any-return]
+    return reduced(_relu(-target * (input1 - input2) + margin), reduction)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -508,14 +514,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     x1, x2 = (apply(np.broadcast_to, x, shape) for x in (x1, x2))
     axis = dim % max(len(shape), 1)
     lengths = [_length(x, axis, eps) for x in (x1, x2)]
-    return total((x1 / lengths[0]) * (x2 / lengths[1]), axis)  # type: ignore[no-any-return]
+    return total((x1 / lengths[0]) * (x2 / lengths[1]), axis)
 
 
 def _length(x: Tensor, axis: int, eps: float) -> Tensor:
     """The Euclidean norm along `axis`, at least eps."""
     squares = total(x * x, axis, True)
     small = squares._array < eps * eps
-    return where(small, eps, apply(np.sqrt, where(small, 1, squares)))  # type: ignore[no-any-return]
+    return where(small, eps, apply(np.sqrt, where(small, 1, squares)))
 
 
 def cosine_embedding_loss(
@@ -537,7 +543,7 @@ def cosine_embedding_loss(
     t = target._array
     positive = where(t == 1, 1 - cosine, 0)
     negative = where(t == -1, _relu(cosine - margin), 0)
-    return reduced(positive + negative, reduction)  # type: ignore[no-any-return]
+    return reduced(positive + negative, reduction)
 
 
 def pairwise_distance(
@@ -553,16 +559,16 @@ def _norm(d: Tensor, p: float, axis: int, keepdim: bool) -> Tensor:
     if p == 2:
         squares = total(d * d, axis, keepdim)
         zero = squares._array == 0
-        return where(zero, 0, apply(np.sqrt, where(zero, 1, squares)))  # type: ignore[no-any-return]
+        return where(zero, 0, apply(np.sqrt, where(zero, 1, squares)))
     if p == 1:
-        return total(abs(d), axis, keepdim)  # type: ignore[no-any-return]
+        return total(abs(d), axis, keepdim)
     if p == math.inf:
-        return apply(np.max, abs(d), axis, keepdim)  # type: ignore[no-any-return]
+        return apply(np.max, abs(d), axis, keepdim)
     if p == 0:
         return wrap((d._array != 0).sum(axis, keepdims=keepdim).astype(d._array.dtype))
     powers = total(abs(d) ** p, axis, keepdim)
     zero = powers._array == 0
-    return where(zero, 0, where(zero, 1, powers) ** (1.0 / p))  # type: ignore[no-any-return]
+    return where(zero, 0, where(zero, 1, powers) ** (1.0 / p))
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
@@ -607,12 +613,18 @@ def triplet_margin_with_distance_loss(
 
 
 def _triplet(
-    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Any, margin: float, swap: bool, reduction: str
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    distance: Any,
+    margin: float,
+    swap: bool,
+    reduction: str,
 ) -> Tensor:
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = apply(np.minimum, far, distance(positive, negative))
-    return reduced(_relu(near - far + margin), reduction)  # type: ignore[no-any-return]
+    return reduced(_relu(near - far + margin), reduction)
 
 
 def multi_margin_loss(
@@ -644,4 +656,4 @@ def multi_margin_loss(
     loss = total(where(others, margins, 0), 1) / n
     if lone:
         loss = loss[0]
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)

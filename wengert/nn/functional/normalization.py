@@ -22,7 +22,9 @@ def _check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any, name: str) -> Tensor:
+def _dropped(
+    input: Tensor, p: float, training: bool, inplace: bool, shape: Any, name: str
+) -> Tensor:
     """The input with a fraction p set to 0 and the rest divided by 1 - p."""
     _check_probability(p)
     if not training or (p == 0 and not inplace):
@@ -36,9 +38,7 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any,
     return written_by(input, formula, name) if inplace else formula(input)
 
 
-def dropout(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element set to 0 with probability `p`, the others divided by 1 - p."""
     return _dropped(input, p, training, inplace, input._array.shape, "dropout_")
 
@@ -58,7 +58,8 @@ def dropout1d(
     if input.ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that "
-            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a "
+            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, "
+            "a "
             "channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
         )
     return _channels_dropped(input, p, training, inplace, 1, "dropout1d_")
@@ -118,7 +119,7 @@ def feature_alpha_dropout(
 def _scaled(x: Any, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     if weight is not None:
         x = x * weight
-    return x if bias is None else x + bias  # type: ignore[no-any-return]
+    return x if bias is None else x + bias
 
 
 def layer_norm(
@@ -133,7 +134,9 @@ def layer_norm(
     return _scaled(apply(rules.standardize, input, axes, eps), weight, bias)
 
 
-def _normalized_axes(input: Tensor, normalized_shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
+def _normalized_axes(
+    input: Tensor, normalized_shape: Any, weight: Any, bias: Any
+) -> tuple[int, ...]:
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     x = input._array
     if not shape or x.shape[x.ndim - len(shape) :] != shape or len(shape) > x.ndim:
@@ -182,7 +185,8 @@ def batch_norm(
         count = x.size // x.shape[1]
         if count <= 1:
             raise ValueError(
-                f"Expected more than 1 value per channel when training, got input size {input.shape}"
+                "Expected more than 1 value per channel when training, got input size "
+                f"{input.shape}"
             )
         _update(x, axes, count, running_mean, running_var, momentum)
         out = apply(rules.standardize, input, axes, eps)
@@ -287,7 +291,7 @@ def local_response_norm(
     wide = apply(convolution.pad_with, squares, (size // 2, 0), (after, 0), 0)
     sums = apply(convolution.sum_pool, wide, (size, 1), (1, 1), (0, 0), (c, wide.shape[3]))
     divisor = reshape(sums * (alpha / size) + k, (n, c, *spatial)) ** beta
-    return input / divisor  # type: ignore[no-any-return]
+    return input / divisor
 
 
 def normalize(
@@ -300,4 +304,4 @@ def normalize(
         length = _norm(input, p, dim % max(input._array.ndim, 1), True)
     small = length._array < eps
     result = input / where(small, eps, length)
-    return result if out is None else out.copy_(result)  # type: ignore[no-any-return]
+    return result if out is None else out.copy_(result)

@@ -26,8 +26,8 @@ def embedding(
 ) -> Tensor:
     """The rows of `weight` that `input` names.
 
-    Row `padding_idx` receives no gradient; with `max_norm` rows longer than that are shortened first,
-    in place. `sparse` changes nothing: gradients are dense.
+    Row `padding_idx` receives no gradient; with `max_norm` rows longer than that are shortened
+    first, in place. `sparse` changes nothing: gradients are dense.
 
     >>> import wengert as wg
     >>> embedding(wg.tensor([1, 0]), wg.tensor([[1.0], [2.0]]))
@@ -37,13 +37,15 @@ def embedding(
     index, rows = input._array, weight._array.shape[0]
     if index.dtype.kind not in "iu":
         raise RuntimeError(
-            f"Expected tensor for argument #1 'indices' to have an integer dtype, but got {index.dtype}. "
+            "Expected tensor for argument #1 'indices' to have an integer dtype, but got "
+            f"{index.dtype}. "
             "Use input.long()."
         )
     if index.size and not (index.min() >= 0 and index.max() < rows):
         wrong = index[(index < 0) | (index >= rows)][0]
         raise IndexError(
-            f"index out of range in self: embedding has {rows} rows, numbered 0 to {rows - 1}, and was "
+            f"index out of range in self: embedding has {rows} rows, numbered 0 to {rows - 1}, "
+            "and was "
             f"asked for row {wrong}."
         )
     if padding_idx is not None:
@@ -63,7 +65,7 @@ def embedding(
         at_padding = (index == padding_idx)[..., None]
         if at_padding.any():
             out = where(at_padding, out.detach(), out)
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> None:
@@ -89,7 +91,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Sums, means or maxima of bags of embeddings: rows of `input`, or runs starting at `offsets`."""
+    """Sums, means or maxima of bags of rows: rows of `input`, or runs from `offsets`."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
     if per_sample_weights is not None and mode != "sum":
@@ -97,7 +99,9 @@ def embedding_bag(
     index = input._array
     if index.ndim == 2:
         if offsets is not None:
-            raise ValueError("if input is 2D, then offsets has to be None, as input is treated as a mini-batch")
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated as a mini-batch"
+            )
         starts = np.arange(index.shape[0]) * index.shape[1]
         bags = index.shape[0]
     else:
@@ -121,14 +125,14 @@ def embedding_bag(
                 if len(keep)
                 else wrap(np.zeros(weight.shape[1], weight._array.dtype))
             )
-        return np.stack(parts)  # type: ignore[no-any-return,call-overload]
+        return np.stack(parts)  # type: ignore[call-overload]
     share = counted.astype(weight._array.dtype)
     if mode == "mean":
         share /= np.maximum(np.bincount(bag, counted, bags), 1)[bag].astype(share.dtype)
     rows = rows * wrap(share[:, None])
     if per_sample_weights is not None:
         rows = rows * reshape(per_sample_weights, (-1, 1))
-    return apply(indexing.add_rows, rows, bag, (bags, weight.shape[1]))  # type: ignore[no-any-return]
+    return apply(indexing.add_rows, rows, bag, (bags, weight.shape[1]))
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -142,7 +146,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     classes = tensor._array
     if classes.dtype != np.int64:
         raise RuntimeError(
-            f"one_hot is only applicable to index tensor of type LongTensor, got {classes.dtype}. Use .long()."
+            f"one_hot is only applicable to index tensor of type LongTensor, got {classes.dtype}. "
+            "Use .long()."
         )
     if classes.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
@@ -178,7 +183,8 @@ def scaled_dot_product_attention(
     if is_causal:
         if attn_mask is not None:
             raise RuntimeError(
-                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+                "is_causal=True"
             )
         causal = np.tri(query.shape[-2], key.shape[-2], dtype=bool)
         scores = where(causal, scores, -math.inf)
@@ -192,11 +198,10 @@ def scaled_dot_product_attention(
             weights = where(empty, 0, weights)
     if dropout_p:
         weights = dropout(weights, dropout_p)
-    return matmul(weights, value)  # type: ignore[no-any-return]
+    return matmul(weights, value)
 
 
 def _repeat_heads(x: Tensor, heads: int) -> Tensor:
     from wengert.rules import shapes
 
-    return apply(shapes.repeat_interleave, x, heads // x.shape[-3], x.ndim - 3)  # type: ignore[no-any-return]
-
+    return apply(shapes.repeat_interleave, x, heads // x.shape[-3], x.ndim - 3)

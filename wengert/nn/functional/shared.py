@@ -1,4 +1,4 @@
-"""What the functions of this folder share: reductions of losses, legacy arguments, writes in place."""
+"""What the functions here share: reductions of losses, old arguments, writes in place."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -27,12 +26,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if weight._array.ndim == 2:
         try:
-            return _affine(input, weight, bias)  # type: ignore[no-any-return]
+            return _affine(input, weight, bias)
         except RuntimeError as error:
             raise _shapes_differ(input, weight, bias, error) from None
     if weight._array.ndim == 1:
         out = apply(np.matmul, input, weight)
-        return out if bias is None else out + bias  # type: ignore[no-any-return]
+        return out if bias is None else out + bias
     raise RuntimeError(f"linear: weight must be a matrix, got shape {weight.shape}")
 
 
@@ -43,7 +42,9 @@ def _affine(*args: Any) -> Any:
     return _affine(*args)
 
 
-def _shapes_differ(input: Tensor, weight: Tensor, bias: Tensor | None, error: Exception) -> Exception:
+def _shapes_differ(
+    input: Tensor, weight: Tensor, bias: Tensor | None, error: Exception
+) -> Exception:
     x, w = input._array.shape, weight._array.shape
     if not isinstance(error, ShapeError):
         return error
@@ -55,8 +56,10 @@ def _shapes_differ(input: Tensor, weight: Tensor, bias: Tensor | None, error: Ex
         )
     rows = math.prod(x[:-1])
     return RuntimeError(
-        f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x[-1] if x else 1} and {w[1]}x{w[0]}): "
-        f"the input has shape {tuple(x)}, and the layer takes {w[1]} features in its last dimension."
+        f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x[-1] if x else 1} and "
+        f"{w[1]}x{w[0]}): "
+        f"the input has shape {tuple(x)}, and the layer takes {w[1]} features in its last "
+        "dimension."
     )
 
 
@@ -66,7 +69,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     n = left.ndim
     expanded = reshape(input2, (*input2.shape[:-1], 1, input2.shape[-1]))
     out = apply(np.sum, left * expanded, n - 1)
-    return out if bias is None else out + bias  # type: ignore[no-any-return]
+    return out if bias is None else out + bias
 
 
 # ---- convolution ---------------------------------------------------------------------------
@@ -118,7 +121,14 @@ def conv3d(
 
 
 def _conv(
-    n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
 ) -> Tensor:
     x, lone = _batched(input, n, f"conv{n}d")
     stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
@@ -134,7 +144,7 @@ def _conv(
 def _finish_conv(out: Tensor, bias: Any, n: int, lone: bool) -> Tensor:
     if bias is not None:
         out = out + reshape(bias, (-1, *(1,) * n))
-    return out[0] if lone else out  # type: ignore[no-any-return]
+    return out[0] if lone else out
 
 
 def _batched(input: Tensor, n: int, name: str) -> tuple[Tensor, bool]:
@@ -142,7 +152,8 @@ def _batched(input: Tensor, n: int, name: str) -> tuple[Tensor, bool]:
     ndim = input._array.ndim
     if ndim not in (n + 1, n + 2):
         raise RuntimeError(
-            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of "
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input "
+            "of "
             f"size: {list(input.shape)}"
         )
     return (input[None], True) if ndim == n + 1 else (input, False)
@@ -165,7 +176,14 @@ def _named_padding(
 
 
 def _check_conv(
-    x: Tensor, weight: Tensor, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, n: int
+    x: Tensor,
+    weight: Tensor,
+    bias: Any,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    n: int,
 ) -> None:
     w, shape = weight._array.shape, x._array.shape
     if len(w) != n + 2:
@@ -214,7 +232,9 @@ def conv_transpose1d(
     dilation: Any = 1,
 ) -> Tensor:
     """The transpose of `conv1d` as a linear map, for weight (C, O/groups, K)."""
-    return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _conv_transpose(
+        1, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
 
 def conv_transpose2d(
@@ -228,7 +248,9 @@ def conv_transpose2d(
     dilation: Any = 1,
 ) -> Tensor:
     """The transpose of `conv2d` as a linear map, for weight (C, O/groups, KH, KW)."""
-    return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _conv_transpose(
+        2, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
 
 def conv_transpose3d(
@@ -242,11 +264,21 @@ def conv_transpose3d(
     dilation: Any = 1,
 ) -> Tensor:
     """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *K)."""
-    return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _conv_transpose(
+        3, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
 
 def _conv_transpose(
-    n: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
 ) -> Tensor:
     x, lone = _batched(input, n, f"conv_transpose{n}d")
     stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
@@ -255,11 +287,13 @@ def _conv_transpose(
     if weight._array.shape[0] != x._array.shape[1]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(weight.shape)}, expected input"
-            f"{list(x.shape)} to have {weight.shape[0]} channels, but got {x.shape[1]} channels instead"
+            f"{list(x.shape)} to have {weight.shape[0]} channels, but got {x.shape[1]} channels "
+            "instead"
         )
     if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
         raise RuntimeError(
-            f"output padding must be smaller than either stride or dilation, but got output_padding "
+            "output padding must be smaller than either stride or dilation, but got "
+            "output_padding "
             f"{extra}, stride {stride}, dilation {dilation}"
         )
     spatial = tuple(
@@ -286,7 +320,7 @@ def unfold(
         sizes(padding, 2, "padding"),
         sizes(dilation, 2, "dilation"),
     )
-    return out[0] if lone else out  # type: ignore[no-any-return]
+    return out[0] if lone else out
 
 
 def fold(
@@ -311,14 +345,21 @@ def fold(
         sizes(padding, 2, "padding"),
         sizes(dilation, 2, "dilation"),
     )
-    return out[0] if lone else out  # type: ignore[no-any-return]
+    return out[0] if lone else out
 
 
 # ---- pooling -------------------------------------------------------------------------------
 
 
 def _pool_geometry(
-    x: Tensor, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, name: str
+    x: Tensor,
+    n: int,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    name: str,
 ) -> tuple[Sizes, Sizes, Sizes, Sizes, Sizes]:
     kernel = sizes(kernel_size, n, "kernel_size")
     none_given = stride is None or (isinstance(stride, (tuple, list)) and not stride)
@@ -343,7 +384,14 @@ def _pool_geometry(
 
 
 def _max_pool(
-    n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    return_indices: bool,
 ) -> Any:
     x, lone = _batched(input, n, f"max_pool{n}d")
     geometry = _pool_geometry(
@@ -397,7 +445,14 @@ def max_pool3d(
 
 
 def _avg_pool(
-    n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: int | None
+    n: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
 ) -> Tensor:
     x, lone = _batched(input, n, f"avg_pool{n}d")
     kernel, stride, padding, _, out = _pool_geometry(
@@ -417,7 +472,7 @@ def _avg_pool(
             each = _counts(spatial[i], kernel[i], stride[i], padding[i], out[i], count_include_pad)
             counts = counts * each.reshape([-1 if i == j else 1 for j in range(n)])
         result = total / wrap(counts.astype(x._array.dtype))
-    return result[0] if lone else result  # type: ignore[no-any-return]
+    return result[0] if lone else result
 
 
 def _counts(size: int, kernel: int, stride: int, padding: int, out: int, include_pad: bool) -> Any:
@@ -476,7 +531,7 @@ def lp_pool1d(
 ) -> Tensor:
     """(sum |x|^p)^(1/p) of each window."""
     out = avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return (out.sign() * relu_of(abs(out)) * kernel_size) ** (1.0 / norm_type)  # type: ignore[no-any-return]
+    return (out.sign() * relu_of(abs(out)) * kernel_size) ** (1.0 / norm_type)
 
 
 def lp_pool2d(
@@ -485,13 +540,13 @@ def lp_pool2d(
     """(sum |x|^p)^(1/p) of each window."""
     count = math.prod(sizes(kernel_size, 2, "kernel_size"))
     out = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return (out.sign() * relu_of(abs(out)) * count) ** (1.0 / norm_type)  # type: ignore[no-any-return]
+    return (out.sign() * relu_of(abs(out)) * count) ** (1.0 / norm_type)
 
 
 def relu_of(x: Tensor) -> Tensor:
     from wengert.rules import neural
 
-    return apply(neural.relu, x)  # type: ignore[no-any-return]
+    return apply(neural.relu, x)
 
 
 # ---- pooling to a given size ---------------------------------------------------------------
@@ -507,7 +562,9 @@ def _adaptive_sizes(x: Tensor, output_size: Any, n: int) -> Sizes:
     if len(wanted) == 1:
         wanted = tuple(wanted) * n
     if len(wanted) != n:
-        raise RuntimeError(f"adaptive pooling: output_size must be {n} numbers, got {tuple(wanted)}")
+        raise RuntimeError(
+            f"adaptive pooling: output_size must be {n} numbers, got {tuple(wanted)}"
+        )
     return tuple(
         size if w is None else int(w) for size, w in zip(x._array.shape[2:], wanted, strict=True)
     )
@@ -529,13 +586,13 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
             for row, (start, stop) in enumerate(_bins(s, o)):
                 means[row, start:stop] = 1 / (stop - start)
             result = along(result, means, 2 + i)
-    return result[0] if lone else result  # type: ignore[no-any-return]
+    return result[0] if lone else result
 
 
 def along(x: Tensor, matrix: Any, axis: int) -> Tensor:
     """A constant matrix applied along one dimension."""
     out = apply(np.tensordot, x, wrap(matrix), ([axis], [1]))
-    return apply(np.moveaxis, out, -1, axis)  # type: ignore[no-any-return]
+    return apply(np.moveaxis, out, -1, axis)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
@@ -565,9 +622,7 @@ def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool)
         flat = array[(slice(None), slice(None), *part)].reshape(*array.shape[:2], -1)
         places[(slice(None), slice(None), *cell)] = index[part].ravel()[flat.argmax(-1)]
     lead = array.shape[:2]
-    values = apply(
-        np.take_along_axis, reshape(x, (*lead, -1)), places.reshape(*lead, -1), 2
-    )
+    values = apply(np.take_along_axis, reshape(x, (*lead, -1)), places.reshape(*lead, -1), 2)
     values = reshape(values, places.shape)
     if lone:
         values, places = values[0], places[0]

@@ -19,7 +19,7 @@ class _Plain(Module):
     """An activation without settings."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input)  # type: ignore[no-any-return]
+        return getattr(F, self._function)(input)
 
     _function: str
 
@@ -64,7 +64,7 @@ class _MaybeInplace(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.inplace)  # type: ignore[no-any-return]
+        return getattr(F, self._function)(input, self.inplace)
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -161,7 +161,7 @@ class _Alpha(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.alpha, self.inplace)  # type: ignore[no-any-return]
+        return getattr(F, self._function)(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         return _and_inplace(f"alpha={self.alpha}", self.inplace)
@@ -282,7 +282,7 @@ class _Lambda(Module):
         self.lambd = lambd
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.lambd)  # type: ignore[no-any-return]
+        return getattr(F, self._function)(input, self.lambd)
 
     def extra_repr(self) -> str:
         return str(self.lambd)
@@ -336,7 +336,7 @@ class _Along(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.dim, _stacklevel=5)  # type: ignore[no-any-return]
+        return getattr(F, self._function)(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"

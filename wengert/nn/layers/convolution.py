@@ -45,7 +45,8 @@ class _Convolution(Module):
             raise ValueError("out_channels must be divisible by groups")
         if padding_mode not in PADDING_MODES:
             raise ValueError(
-                f"padding_mode must be one of {set(PADDING_MODES)}, but got padding_mode='{padding_mode}'"
+                f"padding_mode must be one of {set(PADDING_MODES)}, but got "
+                f"padding_mode='{padding_mode}'"
             )
         if isinstance(padding, str) and padding not in ("same", "valid"):
             raise ValueError(
@@ -62,7 +63,9 @@ class _Convolution(Module):
         self.padding_mode = padding_mode
         if padding == "same" and any(s != 1 for s in self.stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
-        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        first, second = (
+            (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        )
         self.weight = new_parameter((first, second // groups, *self.kernel_size), device, dtype)
         if bias:
             self.bias = new_parameter(out_channels, device, dtype)
@@ -114,7 +117,8 @@ class _Conv(_Convolution):
     ) -> None:
         super().__init__()
         self._build(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0,
+            groups, bias, padding_mode, device, dtype,
         )  # fmt: skip
 
     def forward(self, input: Tensor) -> Tensor:
@@ -182,18 +186,24 @@ class _ConvTranspose(_Convolution):
     ) -> None:
         super().__init__()
         if padding_mode != "zeros":
-            raise ValueError(
-                f'Only "zeros" padding mode is supported for {type(self).__name__}'
-            )
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         self._build(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias, padding_mode, device, dtype
+            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding,
+            groups, bias, padding_mode, device, dtype,
         )  # fmt: skip
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         function = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self._n - 1]
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
         return function(
-            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            extra,
+            self.groups,
+            self.dilation,
         )
 
     def _extra(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
@@ -211,7 +221,8 @@ class _ConvTranspose(_Convolution):
         for want, low, high in zip(wanted, smallest, largest, strict=True):
             if not low <= want <= high:
                 raise ValueError(
-                    f"requested an output size of {list(wanted)}, but valid sizes range from {smallest} "
+                    f"requested an output size of {list(wanted)}, but valid sizes range from "
+                    f"{smallest} "
                     f"to {largest} (for an input of {list(spatial)})"
                 )
         return tuple(w - m for w, m in zip(wanted, smallest, strict=True))

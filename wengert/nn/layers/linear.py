@@ -22,7 +22,7 @@ def new_parameter(shape: Any, device: Any = None, dtype: Any = None) -> Paramete
 
     check_device(device)
     array = np.zeros(shape, dtypes.get_default_dtype() if dtype is None else dtype)
-    return Parameter(wrap(array))  # type: ignore[no-any-return]
+    return Parameter(wrap(array))
 
 
 class Identity(Module):
@@ -218,7 +218,15 @@ class Embedding(Module):
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.shape
         return cls(
-            rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze
+            rows,
+            width,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            embeddings,
+            freeze,
         )
 
 

@@ -25,7 +25,7 @@ class _Loss(Module):
         self.reduction = reduction
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, target, reduction=self.reduction)  # type: ignore[no-any-return]
+        return getattr(F, self._function)(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
@@ -150,9 +150,7 @@ class NLLLoss(_Loss):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(
-            input, target, self.weight, None, self.ignore_index, None, self.reduction
-        )
+        return F.nll_loss(input, target, self.weight, None, self.ignore_index, None, self.reduction)
 
 
 class BCELoss(_Loss):
@@ -282,7 +280,7 @@ class _Margin(_Loss):
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         function = getattr(F, self._function)
-        return function(input1, input2, target, self.margin, reduction=self.reduction)  # type: ignore[no-any-return]
+        return function(input1, input2, target, self.margin, reduction=self.reduction)
 
 
 class MarginRankingLoss(_Margin):
@@ -345,7 +343,9 @@ class TripletMarginWithDistanceLoss(_Loss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(reduction=reduction)
-        self.distance_function = F.pairwise_distance if distance_function is None else distance_function
+        self.distance_function = (
+            F.pairwise_distance if distance_function is None else distance_function
+        )
         self.margin = margin
         self.swap = swap
 

@@ -30,7 +30,7 @@ class _Dropout(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.p, self.training, self.inplace)  # type: ignore[no-any-return]
+        return getattr(F, self._function)(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
@@ -106,15 +106,23 @@ class _Norm(Module):
         if track_running_stats:
             kind = dtypes.get_default_dtype() if dtype is None else dtype
             count = np.zeros((), np.int64)
-            running = tuple(wrap(a) for a in (np.zeros(num_features, kind), np.ones(num_features, kind), count))  # type: ignore[assignment]
-        for name, value in zip(("running_mean", "running_var", "num_batches_tracked"), running, strict=True):
+            running = tuple(
+                wrap(a) for a in (np.zeros(num_features, kind), np.ones(num_features, kind), count)
+            )  # type: ignore[assignment]
+        for name, value in zip(
+            ("running_mean", "running_var", "num_batches_tracked"), running, strict=True
+        ):
             self.register_buffer(name, value)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
         """Running mean 0, variance 1, no batches seen."""
         if self.track_running_stats:
-            for name, value in (("running_mean", 0), ("running_var", 1), ("num_batches_tracked", 0)):
+            for name, value in (
+                ("running_mean", 0),
+                ("running_var", 1),
+                ("num_batches_tracked", 0),
+            ):
                 init.constant_(getattr(self, name), value)
 
     def reset_parameters(self) -> None:
@@ -204,7 +212,7 @@ class _InstanceNorm(_Norm):
             0.0 if self.momentum is None else self.momentum,
             self.eps,
         )
-        return out[0] if lone else out  # type: ignore[no-any-return]
+        return out[0] if lone else out
 
 
 class InstanceNorm1d(_InstanceNorm):
@@ -262,7 +270,8 @@ class LayerNorm(Module):
 
     def extra_repr(self) -> str:
         return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, "
             f"bias={self.bias is not None}"
         )
 

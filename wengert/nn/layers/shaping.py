@@ -24,7 +24,7 @@ class Flatten(Module):
         self.end_dim = end_dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.flatten(self.start_dim, self.end_dim)  # type: ignore[no-any-return]
+        return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -47,7 +47,7 @@ class Unflatten(Module):
     def forward(self, input: Tensor) -> Tensor:
         shape = list(input.shape)
         axis = self.dim % len(shape)
-        return reshape(input, (*shape[:axis], *self.unflattened_size, *shape[axis + 1 :]))  # type: ignore[no-any-return]
+        return reshape(input, (*shape[:axis], *self.unflattened_size, *shape[axis + 1 :]))
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
@@ -288,7 +288,9 @@ class ChannelShuffle(Module):
 class Unfold(Module):
     """The windows of images as columns."""
 
-    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None:
+    def __init__(
+        self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+    ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.dilation = dilation
@@ -309,7 +311,12 @@ class Fold(Module):
     """Columns added back into images."""
 
     def __init__(
-        self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+        self,
+        output_size: Any,
+        kernel_size: Any,
+        dilation: Any = 1,
+        padding: Any = 0,
+        stride: Any = 1,
     ) -> None:
         super().__init__()
         self.output_size = output_size

@@ -19,7 +19,10 @@ def _gradients(parameters: Tensors) -> list[Tensor]:
 
 
 def get_total_norm(
-    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
 ) -> Tensor:
     """The norm of several tensors taken as one vector."""
     items = [tensors] if isinstance(tensors, Tensor) else list(tensors)
@@ -29,8 +32,10 @@ def get_total_norm(
     total = np.linalg.norm(norms, float(norm_type))
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
-            "cannot be clipped. To disable this error and scale the gradients by the non-finite norm "
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
+            "so it "
+            "cannot be clipped. To disable this error and scale the gradients by the non-finite "
+            "norm "
             "anyway, set `error_if_nonfinite=False`"
         )
     return wrap(np.asarray(total, items[0]._array.dtype))
@@ -59,7 +64,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients so that their norm, taken together, is at most `max_norm`; returns the norm.
+    """Scale the gradients so that their norm, all together, is at most `max_norm`; returns it.
 
     >>> import wengert as wg
     >>> p = wg.zeros(2, requires_grad=True)

@@ -14,7 +14,7 @@ from wengert.tensor import Tensor
 
 
 class Dataset:
-    """Base of data sets with numbered items: subclasses write `__getitem__`, and mostly `__len__`."""
+    """Base of data sets with numbered items: write `__getitem__`, and mostly `__len__`."""
 
     def __getitem__(self, index: Any) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -47,7 +47,8 @@ class TensorDataset(Dataset):
     def __init__(self, *tensors: Tensor) -> None:
         if any(x.shape[0] != tensors[0].shape[0] for x in tensors):
             raise AssertionError(
-                f"Size mismatch between tensors: first dimensions are {[x.shape[0] for x in tensors]}"
+                "Size mismatch between tensors: first dimensions are "
+                f"{[x.shape[0] for x in tensors]}"
             )
         self.tensors = tensors
 
@@ -55,7 +56,7 @@ class TensorDataset(Dataset):
         return tuple(x[index] for x in self.tensors)
 
     def __len__(self) -> int:
-        return self.tensors[0].shape[0]  # type: ignore[no-any-return]
+        return self.tensors[0].shape[0]
 
 
 class StackDataset(Dataset):
@@ -64,7 +65,8 @@ class StackDataset(Dataset):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
             raise ValueError(
-                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like input/output, "
+                "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like "
+                "input/output, "
                 "but both types are given."
             )
         self.datasets: Any = args or kwargs

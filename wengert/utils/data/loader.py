@@ -68,7 +68,7 @@ def _rebuilt(like: Any, content: Any) -> Any:
 
 def default_convert(data: Any) -> Any:
     """One sample with its arrays made tensors: what a loader without batches returns."""
-    if isinstance(data, Tensor) or isinstance(data, (str, bytes)):
+    if isinstance(data, (Tensor, str, bytes)):
         return data
     if isinstance(data, (np.ndarray, np.generic)):
         return data if np.asarray(data).dtype.kind in "OSU" else as_tensor(np.asarray(data))
@@ -132,7 +132,8 @@ class DataLoader:
         if self._iterable:
             if shuffle:
                 raise ValueError(
-                    f"DataLoader with IterableDataset: expected unspecified shuffle option, but got "
+                    "DataLoader with IterableDataset: expected unspecified shuffle option, but "
+                    "got "
                     f"shuffle={shuffle}"
                 )
             if sampler is not None or batch_sampler is not None:
@@ -145,19 +146,23 @@ class DataLoader:
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, "
+                    "sampler, and "
                     "drop_last"
                 )
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
             raise ValueError(
-                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+                "batch_size=None option disables auto-batching and is mutually exclusive with "
+                "drop_last"
             )
         self.batch_size = batch_size
         self.drop_last = drop_last
         if sampler is None and not self._iterable:
             sampler = (
-                RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+                RandomSampler(dataset, generator=generator)
+                if shuffle
+                else SequentialSampler(dataset)
             )
         if batch_size is not None and batch_sampler is None and not self._iterable:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
@@ -172,20 +177,23 @@ class DataLoader:
     def _check_workers(num_workers: int, timeout: float, prefetch: Any, persistent: bool) -> None:
         if num_workers < 0:
             raise ValueError(
-                "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+                "num_workers option should be non-negative; use num_workers=0 to disable "
+                "multiprocessing."
             )
         if timeout < 0:
             raise ValueError("timeout option should be non-negative")
         if num_workers == 0 and prefetch is not None:
             raise ValueError(
-                "prefetch_factor option could only be specified in multiprocessing. let num_workers > 0 to "
+                "prefetch_factor option could only be specified in multiprocessing. let "
+                "num_workers > 0 to "
                 "enable multiprocessing, otherwise set prefetch_factor to None."
             )
         if num_workers == 0 and persistent:
             raise ValueError("persistent_workers option needs num_workers > 0")
         if num_workers > 0:
             warnings.warn(
-                f"num_workers={num_workers}: wengert loads data in the calling process, one batch at a time. "
+                f"num_workers={num_workers}: wengert loads data in the calling process, one batch "
+                "at a time. "
                 "Use num_workers=0 to silence this.",
                 UserWarning,
                 stacklevel=3,

@@ -1,0 +1,267 @@
+"""Optimizers: what holds whatever the formula; the flat buffers must never be seen."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import nn, optim
+
+
+def trained(net, optimizer, steps=3):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        net(wg.ones(4, 2)).square().mean().backward()
+        optimizer.step()
+
+
+def network():
+    wg.manual_seed(0)
+    return nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+
+
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam], ids=["SGD", "Adam"])
+def test_aliases_taken_before_the_first_step_see_the_updates(make):
+    net = network()
+    state = net.state_dict()
+    array = net[2].bias.detach().numpy()
+    pointer = net[0].weight.data_ptr()
+    trained(net, make(net.parameters(), lr=0.1))
+    assert net[0].weight.data_ptr() == pointer
+    for name, value in net.state_dict().items():
+        assert np.array_equal(value.numpy(), state[name].numpy())
+    assert np.array_equal(array, net[2].bias.detach().numpy())
+
+
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam], ids=["SGD", "Adam"])
+def test_aliases_taken_after_the_first_step_see_the_updates(make):
+    net = network()
+    optimizer = make(net.parameters(), lr=0.1)
+    trained(net, optimizer, 1)
+    state, before = net.state_dict(), copy.deepcopy(net.state_dict())
+    trained(net, optimizer, 2)
+    for name, value in net.state_dict().items():
+        assert np.array_equal(value.numpy(), state[name].numpy())
+        assert not np.array_equal(value.numpy(), before[name].numpy())
+
+
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam], ids=["SGD", "Adam"])
+def test_assigned_data_is_what_is_updated_from_then_on(make):
+    results = []
+    for aliased in (False, True):  # with an alias the parameters are never taken into a flat buffer
+        net = network()
+        alias = net.state_dict() if aliased else None
+        optimizer = make(net.parameters(), lr=0.1)
+        trained(net, optimizer, 2)
+        replaced = wg.ones(3, 2)
+        net[0].weight.data = replaced
+        trained(net, optimizer, 2)
+        assert net[0].weight.data_ptr() == replaced.data_ptr()
+        results.append([p.detach().numpy() for p in net.parameters()])
+        del alias
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_replaced_state_is_used():
+    p = [wg.ones(2, requires_grad=True), wg.ones(3, requires_grad=True)]
+    optimizer = optim.SGD(p, lr=1.0, momentum=0.5)
+
+    def step():
+        for x in p:
+            x.grad = wg.ones_like(x)
+        optimizer.step()
+
+    step()
+    optimizer.state[p[0]]["momentum_buffer"] = wg.full((2,), 10.0)
+    step()
+    assert p[0].tolist() == [1 - 1 - 6, 1 - 1 - 6]
+    assert p[1].tolist() == [1 - 1 - 1.5] * 3
+    optimizer.state.clear()
+    step()
+    assert p[0].tolist() == [-7.0, -7.0]
+
+
+def test_two_optimizers_may_take_turns_on_the_same_parameters():
+    net, other = network(), network()
+    keep = other.state_dict()
+    for model in (net, other):
+        first, second = (
+            optim.SGD(model.parameters(), lr=0.1),
+            optim.Adam(model.parameters(), lr=0.1),
+        )
+        for _ in range(5):
+            trained(model, first, 1)
+            trained(model, second, 1)
+    for a, b in zip(net.parameters(), other.parameters(), strict=True):
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-5)
+    del keep
+
+
+def test_every_update_is_counted_and_stale_values_are_refused():
+    net = network()
+    optimizer = optim.SGD(net.parameters(), lr=0.1)
+    x = wg.ones(1, 2, requires_grad=True)
+    for _ in range(2):
+        loss = net(x).sum()
+        net(x).sum().backward()
+        before = net[2].weight._version
+        optimizer.step()
+        assert net[2].weight._version == before + 1
+        with pytest.raises(RuntimeError, match=r"overwritten by optimizer.step\(\)"):
+            loss.backward()
+        optimizer.zero_grad()
+
+
+def test_parameters_without_gradient_stay_as_they_are():
+    a, b = wg.ones(2, requires_grad=True), wg.ones(2, requires_grad=True)
+    optimizer = optim.Adam([a, b], lr=0.1)
+    a.grad = wg.ones(2)
+    optimizer.step()
+    assert b.tolist() == [1.0, 1.0]
+    assert len(optimizer.state) == 1
+    assert optimizer.state_dict()["state"].keys() == {0}
+
+
+def test_gradients_are_not_changed_by_a_step():
+    for shape in ((3,), (500, 500)):
+        p = [wg.ones(*shape, requires_grad=True), wg.ones(3, requires_grad=True)]
+        optimizer = optim.SGD(
+            p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1, maximize=True
+        )
+        for x in p:
+            x.grad = wg.ones_like(x)
+        optimizer.step()
+        assert all((x.grad == 1).all() for x in p)
+
+
+def test_transposed_parameters_are_updated():
+    p = wg.ones(300, 200).t().requires_grad_()
+    p.grad = wg.ones(200, 300)
+    optim.Adam([p], lr=0.5).step()
+    assert p.detach().numpy() == pytest.approx(0.5)
+
+
+def test_closures_run_with_gradients_enabled_and_their_loss_is_returned():
+    p = wg.ones(1, requires_grad=True)
+    optimizer = optim.SGD([p], lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    with wg.no_grad():
+        assert optimizer.step(closure).item() == 1.0
+    assert p.item() == pytest.approx(0.8)
+
+
+def test_hooks_run_around_each_step():
+    p = wg.ones(1, requires_grad=True)
+    optimizer, calls = optim.SGD([p], lr=0.1), []
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: calls.append("before"))
+    handle = optimizer.register_step_post_hook(lambda o, args, kwargs: calls.append("after"))
+    optimizer.step()
+    handle.remove()
+    optimizer.step()
+    assert calls == ["before", "after", "before"]
+
+
+def test_wrong_settings_and_parameters_are_refused():
+    p = wg.ones(1, requires_grad=True)
+    with pytest.raises(ValueError, match="Invalid learning rate: -1"):
+        optim.SGD([p], lr=-1)
+    with pytest.raises(ValueError, match="Nesterov momentum requires"):
+        optim.SGD([p], lr=1, nesterov=True)
+    with pytest.raises(ValueError, match="empty parameter list"):
+        optim.Adam([])
+    with pytest.raises(TypeError, match="iterable of Tensors"):
+        optim.Adam(p)
+    with pytest.raises(ValueError, match="non-leaf"):
+        optim.Adam([p * 2])
+    with pytest.raises(TypeError, match="can only optimize Tensors"):
+        optim.Adam([3])
+    with pytest.raises(ValueError, match="more than one parameter group"):
+        optim.Adam([{"params": [p]}, {"params": [p]}])
+    with pytest.raises(NotImplementedError, match="differentiable=True"):
+        optim.SGD([p], differentiable=True)
+    with pytest.raises(ValueError, match="different number of parameter groups"):
+        optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []})
+
+
+def test_groups_may_be_added_between_steps():
+    a, b = wg.ones(1, requires_grad=True), wg.ones(1, requires_grad=True)
+    optimizer = optim.SGD([a], lr=1.0)
+    a.grad = wg.ones(1)
+    optimizer.step()
+    optimizer.add_param_group({"params": b, "lr": 0.5})
+    b.grad = wg.ones(1)
+    optimizer.step()
+    assert (a.item(), b.item()) == (-1.0, 0.5)
+
+
+def test_optimizers_can_be_pickled():
+    net = network()
+    optimizer = optim.Adam(net.parameters(), lr=0.1)
+    trained(net, optimizer, 1)
+    again = pickle.loads(pickle.dumps(optimizer))
+    assert again.state_dict()["param_groups"] == optimizer.state_dict()["param_groups"]
+    again.zero_grad()
+    again.step()
+
+
+def test_a_learning_rate_may_be_a_tensor_and_may_change():
+    p = wg.ones(1, requires_grad=True)
+    optimizer = optim.SGD([p], lr=wg.tensor(0.5))
+    p.grad = wg.ones(1)
+    optimizer.step()
+    optimizer.param_groups[0]["lr"] = 0.25
+    optimizer.step()
+    assert p.item() == 0.25
+
+
+def test_a_schedule_before_the_first_step_warns():
+    p = wg.ones(1, requires_grad=True)
+    schedule = optim.lr_scheduler.StepLR(optim.SGD([p], lr=1.0), 1)
+    with pytest.warns(UserWarning, match="before `optimizer.step"):
+        schedule.step()
+
+
+def test_schedules_are_saved_and_restored():
+    p = wg.ones(1, requires_grad=True)
+    optimizer = optim.SGD([p], lr=1.0)
+    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, 10)
+    for _ in range(4):
+        optimizer.step()
+        schedule.step()
+    again = optim.lr_scheduler.CosineAnnealingLR(optim.SGD([p], lr=1.0), 10)
+    again.load_state_dict(schedule.state_dict())
+    again.optimizer.param_groups[0]["lr"] = optimizer.param_groups[0]["lr"]
+    for s in (schedule, again):
+        s.optimizer.step()
+        s.step()
+    assert again.get_last_lr() == schedule.get_last_lr()
+
+
+def test_learning_a_line():
+    wg.manual_seed(1)
+    x = wg.randn(100, 1)
+    y = 3 * x - 1
+    for make, lr in (
+        (optim.SGD, 0.1),
+        (optim.Adam, 0.1),
+        (optim.AdamW, 0.1),
+        (optim.RMSprop, 0.02),
+        (optim.Adamax, 0.2),
+    ):
+        net = nn.Linear(1, 1)
+        optimizer = make(net.parameters(), lr=lr)
+        for _ in range(200):
+            optimizer.zero_grad()
+            nn.functional.mse_loss(net(x), y).backward()
+            optimizer.step()
+        assert net.weight.item() == pytest.approx(3, abs=0.15)
+        assert net.bias.item() == pytest.approx(-1, abs=0.15)
