@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 float16 = half = np.dtype("float16")
-float32 = float = np.dtype("float32")  # noqa: A001  (PyTorch's names)
+float32 = float = np.dtype("float32")
 float64 = double = np.dtype("float64")
 complex64 = cfloat = np.dtype("complex64")
 complex128 = cdouble = np.dtype("complex128")
 int8 = np.dtype("int8")
 int16 = short = np.dtype("int16")
-int32 = int = np.dtype("int32")  # noqa: A001
+int32 = int = np.dtype("int32")
 int64 = long = np.dtype("int64")
 uint8 = np.dtype("uint8")
 uint16 = np.dtype("uint16")
 uint32 = np.dtype("uint32")
 uint64 = np.dtype("uint64")
-bool = np.dtype("bool")  # noqa: A001
+bool = np.dtype("bool")
 
 _CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
 _REAL = {type(1.5), type(1), type(True)}
@@ -133,12 +133,15 @@ def result_type(*operands: Any) -> np.dtype[Any]:
 
 
 _SUPPORTED = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()
+    (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    )
 )
 
 
 def canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The one object that stands for this dtype: NumPy has several for int64, and for byte orders."""
+    """The one object that stands for a dtype: NumPy has several for int64, and for byte orders."""
     return dtype if dtype.kind == "V" else np.dtype(dtype.name)
 
 
@@ -149,12 +152,14 @@ def native(array: Any) -> Any:
         found = "objects" if dtype.kind == "O" else f"dtype {dtype}"
         hint = "np.asarray(x, dtype=float)" if dtype.kind in "OSU" else "x.astype(float)"
         raise TypeError(
-            f"can't convert an array of {found} to a tensor: tensors hold integers, floating-point numbers "
-            f"of up to 64 bits, complex numbers and truth values. Try {hint} first."
+            f"can't convert an array of {found} to a tensor: tensors hold integers, floating-point "
+            f"numbers of up to 64 bits, complex numbers and truth values. Try {hint} first."
         )
     if type(array) is not np.ndarray:
         if hasattr(array, "filled"):
-            raise TypeError("a masked array would lose its mask as a tensor. Use x.filled(...) first.")
+            raise TypeError(
+                "a masked array would lose its mask as a tensor. Use x.filled(...) first."
+            )
         array = np.asarray(array)
     target = canonical(dtype)
     if dtype is target:
@@ -167,8 +172,8 @@ def foreign(x: Any) -> TypeError:
     kind = f"{type(x).__module__.partition('.')[0]}.{type(x).__name__}"
     return TypeError(
         f"expected a wengert Tensor, a NumPy array or a number, but got a {kind}. Convert it with "
-        "wengert.tensor(x), which copies, or wengert.from_dlpack(x), which shares its memory; either "
-        "leaves the history that the other library keeps."
+        "wengert.tensor(x), which copies, or wengert.from_dlpack(x), which shares its memory; "
+        "either leaves the history that the other library keeps."
     )
 
 

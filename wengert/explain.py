@@ -156,7 +156,7 @@ class Trace:
         if function in numpy.CONSTANT:
             # A comparison or the like: constant almost everywhere, so not part of the trace.
             return function(*_plain(list(args)), **{k: _plain(v) for k, v in kwargs.items()})
-        written = function in numpy.TRANSLATIONS or function in numpy.AS_WRITTEN
+        written = function in numpy.TRANSLATIONS
         if written and function not in self._running:
             held = [wrap(arg) if isinstance(arg, Traced) else arg for arg in args]
             self._running.append(function)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.errors import InplaceError
 from wengert.history import modes
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer, source
-from wengert.errors import InplaceError
 
 if TYPE_CHECKING:
     from wengert.autograd.methods import HistoryMethods
@@ -101,14 +101,14 @@ def follow(calls: list[Call], base: Tensor) -> Tensor:
     return base
 
 
-class _Inference:
-    """The origin of tensors made in inference mode."""
+class Mark:
+    """An origin other than a view: of inference tensors, and of what stands in for an output."""
 
     __slots__ = ()
     base = None
 
 
-INFERENCE = _Inference()
+INFERENCE = Mark()
 
 
 class Tensor(_Methods):
@@ -130,11 +130,13 @@ class Tensor(_Methods):
 
     _array: Any
     _node: Node | Output | None
-    _origin: View | _Inference | None  # views and inference tensors have one
+    _origin: View | Mark | None  # views and inference tensors have one
     _cell: Cell | None  # made when a write, or a view, first needs it
     # What few have stands here once; an instance that has it carries its own in its __dict__.
     _grad: Tensor | None = None
-    _turns: tuple[Call, ...] = ()  # for the views of a base: how to undo its in-place view operations
+    _turns: tuple[
+        Call, ...
+    ] = ()  # for the views of a base: how to undo its in-place view operations
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         from wengert.functions import creation  # the constructor is a convenience on top
@@ -253,7 +255,9 @@ def cell_of(x: Tensor) -> Cell:
 # ---- views ---------------------------------------------------------------------------------
 
 
-def view_of(out: Tensor, x: Tensor, record: Any, args: tuple[Any, ...], creation: str | None = None) -> None:
+def view_of(
+    out: Tensor, x: Tensor, record: Any, args: tuple[Any, ...], creation: str | None = None
+) -> None:
     """Note that `out`, made as `record(x, *args)`, looks into the storage of `x`, if it does."""
     array, base_array = out._array, x._array
     if type(array) is np.ndarray and not _shares(array, base_array):
@@ -277,7 +281,9 @@ def _shares(array: np.ndarray[Any, Any], other: Any) -> bool:
     if array is other:
         return True
     base = array.base
-    return base is not None and (base is other or base is other.base or np.may_share_memory(array, other))
+    return base is not None and (
+        base is other or base is other.base or np.may_share_memory(array, other)
+    )
 
 
 def current_node(x: Tensor) -> Node | Output | None:
@@ -353,7 +359,7 @@ REASONS = {
 
 
 def refusal(x: Tensor, creation: str, indirect: bool = False) -> InplaceError:
-    """The error of writing through such a view, or of asking for its history after a write elsewhere."""
+    """The error of writing through such a view, or of reading its history after another write."""
     done = "its base or another view of its base has been" if indirect else "is being"
     if creation in ("no_grad", "inference"):
         where = f"{creation} mode" if creation == "no_grad" else "inference mode"
@@ -361,6 +367,10 @@ def refusal(x: Tensor, creation: str, indirect: bool = False) -> InplaceError:
         found = f"A view was created in {where} and {done} modified inplace {then}."
     else:
         node, slot = source(x._node)
-        made = "A" if node is None else f"Output {slot} of {re.sub('Backward0?$', '', node.name())} is a"
+        made = (
+            "A"
+            if node is None
+            else f"Output {slot} of {re.sub('Backward0?$', '', node.name())} is a"
+        )
         found = f"{made} view and {done} modified inplace."
     return InplaceError(f"{found} {REASONS[creation]}")

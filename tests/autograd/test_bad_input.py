@@ -25,7 +25,19 @@ def test_ragged_lists(lib, data):
 
 @pytest.mark.parametrize(
     "data",
-    [None, [None], [1, None], "text", ["a"], {"a": 1}, {1, 2}, object(), [object()], (i for i in range(2)), b"ab"],
+    [
+        None,
+        [None],
+        [1, None],
+        "text",
+        ["a"],
+        {"a": 1},
+        {1, 2},
+        object(),
+        [object()],
+        (i for i in range(2)),
+        b"ab",
+    ],
     ids=lambda d: type(d).__name__,
 )
 def test_things_that_are_no_numbers(lib, data):
@@ -55,7 +67,13 @@ def test_integers_that_fit_nowhere(lib):
     for data in (2**63, [2**64], [1, -(2**63) - 1]):
         with pytest.raises((ValueError, OverflowError, RuntimeError), match=r"(?i)overflow"):
             lib.tensor(data)
-    for value, name in ((300, "uint8"), (2**31, "int32"), (math.nan, "int64"), (math.inf, "int32"), (-129, "int8")):
+    for value, name in (
+        (300, "uint8"),
+        (2**31, "int32"),
+        (math.nan, "int64"),
+        (math.inf, "int32"),
+        (-129, "int8"),
+    ):
         with pytest.raises(RuntimeError, match="without overflow"):
             lib.tensor([value], dtype=getattr(lib, name))
 
@@ -209,7 +227,12 @@ def read_only(values):
 def test_read_only_arrays_can_be_read_and_differentiated_but_not_written():
     a = read_only([1.0, 2.0])
     x = wg.from_numpy(a)
-    for write in (lambda: x.add_(1), lambda: x.zero_(), lambda: x.__setitem__(0, 5.0), lambda: x.copy_(wg.ones(2))):
+    for write in (
+        lambda: x.add_(1),
+        lambda: x.zero_(),
+        lambda: x.__setitem__(0, 5.0),
+        lambda: x.copy_(wg.ones(2)),
+    ):
         with pytest.raises((RuntimeError, ValueError), match="read-only"):
             write()
         with wg.no_grad(), pytest.raises((RuntimeError, ValueError), match="read-only"):
@@ -319,7 +342,10 @@ WRONG_SHAPES = {
     "two unknowns": (lambda lib: lib.ones(4).reshape(-1, -1), "only one dimension can be inferred"),
     "cat": (lambda lib: lib.cat([lib.ones(2, 3), lib.ones(3, 2)]), "Sizes of tensors must match"),
     "cat nothing": (lambda lib: lib.cat([]), "expected a non-empty list"),
-    "stack": (lambda lib: lib.stack([lib.ones(2), lib.ones(3)]), "expects each tensor to be equal size"),
+    "stack": (
+        lambda lib: lib.stack([lib.ones(2), lib.ones(3)]),
+        "expects each tensor to be equal size",
+    ),
     "dim": (lambda lib: lib.ones(2).sum(1), "Dimension out of range"),
     "transpose": (lambda lib: lib.ones(2).transpose(0, 1), "Dimension out of range"),
     "permute": (lambda lib: lib.ones(2, 3).permute(0, 0), "duplicate dims"),
@@ -332,7 +358,10 @@ WRONG_SHAPES = {
     "assignment": (lambda lib: lib.ones(2).__setitem__(slice(None), lib.ones(3)), r"shape|size"),
     "copy": (lambda lib: lib.ones(2).copy_(lib.ones(3)), "size"),
     "item": (lambda lib: lib.ones(2).item(), "cannot be converted to Scalar"),
-    "gradient": (lambda lib: lib.ones(2, requires_grad=True).backward(lib.ones(3)), "Mismatch in shape"),
+    "gradient": (
+        lambda lib: lib.ones(2, requires_grad=True).backward(lib.ones(3)),
+        "Mismatch in shape",
+    ),
     "negative size": (lambda lib: lib.zeros(-1), "negative"),
 }
 
@@ -353,10 +382,19 @@ def test_sizes_that_are_no_integers(lib):
 # ---- wrong operands ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("other", [None, "text", object(), {}, decimal.Decimal(1), fractions.Fraction(1, 2)], ids=str)
+@pytest.mark.parametrize(
+    "other", [None, "text", object(), {}, decimal.Decimal(1), fractions.Fraction(1, 2)], ids=str
+)
 def test_operands_that_are_neither_tensors_nor_numbers(lib, other):
     x = lib.ones(2)
-    for use in (lambda: x + other, lambda: x * other, lambda: other - x, lambda: x < other, lambda: x.add_(other), lambda: x.mul(other)):
+    for use in (
+        lambda: x + other,
+        lambda: x * other,
+        lambda: other - x,
+        lambda: x < other,
+        lambda: x.add_(other),
+        lambda: x.mul(other),
+    ):
         with pytest.raises(TypeError):
             use()
     assert x.tolist() == [1, 1]
@@ -381,10 +419,19 @@ def test_gradients_that_are_no_tensors(lib):
             y.backward(wrong)
 
 
-@pytest.mark.parametrize("array", [np.array([object(), 1]), np.array(["a", "b"]), np.array(["2020-01-01"], "M8[D]")], ids=["object", "text", "date"])
+@pytest.mark.parametrize(
+    "array",
+    [np.array([object(), 1]), np.array(["a", "b"]), np.array(["2020-01-01"], "M8[D]")],
+    ids=["object", "text", "date"],
+)
 def test_arrays_of_other_things_as_operands(array):
     for x in (wg.ones(2), wg.ones(2, requires_grad=True)):
-        for use in (lambda x: x * array, lambda x: array * x, lambda x: x + array, lambda x: x.copy_(array)):
+        for use in (
+            lambda x: x * array,
+            lambda x: array * x,
+            lambda x: x + array,
+            lambda x: x.copy_(array),
+        ):
             with pytest.raises((TypeError, ValueError, AttributeError)):
                 use(x)
 

@@ -492,7 +492,9 @@ def test_reentrant_random_numbers_repeat(lib):
 def test_a_sequence_in_segments(lib, segments):
     steps = [lambda x: x.exp(), lambda x: x * 2, lambda x: x.sin(), lambda x: x * x]
     x = lib.full((2,), 0.5, requires_grad=True)
-    lib.utils.checkpoint.checkpoint_sequential(steps, segments, x, use_reentrant=False).sum().backward()
+    lib.utils.checkpoint.checkpoint_sequential(
+        steps, segments, x, use_reentrant=False
+    ).sum().backward()
     got = x.grad.tolist()
     x.grad = None
     y = x

@@ -52,7 +52,11 @@ def joined(x):
 
 
 def piecewise(x):
-    return np.sum(np.where(x > 1.5, x**2, np.sin(x))) + np.sum(np.maximum(x, 1.2)) + np.sum(np.clip(x, 1.1, 2.5))
+    return (
+        np.sum(np.where(x > 1.5, x**2, np.sin(x)))
+        + np.sum(np.maximum(x, 1.2))
+        + np.sum(np.clip(x, 1.1, 2.5))
+    )
 
 
 def matrices(x):
@@ -62,7 +66,9 @@ def matrices(x):
 
 def stacked(x):
     columns = np.column_stack([x, x**2])
-    return np.sum(np.vstack([x, columns.T]) * np.arange(9.0).reshape(3, 3)) + np.sum(np.hstack([x, x[:1]]) ** 2)
+    return np.sum(np.vstack([x, columns.T]) * np.arange(9.0).reshape(3, 3)) + np.sum(
+        np.hstack([x, x[:1]]) ** 2
+    )
 
 
 def moments(x):
@@ -76,7 +82,12 @@ def shapes(x):
 
 
 def contracted(x):
-    return np.einsum("i,j,ij->", x, x, np.arange(9.0).reshape(3, 3)) + np.dot(x, x) + np.tensordot(x, x, 1) + np.vdot(x, x)
+    return (
+        np.einsum("i,j,ij->", x, x, np.arange(9.0).reshape(3, 3))
+        + np.dot(x, x)
+        + np.tensordot(x, x, 1)
+        + np.vdot(x, x)
+    )
 
 
 def filled(x):
@@ -96,17 +107,41 @@ def updated(x):
 
 
 def sorted_and_padded(x):
-    return np.sum(np.sort(x) * np.arange(3.0)) + np.sum(np.pad(x, 1) * np.arange(5.0)) + np.sum(np.diff(x) ** 2)
+    return (
+        np.sum(np.sort(x) * np.arange(3.0))
+        + np.sum(np.pad(x, 1) * np.arange(5.0))
+        + np.sum(np.diff(x) ** 2)
+    )
 
 
 def differences_of_kinds(x):
-    return np.sum(np.hypot(x, 2.0) + np.arctan2(x, 1.0) + np.logaddexp(x, 0) + np.tanh(x) + np.sqrt(x) + np.abs(x))
+    return np.sum(
+        np.hypot(x, 2.0)
+        + np.arctan2(x, 1.0)
+        + np.logaddexp(x, 0)
+        + np.tanh(x)
+        + np.sqrt(x)
+        + np.abs(x)
+    )
 
 
 PROGRAMS = [
-    rosenbrock, softmax_entropy, polynomial, norms, joined, piecewise, matrices, stacked, moments, shapes, contracted,
-    filled, updated, sorted_and_padded, differences_of_kinds,
-]  # fmt: skip
+    rosenbrock,
+    softmax_entropy,
+    polynomial,
+    norms,
+    joined,
+    piecewise,
+    matrices,
+    stacked,
+    moments,
+    shapes,
+    contracted,
+    filled,
+    updated,
+    sorted_and_padded,
+    differences_of_kinds,
+]
 
 
 @pytest.mark.skipif(np.linalg.inv not in RULES, reason="linear algebra has no rules yet")
@@ -115,13 +150,17 @@ def test_linear_algebra_is_differentiated_as_it_stands():
         a = np.outer(x, x) + 3 * np.eye(3)
         return np.sum(np.linalg.inv(a)) + np.linalg.det(a) + np.linalg.solve(a, x).sum()
 
-    np.testing.assert_allclose(gradient(f, 1.0, 2.0, 3.0), quotient(f, 1.0, 2.0, 3.0), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        gradient(f, 1.0, 2.0, 3.0), quotient(f, 1.0, 2.0, 3.0), rtol=1e-6, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_a_program_written_for_numpy_is_differentiated_as_it_stands(f):
     values = (1.0, 2.0, 3.0)
-    assert float(f(wg.tensor(values, dtype=wg.float64))) == pytest.approx(float(f(np.array(values))))
+    assert float(f(wg.tensor(values, dtype=wg.float64))) == pytest.approx(
+        float(f(np.array(values)))
+    )
     np.testing.assert_allclose(gradient(f, *values), quotient(f, *values), rtol=1e-6, atol=1e-6)
 
 
@@ -131,10 +170,18 @@ def test_a_program_written_for_numpy_is_differentiated_as_it_stands(f):
 @pytest.mark.parametrize(
     "operation",
     [
-        lambda a, t: a * t, lambda a, t: t * a, lambda a, t: a + t, lambda a, t: a - t, lambda a, t: t - a,
-        lambda a, t: a / t, lambda a, t: a @ t, lambda a, t: t @ a, lambda a, t: a**t, lambda a, t: np.multiply(a, t),
+        lambda a, t: a * t,
+        lambda a, t: t * a,
+        lambda a, t: a + t,
+        lambda a, t: a - t,
+        lambda a, t: t - a,
+        lambda a, t: a / t,
+        lambda a, t: a @ t,
+        lambda a, t: t @ a,
+        lambda a, t: a**t,
+        lambda a, t: np.multiply(a, t),
     ],
-)  # fmt: skip
+)
 def test_arrays_on_either_side_of_an_operator(operation):
     a, t = np.array([2.0, 3.0]), leaf(5.0, 7.0)
     y = operation(a, t)
@@ -205,7 +252,11 @@ def test_out_writes_into_tensors_and_arrays():
 
 def test_out_refuses_what_is_tracked():
     x, t = leaf(1.0, 2.0), wg.zeros(2, dtype=wg.float64)
-    for call in (lambda: np.add(x, 1, out=t), lambda: np.add(t, 1, out=x), lambda: np.exp(x, out=t)):
+    for call in (
+        lambda: np.add(x, 1, out=t),
+        lambda: np.add(t, 1, out=x),
+        lambda: np.exp(x, out=t),
+    ):
         with pytest.raises(RuntimeError, match="out="):
             call()
     with wg.no_grad():
@@ -219,20 +270,41 @@ def test_out_refuses_what_is_tracked():
 @pytest.mark.parametrize(
     "f",
     [
-        np.argmax, np.argsort, np.isnan, np.shape, np.ndim, np.size, np.count_nonzero, np.nonzero,
-        lambda x: np.allclose(x, x), lambda x: np.array_equal(x, x), lambda x: np.searchsorted(x, 1.5),
-        np.sign, np.floor, np.ceil, np.round, np.isfinite, lambda x: np.greater(x, 1), np.any, np.all,
-        lambda x: np.floor_divide(x, 1), np.unique,
+        np.argmax,
+        np.argsort,
+        np.isnan,
+        np.shape,
+        np.ndim,
+        np.size,
+        np.count_nonzero,
+        np.nonzero,
+        lambda x: np.allclose(x, x),
+        lambda x: np.array_equal(x, x),
+        lambda x: np.searchsorted(x, 1.5),
+        np.sign,
+        np.floor,
+        np.ceil,
+        np.round,
+        np.isfinite,
+        lambda x: np.greater(x, 1),
+        np.any,
+        np.all,
+        lambda x: np.floor_divide(x, 1),
+        np.unique,
     ],
-)  # fmt: skip
+)
 def test_functions_that_are_constant_almost_everywhere_work_on_tracked_tensors(f):
     x = leaf(1.0, 2.0)
     result = f(x)
     expected = f(np.array([1.0, 2.0]))
     for got, want in zip(
-        result if isinstance(result, tuple) else (result,), expected if isinstance(expected, tuple) else (expected,), strict=True
+        result if isinstance(result, tuple) else (result,),
+        expected if isinstance(expected, tuple) else (expected,),
+        strict=True,
     ):
-        np.testing.assert_array_equal(got.detach().numpy() if isinstance(got, wg.Tensor) else got, want)
+        np.testing.assert_array_equal(
+            got.detach().numpy() if isinstance(got, wg.Tensor) else got, want
+        )
 
 
 NO_RULE = [
@@ -260,10 +332,16 @@ def test_a_function_without_a_rule_names_itself_and_the_way_out_or_has_one(name,
         assert name.rpartition(".")[2] in str(error)  # noqa: PT017
         assert "detach()" in str(error)  # noqa: PT017
     else:  # it has been given a rule since
-        assert all(part.requires_grad for part in (y if isinstance(y, (tuple, list)) else (y,)) if part.dtype.kind == "f")
+        assert all(
+            part.requires_grad
+            for part in (y if isinstance(y, (tuple, list)) else (y,))
+            if part.dtype.kind == "f"
+        )
     plain = f(x.detach())
     want = f(np.array([1.0, 2.0]))
-    for got, expected in zip(plain, want, strict=True) if isinstance(want, tuple) else [(plain, want)]:
+    for got, expected in (
+        zip(plain, want, strict=True) if isinstance(want, tuple) else [(plain, want)]
+    ):
         np.testing.assert_allclose(np.asarray(got), expected)
 
 
@@ -282,9 +360,11 @@ def test_a_missing_rule_is_no_error_where_nothing_is_recorded():
 def test_ufunc_methods():
     x = leaf(1.0, 2.0, 3.0)
     assert np.add.reduce(x).requires_grad
-    with pytest.raises(MissingRuleError, match="accumulate|logaddexp"):
+    with pytest.raises(MissingRuleError, match=r"numpy\.logaddexp\.accumulate"):
         np.logaddexp.accumulate(x)
-    np.testing.assert_allclose(np.asarray(np.logaddexp.accumulate(x.detach())), np.logaddexp.accumulate([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(
+        np.asarray(np.logaddexp.accumulate(x.detach())), np.logaddexp.accumulate([1.0, 2.0, 3.0])
+    )
 
 
 def test_writing_functions_count_as_writes_and_refuse_what_is_tracked():
@@ -296,7 +376,11 @@ def test_writing_functions_count_as_writes_and_refuse_what_is_tracked():
     assert x.tolist() == [1, 4, 7]
     assert x._version == 4
     y = leaf(1.0, 2.0, 3.0) * 1
-    for write in (lambda: np.put(y, [0], 5), lambda: np.add.at(y, [1], 2), lambda: np.putmask(y, y > 0, 1)):
+    for write in (
+        lambda: np.put(y, [0], 5),
+        lambda: np.add.at(y, [1], 2),
+        lambda: np.putmask(y, y > 0, 1),
+    ):
         with pytest.raises(MissingRuleError):
             write()
 
@@ -311,7 +395,14 @@ def test_copyto_carries_gradients_into_tensors_and_refuses_arrays():
 
 
 @pytest.mark.parametrize(
-    "f", [np.add.reduce, np.multiply.reduce, np.maximum.reduce, lambda x: np.add.accumulate(x)[-1], lambda x: np.multiply.accumulate(x)[-1]]
+    "f",
+    [
+        np.add.reduce,
+        np.multiply.reduce,
+        np.maximum.reduce,
+        lambda x: np.add.accumulate(x)[-1],
+        lambda x: np.multiply.accumulate(x)[-1],
+    ],
 )
 def test_reductions_by_ufuncs(f):
     np.testing.assert_allclose(gradient(f, 1.0, 2.0, 3.0), quotient(f, 1.0, 2.0, 3.0), atol=1e-6)
@@ -340,7 +431,9 @@ def test_options_without_a_meaning_on_tensors_are_refused_not_ignored(f):
 # ---- dtypes under NumPy's names ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("f", [np.exp, np.sin, np.sqrt, np.mean, np.sum, np.negative, np.square, np.cumsum, np.prod])
+@pytest.mark.parametrize(
+    "f", [np.exp, np.sin, np.sqrt, np.mean, np.sum, np.negative, np.square, np.cumsum, np.prod]
+)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_results_under_numpys_names_have_numpys_dtype(f, dtype):
     a = np.ones(3, dtype)
@@ -361,15 +454,34 @@ def test_binary_functions_under_numpys_names_have_numpys_dtype(f):
 @pytest.mark.parametrize(
     "f",
     [
-        np.flip, np.ravel, np.transpose, np.squeeze, np.fliplr, lambda x: np.rot90(x), lambda x: np.real(x),
-        lambda x: np.swapaxes(x, 0, 1), lambda x: np.diagonal(x), lambda x: np.broadcast_to(x, (2, 2, 2)),
-        lambda x: np.atleast_2d(x), lambda x: np.reshape(x, 4), lambda x: np.split(x, 2)[0], lambda x: np.moveaxis(x, 0, 1),
-        np.copy, np.positive, np.triu, lambda x: np.roll(x, 1), lambda x: np.tile(x, 1), lambda x: np.clip(x, 0, 9),
-        lambda x: np.repeat(x, 1), lambda x: np.concatenate([x]), lambda x: np.nan_to_num(x), np.conjugate,
+        np.flip,
+        np.ravel,
+        np.transpose,
+        np.squeeze,
+        np.fliplr,
+        lambda x: np.rot90(x),
+        lambda x: np.real(x),
+        lambda x: np.swapaxes(x, 0, 1),
+        lambda x: np.diagonal(x),
+        lambda x: np.broadcast_to(x, (2, 2, 2)),
+        lambda x: np.atleast_2d(x),
+        lambda x: np.reshape(x, 4),
+        lambda x: np.split(x, 2)[0],
+        lambda x: np.moveaxis(x, 0, 1),
+        np.copy,
+        np.positive,
+        np.triu,
+        lambda x: np.roll(x, 1),
+        lambda x: np.tile(x, 1),
+        lambda x: np.clip(x, 0, 9),
+        lambda x: np.repeat(x, 1),
+        lambda x: np.concatenate([x]),
+        lambda x: np.nan_to_num(x),
+        np.conjugate,
     ],
-)  # fmt: skip
+)
 def test_a_result_that_shares_memory_also_shares_the_counter_of_writes(f):
-    # A write to the base that its result does not know of would leave stale saved values undetected.
+    # A write to the base that its result does not know of would leave stale values undetected.
     x = wg.tensor([[1.0, 2.0], [3.0, 4.0]])
     y = f(x)
     if np.shares_memory(y._array, x._array):
@@ -382,14 +494,14 @@ def test_a_result_that_shares_memory_also_shares_the_counter_of_writes(f):
 def test_every_rule_whose_function_returns_a_view_says_so():
     silent = []
     for function, rule in RULES.items():
-        if rule.view or rule.family == "elementwise" and rule.function is not np.real:
+        if rule.view or (rule.family == "elementwise" and rule.function is not np.real):
             continue
         if len(rule.arguments) - len(rule.defaults) != 1 or rule.sequence:
             continue
         x = np.ones((2, 2))
         try:
             y = getattr(function, "plain", function)(x)
-        except Exception:  # noqa: BLE001, S112  (not for matrices)
+        except Exception:
             continue
         if isinstance(y, np.ndarray) and np.shares_memory(x, y):
             silent.append(rule.name)

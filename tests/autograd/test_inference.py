@@ -53,7 +53,17 @@ def test_a_factory_may_still_be_asked_for_requires_grad(lib):
 def test_results_and_views_inside_are_inference_tensors_without_grad(lib):
     with lib.inference_mode():
         t = lib.ones(2, 2, requires_grad=True)
-        for result in (t * 2, t + t, t.sum(), t.view(-1), t[0], t.t(), t.unbind()[0], t.detach(), t.clone()):
+        for result in (
+            t * 2,
+            t + t,
+            t.sum(),
+            t.view(-1),
+            t[0],
+            t.t(),
+            t.unbind()[0],
+            t.detach(),
+            t.clone(),
+        ):
             assert result.is_inference()
             assert not result.requires_grad
             assert result.is_leaf

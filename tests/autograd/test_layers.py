@@ -23,15 +23,33 @@ LAYERS = [
     {"arrays", "transforms", "random", "linalg", "fft", "special", "cuda", "backends", "amp"},
     {"nn", "optim", "utils", "data", "distributions", "sparse", "masked", "serialization"},
     {"compile"},
-    {"numeric", "symbolic", "expressions", "notation", "explain", "tape", "interop", "distributed", "visual", "models", "vision"},
+    {
+        "numeric",
+        "symbolic",
+        "expressions",
+        "notation",
+        "explain",
+        "tape",
+        "interop",
+        "distributed",
+        "visual",
+        "models",
+        "vision",
+    },
     {"__init__"},
     {"cli", "demo", "__main__"},
 ]
 """From the ground up. A module may import its own layer, at its own peril, and those before it."""
 
 UPWARD = {
-    ("tensor", "functions"): "the constructor Tensor(...) and what NumPy's functions mean are conveniences on top",
-    ("autograd", "functions"): "methods of Tensor that make tensors, and random numbers that are replayed",
+    (
+        "tensor",
+        "functions",
+    ): "the constructor Tensor(...) and what NumPy's functions mean are conveniences on top",
+    (
+        "autograd",
+        "functions",
+    ): "methods of Tensor that make tensors, and random numbers that are replayed",
 }
 """Imports inside functions that point upward, each with its reason."""
 
@@ -60,8 +78,11 @@ def imported(node: ast.stmt) -> list[str]:
         return [alias.name for alias in node.names if alias.name.split(".")[0] == "wengert"]
     if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "wengert":
         if node.module == "wengert":
-            # `from wengert import dtypes` names a module, `from wengert import tensor` perhaps a function.
-            return [f"wengert.{alias.name}" if rank(alias.name) is not None else "wengert" for alias in node.names]
+            # `from wengert import dtypes` names a module, `import zeros` a function.
+            return [
+                f"wengert.{alias.name}" if rank(alias.name) is not None else "wengert"
+                for alias in node.names
+            ]
         return [node.module]
     return []
 
@@ -82,7 +103,10 @@ def imports(path: Path) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
                 continue
             if isinstance(child, (ast.Import, ast.ImportFrom)):
                 (later if inside else here).extend((child.lineno, name) for name in imported(child))
-            walk(child, inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
+            walk(
+                child,
+                inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)),
+            )
 
     walk(tree, False)
     return here, later
@@ -97,7 +121,9 @@ def test_every_module_has_a_layer(path):
 def test_imports_of_a_module_point_down(path):
     here, _ = imports(path)
     mine = of(path)
-    upward = [f"line {line}: {name}" for line, name in here if (rank(part(name)) or 0) > (rank(mine) or 0)]
+    upward = [
+        f"line {line}: {name}" for line, name in here if (rank(part(name)) or 0) > (rank(mine) or 0)
+    ]
     assert upward == [], f"{mine} is a layer below these"
 
 
@@ -120,5 +146,10 @@ def test_no_exception_is_listed_in_vain():
 
 def test_the_rules_know_of_nothing_but_numpy_and_dispatch():
     for path in (ROOT / "rules").rglob("*.py"):
-        found = {part(name) for _, name in imports(path)[0]} - {"rules", "dispatch", "dtypes", "errors"}
+        found = {part(name) for _, name in imports(path)[0]} - {
+            "rules",
+            "dispatch",
+            "dtypes",
+            "errors",
+        }
         assert found == set(), path.name

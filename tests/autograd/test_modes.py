@@ -1,4 +1,4 @@
-"""no_grad, enable_grad, set_grad_enabled, inference_mode: scopes, decorators, generators, threads."""
+"""no_grad, enable_grad, set_grad_enabled, inference_mode: scopes, decorators, threads."""
 
 from __future__ import annotations
 

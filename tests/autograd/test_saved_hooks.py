@@ -189,7 +189,10 @@ def test_unpack_must_return_a_tensor(lib):
 @pytest.mark.parametrize("operation", ["input", "output"])
 def test_a_pack_hook_that_modifies_its_argument_is_an_error(lib, operation):
     x = lib.ones(2, requires_grad=True)
-    with hooks(lib, lambda t: t.mul_(2), same), pytest.raises(RuntimeError, match="pack hook is modifying its input"):
+    with (
+        hooks(lib, lambda t: t.mul_(2), same),
+        pytest.raises(RuntimeError, match="pack hook is modifying its input"),
+    ):
         x * x if operation == "input" else x.exp()
 
 
@@ -290,9 +293,10 @@ def test_without_hooks_a_saved_output_reads_back_as_another_object_of_equal_valu
 
 
 def test_disabled_hooks_refuse_with_the_message(lib):
-    with lib.autograd.graph.disable_saved_tensors_hooks("not here"):
-        with pytest.raises(RuntimeError, match="not here"), hooks(lib, same, same):
-            pass
+    disable = lib.autograd.graph.disable_saved_tensors_hooks
+    refused = pytest.raises(RuntimeError, match="not here")
+    with disable("not here"), refused, hooks(lib, same, same):
+        pass
     with hooks(lib, same, same):
         pass
 
@@ -300,18 +304,19 @@ def test_disabled_hooks_refuse_with_the_message(lib):
 def test_the_innermost_message_counts_and_nesting_restores(lib):
     disable = lib.autograd.graph.disable_saved_tensors_hooks
     with disable("outer"):
-        with disable("inner"):
-            with pytest.raises(RuntimeError, match="inner"), hooks(lib, same, same):
-                pass
+        refused = pytest.raises(RuntimeError, match="inner")
+        with disable("inner"), refused, hooks(lib, same, same):
+            pass
         with pytest.raises(RuntimeError, match="outer"), hooks(lib, same, same):
             pass
 
 
 def test_disabling_while_hooks_are_active_raises_the_same_message(lib):
-    with hooks(lib, same, same), pytest.raises(RuntimeError, match="too late"):
-        with lib.autograd.graph.disable_saved_tensors_hooks("too late"):
-            pass
-    with lib.autograd.graph.disable_saved_tensors_hooks("again"):
+    disable = lib.autograd.graph.disable_saved_tensors_hooks
+    refused = pytest.raises(RuntimeError, match="too late")
+    with hooks(lib, same, same), refused, disable("too late"):
+        pass
+    with disable("again"):
         pass
 
 
@@ -491,7 +496,14 @@ def test_every_kind_of_recorder_packs():
     seen = Recorder()
     x = wg.ones(2, 2, requires_grad=True) * 1
     with seen.on(wg):
-        results = [x * x, np.exp(x), x @ x, np.max(x, axis=0), np.concatenate([x, x]), np.where(x > 0, x, x)]
+        results = [
+            x * x,
+            np.exp(x),
+            x @ x,
+            np.max(x, axis=0),
+            np.concatenate([x, x]),
+            np.where(x > 0, x, x),
+        ]
     for y in results:
         y.sum().backward(retain_graph=True)
     assert seen.packed

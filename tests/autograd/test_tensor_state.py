@@ -98,7 +98,11 @@ def test_imag_of_a_real_tensor_raises_even_for_hasattr(lib):
 
 @pytest.mark.filterwarnings("ignore")
 def test_every_other_listed_name_is_readable(lib):
-    for x in (lib.ones(2, 2), lib.ones(2, 2, requires_grad=True), lib.ones(2, 2, requires_grad=True) * 2):
+    for x in (
+        lib.ones(2, 2),
+        lib.ones(2, 2, requires_grad=True),
+        lib.ones(2, 2, requires_grad=True) * 2,
+    ):
         for name in dir(x):
             if name not in ("imag", "__cuda_array_interface__", "grad_dtype"):
                 getattr(x, name)

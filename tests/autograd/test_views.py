@@ -46,7 +46,12 @@ def test_in_place_operations_return_the_same_object(lib):
 
 def test_in_place_on_a_leaf_that_requires_grad_is_refused(lib):
     x = leaf(lib, 2)
-    for change in (lambda: x.add_(1), lambda: x.zero_(), lambda: x.__setitem__(0, 1.0), lambda: x.exp_()):
+    for change in (
+        lambda: x.add_(1),
+        lambda: x.zero_(),
+        lambda: x.__setitem__(0, 1.0),
+        lambda: x.exp_(),
+    ):
         with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
             change()
     assert x.tolist() == [1, 2]
@@ -284,11 +289,25 @@ def exp_on_a_view(x):
 
 
 MIXTURES = [
-    view_then_base, view_then_overlapping_view, view_of_a_view, view_of_a_view_used, several_changes,
-    non_contiguous, flattened_transpose, diagonal, assigned, assigned_by_mask, assigned_through_a_view,
-    copied_into_a_view, filled_view, expanded_value, changed_twice_and_used_between, squeezed,
-    relu_on_a_view, exp_on_a_view,
-]  # fmt: skip
+    view_then_base,
+    view_then_overlapping_view,
+    view_of_a_view,
+    view_of_a_view_used,
+    several_changes,
+    non_contiguous,
+    flattened_transpose,
+    diagonal,
+    assigned,
+    assigned_by_mask,
+    assigned_through_a_view,
+    copied_into_a_view,
+    filled_view,
+    expanded_value,
+    changed_twice_and_used_between,
+    squeezed,
+    relu_on_a_view,
+    exp_on_a_view,
+]
 
 
 @pytest.mark.parametrize("f", MIXTURES, ids=lambda f: f.__name__)
@@ -470,7 +489,14 @@ def test_a_write_through_each_kind_of_view_reaches_the_bases_gradient(lib, name)
 
 def test_functions_that_give_copies_are_no_views(lib):
     x = lib.ones(2, 3)
-    for y in (x[[0, 1]], x[x > 0], x.t().reshape(-1), x.t().contiguous(), x.flip(0), x.repeat(1, 1)):
+    for y in (
+        x[[0, 1]],
+        x[x > 0],
+        x.t().reshape(-1),
+        x.t().contiguous(),
+        x.flip(0),
+        x.repeat(1, 1),
+    ):
         assert not y._is_view()
 
 
@@ -591,7 +617,11 @@ def test_after_a_write_to_the_base_their_history_cannot_be_read(lib, name):
 
 
 def test_unsafe_variants_may_be_changed(lib):
-    for name, *args in (("unsafe_split", 1), ("unsafe_chunk", 2), ("unsafe_split_with_sizes", [1, 1])):
+    for name, *args in (
+        ("unsafe_split", 1),
+        ("unsafe_chunk", 2),
+        ("unsafe_split_with_sizes", [1, 1]),
+    ):
         x = leaf(lib, 2, 2)
         a, b = getattr(x * 1, name)(*args)
         a.mul_(3)
@@ -637,11 +667,17 @@ TURN_MAKERS = {
 @pytest.mark.parametrize("turn_recorded", [True, False])
 @pytest.mark.parametrize("maker", TURN_MAKERS)
 @pytest.mark.parametrize("turn", TURNS)
-def test_in_place_view_operations_obey_the_same_table(lib, turn, maker, turn_recorded, view_recorded, tracked):
+def test_in_place_view_operations_obey_the_same_table(
+    lib, turn, maker, turn_recorded, view_recorded, tracked
+):
     base = leaf(lib, 2, 2) * 1 if tracked else lib.ones(2, 2)
     with lib.set_grad_enabled(view_recorded):
         v = TURN_MAKERS[maker](lib, base)
-    reason = {"plain": None, "multi": "returns multiple views", "custom": "created inside a custom Function"}[maker]
+    reason = {
+        "plain": None,
+        "multi": "returns multiple views",
+        "custom": "created inside a custom Function",
+    }[maker]
     if not view_recorded:
         reason = "created in no_grad mode"
     if not tracked:
@@ -801,7 +837,11 @@ def test_older_views_of_a_base_that_was_turned_twice(lib):
     second = y[0]
     y.unsqueeze_(0)
     third = y[0, 0]
-    for v, index in ((first, (0, slice(None))), (second, (slice(None), 0)), (third, (slice(None), 0))):
+    for v, index in (
+        (first, (0, slice(None))),
+        (second, (slice(None), 0)),
+        (third, (slice(None), 0)),
+    ):
         v.mul_(2)
         (g,) = lib.autograd.grad(v.sum(), x, retain_graph=True)
         assert g[index].sum().item() == g.sum().item()
@@ -989,3 +1029,15 @@ def test_the_gradient_of_an_overwritten_region_may_be_infinite():
     z = np.sqrt(y)
     (g,) = wg.autograd.grad(z.sum(), x, create_graph=True)
     assert g.tolist() == [0.0, 0.5]
+
+
+def test_the_refusal_names_the_function_without_the_backward_suffix(lib):
+    x = leaf(lib, 2, 2) * 1
+    with pytest.raises(RuntimeError, match="Output 1 of Unbind is a view and is being modified"):
+        x.unbind()[1].add_(1)
+    with pytest.raises(RuntimeError, match="Output 0 of Same is a view and is being modified"):
+        custom_view(lib)(x).add_(1)
+    a, _ = x.unbind()
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match="Output 0 of Unbind is a view and its base or another"):
+        a * 2

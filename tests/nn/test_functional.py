@@ -142,7 +142,7 @@ CONVOLUTION = {"stride": (2, 1), "padding": (1, 0), "dilation": (1, 2), "groups"
 IMAGES, KERNELS, MAPS = X((2, 4, 6, 7)), X((6, 2, 3, 2)), X((2, 6, 3, 5))
 LABELS = np.array([0, 2, 1, 1])
 SAMPLES = [
-    (convolution.convolution, {"x": IMAGES, "weight": KERNELS, **CONVOLUTION}),
+    (convolution.convolution, {"x": IMAGES, "weight": KERNELS, "bias": X(6), **CONVOLUTION}),
     (
         convolution.convolution_input,
         {"g": MAPS, "weight": KERNELS, "shape": IMAGES.shape, **CONVOLUTION},

@@ -208,27 +208,31 @@ def test_losses_agree(name):
         both(call, arrays, second=second)
 
 
-def test_losses_of_several_inputs_agree():
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_losses_of_several_inputs_agree(reduction):
     a, b, c = randn(5, 4), randn(5, 4), randn(5, 4)
     signs = np.sign(randn(5))
-    for reduction in ("mean", "none"):
-        o = {"reduction": reduction}
-        both(
-            lambda lib, F, x, y, t: F.margin_ranking_loss(x, y, t, 0.1, **o),
-            [a, b, np.sign(c)],
-            second=False,
-        )
-        both(
-            lambda lib, F, x, y, t: F.cosine_embedding_loss(x, y, t.detach(), 0.1, **o),
-            [a, b, signs],
-        )
-        both(lambda lib, F, x, y, z: F.triplet_margin_loss(x, y, z, **o), [a, b, c])
-        both(
-            lambda lib, F, x, y, z: F.triplet_margin_loss(x, y, z, p=1, swap=True, **o),
-            [a, b, c],
-            second=False,
-        )
-        both(lambda lib, F, x, y, v: F.gaussian_nll_loss(x, y, v.abs(), full=True, **o), [a, b, c])
+    o = {"reduction": reduction}
+    both(
+        lambda lib, F, x, y, t: F.margin_ranking_loss(x, y, t, 0.1, **o),
+        [a, b, np.sign(c)],
+        second=False,
+    )
+    both(
+        lambda lib, F, x, y, t: F.cosine_embedding_loss(x, y, t.detach(), 0.1, **o),
+        [a, b, signs],
+    )
+    both(lambda lib, F, x, y, z: F.triplet_margin_loss(x, y, z, **o), [a, b, c])
+    both(
+        lambda lib, F, x, y, z: F.triplet_margin_loss(x, y, z, p=1, swap=True, **o),
+        [a, b, c],
+        second=False,
+    )
+    both(lambda lib, F, x, y, v: F.gaussian_nll_loss(x, y, v.abs(), full=True, **o), [a, b, c])
+
+
+def test_distances_agree():
+    a, b = randn(5, 4), randn(5, 4)
     both(lambda lib, F, x, y: F.cosine_similarity(x, y), [a, b])
     both(lambda lib, F, x, y: F.cosine_similarity(x, y, dim=0), [a, b])
     both(lambda lib, F, x, y: F.pairwise_distance(x, y), [a, b])
@@ -268,13 +272,13 @@ def test_cross_entropy_agrees(reduction, smoothing, weighted):
     )
 
 
-def test_nll_loss_agrees():
-    for reduction in ("mean", "sum", "none"):
-        both(
-            lambda lib, F, x, t: F.nll_loss(x, t, reduction=reduction),
-            [randn(6, 3), CLASSES],
-            second=False,
-        )
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_nll_loss_agrees(reduction):
+    call = lambda lib, F, x, t: F.nll_loss(x, t, reduction=reduction)
+    both(call, [randn(6, 3), CLASSES], second=False)
+
+
+def test_losses_of_lone_samples_and_ignored_targets_agree():
     both(lambda lib, F, x, t: F.nll_loss(x, t), [randn(3), np.array(1)], second=False)
     both(lambda lib, F, x, t: F.cross_entropy(x, t), [randn(3), np.array(1)])
     both(lambda lib, F, x, t: F.cross_entropy(x, t), [randn(6, 3), np.full(6, -100)], second=False)
@@ -441,19 +445,19 @@ def test_embeddings_agree():
         [index, randn(7, 5)],
         second=False,
     )
-    for mode in ("sum", "mean", "max"):
-        both(
-            lambda lib, F, i, w: F.embedding_bag(i, w, mode=mode),
-            [index, randn(7, 5)],
-            second=False,
-        )
-        both(
-            lambda lib, F, i, w: F.embedding_bag(i, w, lib.tensor([0, 3, 3]), mode=mode),
-            [index.reshape(-1)[:9].copy(), randn(7, 5)],
-            second=False,
-        )
     both(lambda lib, F, i: F.one_hot(i), [index])
     both(lambda lib, F, i: F.one_hot(i, 9), [index])
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_embeddings_agree(mode):
+    index = RNG.integers(7, size=(3, 4))
+    both(lambda lib, F, i, w: F.embedding_bag(i, w, mode=mode), [index, randn(7, 5)], second=False)
+    both(
+        lambda lib, F, i, w: F.embedding_bag(i, w, lib.tensor([0, 3, 3]), mode=mode),
+        [index.reshape(-1)[:9].copy(), randn(7, 5)],
+        second=False,
+    )
 
 
 def test_attention_agrees():
@@ -505,7 +509,7 @@ def built(library, text):
         "zeros": library.zeros,
         "ones": library.ones,
     }
-    return eval(text, names)
+    return eval(text, names)  # noqa: S307  (the texts are those above)
 
 
 @pytest.mark.parametrize("text", [t.strip() for t in MODULES.split(";") if t.strip()])
@@ -563,29 +567,28 @@ def test_a_network_trains_as_in_pytorch_from_the_same_state():
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6, atol=1e-8, err_msg=name)
 
 
+def traced_pass(library):
+    trace = []
+    layer = library.nn.Linear(2, 2)
+    with library.no_grad():
+        layer.weight.copy_(library.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        layer.bias.zero_()
+
+    def note(module, grad_input, grad_output):
+        trace.append(("hook", [g.tolist() for g in grad_input], [g.tolist() for g in grad_output]))
+
+    layer.register_full_backward_hook(note)
+    layer.register_full_backward_hook(lambda m, gi, go: (gi[0] * 2,))
+    layer.register_full_backward_pre_hook(lambda m, go: (go[0] + 1,))
+    layer.register_forward_hook(lambda m, args, out: trace.append(("forward", out.tolist())))
+    layer.register_forward_pre_hook(lambda m, args: (args[0] + 1,))
+    x = library.tensor([[1.0, 1.0]], requires_grad=True)
+    layer(x).sum().backward()
+    return [*trace, x.grad.tolist(), layer.weight.grad.tolist()]
+
+
 def test_backward_hooks_fire_as_in_pytorch():
-    traces = []
-    for library in (wg, torch):
-        trace = []
-        layer = library.nn.Linear(2, 2)
-        with library.no_grad():
-            layer.weight.copy_(library.tensor([[1.0, 2.0], [3.0, 4.0]]))
-            layer.bias.zero_()
-        layer.register_full_backward_hook(
-            lambda m, gi, go: trace.append(
-                ("hook", [g.tolist() for g in gi], [g.tolist() for g in go])
-            )
-        )
-        layer.register_full_backward_hook(lambda m, gi, go: (gi[0] * 2,))
-        layer.register_full_backward_pre_hook(lambda m, go: (go[0] + 1,))
-        layer.register_forward_hook(lambda m, args, out: trace.append(("forward", out.tolist())))
-        layer.register_forward_pre_hook(lambda m, args: (args[0] + 1,))
-        x = library.tensor([[1.0, 1.0]], requires_grad=True)
-        layer(x).sum().backward()
-        trace.append(x.grad.tolist())
-        trace.append(layer.weight.grad.tolist())
-        traces.append(trace)
-    assert traces[0] == traces[1]
+    assert traced_pass(wg) == traced_pass(torch)
 
 
 def test_backward_hooks_do_not_fire_when_a_derivative_is_differentiated():

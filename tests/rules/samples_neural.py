@@ -97,7 +97,7 @@ def _convolved(kind: str) -> list[Call]:
         spatial = convolution.output_sizes(x[2:], weight[2:], stride, padding, dilation)
         y = (x[0], weight[0], *spatial)
         arrays: Call = {
-            "forward": {"x": normal(*x), "weight": normal(*weight)},
+            "forward": {"x": normal(*x), "weight": normal(*weight), "bias": normal(weight[0])},
             "input": {"g": normal(*y), "weight": normal(*weight), "shape": x},
             "weight": {"g": normal(*y), "x": normal(*x), "shape": weight},
         }[kind]

@@ -78,10 +78,13 @@ def record_text(plan: Plan) -> str:
             lines += [f"        {n}_node = None"]
     if len(plan.tracked) > 1:
         first, *others = plan.tracked
-        clash = " and ".join(f"same_dtype({first}_array, {n}_array)" for n in others)
+        call = f"promoted(record, rule, ({', '.join(rule.arguments)},))"
+        equal = " and ".join(f"{first}_array.dtype is {n}_array.dtype" for n in others)
+        other = " and ".join(f"same_dtype({first}_array, {n}_array)" for n in others)
         lines += [
-            f"    if not ({clash}):",
-            f"        return promoted(record, rule, ({', '.join(rule.arguments)},))",
+            f"    try: uniform = {equal}",
+            f"    except AttributeError: uniform = {other}  # a number, or None",
+            f"    if not uniform: return {call}",
         ]
     lines += _run(plan, _actual(rule, arrays), rule.arguments)
     return "\n".join(lines + (_wrap(plan) if rule.outputs == 1 else _wrap_several(plan)))
@@ -206,7 +209,12 @@ def _wrap(plan: Plan, depth: int = 1) -> list[str]:
         _if_tracked(plan, "result"),
     ]
     if "y" in plan.values:
-        lines += ["        y = twin(result)"]
+        # The output's twin, as `saved.twin` makes it.
+        lines += [
+            "        y = new(Tensor)",
+            "        y._array = array; y._node = None; y._origin = TWIN",
+            "        y._cell = result._cell = Cell()",
+        ]
     lines += [*_make_node(plan, depth), "        result._node = node", "        return result"]
     return [*lines, "    result._node = None", "    return result"]
 
@@ -262,7 +270,7 @@ def _make_node(plan: Plan, depth: int) -> list[str]:
         f"        frame = getframe({depth})",
         "        code = frame.f_code",
         "        if code.co_filename in INTERNAL:",
-        f"            frame = user_frame(frame, {depth + 1}); code = frame.f_code",
+        "            frame = user_frame(frame); code = frame.f_code",
         "        node.code = code",
         "        node.at = frame.f_lasti",
         "        if odd or special: settle_node(node)",
@@ -277,7 +285,11 @@ def _kept(plan: Plan, field: str) -> str:
         return f"None if {' == '.join(f'{a}.shape' for a in arrays)} else {shapes}"
     if field in plan.facts:
         base, _, attribute = field.rpartition("_")
-        return f"{attribute}_of({base + '_array' if base in plan.tracked else base})"
+        if base not in plan.tracked:
+            return f"{attribute}_of({base})"
+        # A tracked argument is an array; any other may be a plain number.
+        array = f"{base}_array"
+        return f"{array}.{attribute} if {base}_node is not None else {attribute}_of({array})"
     users = plan.users(field)
     if field in plan.arrays and len(users) < len(plan.tracked):
         return f"{field} if {' or '.join(f'{n}_node is not None' for n in users)} else None"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd import engine
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
@@ -65,18 +66,9 @@ def backward(
     `.grad` of a leaf has changed.
     """
     retain = create_graph if retain_graph is None else retain_graph
-    usual = (
-        type(tensors) is Tensor
-        and type(grad_tensors) is Tensor
-        and not create_graph
-        and inputs is None
-    )
-    if (
-        usual
-        and _fits(grad_tensors._array, tensors._array)
-        and (edge := edge_of(tensors)) is not None
-    ):
-        engine.run([(edge, grad_tensors._array)], retain, False)
+    seed = None if create_graph or inputs is not None else _usual_seed(tensors, grad_tensors)
+    if seed is not None and (edge := edge_of(tensors)) is not None:
+        engine.run([(edge, seed)], retain, False)
         return
     starts = starting(as_sequence(tensors), grad_tensors, create_graph)
     if create_graph:
@@ -101,8 +93,20 @@ def backward(
     engine.run(starts, retain, create_graph, engine.Targets(places, accumulates=True))
 
 
-def _fits(g: Any, array: Any) -> bool:
-    return g.dtype is array.dtype and g.shape == array.shape
+_ONE = {dtype: np.ones((), dtype) for dtype in (dtypes.float32, dtypes.float64)}
+for _one in _ONE.values():
+    _one.flags.writeable = False
+
+
+def _usual_seed(root: Any, g: Any) -> Any:
+    """The cotangent of one root in the usual cases; None where a closer look is needed."""
+    if type(root) is not Tensor:
+        return None
+    array = root._array
+    if g is None:
+        return _ONE.get(array.dtype) if type(array) is np.ndarray and array.shape == () else None
+    fits = type(g) is Tensor and g._array.dtype is array.dtype and g._array.shape == array.shape
+    return g._array if fits else None
 
 
 def grad(

@@ -13,9 +13,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush, heapreplace
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from wengert.autograd import anomaly, hooks, saved
 from wengert.autograd.saved import Freed
@@ -171,25 +173,25 @@ def accumulate(node: AccumulateGrad, g: Any, recorded: bool) -> bool:
         have = leaf._grad
         if recorded:
             leaf._grad = connected_copy(g, leaf._array) if have is None else have + g
-        elif have is None:
-            leaf._grad = wrap(own(g, leaf._array))
-        else:
+        elif have is not None:
             have._array += g
             mark_written(have, "AccumulateGrad")
+        elif getrefcount(g) <= _SOLE_OWNER and may_take(g, leaf._array):
+            leaf._grad = wrap(g)
+        else:
+            leaf._grad = wrap(laid_out(g, leaf._array))
     return True
 
 
-def own(g: Any, like: Any) -> Any:
-    """`g` as a buffer of the leaf's own, in the leaf's layout."""
-    if type(g) is not np.ndarray or type(like) is not np.ndarray:
-        return settle(g)
-    if sys.getrefcount(g) <= _SOLE_OWNER and g.base is None and g.strides == like.strides:
-        return g
-    return laid_out(g, like)
+def may_take(g: Any, like: Any) -> bool:
+    """Whether a buffer that the sweep alone holds is one of its own, in the leaf's layout."""
+    return type(g) is ndarray and g.base is None and g.strides == like.strides
 
 
 def laid_out(g: Any, like: Any) -> Any:
     """A copy of `g` with the strides of `like` if those leave no gaps, else in row-major order."""
+    if type(g) is not ndarray or type(like) is not ndarray:
+        return settle(g)
     fresh = np.empty_like(like, dtype=g.dtype)
     if fresh.strides != like.strides and any(
         n > 1 and a != b for n, a, b in zip(like.shape, like.strides, fresh.strides, strict=True)
@@ -201,18 +203,15 @@ def laid_out(g: Any, like: Any) -> Any:
 
 def connected_copy(g: Tensor, like: Any) -> Tensor:
     """A leaf's own buffer for a cotangent with history: other memory, the same node."""
-    plain = type(g._array) is np.ndarray and type(like) is np.ndarray
+    plain = type(g._array) is ndarray and type(like) is ndarray
     return wrap(laid_out(g._array, like) if plain else g._array, current_node(g))
 
 
 def _measure() -> int:
-    """What `own` counts for a buffer that the sweep alone holds; Python versions differ in this."""
+    """What `accumulate` counts for a buffer that the sweep alone holds; Python versions differ."""
 
     def accumulate(node: Any, g: Any, recorded: bool) -> int:
-        return own(g, recorded)
-
-    def own(g: Any, like: Any) -> int:
-        return sys.getrefcount(g)
+        return getrefcount(g)
 
     leaves = {None: np.empty(1)}
     leaf, g = leaves.popitem()

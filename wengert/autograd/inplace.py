@@ -53,7 +53,10 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
     result = record(before, *args)
     if result is NotImplemented:
         kinds = ", ".join(type(a).__name__ for a in args)
-        raise TypeError(f"{name}() takes tensors and numbers, but got {kinds}. Make a tensor with wengert.tensor(...).")
+        raise TypeError(
+            f"{name}() takes tensors and numbers, but got {kinds}. Make a tensor with "
+            "wengert.tensor(...)."
+        )
     _check_fit(x, result._array, name)
     _check_memory(x)
     if result._node is not None:
@@ -98,7 +101,11 @@ def _check_memory(x: Tensor) -> None:
     array = x._array
     if not isinstance(array, np.ndarray):
         return
-    if 0 in array.strides and array.size and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+    if (
+        0 in array.strides
+        and array.size
+        and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+    ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location (it was made by expand). Please clone() the tensor before "
@@ -162,10 +169,16 @@ def share_result(node: Any, result: Tensor, x: Tensor) -> None:
     The node's time is set after the write, so that its own write does not count as a later one.
     """
     node = getattr(node, "node", node)
-    if not isinstance(node.saved, tuple) or (modes.special and modes.current().clone_saved is not None):
+    if not isinstance(node.saved, tuple) or (
+        modes.special and modes.current().clone_saved is not None
+    ):
         return
     for value in node.saved:
-        if isinstance(value, Tensor) and value._origin is saved.TWIN and value._array is result._array:
+        if (
+            isinstance(value, Tensor)
+            and value._origin is saved.TWIN
+            and value._array is result._array
+        ):
             value._array = x._array
             value._cell = cell_of(x)
             node.order = tick()
@@ -176,7 +189,7 @@ class CopySlices(Node):
 
     Transpose: the region's cotangent goes to what was written, the rest to the old base.
     `calls` leads from the base to the view; `layout` is the order of the base's dimensions in
-    memory, largest stride first: in a buffer laid out alike, what was a view is one again.
+    memory: in a buffer laid out alike, what was a view is one again.
     """
 
     __slots__ = ("calls", "layout")
@@ -215,7 +228,17 @@ class CopySlices(Node):
 
 def laid_out(layout: list[int], shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     """A new array whose dimensions lie in memory in this order, outermost first."""
+    if not layout:
+        return np.empty(shape, dtype)
     return np.empty([shape[i] for i in layout], dtype).transpose(np.argsort(layout))
+
+
+def layout_of(array: Any) -> list[int]:
+    """The dimensions of an array by their stride, largest first; nothing if that is their order."""
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
+        return []
+    strides = array.strides
+    return sorted(range(array.ndim), key=lambda i: -abs(strides[i]))
 
 
 def outside(g: Any, written: np.ndarray[Any, Any]) -> Any:
@@ -238,8 +261,7 @@ def adopt(x: Tensor, node: Any) -> None:
     copy = CopySlices()
     copy.begin((base._node, node))
     copy.calls = view.path()
-    strides = base._array.strides if isinstance(base._array, np.ndarray) else range(base.ndim, 0, -1)
-    copy.layout = sorted(range(base.ndim), key=lambda i: -abs(strides[i]))
+    copy.layout = layout_of(base._array)
     copy.code, copy.at = here()
     move_retainer(base, copy)
     base._node = copy
@@ -249,7 +271,9 @@ def adopt(x: Tensor, node: Any) -> None:
 # ---- in-place view operations --------------------------------------------------------------
 
 
-def turn(x: Tensor, change: Callable[[Tensor], Tensor], back: Callable[[Tensor], Tensor], name: str) -> Tensor:
+def turn(
+    x: Tensor, change: Callable[[Tensor], Tensor], back: Callable[[Tensor], Tensor], name: str
+) -> Tensor:
     """Make `x` the view of itself that `change` takes; `back` undoes it, for views taken before.
 
     Raises like `write`: what may not be written may not be turned either.

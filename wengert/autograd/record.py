@@ -19,7 +19,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import codegen, saved
 from wengert.history import modes
-from wengert.history.location import INTERNAL, user_frame, user_frame_at
+from wengert.history.location import INTERNAL, user_frame
 from wengert.history.node import Node, Output, tick
 from wengert.dispatch import Function
 from wengert.errors import DtypeError, MissingRuleError, ShapeError
@@ -155,6 +155,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "INTERNAL": INTERNAL,
         "NUMBERS": NUMBERS,
         "Output": Output,
+        "TWIN": saved.TWIN,
         "Tensor": Tensor,
         "alone": alone,
         "at": lambda node, slot: Output(node, slot) if slot else node,
@@ -189,7 +190,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "twin": saved.twin,
         "unbroadcast": unbroadcast,
         "unsuited": unsuited,
-        "user_frame": user_frame_at,
+        "user_frame": user_frame,
         "view_of": view_of,
         "wrap": wrap,
     }

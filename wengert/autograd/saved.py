@@ -12,29 +12,22 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from wengert.errors import FreedGraphError, InferenceError, ModifiedError
 from wengert.history import modes
 from wengert.history.location import line_of, user_frame
 from wengert.history.node import Cell as Cell
 from wengert.history.node import Node, tick
-from wengert.errors import FreedGraphError, InferenceError, ModifiedError
-from wengert.tensor import INFERENCE, Tensor, cell_of, current_node, wrap
+from wengert.tensor import INFERENCE, Mark, Tensor, cell_of, current_node, wrap
 
-
-class _Twin:
-    """The origin of an output's twin."""
-
-    __slots__ = ()
-    base = None
-
-
-TWIN = _Twin()
+TWIN = Mark()
+"""The origin of an output's twin."""
 
 
 def twin(out: Tensor) -> Tensor:
     """A stand-in for an output that its own node may keep: same array and cell, no history."""
     kept = wrap(out._array)
     kept._cell = cell_of(out)
-    kept._origin = TWIN  # type: ignore[assignment]
+    kept._origin = TWIN
     return kept
 
 
@@ -73,12 +66,13 @@ def freed(node: Node) -> FreedGraphError:
 def explain_freed(error: FreedGraphError, root_order: int) -> None:
     """Add the likely cause, told by whether the root of this pass is younger than the freeing."""
     if root_order > error.stamp and error.args:
-        error.args = (
+        told = (
             f"{error.args[0]}\nLikely cause: what this pass starts from was computed after that "
             "one, so a tensor made before the first pass (outside the loop, or kept from the "
-            "previous iteration) is still tied to the freed graph. Compute it anew inside the loop, "
-            "or detach() it; retain_graph=True would keep the graph growing.",
+            "previous iteration) is still tied to the freed graph. Compute it anew inside the "
+            "loop, or detach() it; retain_graph=True would keep the graph growing."
         )
+        error.args = (told,)
 
 
 def modified(node: Node, tensor: Tensor) -> ModifiedError:
@@ -91,7 +85,8 @@ def modified(node: Node, tensor: Tensor) -> ModifiedError:
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: a tensor of shape {list(array.shape)} and dtype {array.dtype}, saved by "
         f"{node.name()} at\n  {line(node)}\n"
-        f"was overwritten by {name}, which made it version {cell.count}, at\n  {line_of(code, at)}\n"
+        f"was overwritten by {name}, which made it version {cell.count}, at\n"
+        f"  {line_of(code, at)}\n"
         "Write it out of place (x = x + y instead of x += y), or give the first operation a "
         "clone()."
     )
@@ -111,7 +106,9 @@ class Packed:
     __slots__ = ("content", "edge", "is_output", "unpack")
     _cell = None  # what was packed is out of reach of later writes
 
-    def __init__(self, tensor: Tensor, pack: Callable[..., Any], unpack: Callable[..., Any], is_output: bool):
+    def __init__(
+        self, tensor: Tensor, pack: Callable[..., Any], unpack: Callable[..., Any], is_output: bool
+    ):
         shown = wrap(tensor._array) if is_output else detached(tensor)
         before = shown._cell.count if shown._cell else 0
         state = modes.enter(modes.State(grad=False))
@@ -121,7 +118,8 @@ class Packed:
             modes.enter(state)
         if (shown._cell.count if shown._cell else 0) != before:
             raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Let it work on a clone()."
+                "A saved tensor pack hook is modifying its input in place. "
+                "Let it work on a clone()."
             )
         self.edge = None if is_output else current_node(tensor)
         self.is_output = is_output
@@ -139,7 +137,8 @@ class Packed:
             modes.enter(state)
         if not isinstance(value, Tensor):
             raise TypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(value).__name__}"
+                "Output of saved tensor unpack_hook expected to be a Tensor but got "
+                f"{type(value).__name__}"
             )
         return value
 
@@ -234,11 +233,13 @@ class SavedTensor:
         value = node.saved[self._index]
         if not isinstance(value, (Tensor, Packed)):
             raise RuntimeError(
-                f"Calling register_hooks on a saved tensor with value None is forbidden: {node.name()} "
-                "saved no tensor here."
+                "Calling register_hooks on a saved tensor with value None is forbidden: "
+                f"{node.name()} saved no tensor here."
             )
         if isinstance(value, Packed):
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set"
+            )
         if value._cell is not None and value._cell.stamp > node.order:
             raise modified(node, value)
         packed = Packed(value, *hooks, is_output=value._origin is TWIN)
@@ -265,7 +266,9 @@ def introspection(fields: tuple[str, ...]) -> dict[str, property]:
     members = {}
     for index, field in enumerate(fields):
         for name in (field, *_SHOWN.get(field, ())):
-            members[f"_saved_{name}"] = property(functools.partial(_shown, index=index, field=field))
+            members[f"_saved_{name}"] = property(
+                functools.partial(_shown, index=index, field=field)
+            )
             members[f"_raw_saved_{name}"] = property(functools.partial(_raw, index=index))
     return members
 

@@ -21,7 +21,9 @@ def to_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     """A new array of what the user gave: nested lists, numbers, arrays, tensors."""
     if isinstance(data, Tensor):
         array = np.array(data._array)
-    elif isinstance(data, (np.ndarray, np.generic)) or (hasattr(data, "__array__") and not isinstance(data, type)):
+    elif isinstance(data, (np.ndarray, np.generic)) or (
+        hasattr(data, "__array__") and not isinstance(data, type)
+    ):
         array = np.array(dtypes.native(data if isinstance(data, np.ndarray) else np.asarray(data)))
     elif hasattr(data, "__dlpack__"):
         array = dtypes.native(np.array(np.from_dlpack(data)))
@@ -76,16 +78,28 @@ def _plain(data: Any, kinds: set[Any]) -> Any:
         return data
     if hasattr(data, "__array__"):
         return _plain(np.asarray(data), kinds)
-    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (dict, str, bytes)):
+    if (
+        hasattr(data, "__len__")
+        and hasattr(data, "__getitem__")
+        and not isinstance(data, (dict, str, bytes))
+    ):
         return [_plain(data[i], kinds) for i in range(len(data))]
-    hint = "use None as 0.0 or NaN" if data is None else "wrap it in list(...)" if hasattr(data, "__iter__") else "use float(...)"
+    hint = (
+        "use None as 0.0 or NaN"
+        if data is None
+        else "wrap it in list(...)"
+        if hasattr(data, "__iter__")
+        else "use float(...)"
+    )
     if isinstance(data, (str, bytes)):
         hint = "tensors hold numbers; encode text as integers"
     elif isinstance(data, dict):
         hint = "build a tensor from list(d.values())"
     elif isinstance(data, numbers.Number):
         hint = "convert it with float(...)"
-    raise TypeError(f"Could not infer dtype of {type(data).__name__}: cannot make a tensor of it; {hint}.")
+    raise TypeError(
+        f"Could not infer dtype of {type(data).__name__}: cannot make a tensor of it; {hint}."
+    )
 
 
 def _promoted(kinds: set[Any]) -> np.dtype[Any]:
@@ -104,12 +118,24 @@ def _promoted(kinds: set[Any]) -> np.dtype[Any]:
 def _check_fits(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
     """RuntimeError if numbers written out by the user have no counterpart in `dtype`."""
     if array.dtype.kind == "c" and dtype.kind not in "cb":
-        raise TypeError(f"must be real number, not complex, for dtype {dtype}. Use a complex dtype, or write x.real.")
+        raise TypeError(
+            f"must be real number, not complex, for dtype {dtype}. Use a complex dtype, or "
+            "write x.real."
+        )
     if dtype.kind not in "iu" or not array.size or array.dtype.kind == "b":
         return
-    low, high = (float(array.min()), float(array.max())) if array.dtype.kind == "f" else (int(array.min()), int(array.max()))
+    low, high = (
+        (float(array.min()), float(array.max()))
+        if array.dtype.kind == "f"
+        else (int(array.min()), int(array.max()))
+    )
     limits = np.iinfo(dtype)
-    lowest = -int(limits.max) if dtype.kind == "u" else int(limits.min)  # -1 is the largest, as in C
+    lowest = (
+        -int(limits.max) if dtype.kind == "u" else int(limits.min)
+    )  # -1 is the largest, as in C
     if not (low >= lowest and high <= limits.max):  # NaN fails both
         wrong = low if not low >= lowest else high
-        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: {wrong}. Choose a larger dtype.")
+        raise RuntimeError(
+            f"value cannot be converted to type {dtype} without overflow: {wrong}. "
+            "Choose a larger dtype."
+        )

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.history import modes
 from wengert.functions.conversion import to_array
+from wengert.history import modes
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import INFERENCE, Tensor, wrap
 
@@ -38,8 +38,15 @@ def require(x: Tensor) -> Tensor:
     return x
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor with a copy of `data`: numbers, nested lists, a NumPy array, a tensor of any library.
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor with a copy of `data`: numbers, nested lists, an array or tensor of any library.
 
     Python floats become the default dtype, integers int64; NumPy arrays keep theirs.
 
@@ -72,7 +79,14 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """`obj` as a tensor; memory is shared unless `copy` is true."""
     out = tensor(obj, dtype=dtype) if copy else as_tensor(obj, dtype, device)
     return out.requires_grad_() if requires_grad else out
@@ -89,7 +103,9 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     array([1., 1.])
     """
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__}). Use wengert.tensor for other data.")
+        raise TypeError(
+            f"expected np.ndarray (got {type(array).__name__}). Use wengert.tensor for other data."
+        )
     if not array.dtype.isnative:
         raise ValueError(
             "given numpy array has byte order different from the native byte order, so its memory "
@@ -104,7 +120,10 @@ def from_dlpack(x: Any) -> Tensor:
 
 
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
-    """The old constructor `Tensor(2, 3)` or `Tensor([1, 2])`: sizes, or data as the default dtype."""
+    """The old constructor `Tensor(2, 3)` or `Tensor([1, 2])`: sizes, or data in the default dtype.
+
+    The elements of a tensor made of sizes are 0.
+    """
     dtype = kwargs.pop("dtype", None) or dtypes.get_default_dtype()
     if not args:
         return finish(np.empty(0, dtype))
@@ -128,18 +147,32 @@ def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
         size = tuple(size[0].tolist())
     shape = tuple(operator.index(n) for n in size)
     if any(n < 0 for n in shape):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
     return shape
 
 
 def _factory(fill: Any, doc: str) -> Any:
-    def make(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, out: Any = None, memory_format: Any = None, **named: Any) -> Tensor:
+    def make(
+        *size: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        layout: Any = None,
+        pin_memory: bool = False,
+        out: Any = None,
+        memory_format: Any = None,
+        **named: Any,
+    ) -> Tensor:
         check_device(device)
         if "size" in named:
             size = (named.pop("size"),)
         if named:
             raise TypeError(f"unexpected keyword argument {next(iter(named))!r}")
-        array = fill(shape_of(size), np.dtype(dtype) if dtype is not None else dtypes.get_default_dtype())
+        array = fill(
+            shape_of(size), np.dtype(dtype) if dtype is not None else dtypes.get_default_dtype()
+        )
         return finish(array, requires_grad) if out is None else out.copy_(wrap(array))
 
     make.__doc__ = doc
@@ -153,7 +186,15 @@ for made, name in ((zeros, "zeros"), (ones, "ones"), (empty, "empty")):
     made.__name__ = made.__qualname__ = name
 
 
-def full(size: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+def full(
+    size: Shape,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
     """A tensor of the given shape filled with one value, whose kind decides the dtype."""
     check_device(device)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
@@ -162,7 +203,16 @@ def full(size: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None,
 
 
 def _like(fill: Any, doc: str) -> Any:
-    def make(input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, layout: Any = None, pin_memory: bool = False, memory_format: Any = None) -> Tensor:
+    def make(
+        input: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        layout: Any = None,
+        pin_memory: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
         check_device(device)
         array = fill(tuple(input.shape), dtype if dtype is not None else input.dtype)
         return finish(array, requires_grad)
@@ -176,12 +226,35 @@ ones_like = _like(np.ones, "Ones of the shape and dtype of `input`.")
 empty_like = _like(np.empty, "An uninitialised tensor of the shape and dtype of `input`.")
 
 
-def full_like(input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+def full_like(
+    input: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
     """One value repeated in the shape and dtype of `input`."""
-    return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype, device=device, requires_grad=requires_grad)
+    return full(
+        tuple(input.shape),
+        fill_value,
+        dtype=dtype or input.dtype,
+        device=device,
+        requires_grad=requires_grad,
+    )
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
     """Numbers from `start` (0) up to but not including `end`, `step` apart.
 
     >>> import wengert as wg
@@ -191,7 +264,9 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     check_device(device)
     if end is None:
         start, end = 0, start
-    start, end, step = (v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end, step))
+    start, end, step = (
+        v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end, step)
+    )
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * (1 if step > 0 else -1) < 0:
@@ -203,14 +278,34 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     return finish((start + step * np.arange(n)).astype(dtype), requires_grad)
 
 
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
     """`steps` numbers evenly spaced from `start` to `end`, both included."""
     check_device(device)
     dtype = dtype if dtype is not None else dtypes.get_default_dtype()
     return finish(np.linspace(float(start), float(end), steps).astype(dtype), requires_grad)
 
 
-def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
     """The identity matrix, n by n, or n by m with ones on the diagonal."""
     check_device(device)
-    return finish(np.eye(n, m, dtype=dtype if dtype is not None else dtypes.get_default_dtype()), requires_grad)
+    return finish(
+        np.eye(n, m, dtype=dtype if dtype is not None else dtypes.get_default_dtype()),
+        requires_grad,
+    )

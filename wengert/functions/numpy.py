@@ -18,6 +18,7 @@ import numpy as np
 
 from wengert import dtypes, tensor
 from wengert.autograd import inplace
+from wengert.autograd.engine import mark_written
 from wengert.autograd.record import cast, recorder
 from wengert.errors import MissingRuleError
 from wengert.history import modes
@@ -58,14 +59,14 @@ def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     tracked = modes.is_grad_enabled() and any(x.requires_grad for x in _tensors(args, kwargs))
     if tracked and function not in CONSTANT:
         raise MissingRuleError(
-            f"{_name(function)} has no derivative rule, and an argument requires grad. Write it with "
-            "functions that have one (the documentation lists them), or pass x.detach() if no "
-            "derivative is wanted."
+            f"{_name(function)} has no derivative rule, and an argument requires grad. Write it "
+            "with functions that have one (the documentation lists them), or pass x.detach() if "
+            "no derivative is wanted."
         )
     if writes(function) and isinstance(args[0], Tensor):
         inplace.refuse(args[0])
         function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()})
-        inplace.mark_written(args[0], _name(function))
+        mark_written(args[0], _name(function))
         return None
     return _wrapped(function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()}))
 
@@ -89,7 +90,9 @@ def writes(function: Any) -> bool:
 
 def _into(out: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`out=`: the result is written into a tensor or an array that exists."""
-    tracked = modes.is_grad_enabled() and any(x.requires_grad for x in _tensors((args, out), kwargs))
+    tracked = modes.is_grad_enabled() and any(
+        x.requires_grad for x in _tensors((args, out), kwargs)
+    )
     if tracked:
         raise RuntimeError(
             f"{getattr(function, '__name__', function)}(): functions with out=... arguments don't "
@@ -107,9 +110,13 @@ def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
     """Tensors of several dtypes among the differentiable arguments, cast as NumPy promotes them."""
     if rule.sequence is not None:
         return call
-    found = {n: call[n] for n in rule.reverse if isinstance(call[n], (Tensor, np.ndarray, np.generic))}
+    found = {
+        n: call[n] for n in rule.reverse if isinstance(call[n], (Tensor, np.ndarray, np.generic))
+    }
     kinds = {x.dtype for x in found.values()}
-    if len(kinds) > 1 and not (rule.family == "elementwise" and all(kind.kind in "biu" for kind in kinds)):
+    if len(kinds) > 1 and not (
+        rule.family == "elementwise" and all(kind.kind in "biu" for kind in kinds)
+    ):
         target = np.result_type(*(x._array if isinstance(x, Tensor) else x for x in found.values()))
         for n, x in found.items():
             call[n] = _cast(x, target)
@@ -160,7 +167,8 @@ def _wrapped(value: Any) -> Any:
 
 CONSTANT = {
     np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.argmax, np.argmin, np.argsort,
-    np.argwhere, np.nonzero, np.searchsorted, np.digitize, np.count_nonzero, np.isclose, np.allclose,
+    np.argwhere, np.nonzero, np.searchsorted, np.digitize, np.count_nonzero, np.isclose,
+    np.allclose,
     np.array_equal, np.isreal, np.iscomplex, np.iscomplexobj, np.isrealobj, np.all, np.any, np.isin,
     np.unique, np.shape, np.ndim, np.size, np.result_type, np.may_share_memory, np.shares_memory,
     np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.logical_and,
@@ -182,7 +190,7 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
     if isinstance(dst, Tensor):
         dst.copy_(src)
     else:
-        np.copyto(dst, np.asarray(src), casting=casting)  # type: ignore[arg-type]
+        np.copyto(dst, np.asarray(src), casting=casting)
 
 
 @means(np.multiply.reduce)
@@ -277,7 +285,9 @@ def _dstack(tup: Any) -> Any:
 
 @means(np.column_stack)
 def _column_stack(tup: Any) -> Any:
-    return np.concatenate(_list(tup, lambda x: x if len(x.shape) > 1 else np.reshape(x, (-1, 1))), 1)
+    return np.concatenate(
+        _list(tup, lambda x: x if len(x.shape) > 1 else np.reshape(x, (-1, 1))), 1
+    )
 
 
 @means(np.fliplr)
@@ -342,7 +352,9 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
         return np.sum(np.absolute(x), axis=axis, keepdims=keepdims)
     if ord == np.inf and (x.ndim == 1 or isinstance(axis, int)):
         return np.max(np.absolute(x), axis=axis, keepdims=keepdims)
-    raise MissingRuleError(f"numpy.linalg.norm with ord={ord!r} is not supported on Tensors of this shape")
+    raise MissingRuleError(
+        f"numpy.linalg.norm with ord={ord!r} is not supported on Tensors of this shape"
+    )
 
 
 def wrap_norm(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -361,7 +373,9 @@ def root(square: Any) -> Any:
 def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     bounds = np.array_split(np.arange(ary.shape[axis]), indices_or_sections)
     before = (slice(None),) * (axis % ary.ndim)
-    return [ary[(*before, slice(int(b[0]), int(b[-1]) + 1) if len(b) else slice(0, 0))] for b in bounds]
+    return [
+        ary[(*before, slice(int(b[0]), int(b[-1]) + 1) if len(b) else slice(0, 0))] for b in bounds
+    ]
 
 
 @means(np.einsum)
@@ -394,7 +408,9 @@ def _copy(a: Any, **rest: Any) -> Any:
 
 
 @means(np.nan_to_num)
-def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def _nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
     from wengert.rules.elementwise import nan_to_num
 
     return recorder(nan_to_num)(x, nan, posinf, neginf)

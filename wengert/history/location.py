@@ -32,35 +32,6 @@ def user_frame(frame: FrameType) -> FrameType:
     return frame
 
 
-_hints: dict[int, int] = {}
-"""How far out the user was, when last asked, from a function of ours: by the id of its code."""
-
-
-def user_frame_at(frame: FrameType, depth: int) -> FrameType:
-    """`user_frame` for the recorders, where `frame` is the caller's caller at `depth`.
-
-    Each step outward costs a frame object. Calls come the same way again and again, so the distance
-    of last time is tried first: it is right if the user's code begins there.
-    """
-    key = id(frame.f_code)
-    hint = _hints.get(key, 0)
-    if hint:
-        try:
-            outer = sys._getframe(depth + hint)
-            if outer.f_code.co_filename not in INTERNAL:
-                inner = sys._getframe(depth + hint - 1)
-                if inner.f_code.co_filename in INTERNAL:
-                    return outer
-        except ValueError:  # the stack is not that deep now
-            pass
-    found = user_frame(frame)
-    steps, outer_frame = 0, frame
-    while outer_frame is not found and outer_frame.f_back is not None:
-        steps, outer_frame = steps + 1, outer_frame.f_back
-    _hints[key] = steps
-    return found
-
-
 def here() -> tuple[CodeType, int]:
     """The user's current line, as cheaply as it can be kept: a code object and an offset."""
     frame = user_frame(sys._getframe(1))

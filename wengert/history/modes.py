@@ -104,7 +104,7 @@ class Mode:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
-            function.__init__ = self(function.__init__)  # type: ignore[misc]
+            setattr(function, "__init__", self(function.__init__))  # noqa: B010  (no method is assigned)
             return function
         if inspect.isgeneratorfunction(function):
             return self._around_generator(function)
@@ -210,8 +210,8 @@ class set_grad_enabled(Mode):
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, bool):
             raise TypeError(
-                f"set_grad_enabled takes a bool, True or False, but got {type(mode).__name__}. As a "
-                "decorator write @set_grad_enabled(False)."
+                f"set_grad_enabled takes a bool, True or False, but got {type(mode).__name__}. "
+                "As a decorator write @set_grad_enabled(False)."
             )
         self.mode = mode
         # It acts at once; `with` and decorating make it a scope after all.

@@ -193,13 +193,11 @@ class Cell:
     views look up their own anew. `writer` says which operation wrote last, and where.
     """
 
-    __slots__ = ("__weakref__", "count", "history", "stamp", "writer")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.history = 0
-        self.stamp = 0
-        self.writer: tuple[str, CodeType | None, int] | None = None
+    # Defaults of the class, not an __init__: making a cell must cost next to nothing.
+    count = 0
+    history = 0
+    stamp = 0
+    writer: tuple[str, CodeType | None, int] | None = None
 
 
 def move_retainer(x: Any, node: Node | Output | None) -> None:

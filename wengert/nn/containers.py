@@ -42,7 +42,7 @@ class Sequential(Module):
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
-            input = module(input)  # type: ignore[misc]
+            input = module(input)
         return input
 
     def _name_at(self, index: Any) -> str:
@@ -156,7 +156,7 @@ class ModuleList(Module):
         return self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
-        return ModuleList([*self, *other])
+        return ModuleList([*self._modules.values(), *other])
 
     def __contains__(self, module: object) -> bool:
         return any(module is item for item in self)

@@ -99,6 +99,7 @@ class Passed(Node):
     """Cotangents pass through, and `hooks` sees them."""
 
     __slots__ = ("hooks", "outputs")
+    hooks: BackwardHooks
     outputs: int
 
     def pull(self, g: Any) -> Any:

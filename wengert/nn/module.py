@@ -63,7 +63,7 @@ class Module(StateMethods):
     training: bool
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    _modules: dict[str, Any]
     _non_persistent_buffers_set: set[str]
     _version: int = 1
     call_super_init: bool = False

@@ -45,7 +45,8 @@ class StateMethods:
     ) -> dict[str, Any]:
         """All parameters and persistent buffers by their dotted names; they share memory."""
         if args:
-            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+            given: Any = (*args, *(destination, prefix, keep_vars)[len(args) :])
+            destination, prefix, keep_vars = given
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()

@@ -98,9 +98,15 @@ def _blocks(samples: int, numbers_each: int) -> Any:
 
 @primitive
 def convolution(
-    x: Any, weight: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    x: Any,
+    weight: Any,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    bias: Any = None,
 ) -> Any:
-    """y[n, o, p] = sum over c, k of x[n, c, stride p + dilation k - padding] weight[o, c, k]."""
+    """Sums over c, k of x[n, c, stride p + dilation k - padding] weight[o, c, k], + bias[o]."""
     samples, kernel = x.shape[0], weight.shape[2:]
     out = output_sizes(x.shape[2:], kernel, stride, padding, dilation)
     o = weight.shape[0]
@@ -111,6 +117,8 @@ def convolution(
     for part in _blocks(samples, x.shape[1] * math.prod(kernel) * math.prod(out)):
         columns = _columns(x[part], kernel, stride, dilation, out, groups)
         np.matmul(matrix, columns, out=flat[part])
+        if bias is not None:  # while the block is still in the cache
+            flat[part] += bias.reshape(groups, -1, 1)
     return y
 
 
@@ -150,6 +158,17 @@ def convolution_weight(
     return result.reshape(shape)
 
 
+def _each_channel(g: Any) -> Any:
+    """The sum over all samples and places: the cotangent of a bias."""
+    if type(g) is np.ndarray:
+        return np.add.reduce(np.add.reduce(g.reshape(*g.shape[:2], math.prod(g.shape[2:])), 2), 0)
+    return np.sum(g, axis=(0, *range(2, len(g.shape))))
+
+
+def _spread(t: Any, y: Any) -> Any:
+    return np.broadcast_to(np.reshape(t, (-1, *(1,) * (len(y.shape) - 2))), y.shape)
+
+
 linear(
     convolution,
     lambda g, x_shape, weight, stride, padding, dilation, groups: convolution_input(
@@ -158,6 +177,17 @@ linear(
     lambda g, x, weight_shape, stride, padding, dilation, groups: convolution_weight(
         g, x, weight_shape, stride, padding, dilation, groups
     ),
+    *[None] * 4,
+    lambda g: _each_channel(g),
+    forward={
+        "x": lambda t, weight, stride, padding, dilation, groups: convolution(
+            t, weight, stride, padding, dilation, groups
+        ),
+        "weight": lambda t, x, stride, padding, dilation, groups: convolution(
+            x, t, stride, padding, dilation, groups
+        ),
+        "bias": lambda t, y: _spread(t, y),
+    },
 )
 linear(
     convolution_input,

@@ -18,8 +18,13 @@ from wengert.rules.rule import elementwise, general
 
 # ---- choosing without branches -------------------------------------------------------------
 
-_BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+_BITS: dict[Any, Any] = {
+    np.dtype(np.float32): np.dtype(np.int32),
+    np.dtype(np.float64): np.dtype(np.int64),
+}
 _FEW = 256
+# On few numbers a ufunc takes twice as long with a Python number as with an array without dimensions.
+_ZERO = {dtype: np.zeros((), dtype) for dtype in _BITS}
 
 
 def masked(g: Any, mask: Any) -> Any:
@@ -58,13 +63,13 @@ def sigmoid(x: Any) -> Any:
 @primitive
 def relu(x: Any) -> Any:
     """max(x, 0); NaN stays NaN."""
-    return np.maximum(x, 0)
+    return np.maximum(x, _ZERO.get(x.dtype, 0))
 
 
 @primitive
 def threshold_pull(g: Any, at: Any) -> Any:
     """`g` unless at <= 0, else 0: relu's cotangent."""
-    return masked(g, np.logical_not(at <= 0))
+    return masked(g, np.logical_not(at <= _ZERO.get(at.dtype, 0)))
 
 
 @primitive
@@ -142,7 +147,10 @@ def elu(x: Any, alpha: float, scale: float, rate: float) -> Any:
 
 
 def _elu_slope(x: Any, alpha: float, scale: float, rate: float) -> Any:
-    return np.where(x > 0, scale, (scale * alpha * rate) * np.exp(rate * np.minimum(x, 0)))
+    steep = scale * alpha * rate
+    slope = steep * np.exp(rate * np.minimum(x, 0))
+    # With alpha = 1 there is no kink, and the formula holds on both sides.
+    return slope if steep == scale else np.where(x > 0, scale, slope)
 
 
 elementwise(elu, lambda t, x, alpha, scale, rate: t * _elu_slope(x, alpha, scale, rate))

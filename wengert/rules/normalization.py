@@ -18,22 +18,53 @@ from wengert.rules.rule import general
 @primitive
 def standardize(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     """(x - mean) / sqrt(var + eps), with mean and variance over `axes`."""
-    n = math.prod(x.shape[a] for a in axes) or 1
-    y = x - np.add.reduce(x, axis=axes, keepdims=True) / n
-    y *= rate(y, axes, eps, n)
-    return y
+    if type(x) is not np.ndarray:
+        d = x - np.mean(x, axis=axes, keepdims=True)
+        return d / np.sqrt(np.mean(d * d, axis=axes, keepdims=True) + eps)
+    view, n = _grouped(x, axes)
+    y = view - _total(view) / n
+    y *= 1 / np.sqrt(_total(y, y) / n + eps)
+    return y.reshape(x.shape)
 
 
-def rate(centred: Any, axes: tuple[int, ...], eps: float, n: int) -> Any:
-    """1 / sqrt(var + eps) of numbers whose mean is 0."""
-    return 1 / np.sqrt(np.sum(centred * centred, axis=axes, keepdims=True) / n + eps)
+def _grouped(x: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
+    """A plain array as (before, groups, within), and how many numbers a group has.
+
+    Groups are either everything but the last dimensions, or one dimension after the first.
+    """
+    shape = x.shape
+    if axes[0] == 0 and len(axes) < x.ndim:  # each channel over the batch
+        assert axes[1:] == tuple(range(2, x.ndim))
+        view = x.reshape(shape[0], shape[1], math.prod(shape[2:]))
+    else:
+        view = x.reshape(1, math.prod(shape[: axes[0]]), math.prod(shape[axes[0] :]))
+    return view, view.shape[0] * view.shape[2] or 1
+
+
+def _total(a: Any, b: Any = None) -> Any:
+    """Each group's sum of `a`, or of `a * b`, without an array of products."""
+    within = np.add.reduce(a, 2) if b is None else np.einsum("ngi,ngi->ng", a, b)
+    return np.add.reduce(within, 0)[:, None]
 
 
 def _through(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
+    if type(g) is type(x) is type(y) is np.ndarray:
+        return _through_plain(g, x, y, axes, eps)
     mean = lambda a: np.mean(a, axis=axes, keepdims=True)
     d = x - mean(x)
     r = 1 / np.sqrt(mean(d * d) + eps)
     return r * (g - mean(g) - y * mean(g * y))
+
+
+def _through_plain(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
+    (grouped, n), (y, _), (x, _) = (_grouped(a, axes) for a in (g, y, x))
+    d = x - _total(x) / n
+    r = 1 / np.sqrt(_total(d, d) / n + eps)
+    np.multiply(y, _total(grouped, y) / n, out=d)
+    np.subtract(grouped, d, out=d)
+    d -= _total(grouped) / n
+    d *= r
+    return d.reshape(g.shape)
 
 
 general(

@@ -99,7 +99,7 @@ def _warn_if_untracked(args: tuple[Any, ...]) -> None:
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Run a sequence of functions (or a Sequential) in checkpointed segments, the last one plainly."""
+    """Run a sequence of functions (or a Sequential) in checkpointed segments, the last plainly."""
     steps = list(functions)
     size = max(1, len(steps) // segments)
 

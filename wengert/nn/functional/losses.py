@@ -420,7 +420,7 @@ def multilabel_soft_margin_loss(
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
-    var: Tensor | float,
+    var: Any,
     full: bool = False,
     eps: float = 1e-6,
     reduction: str = "mean",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import inplace as writing
+from wengert.autograd.engine import mark_written
 from wengert.nn.functional import chance
 from wengert.nn.functional.losses import _norm
 from wengert.nn.functional.shared import apply, mean, reshape, where, written_by
@@ -218,7 +218,7 @@ def _move(running: Tensor, value: Any, momentum: float) -> None:
     array = running._array
     array *= 1 - momentum
     array += (momentum * value).astype(array.dtype)
-    writing.mark_written(running, "batch_norm")
+    mark_written(running, "batch_norm")
 
 
 def instance_norm(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import inplace
+from wengert.autograd.engine import mark_written
 from wengert.nn.functional.activations import softmax
 from wengert.nn.functional.normalization import dropout
 from wengert.nn.functional.shared import apply, reshape, where
@@ -75,7 +75,7 @@ def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> N
     long = lengths > max_norm
     if long.any():
         table[rows[long]] *= (max_norm / (lengths[long] + 1e-7))[:, None].astype(table.dtype)
-        inplace.mark_written(weight, "embedding_renorm_")
+        mark_written(weight, "embedding_renorm_")
 
 
 def embedding_bag(
@@ -125,7 +125,7 @@ def embedding_bag(
                 if len(keep)
                 else wrap(np.zeros(weight.shape[1], weight._array.dtype))
             )
-        return np.stack(parts)  # type: ignore[call-overload]
+        return apply(np.stack, parts, 0)
     share = counted.astype(weight._array.dtype)
     if mode == "mean":
         share /= np.maximum(np.bincount(bag, counted, bags), 1)[bag].astype(share.dtype)

@@ -137,8 +137,8 @@ def _conv(
         x, padding = _named_padding(x, padding, kernel, stride, dilation)
     padding = sizes(padding, n, "padding")
     _check_conv(x, weight, bias, stride, padding, dilation, groups, n)
-    out = apply(rules.convolution, x, weight, stride, padding, dilation, groups)
-    return _finish_conv(out, bias, n, lone)
+    out = apply(rules.convolution, x, weight, stride, padding, dilation, groups, bias)
+    return out[0] if lone else out
 
 
 def _finish_conv(out: Tensor, bias: Any, n: int, lone: bool) -> Tensor:

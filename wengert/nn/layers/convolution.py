@@ -20,6 +20,7 @@ class _Convolution(Module):
 
     _n: int
     transposed = False
+    padding: Any
 
     def _build(
         self,
@@ -122,7 +123,7 @@ class _Conv(_Convolution):
         )  # fmt: skip
 
     def forward(self, input: Tensor) -> Tensor:
-        padding = self.padding
+        padding: Any = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._border(), self.padding_mode)
             padding = 0

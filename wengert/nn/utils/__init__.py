@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.engine import mark_written
+from wengert.autograd.record import recorder
 from wengert.tensor import Tensor, wrap
 
 Tensors = Tensor | Iterable[Tensor]
@@ -91,7 +92,7 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All parameters as one vector."""
-    return np.concatenate([p.reshape(-1) for p in parameters])  # type: ignore[return-value,arg-type]
+    return recorder(np.concatenate)([p.reshape(-1) for p in parameters], 0)
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.record import recorder
 from wengert.functions.creation import as_tensor, tensor
 from wengert.functions.random import Generator
 from wengert.tensor import Tensor, wrap
@@ -27,7 +28,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, Tensor):
         if all(x._node is None for x in batch) and all(type(x._array) is np.ndarray for x in batch):
             return wrap(np.stack([x._array for x in batch]))
-        return np.stack(batch)  # type: ignore[arg-type]
+        return recorder(np.stack)(list(batch), 0)
     if isinstance(first, np.ndarray):
         if first.dtype.kind in "OSU":
             raise TypeError(_wrong(first.dtype))
