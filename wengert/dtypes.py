@@ -6,6 +6,7 @@ result's dtype only if its category is higher than that of the tensors with dime
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ uint64 = np.dtype("uint64")
 bool = np.dtype("bool")
 
 _CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
-_REAL = {type(1.5), type(1), type(True)}
+_REAL = {builtins.float, builtins.int, builtins.bool}
 _default = float32
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -52,6 +51,8 @@ def save(obj: Any, f: Any) -> None:
 
 def _write_atomically(path: Path, data: bytes) -> None:
     """The file's old content stays until the new one is safely on the disk."""
+    import tempfile  # not needed to load
+
     handle, name = tempfile.mkstemp(prefix=path.name + ".", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from wengert.functions.methods import TensorMethods
     from wengert.functions.operators import Operators
 
-    class _Methods(HistoryMethods, TensorMethods, InplaceMethods, Operators): ...
+    class _Methods(HistoryMethods, TensorMethods, InplaceMethods, Operators):  # type: ignore[misc]
+        ...
+
 else:
     _Methods = object
 
@@ -152,11 +154,11 @@ class Tensor(_Methods):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self._array.dtype  # type: ignore[no-any-return]
+        return self._array.dtype
 
     @property
     def ndim(self) -> int:
-        return self._array.ndim  # type: ignore[no-any-return]
+        return self._array.ndim
 
     @property
     def requires_grad(self) -> bool:
@@ -184,14 +186,20 @@ class Tensor(_Methods):
         return np.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else array
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return numpy_call(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return MEANING.of(function, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return numpy_call(function, args, kwargs)
+        return MEANING.of(function, args, kwargs)
 
 
-numpy_call: Callable[..., Any]
-"""What a NumPy function means on Tensors; set by `functions/numpy.py`."""
+class _Meaning:
+    """What a NumPy function means on Tensors; `functions/numpy.py`, above this, says so in `of`."""
+
+    of: Callable[..., Any]
+
+
+MEANING = _Meaning()
 
 
 def attach(methods: type) -> type:

@@ -383,7 +383,9 @@ def test_sizes_that_are_no_integers(lib):
 
 
 @pytest.mark.parametrize(
-    "other", [None, "text", object(), {}, decimal.Decimal(1), fractions.Fraction(1, 2)], ids=str
+    "other",
+    [None, "text", object(), {}, decimal.Decimal(1), fractions.Fraction(1, 2)],
+    ids=lambda other: type(other).__name__,
 )
 def test_operands_that_are_neither_tensors_nor_numbers(lib, other):
     x = lib.ones(2)

@@ -7,6 +7,7 @@ recorded), `engine` and `hooks` (the sweep), `saved` and `inplace` (what may be 
 
 from wengert.autograd import function as function
 from wengert.autograd import graph as graph
+from wengert.autograd import methods as methods
 from wengert.autograd.anomaly import detect_anomaly as detect_anomaly
 from wengert.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
 from wengert.autograd.differentiate import backward as backward
@@ -18,4 +19,3 @@ from wengert.history.modes import enable_grad as enable_grad
 from wengert.history.modes import inference_mode as inference_mode
 from wengert.history.modes import no_grad as no_grad
 from wengert.history.modes import set_grad_enabled as set_grad_enabled
-from wengert.autograd import methods as methods

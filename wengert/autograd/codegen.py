@@ -62,7 +62,10 @@ class Plan:
 def record_text(plan: Plan) -> str:
     """Any function: each argument may be a tensor or a plain value."""
     rule = plan.rule
-    lines = [f"def record({', '.join(_formal(rule, n) for n in rule.arguments)}):", "    odd = False"]
+    lines = [
+        f"def record({', '.join(_formal(rule, n) for n in rule.arguments)}):",
+        "    odd = False",
+    ]
     arrays = {n: n for n in rule.arguments}
     for n in rule.arguments:
         if n not in plan.tracked and n not in ARRAY_ARGUMENTS:
@@ -127,10 +130,14 @@ def binary_text(plan: Plan) -> str:
             *_node_of(a, "    "),
             *_node_of(b, "    "),
             *_run(plan, f"{a}_array, {b}_array", (a, b)),
-            *([] if _keeps_integers(plan.rule) else [
-                f"    if array.dtype is not {a}_array.dtype and needs_floating(array, {a}_array):",
-                f"        return record(floating({a}), floating({b}))",
-            ]),
+            *(
+                []
+                if _keeps_integers(plan.rule)
+                else [
+                    f"    if array.dtype is not {a}_array.dtype and needs_floating(array, {a}_array):",
+                    f"        return record(floating({a}), floating({b}))",
+                ]
+            ),
             *_wrap(plan),
         ]
     )

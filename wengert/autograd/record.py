@@ -18,12 +18,12 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd import codegen, saved
+from wengert.dispatch import Function
+from wengert.errors import DtypeError, MissingRuleError, ShapeError
 from wengert.history import modes
 from wengert.history.location import INTERNAL, user_frame
 from wengert.history.node import Node, Output, tick
-from wengert.dispatch import Function
-from wengert.errors import DtypeError, MissingRuleError, ShapeError
-from wengert.rules.rule import RULES, Rule, unbroadcast
+from wengert.rules.rule import RULES, Rule, parameters, unbroadcast
 from wengert.rules.shapes import astype
 from wengert.tensor import (
     INFERENCE,
@@ -41,14 +41,14 @@ _recorders: dict[Function, Recorder] = {}
 
 
 def recorder(function: Function) -> Recorder:
-    """The function that runs `function` on Tensors and records it; its rule must be in the table."""
+    """The function that runs `function` on Tensors and records it, if it has a rule."""
     made = _recorders.get(function)
     if made is None:
         rule = RULES.get(function)
         if rule is None:
             raise MissingRuleError(
-                f"{getattr(function, '__name__', function)} has no derivative rule, so it cannot be "
-                "applied to a tensor. Write it with functions that have one, or apply it to "
+                f"{getattr(function, '__name__', function)} has no derivative rule, so it cannot "
+                "be applied to a tensor. Write it with functions that have one, or apply it to "
                 "x.detach().numpy() if no derivative is wanted."
             )
         made = _recorders[function] = _sequence(rule) if rule.sequence else _compiled(rule)
@@ -136,6 +136,7 @@ class Several(Node):
     """A node with several outputs; `likes` tells the shape and dtype of each."""
 
     __slots__ = ("likes", "outputs")
+    likes: list[tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def _compile(text: str, space: dict[str, Any], rule: Rule) -> Any:
@@ -143,7 +144,12 @@ def _compile(text: str, space: dict[str, Any], rule: Rule) -> Any:
     filename = f"<wengert {rule.name}.{name} {abs(hash(text)):x}>"
     INTERNAL.add(filename)
     exec(compile(text, filename, "exec"), space)
-    linecache.cache[filename] = (len(text), None, [line + "\n" for line in text.split("\n")], filename)
+    linecache.cache[filename] = (
+        len(text),
+        None,
+        [line + "\n" for line in text.split("\n")],
+        filename,
+    )
     return space[name]
 
 
@@ -203,7 +209,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
 
 def pick(x: Tensor, record: Recorder, slot: int, *args: Any) -> Tensor:
     """One output of a function with several, to replay a view."""
-    return record(x, *args)[slot]  # type: ignore[no-any-return]
+    return record(x, *args)[slot]
 
 
 def filled(node: Several, cotangents: list[Any]) -> list[Any]:
@@ -262,6 +268,8 @@ class SequenceNode(Node):
     """A node whose inputs are the items of one list argument."""
 
     __slots__ = ("call", "shapes")
+    call: dict[str, Any]
+    shapes: list[tuple[int, ...]]
 
     def pull(self, g: Any) -> Any:
         return self._pull(g, [saved.checked(self, value, None) for value in self._saved()])
@@ -282,10 +290,10 @@ class SequenceNode(Node):
     def _pull(self, g: Any, items: list[Any]) -> Any:
         rule = self.rule
         assert rule is not None
-        name = rule.sequence
+        name = rule.sequence or ""
         transpose = rule.reverse[name]
         given = {**self.call, name: items, f"{name}_shape": self.shapes}
-        values = [given[p] for p in codegen.parameters(transpose)]
+        values = [given[p] for p in parameters(transpose)]
         if g.dtype.kind == "c" and items:
             return [np.conj(x) for x in transpose(np.conj(g), *values)]
         return transpose(g, *values)
@@ -305,16 +313,17 @@ def unsuited(rule: Rule | str, error: Exception, operands: tuple[Any, ...]) -> E
     found = " and ".join(map(str, shapes))
     if isinstance(rule, Rule) and rule.function is np.matmul:
         return ShapeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({found}): the last size of the first must be "
-            "the last but one of the second. Transpose one, e.g. b.mT."
+            f"mat1 and mat2 shapes cannot be multiplied ({found}): the last size of the first "
+            "must be the last but one of the second. Transpose one, e.g. b.mT."
         )
     if isinstance(rule, str) or rule.family == "elementwise":
         a, b = shapes[0][::-1], shapes[1][::-1]
         for i, (m, n) in enumerate(zip(a, b, strict=False)):
             if m != n and 1 not in (m, n):
+                dimension = max(len(a), len(b)) - 1 - i
                 return ShapeError(
-                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton "
-                    f"dimension {max(len(a), len(b)) - 1 - i}: shapes {found} do not broadcast. "
+                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at "
+                    f"non-singleton dimension {dimension}: shapes {found} do not broadcast. "
                     "Compare x.shape of both; unsqueeze(dim) adds a dimension of size 1."
                 )
     return ShapeError(f"{rule} does not take shapes {found}: {error}")
@@ -337,13 +346,16 @@ def alone(record: Recorder, rule: Rule, x: Any) -> Any:
     result = foreign(record, rule, (x,))
     if result is NotImplemented:
         name = getattr(rule.function, "__name__", rule.name.lower())
-        raise TypeError(f"{name}() takes a tensor or a number, but got {type(x).__name__}. Make a tensor with wengert.tensor(...).")
+        raise TypeError(
+            f"{name}() takes a tensor or a number, but got {type(x).__name__}. "
+            "Make a tensor with wengert.tensor(...)."
+        )
     return result
 
 
 def cast(x: Tensor, dtype: Any) -> Tensor:
     """A recorded change of dtype; none if there is nothing to change."""
-    return x if x._array.dtype is dtype else recorder(astype)(x, dtype)  # type: ignore[no-any-return]
+    return x if x._array.dtype is dtype else recorder(astype)(x, dtype)
 
 
 def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
@@ -357,7 +369,7 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
             x = wrap(x) if x.ndim else x.item()
         elif type(x) not in NUMBERS and not isinstance(x, Tensor):
             if isinstance(x, (bool, int, float, complex)):
-                x = next(kind(x) for kind in (bool, int, float, complex) if isinstance(x, kind))
+                x = next(kind(x) for kind in (bool, int, float, complex) if isinstance(x, kind))  # type: ignore[arg-type]
             elif hasattr(x, "__array_function__"):
                 x = wrap(x)
             elif dtypes.is_foreign(x):
@@ -371,14 +383,17 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
 
 
 def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
-    """Operands of several dtypes: cast them to the one that PyTorch's promotion gives, and call again."""
+    """Operands of several dtypes: cast to the one that promotion gives, and call again."""
     tracked = {rule.arguments.index(n) for n in rule.differentiable}
     these = [x for i, x in enumerate(operands) if i in tracked and x is not None]
-    target = dtypes.canonical(dtypes.result_type(*(x._array if isinstance(x, Tensor) else x for x in these)))
+    target = dtypes.canonical(
+        dtypes.result_type(*(x._array if isinstance(x, Tensor) else x for x in these))
+    )
     if rule.function is np.matmul and all(isinstance(x, Tensor) for x in these):
         kinds = " and ".join(str(x.dtype) for x in these)
         raise DtypeError(
-            f"expected m1 and m2 to have the same dtype, but got: {kinds}. Convert one, as in b.to(a.dtype)."
+            f"expected m1 and m2 to have the same dtype, but got: {kinds}. "
+            "Convert one, as in b.to(a.dtype)."
         )
     if rule.name == "Div" and not dtypes.is_inexact(target):
         target = dtypes.get_default_dtype()
@@ -408,6 +423,4 @@ def uniform(items: list[Any]) -> list[Any]:
     if len(kinds) < 2:
         return items
     target = dtypes.result_type(*(x._array if isinstance(x, Tensor) else x for x in items))
-    return [
-        cast(x, target) if isinstance(x, Tensor) else np.asarray(x, target) for x in items
-    ]
+    return [cast(x, target) if isinstance(x, Tensor) else np.asarray(x, target) for x in items]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert import dtypes, tensor
+from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import cast, recorder
@@ -24,7 +24,7 @@ from wengert.errors import MissingRuleError
 from wengert.history import modes
 from wengert.rules import RULES, neural, reductions
 from wengert.rules.rule import Rule
-from wengert.tensor import NUMBERS, Tensor, settle, wrap
+from wengert.tensor import MEANING, NUMBERS, Tensor, settle, wrap
 
 TRANSLATIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy functions written in terms of others that have rules."""
@@ -71,7 +71,7 @@ def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return _wrapped(function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()}))
 
 
-tensor.numpy_call = numpy_call
+MEANING.of = numpy_call
 
 
 def _name(function: Any) -> str:
@@ -190,7 +190,7 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
     if isinstance(dst, Tensor):
         dst.copy_(src)
     else:
-        np.copyto(dst, np.asarray(src), casting=casting)
+        np.copyto(dst, np.asarray(src), casting=casting)  # type: ignore[arg-type]
 
 
 @means(np.multiply.reduce)
@@ -340,7 +340,7 @@ def _std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **re
 
 def _no_more(rest: dict[str, Any]) -> None:
     for name, value in rest.items():
-        if value is not None and value is not np._NoValue:  # type: ignore[attr-defined]
+        if value is not None and value is not np._NoValue:
             raise TypeError(f"{name}= is not supported on Tensors; apply it before or after")
 
 
@@ -465,7 +465,7 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> 
             return wrap(np.full(places.shape, value, array.dtype))
         picked = np.ravel(array)[np.maximum(places, 0)]
         return np.where(places < 0, np.asarray(value, array.dtype), picked)
-    return np.ravel(array)[np.pad(places, pad_width, mode=mode, **options)]
+    return np.ravel(array)[np.pad(places, pad_width, mode=mode, **options)]  # type: ignore[call-overload]
 
 
 # ---- SciPy's special functions -------------------------------------------------------------

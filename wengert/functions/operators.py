@@ -12,8 +12,9 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd import inplace
-from wengert.history import modes
+from wengert.autograd.engine import mark_written
 from wengert.autograd.record import recorder, unsuited
+from wengert.history import modes
 from wengert.tensor import NUMBERS, Tensor, may_record, settle, wrap
 
 
@@ -87,20 +88,39 @@ def install_inplace(name: str, function: Any, label: str) -> None:
     setattr(Tensor, label, in_place)
 
 
+def _is_plain_memory(array: Any) -> bool:
+    """Whether a ufunc may write its result straight into this array."""
+    return type(array) is np.ndarray and array.dtype.kind == "f" and array.flags.writeable
+
+
 def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tensor:
     """x = function(x, other) in place; straight into the memory where nothing is tracked."""
-    if modes.special and x._origin is None and not modes.is_grad_enabled() and modes.current().clone_saved is None:
+    if (
+        modes.special
+        and x._origin is None
+        and not modes.is_grad_enabled()
+        and modes.current().clone_saved is None
+    ):
         array = other._array if isinstance(other, Tensor) else other
         same = type(other) in NUMBERS or getattr(array, "dtype", None) is x._array.dtype
-        if same and type(x._array) is np.ndarray and x._array.dtype.kind == "f" and x._array.flags.writeable:
-            if np.ndim(array) == 0 or array.shape == x._array.shape:
-                function(x._array, array, out=x._array, casting="same_kind")
-                inplace.mark_written(x, label)
-                return x
+        fits = same and (np.ndim(array) == 0 or array.shape == x._array.shape)
+        if fits and _is_plain_memory(x._array):
+            function(x._array, array, out=x._array, casting="same_kind")
+            mark_written(x, label)
+            return x
     return inplace.write(x, recorder(function), (other,), label)
 
 
-OPERATORS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "pow": np.power, "mod": np.remainder, "floordiv": np.floor_divide, "matmul": np.matmul}
+OPERATORS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.divide,
+    "pow": np.power,
+    "mod": np.remainder,
+    "floordiv": np.floor_divide,
+    "matmul": np.matmul,
+}
 _LABELS = {"truediv": "div_", "mod": "remainder_", "floordiv": "floor_divide_"}
 _COMMUTATIVE = {"add", "mul"}
 
@@ -128,7 +148,11 @@ def plain(function: Any, x: Any, other: Any) -> Any:
         raise dtypes.foreign(b)
     if not hasattr(b, "dtype") and not isinstance(b, (bool, int, float, complex, list, tuple)):
         return NotImplemented
-    if getattr(a, "dtype", None) is not getattr(b, "dtype", None) and type(b) not in NUMBERS and type(a) not in NUMBERS:
+    if (
+        getattr(a, "dtype", None) is not getattr(b, "dtype", None)
+        and type(b) not in NUMBERS
+        and type(a) not in NUMBERS
+    ):
         target = dtypes.result_type(a, b)
         a = a.astype(target) if hasattr(a, "astype") else a
         b = np.asarray(b).astype(target) if not hasattr(b, "astype") else b.astype(target)
@@ -149,12 +173,24 @@ def comparison(function: Any) -> Callable[[Tensor, Any], Any]:
     return compare
 
 
-COMPARISONS = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
-BITS = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift}
+COMPARISONS = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+BITS = {
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}
 for _name, _function in COMPARISONS.items():
     setattr(Tensor, f"__{_name}__", comparison(_function))
 for _name, _function in BITS.items():
     setattr(Tensor, f"__{_name}__", comparison(_function))
     setattr(Tensor, f"__r{_name}__", comparison(_function))
-setattr(Tensor, "__hash__", object.__hash__)
-
+Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -33,9 +33,8 @@ class Parameter(Tensor):
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         pass  # all is done in __new__; this states the arguments
 
-    def __repr__(self: Any, *, tensor_contents: Any = None) -> str:
-        text = Tensor.__repr__(self, tensor_contents=tensor_contents)
-        return f"Parameter containing:\n{text}"
+    def __repr__(self: Any, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        return "Parameter containing:\n" + Tensor.__repr__(self)
 
 
 class Buffer(Tensor):

@@ -45,7 +45,7 @@ def _power_growth(a: Any, b: Any, y: Any) -> Any:
             return np.where(np.real(b) < 0, -np.inf, np.zeros_like(y))
         if y.dtype.kind == "c":
             return y * cmath.log(a)
-        return y * (math.log(a) if a > 0 else math.nan)
+        return y * (math.log(a.real) if a.real > 0 else math.nan)
     zero = a == 0
     growth = np.where(zero, 0, y * np.log(np.where(zero, 1, a)))
     return np.where(zero & (np.real(b) < 0), -np.inf, growth)

@@ -29,15 +29,14 @@ def is_basic(index: Any) -> bool:
     return all(
         p is None
         or p is Ellipsis
-        or isinstance(p, (slice, int, np.integer))
-        and not isinstance(p, bool)
+        or (isinstance(p, (slice, int, np.integer)) and not isinstance(p, bool))
         for p in parts
     )
 
 
 @primitive
 def add_at(g: Any, index: Any, shape: Any) -> Any:
-    """Zeros of `shape` with `g` added at `index`, as often as an element occurs: getitem transposed."""
+    """Zeros of `shape` with `g` added at `index`, each time it occurs: getitem transposed."""
     out = np.zeros(shape, g.dtype)
     if is_basic(index) or _is_mask(index):
         out[index] = g
@@ -57,13 +56,13 @@ linear(add_at, lambda h, index: getitem(h, index), name="IndexPut")
 @primitive
 def select(x: Any, index: Any) -> Any:
     """`x[index]` where the last part of the index is a number: a view."""
-    return getitem.plain(x, index)
+    return getitem.plain(x, index)  # type: ignore[attr-defined]
 
 
 @primitive
 def slices(x: Any, index: Any) -> Any:
     """`x[index]` for slices, None and `...`: a view."""
-    return getitem.plain(x, index)
+    return getitem.plain(x, index)  # type: ignore[attr-defined]
 
 
 # PyTorch's graphs name these apart.
@@ -161,7 +160,7 @@ def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
     Where `indices` and `shape` differ outside of `axis`, both broadcast, as in NumPy.
     """
     if axis is None:
-        return np.reshape(add_rows.plain(g, indices, (math.prod(shape),)), shape)
+        return np.reshape(add_rows.plain(g, indices, (math.prod(shape),)), shape)  # type: ignore[attr-defined]
     grid = list(np.ogrid[tuple(slice(n) for n in shape)])
     grid[axis] = indices
     out = np.zeros(shape, g.dtype)
@@ -201,7 +200,7 @@ linear(add_rows, lambda h, index: take_rows(h, index), name="EmbeddingBackward")
 
 # ---- overwriting ---------------------------------------------------------------------------
 #
-# What an in-place operation leaves when the old value takes no part: the old value's cotangent is 0.
+# What an in-place operation leaves if the old value takes no part: its cotangent is 0.
 
 
 @primitive

@@ -23,7 +23,7 @@ _BITS: dict[Any, Any] = {
     np.dtype(np.float64): np.dtype(np.int64),
 }
 _FEW = 256
-# On few numbers a ufunc takes twice as long with a Python number as with an array without dimensions.
+# On few numbers a ufunc takes twice as long with a Python number as with a 0-d array.
 _ZERO = {dtype: np.zeros((), dtype) for dtype in _BITS}
 
 

@@ -60,7 +60,7 @@ def affine(x: Any, weight: Any, bias: Any) -> Any:
 
 
 def _is_small_matrix(x: Any) -> bool:
-    """Whether the method `dot` is quicker than np.matmul: by half on few numbers, and then no more."""
+    """Whether the method `dot` beats np.matmul: by half on few numbers, on many not at all."""
     return type(x) is np.ndarray and x.ndim == 2 and x.size <= 4096
 
 

@@ -131,7 +131,7 @@ def _register(
 
 def _plain_default(name: str, value: Any) -> Any:
     """NumPy marks "not given" by a private object; for `keepdims` that means False, else None."""
-    if value is not np._NoValue:  # type: ignore[attr-defined]
+    if value is not np._NoValue:
         return value
     return False if name == "keepdims" else None
 

@@ -22,15 +22,22 @@ def inverse(axes: Any) -> list[int]:
     return np.argsort([i % len(axes) for i in axes]).tolist()
 
 
-
-linear(np.reshape, lambda g, a_shape: np.reshape(g, a_shape), arguments=("a", "shape"), name="View", view=True)
+linear(
+    np.reshape,
+    lambda g, a_shape: np.reshape(g, a_shape),
+    arguments=("a", "shape"),
+    name="View",
+    view=True,
+)
 linear(
     np.transpose,
     lambda g, axes: np.transpose(g, None if axes is None else inverse(axes)),
     name="Permute",
     view=True,
 )
-linear(np.swapaxes, lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2), name="Transpose", view=True)
+linear(
+    np.swapaxes, lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2), name="Transpose", view=True
+)
 linear(
     np.moveaxis,
     lambda g, source, destination: np.moveaxis(g, destination, source),
@@ -49,7 +56,9 @@ linear(
 linear(np.flip, lambda g, axis: np.flip(g, axis), view=True)
 linear(
     np.roll,
-    lambda g, shift, axis: np.roll(g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis),
+    lambda g, shift, axis: np.roll(
+        g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis
+    ),
 )
 linear(np.rot90, lambda g, k, axes: np.rot90(g, -k, axes), view=True)
 # Of a vector NumPy makes a matrix with equal rows.
@@ -85,7 +94,9 @@ def _unrepeat(g: Any, shape: tuple[int, ...], repeats: Any, axis: int | None) ->
         return np.reshape(flat, shape)
     axis = axis % len(shape)
     if isinstance(repeats, int):
-        return np.sum(np.reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :])), axis=axis + 1)
+        return np.sum(
+            np.reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :])), axis=axis + 1
+        )
     rows = np.repeat(np.arange(shape[axis]), repeats)
     return add_at(g, (*(slice(None),) * axis, rows), shape)
 
@@ -133,7 +144,7 @@ linear(
 
 @primitive
 def astype(x: Any, dtype: Any) -> Any:
-    """`x` in another dtype. The cotangent comes back in the old one; a real input takes the real part."""
+    """`x` in another dtype; its cotangent comes back in the old one, real if that is real."""
     if np.iscomplexobj(x) and np.dtype(dtype).kind not in "cb":
         x = x.real
     return x.astype(dtype)
@@ -143,9 +154,7 @@ def _cast_back(g: Any, dtype: Any) -> Any:
     return astype(np.real(g) if g.dtype.kind == "c" and dtype.kind == "f" else g, dtype)
 
 
-linear(
-    astype, lambda g, x_dtype: _cast_back(g, x_dtype), arguments=("x", "dtype"), name="ToCopy"
-)
+linear(astype, lambda g, x_dtype: _cast_back(g, x_dtype), arguments=("x", "dtype"), name="ToCopy")
 
 
 @primitive
@@ -174,7 +183,9 @@ linear(
 )
 linear(
     np.stack,
-    lambda g, axis: [g[(slice(None),) * (axis % len(g.shape)) + (i,)] for i in range(g.shape[axis])],
+    lambda g, axis: [
+        g[(slice(None),) * (axis % len(g.shape)) + (i,)] for i in range(g.shape[axis])
+    ],
     arguments=("arrays", "axis"),
     sequence="arrays",
 )
@@ -210,6 +221,7 @@ def unbind(x: Any, axis: int) -> Any:
 linear(split, lambda g, axis: np.concatenate(g, axis), view=True, outputs=None)
 linear(unbind, lambda g, axis: np.stack(g, axis), view=True, outputs=None)
 
+
 @primitive
 def flipped(x: Any, axis: Any) -> Any:
     """A copy of `x` with some dimensions in reverse order; NumPy's flip is a view."""
@@ -223,7 +235,7 @@ linear(flipped, lambda g, axis: flipped(g, axis), name="Flip")
 
 @primitive
 def expand(x: Any, shape: Any) -> Any:
-    """`x` repeated along dimensions of size 1, without a copy; writable where nothing is repeated."""
+    """`x` repeated along dimensions of size 1, as a view; writable where nothing is repeated."""
     view = np.broadcast_to(x, shape)
     if isinstance(x, np.ndarray) and x.flags.writeable:
         view.flags.writeable = True
@@ -256,9 +268,16 @@ def overlapped(g: Any, shape: Any, axis: int, step: int) -> Any:
 
 
 linear(
-    windows, lambda g, x_shape, axis, step: overlapped(g, x_shape, axis, step), name="Unfold", view=True
+    windows,
+    lambda g, x_shape, axis, step: overlapped(g, x_shape, axis, step),
+    name="Unfold",
+    view=True,
 )
-linear(overlapped, lambda h, g_shape, axis, step: windows(h, axis, g_shape[-1], step), name="UnfoldBackward")
+linear(
+    overlapped,
+    lambda h, g_shape, axis, step: windows(h, axis, g_shape[-1], step),
+    name="UnfoldBackward",
+)
 
 
 class _Memory:
@@ -271,7 +290,7 @@ class _Memory:
 
 @primitive
 def as_strided(x: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
-    """A view of the memory of `x`: sizes and strides in elements, the offset from its first element.
+    """A view of the memory of `x`: sizes and strides in elements, offset from its first element.
 
     `layout` is the strides of `x` in elements, which the transpose needs to find its way back.
     """
@@ -289,7 +308,9 @@ def _places(size: Any, stride: Any, offset: int) -> Any:
     """Where in memory each element lies."""
     places = np.full(size, offset)
     for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
-        places = places + np.reshape(np.arange(n) * step, [-1 if k == axis else 1 for k in range(len(size))])
+        places = places + np.reshape(
+            np.arange(n) * step, [-1 if k == axis else 1 for k in range(len(size))]
+        )
     return places
 
 
@@ -305,7 +326,9 @@ def _unstride(g: Any, shape: Any, size: Any, stride: Any, offset: int, layout: A
 
 linear(
     as_strided,
-    lambda g, x_shape, size, stride, offset, layout: _unstride(g, x_shape, size, stride, offset, layout),
+    lambda g, x_shape, size, stride, offset, layout: _unstride(
+        g, x_shape, size, stride, offset, layout
+    ),
     view=True,
 )
 
@@ -328,9 +351,13 @@ def complex_of_pairs(x: Any) -> Any:
         return x[..., 0] + 1j * x[..., 1]
     if x.strides[-1] != x.itemsize:
         x = x.copy()
-    return np.lib.stride_tricks.as_strided(
-        x[..., :1].view(kind)[..., 0], x.shape[:-1], x.strides[:-1], writeable=x.flags.writeable
-    ) if x.flags.c_contiguous is False else x.view(kind)[..., 0]
+    return (
+        np.lib.stride_tricks.as_strided(
+            x[..., :1].view(kind)[..., 0], x.shape[:-1], x.strides[:-1], writeable=x.flags.writeable
+        )
+        if x.flags.c_contiguous is False
+        else x.view(kind)[..., 0]
+    )
 
 
 linear(real_pairs, lambda g: complex_of_pairs(g), name="ViewAsReal", view=True)
