@@ -50,37 +50,43 @@ linear(
 )
 
 
+# On few numbers the method `dot` takes half the time of np.matmul; on many, np.matmul is no slower.
+# These run in every step of a small network, so they are written without helpers.
+SMALL = 4096
+
+
 @primitive
 def affine(x: Any, weight: Any, bias: Any) -> Any:
     """x @ weight.T + bias: a linear layer, in one step."""
-    out = x.dot(weight.T) if _is_small_matrix(x) else np.matmul(x, weight.T)
+    out = x.dot(weight.T) if x.ndim == 2 and x.size <= SMALL else np.matmul(x, weight.T)
     if bias is not None:
         out += bias
     return out
 
 
-def _is_small_matrix(x: Any) -> bool:
-    """Whether the method `dot` beats np.matmul: by half on few numbers, on many not at all."""
-    return type(x) is np.ndarray and x.ndim == 2 and x.size <= 4096
-
-
 def _affine_pull_x(g: Any, weight: Any) -> Any:
-    return g.dot(weight) if _is_small_matrix(g) else np.matmul(g, weight)
+    small = type(g) is np.ndarray and g.ndim == 2 and g.size <= SMALL
+    return g.dot(weight) if small else np.matmul(g, weight)
 
 
 def _affine_pull_weight(g: Any, x: Any) -> Any:
-    if _is_small_matrix(g):
+    if type(g) is np.ndarray and g.ndim == 2 and g.size <= SMALL:
         return g.T.dot(x)
     if len(x.shape) != 2:
         g, x = np.reshape(g, (-1, g.shape[-1])), np.reshape(x, (-1, x.shape[-1]))
     return np.matmul(np.transpose(g), x)
 
 
+def _affine_pull_bias(g: Any, bias_shape: tuple[int, ...]) -> Any:
+    usual = type(g) is np.ndarray and g.ndim == 2 and bias_shape == g.shape[1:]
+    return np.add.reduce(g, 0) if usual else unbroadcast(g, bias_shape)
+
+
 linear(
     affine,
-    lambda g, weight: _affine_pull_x(g, weight),
-    lambda g, x: _affine_pull_weight(g, x),
-    lambda g, bias_shape: unbroadcast(g, bias_shape),
+    _affine_pull_x,
+    _affine_pull_weight,
+    _affine_pull_bias,
     forward={
         "x": lambda t, weight: np.matmul(t, np.transpose(weight)),
         "weight": lambda t, x: np.matmul(x, np.transpose(t)),
