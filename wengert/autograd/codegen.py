@@ -16,6 +16,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from wengert.rules.quick import QUICK
 from wengert.rules.rule import Rule, names_values, parameters
 
 # Arguments without a derivative that may nevertheless be tensors.
@@ -174,11 +175,11 @@ def number_text(plan: Plan, name: str) -> str:
 def _run(plan: Plan, actual: str, operands: Iterable[str]) -> list[str]:
     """The call of the function; NumPy's complaint about shapes or dtypes becomes ours.
 
-    A primitive's body is the meaning on plain arrays: called at once for them, and for the other
-    kinds of arrays by way of its dispatch.
+    A primitive's body, or the quick form of a NumPy function, is the meaning on plain arrays: it is
+    called at once for them; the other kinds of arrays are reached through the function's dispatch.
     """
     function = "function"
-    if hasattr(plan.rule.function, "plain"):
+    if hasattr(plan.rule.function, "plain") or plan.rule.function in QUICK:
         plain = " and ".join(f"type({n}_array) is ndarray" for n in plan.tracked[:2])
         function = f"(function if {plain} else dispatched)"
     return [

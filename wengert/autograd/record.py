@@ -23,6 +23,7 @@ from wengert.errors import DtypeError, MissingRuleError, ShapeError
 from wengert.history import modes
 from wengert.history.location import INTERNAL, user_frame
 from wengert.history.node import Node, Output, tick
+from wengert.rules.quick import QUICK
 from wengert.rules.rule import RULES, Rule, parameters, unbroadcast
 from wengert.rules.shapes import astype
 from wengert.tensor import (
@@ -60,11 +61,11 @@ def lazy(function: Function) -> Recorder:
 
     made: Any = None
 
-    def first(*args: Any, **kwargs: Any) -> Any:
+    def first(*args: Any) -> Any:
         nonlocal made
         if made is None:
             made = recorder(function)
-        return made(*args, **kwargs)
+        return made(*args)
 
     return first
 
@@ -175,7 +176,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "floating": floating,
         "foreign": foreign,
         "freed": saved.freed,
-        "function": getattr(rule.function, "plain", rule.function),
+        "function": QUICK.get(rule.function) or getattr(rule.function, "plain", rule.function),
         "getframe": sys._getframe,
         "may_record": may_record,
         "modes": modes,

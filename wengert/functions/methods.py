@@ -422,7 +422,7 @@ class TensorMethods(OperatorMethods, InplaceMethods):
 
     # ---- shapes ---------------------------------------------------------------------------
 
-    T = property(lambda self: shapes.permute(self, tuple(range(self._array.ndim))[::-1]))
+    T = property(lambda self: shapes.reversed_dims(self))
     mT = property(lambda self: _matrices("mT", self, shapes.transpose))
     H = property(lambda self: _hermitian(self))
     mH = property(lambda self: _matrices("mH", self, lambda x, i, j: shapes.adjoint(x)))

@@ -187,6 +187,11 @@ def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
 swapaxes = swapdims = transpose
 
 
+def reversed_dims(input: Tensor) -> Tensor:
+    """All dimensions in the opposite order: `x.T`."""
+    return _transpose(input)
+
+
 def t(input: Any) -> Tensor:
     """The transpose of a matrix; vectors and numbers stay as they are."""
     input = tensor_of(input)
