@@ -307,6 +307,11 @@ class _Now:
         self.callbacks: list[Callable[[], None]] = []
 
 
+# Infinities and NaNs are results in a sweep; the forward has already warned of them. This is what
+# np.errstate(all="ignore") does, which would take a fiftieth of a short sweep to set up each time.
+_ERRORS = np._core.umath._extobj_contextvar
+_QUIET = np._core.umath._make_extobj(all="ignore")
+
 _task = _Task()
 MAX_NESTED = 20
 """So many sweeps may be nested on one stack; Python's own limit on recursion is not far beyond."""
@@ -321,20 +326,20 @@ def run(
         _run_elsewhere(roots, retain, recorded, targets)
         return
     task = _task.now = _Now(outer.nested + 1, roots, targets)
+    before = _ERRORS.set(_QUIET)
     try:
-        # Infinities and NaNs are results here; the forward has already warned of them.
-        with np.errstate(all="ignore"):
-            if recorded:
-                with modes.set_grad_enabled(True):
-                    sweep(roots, retain, recorded, targets)
-            else:
+        if recorded:
+            with modes.set_grad_enabled(True):
                 sweep(roots, retain, recorded, targets)
+        else:
+            sweep(roots, retain, recorded, targets)
         while task.callbacks:
             task.callbacks.pop(0)()
     except FreedGraphError as error:
         saved.explain_freed(error, max(node_of(edge).order for edge, _ in roots))
         raise
     finally:
+        _ERRORS.reset(before)
         _task.now = outer
 
 
