@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy import ndarray
+from numpy._core import umath  # private: see _ERRORS
 
 from wengert.autograd import anomaly, hooks, saved
 from wengert.autograd.saved import Freed
@@ -309,8 +310,8 @@ class _Now:
 
 # Infinities and NaNs are results in a sweep; the forward has already warned of them. This is what
 # np.errstate(all="ignore") does, which would take a fiftieth of a short sweep to set up each time.
-_ERRORS = np._core.umath._extobj_contextvar
-_QUIET = np._core.umath._make_extobj(all="ignore")
+_ERRORS = umath._extobj_contextvar
+_QUIET = umath._make_extobj(all="ignore")
 
 _task = _Task()
 MAX_NESTED = 20

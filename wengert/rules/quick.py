@@ -17,13 +17,13 @@ _EXACT = (np.dtype(np.float32), np.dtype(np.float64))  # np.mean sums other dtyp
 
 
 def _sum(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.add.reduce(a, axis, None, None, keepdims)
+    return np.add.reduce(a, axis=axis, keepdims=keepdims)
 
 
 def _mean(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     if a.dtype not in _EXACT or not a.size:
         return np.mean(a, axis=axis, keepdims=keepdims)
-    return np.add.reduce(a, axis, None, None, keepdims) / count(a.shape, axis)
+    return np.add.reduce(a, axis=axis, keepdims=keepdims) / count(a.shape, axis)
 
 
 def _reshape(a: Any, shape: Any) -> Any:
