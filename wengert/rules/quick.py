@@ -16,11 +16,11 @@ from wengert.rules.reductions import count
 _EXACT = (np.dtype(np.float32), np.dtype(np.float64))  # np.mean sums other dtypes in wider ones
 
 
-def _sum(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _sum(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     return np.add.reduce(a, axis=axis, keepdims=keepdims)
 
 
-def _mean(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     if a.dtype not in _EXACT or not a.size:
         return np.mean(a, axis=axis, keepdims=keepdims)
     return np.add.reduce(a, axis=axis, keepdims=keepdims) / count(a.shape, axis)
