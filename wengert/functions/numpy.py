@@ -60,8 +60,7 @@ def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     if tracked and function not in CONSTANT:
         raise MissingRuleError(
             f"{_name(function)} has no derivative rule, and an argument requires grad. Write it "
-            "with functions that have one (the documentation lists them), or pass x.detach() if "
-            "no derivative is wanted."
+            "with functions that have one, or pass x.detach() if no derivative is wanted."
         )
     if writes(function) and isinstance(args[0], Tensor):
         inplace.refuse(args[0])
