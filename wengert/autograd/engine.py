@@ -170,23 +170,24 @@ def accumulate(node: AccumulateGrad, g: Any, recorded: bool) -> bool:
     leaf = node.leaf()
     if leaf is None or g is None or leaf._node is None:  # gone, or its gradient no longer wanted
         return False
+    array = leaf._array
     with node.lock:
         have = leaf._grad
         if recorded:
-            leaf._grad = connected_copy(g, leaf._array) if have is None else have + g
+            leaf._grad = connected_copy(g, array) if have is None else have + g
         elif have is not None:
             have._array += g
             mark_written(have, "AccumulateGrad")
-        elif getrefcount(g) <= _SOLE_OWNER and may_take(g, leaf._array):
+        elif (
+            getrefcount(g) <= _SOLE_OWNER
+            and type(g) is ndarray
+            and g.base is None
+            and g.strides == array.strides
+        ):
             leaf._grad = wrap(g)
         else:
-            leaf._grad = wrap(laid_out(g, leaf._array))
+            leaf._grad = wrap(laid_out(g, array))
     return True
-
-
-def may_take(g: Any, like: Any) -> bool:
-    """Whether a buffer that the sweep alone holds is one of its own, in the leaf's layout."""
-    return type(g) is ndarray and g.base is None and g.strides == like.strides
 
 
 def laid_out(g: Any, like: Any) -> Any:
