@@ -133,7 +133,7 @@ def binary_text(plan: Plan) -> str:
             *_run(plan, f"{a}_array, {b}_array", (a, b)),
             *(
                 []
-                if _keeps_integers(plan.rule)
+                if keeps_integers(plan.rule)
                 else [
                     f"    if array.dtype is not {a}_array.dtype and needs_floating(array, {a}_array):",
                     f"        return record(floating({a}), floating({b}))",
@@ -144,7 +144,7 @@ def binary_text(plan: Plan) -> str:
     )
 
 
-def _keeps_integers(rule: Rule) -> bool:
+def keeps_integers(rule: Rule) -> bool:
     """Whether integers stay integers, as in a product and not in a quotient."""
     try:
         return bool(rule.function(*[np.ones(1, np.int32)] * 2).dtype == np.int32)
@@ -201,9 +201,8 @@ def _wrap(plan: Plan, depth: int = 1) -> list[str]:
     """From `array` on: wrap it, and record the operation if it is tracked."""
     rule = plan.rule
     x = rule.arguments[0]
-    view = f"    if isinstance({x}, Tensor): view_of(result, {x}, record, ({', '.join(rule.arguments[1:])},))"
-    if len(rule.arguments) == 1:
-        view = f"    if isinstance({x}, Tensor): view_of(result, {x}, record, ())"
+    rest = "".join(f"{n}, " for n in rule.arguments[1:])
+    view = f"    if isinstance({x}, Tensor): view_of(result, {x}, record, ({rest}))"
     lines = [
         "    if type(array) is not ndarray: array = settle(array)",
         "    result = new(Tensor)",
@@ -229,7 +228,7 @@ def _wrap(plan: Plan, depth: int = 1) -> list[str]:
 
 def _if_tracked(plan: Plan, result: str) -> str:
     tracked = " or ".join(f"{n}_node is not None" for n in plan.tracked)
-    if plan.rule.name == "ToCopy":  # integers and truth values are outside the graph
+    if plan.rule.casts:  # integers and truth values are outside the graph
         return f"    if ({tracked}) and array.dtype.kind not in 'biu':"
     if not plan.rule.view:
         return f"    if {tracked}:"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -21,7 +20,7 @@ from wengert.autograd import inplace, saved
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
 from wengert.history import modes
-from wengert.history.location import user_frame
+from wengert.history.location import here
 from wengert.history.node import Node, Output, tick
 from wengert.rules.rule import unbroadcast
 from wengert.tensor import INFERENCE, Tensor, View, cell_of, current_node, is_leaf, wrap
@@ -369,8 +368,7 @@ class _Outputs:
             (o._array.shape, o._array.dtype) if isinstance(o, Tensor) else None for o in outputs
         ]
         if self.tracked:
-            frame = user_frame(sys._getframe(2))
-            ctx.code, ctx.at = frame.f_code, frame.f_lasti
+            ctx.code, ctx.at = here()
         given: dict[int, Any] = {}
         results = []
         ctx.order = tick()

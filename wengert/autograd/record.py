@@ -21,7 +21,7 @@ from wengert.autograd import codegen, saved
 from wengert.dispatch import Function
 from wengert.errors import DtypeError, MissingRuleError, ShapeError
 from wengert.history import modes
-from wengert.history.location import INTERNAL, user_frame
+from wengert.history.location import INTERNAL, here, user_frame
 from wengert.history.node import Node, Output, tick
 from wengert.rules.quick import QUICK
 from wengert.rules.rule import RULES, Rule, parameters, unbroadcast
@@ -230,11 +230,10 @@ def _sequence(rule: Rule) -> Recorder:
     """The recorder of a function whose argument is a list of arrays (concatenate, einsum)."""
     name = rule.sequence
     assert name is not None
-    position = rule.arguments.index(name)
     function = rule.function
     keeps = name in codegen.Plan(rule).values
 
-    node_type = type(f"{rule.name}Backward0", (SequenceNode,), {"__slots__": (), "rule": rule})
+    node_type = type(node_name(rule), (SequenceNode,), {"__slots__": (), "rule": rule})
 
     def record(*args: Any, **kwargs: Any) -> Any:
         call = rule.bind(*args, **kwargs)
@@ -247,21 +246,16 @@ def _sequence(rule: Rule) -> Recorder:
         edges = tuple(current_node(x) if isinstance(x, Tensor) else None for x in items)
         if any(edge is not None for edge in edges):
             node = node_type()
-            node.edges = edges
+            node.begin(edges)
             node.shapes = [np.shape(x) for x in call[name]]
             node.call = {k: v for k, v in call.items() if k != name}
             node.saved = tuple(items) if keeps else ()
-            node.order = tick()
-            node.extras = None
-            node.plain = node.frees = False
-            frame = user_frame(sys._getframe(1))
-            node.code, node.at = frame.f_code, frame.f_lasti
+            node.code, node.at = here()
             out._node = node
             if modes.special or any(x._origin is INFERENCE for x in items if isinstance(x, Tensor)):
                 saved.settle_node(node)
         return out
 
-    assert position in (0, 1)
     return record
 
 
@@ -396,7 +390,7 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
             f"expected m1 and m2 to have the same dtype, but got: {kinds}. "
             "Convert one, as in b.to(a.dtype)."
         )
-    if rule.name == "Div" and not dtypes.is_inexact(target):
+    if _is_binary(rule) and not dtypes.is_inexact(target) and not codegen.keeps_integers(rule):
         target = dtypes.get_default_dtype()
     made = []
     for i, x in enumerate(operands):

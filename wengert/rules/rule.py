@@ -40,6 +40,7 @@ class Rule:
     view: bool = False
     sequence: str | None = None
     outputs: int | None = 1
+    casts: bool = False  # its result may be an integer one, which is outside the graph
 
     def __str__(self) -> str:
         return self.name

@@ -154,7 +154,13 @@ def _cast_back(g: Any, dtype: Any) -> Any:
     return astype(np.real(g) if g.dtype.kind == "c" and dtype.kind == "f" else g, dtype)
 
 
-linear(astype, lambda g, x_dtype: _cast_back(g, x_dtype), arguments=("x", "dtype"), name="ToCopy")
+linear(
+    astype,
+    lambda g, x_dtype: _cast_back(g, x_dtype),
+    arguments=("x", "dtype"),
+    name="ToCopy",
+    casts=True,
+)
 
 
 @primitive
