@@ -56,8 +56,12 @@ def recorder(function: Function) -> Recorder:
     return made
 
 
-def lazy(function: Function) -> Recorder:
-    """A recorder that is compiled when first called: importing stays quick."""
+def lazy(function: Function, home: dict[str, Any] | None = None, name: str = "") -> Recorder:
+    """A recorder that is compiled when first called: importing stays quick.
+
+    Given a module's globals and its own name there, it is replaced by what it compiled, so that
+    later calls pass through no layer.
+    """
 
     made: Any = None
 
@@ -65,6 +69,8 @@ def lazy(function: Function) -> Recorder:
         nonlocal made
         if made is None:
             made = recorder(function)
+            if home is not None:
+                home[name] = made
         return made(*args)
 
     return first

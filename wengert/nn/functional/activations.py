@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.record import recorder
+from wengert.autograd.record import lazy
 from wengert.nn.functional import chance as random
 from wengert.nn.functional.shared import apply, where, written, written_by
 from wengert.rules import neural, reductions
@@ -30,11 +30,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _relu(input)
 
 
-def _relu(*args: Any) -> Any:
-    """The recorder of relu, which takes this function's place when it is first called."""
-    global _relu
-    _relu = recorder(neural.relu)
-    return _relu(*args)
+_relu = lazy(neural.relu, globals(), "_relu")
 
 
 def sigmoid(input: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.record import recorder
+from wengert.autograd.record import lazy
 from wengert.nn.functional.activations import log_softmax, logsigmoid
 from wengert.nn.functional.shared import (
     apply,
@@ -49,11 +49,7 @@ def mse_loss(
     return _weighted(apply(np.square, input - target), weight, reduction)
 
 
-def _mse(*args: Any) -> Any:
-    """The recorder of mse, which takes this function's place when it is first called."""
-    global _mse
-    _mse = recorder(neural.mse)
-    return _mse(*args)
+_mse = lazy(neural.mse, globals(), "_mse")
 
 
 def _weighted(loss: Any, weight: Tensor | None, reduction: str) -> Tensor:
