@@ -1,7 +1,7 @@
 """The command line of the benchmarks: `python -m benchmarks eager [--json FILE] [--quick]`.
 
-Each benchmark is a module with a `run(peers, quick)` that returns a `report.Report`; to add one,
-name it in `BENCHMARKS`.
+Each benchmark is a module with the names of its `PEERS` and a `run(peers, quick, only)` that
+returns a `report.Report`; to add one, name it in `BENCHMARKS`.
 """
 
 import argparse
@@ -10,7 +10,10 @@ from pathlib import Path
 
 from benchmarks.peers import NAMES, use_one_thread
 
-BENCHMARKS = {"eager": "operations and training steps as they run without compilation"}
+BENCHMARKS = {
+    "eager": "operations and training steps as they run without compilation",
+    "compile": "training steps and array functions, compiled",
+}
 
 
 def main() -> None:
@@ -23,7 +26,14 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     parser.add_argument("--quick", action="store_true", help="fewer, shorter rounds: a rough look")
     parser.add_argument(
-        "--peers", nargs="+", choices=NAMES, default=NAMES, help="only these (default: all)"
+        "--peers", nargs="+", choices=NAMES, help="only these (default: all that take part)"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=(),
+        metavar="TEXT",
+        help="only lines with one of these in their section or name, e.g. --only GPT 'batch 32'",
     )
     options = parser.parse_args()
     if options.json and not options.json.parent.is_dir():  # said now, not after minutes of timing
@@ -33,8 +43,16 @@ def main() -> None:
     # Imported only now: NumPy's BLAS reads the number of threads once, when NumPy is imported.
     benchmark = importlib.import_module(f"benchmarks.{options.benchmark}")
     report = importlib.import_module("benchmarks.report")
+    peers = options.peers or benchmark.PEERS
+    if strangers := [peer for peer in peers if peer not in benchmark.PEERS]:
+        parser.error(
+            f"--peers: {', '.join(strangers)} takes no part in {options.benchmark}; "
+            f"choose from {', '.join(benchmark.PEERS)}"
+        )
 
-    results = benchmark.run(options.peers, options.quick)
+    results = benchmark.run(peers, options.quick, options.only)
+    if options.only and not results.rows:
+        parser.error(f"--only: no line of {options.benchmark} holds {', '.join(options.only)}")
     report.show(results)
     if options.json:
         report.write_json(results, options.json)

@@ -11,15 +11,13 @@ Large arrays get pages of their own, which go back to the system when they are f
 """
 
 import gc
-import os
 import re
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
 from benchmarks.mlp import Problem, gradient_pass
-from benchmarks.peers import load
+from benchmarks.peers import in_a_fresh_process, load
 from benchmarks.timing import Target
 
 PROBLEM = Problem((1024,) * 9, batch=512, loss="mse")
@@ -40,13 +38,7 @@ def peaks(peers, processes: int) -> dict[str, list[int]]:
     bytes_by_peer = {peer: [] for peer in peers}
     for _ in range(processes):
         for peer in peers:
-            output = subprocess.run(
-                [sys.executable, "-m", "benchmarks.memory", peer],
-                env=os.environ | LARGE_ARRAYS,
-                check=True,
-                stdout=subprocess.PIPE,
-                text=True,
-            ).stdout
+            output = in_a_fresh_process("memory", peer, env=LARGE_ARRAYS)
             bytes_by_peer[peer].append(int(output))
     return bytes_by_peer
 

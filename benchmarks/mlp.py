@@ -10,7 +10,17 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.timing import Case, Target
+from benchmarks.by_hand import flat
+from benchmarks.timing import Case, Make, Target
+from benchmarks.training import (
+    OPTIMIZER_VARIANTS,
+    Training,
+    eager,
+    entrants,
+    jax_cross_entropy,
+    jax_sgd,
+    jitted,
+)
 
 SGD_RATE = 0.01
 ADAM_RATE = 0.001
@@ -69,7 +79,7 @@ TARGETS = {
 
 
 def torch_network(torch, problem):
-    """The network and a function that computes its loss on the batch."""
+    """The network, its loss, and the batch as tensors."""
     nn, functional = torch.nn, torch.nn.functional
     layers = []
     for weight, bias in problem.parameters():
@@ -78,36 +88,26 @@ def torch_network(torch, problem):
             layer.weight.copy_(torch.tensor(weight.T.copy()))  # stored as (outputs, inputs)
             layer.bias.copy_(torch.tensor(bias))
         layers += [layer, nn.ReLU()]
-    network = nn.Sequential(*layers[:-1])
-    inputs, targets = map(torch.tensor, problem.data())
     criterion = functional.mse_loss if problem.loss == "mse" else functional.cross_entropy
-    return network, lambda: criterion(network(inputs), targets)
+    return nn.Sequential(*layers[:-1]), criterion, tuple(map(torch.tensor, problem.data()))
 
 
-def torch_step(torch, problem, optimizer_name, **settings):
-    network, compute_loss = torch_network(torch, problem)
+def torch_training(torch, problem, optimizer_name, **settings) -> Training:
+    network, criterion, batch = torch_network(torch, problem)
     if optimizer_name == "SGD":
         optimizer = torch.optim.SGD(network.parameters(), lr=SGD_RATE, **settings)
     else:
         optimizer = torch.optim.Adam(network.parameters(), lr=ADAM_RATE, **settings)
-
-    def step():
-        optimizer.zero_grad()
-        loss = compute_loss()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return step
+    return Training(network, criterion, optimizer, batch)
 
 
 def torch_pass(torch, problem):
     """One forward and backward pass that leaves the gradients in place."""
-    network, compute_loss = torch_network(torch, problem)
+    network, criterion, (inputs, targets) = torch_network(torch, problem)
 
     def run():
         network.zero_grad()
-        compute_loss().backward()
+        criterion(network(inputs), targets).backward()
 
     return run
 
@@ -237,25 +237,80 @@ def adam_by_hand(parameters, beta1=0.9, beta2=0.999, eps=1e-8):
 
 OPTIMIZERS_BY_HAND = {"SGD": sgd_by_hand, "Adam": adam_by_hand}
 
+# --- compiled by others: JAX, and C by hand -----------------------------------------------------
+
+
+def jax_step(problem):
+    import jax
+    import jax.numpy as jnp
+
+    def compute_loss(parameters, inputs, targets):
+        x = inputs
+        for weight, bias in parameters[:-1]:
+            x = jax.nn.relu(x @ weight + bias)
+        weight, bias = parameters[-1]
+        x = x @ weight + bias
+        if problem.loss == "mse":
+            return jnp.square(x - targets).mean()
+        return jax_cross_entropy(x, targets)
+
+    return jitted(compute_loss, jax_sgd(SGD_RATE), problem.parameters(), problem.data())
+
+
+def c_step(by_hand, problem):
+    """`by_hand.c` knows the sizes of the two smallest networks."""
+    width = problem.sizes[1]
+    assert problem in (SMALL_1, SMALL_2), problem
+    return by_hand.train(width, flat(problem.parameters()), *problem.data())
+
+
+def matmuls_alone(problem, transposed=False):
+    """The matrix products of a step and nothing else, into memory that is kept.
+
+    `transposed` stores weights as PyTorch does, (outputs, inputs): which is faster depends on the
+    sizes and on the BLAS.
+    """
+    rng = np.random.default_rng(2)
+    weights = [weight for weight, _ in problem.parameters()]
+    arrays = [
+        rng.standard_normal((problem.batch, size)).astype(np.float32) for size in problem.sizes
+    ]
+    products = []  # (left, right, out)
+    for i, weight in enumerate(weights):
+        stored = weight.T.copy() if transposed else weight
+        weight = stored.T if transposed else stored
+        x, y = arrays[i], arrays[i + 1]
+        gradient = np.empty_like(stored)
+        products.append((x, weight, np.empty_like(y)))
+        products.append((y.T, x, gradient) if transposed else (x.T, y, gradient))
+        if i > 0:
+            products.append((y, weight.T, np.empty_like(x)))
+
+    def run():
+        for left, right, out in products:
+            np.matmul(left, right, out=out)
+
+    return run
+
+
 # --- the cases --------------------------------------------------------------------------------
 
 
-def entrants(modules, problem, optimizer):
+def eager_entrants(modules, problem, optimizer):
     """Every peer's step; PyTorch's with each of its implementations of the optimizer."""
-    result = {}
+    result: dict[str, Make] = {}
     for peer, module in modules.items():
         match peer:
             case "NumPy":
                 result[peer] = partial(numpy_step, problem, optimizer)
             case "autograd":
                 result[peer] = partial(autograd_step, problem, optimizer)
+            case "PyTorch":
+                for name, settings in OPTIMIZER_VARIANTS.items():
+                    build = partial(torch_training, module, problem, optimizer, **settings)
+                    result[name] = eager(build)
             case _:
-                result[peer] = partial(torch_step, module, problem, optimizer)
-        if peer == "PyTorch":
-            for kind in ("foreach", "fused"):
-                result[f"PyTorch {kind}"] = partial(
-                    torch_step, module, problem, optimizer, **{kind: True}
-                )
+                result[peer] = eager(partial(torch_training, module, problem, optimizer))
     return result
 
 
@@ -264,12 +319,32 @@ def mlp_cases(modules) -> list[Case]:
         Case(
             section=f"A training step with {optimizer}",
             name=str(problem),
-            entrants=entrants(modules, problem, optimizer),
+            entrants=eager_entrants(modules, problem, optimizer),
             targets=TARGETS.get((optimizer, problem), ()),
         )
         for optimizer in ("SGD", "Adam")
         for problem in PROBLEMS
     ]
+
+
+def compiled_case(modules, section: str, targets: tuple[Target, ...], problem=SMALL_1) -> Case:
+    """A step with SGD, compiled, by hand in NumPy and C, and what its matrix products take."""
+
+    def in_torch(library, **settings):
+        return torch_training(library, problem, "SGD", **settings)
+
+    racers = entrants(modules, in_torch, partial(jax_step, problem), OPTIMIZER_VARIANTS)
+    if "NumPy" in modules:
+        racers["NumPy"] = partial(numpy_step, problem, "SGD")
+    if "C" in modules and problem in (SMALL_1, SMALL_2):
+        racers["C"] = partial(c_step, modules["C"], problem)
+    yardsticks = {}
+    if problem in (MIDDLE, LARGE):
+        yardsticks = {
+            "matmuls": partial(matmuls_alone, problem),
+            "matmuls transposed": partial(matmuls_alone, problem, transposed=True),
+        }
+    return Case(section, f"{problem}, SGD", racers, targets, yardsticks)
 
 
 def gradient_pass(peer, module, problem):

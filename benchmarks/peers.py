@@ -3,10 +3,19 @@
 import importlib
 import importlib.metadata
 import os
+import subprocess
 import sys
+from collections.abc import Mapping
 
-# Name in the tables -> the package that is imported.
-PACKAGES = {"wengert": "wengert", "PyTorch": "torch", "autograd": "autograd", "NumPy": "numpy"}
+# Name in the tables -> the package that is imported. C has none: `by_hand.py` compiles it.
+PACKAGES = {
+    "wengert": "wengert",
+    "PyTorch": "torch",
+    "autograd": "autograd",
+    "JAX": "jax",
+    "NumPy": "numpy",
+    "C": None,
+}
 NAMES = tuple(PACKAGES)
 
 THREAD_VARIABLES = (
@@ -15,6 +24,9 @@ THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
+    # XLA has no flag that holds all of its work to one thread; these size the pool it works with.
+    "NPROC",
+    "PJRT_NPROC",
 )
 
 
@@ -22,6 +34,9 @@ def use_one_thread() -> None:
     """Give every peer one thread. Call it first: child processes inherit the setting."""
     assert "numpy" not in sys.modules, "too late: NumPy's BLAS has already started its threads"
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    # On the processor, as the others, and in the calling thread: the benchmarks wait for each
+    # result, and a small step that is handed to another thread takes a third longer.
+    os.environ.update(JAX_PLATFORMS="cpu", JAX_CPU_ENABLE_ASYNC_DISPATCH="false")
 
 
 def load(names):
@@ -29,7 +44,7 @@ def load(names):
     found, missing = {}, {}
     for name in names:
         try:
-            found[name] = importlib.import_module(PACKAGES[name])
+            found[name] = _load_one(name)
         except ImportError as error:
             missing[name] = str(error)
     if "PyTorch" in found:
@@ -37,8 +52,31 @@ def load(names):
     return found, missing
 
 
+def _load_one(name):
+    if name == "C":
+        from benchmarks import by_hand  # imports NumPy, which must not precede `use_one_thread`
+
+        return by_hand.build()
+    return importlib.import_module(PACKAGES[name])
+
+
 def version(name):
+    if name == "C":
+        from benchmarks import by_hand
+
+        return by_hand.version()
     try:
         return importlib.metadata.version(PACKAGES[name])
     except importlib.metadata.PackageNotFoundError:
         return "not installed, run from its source"
+
+
+def in_a_fresh_process(module: str, *words: str, env: Mapping[str, str]) -> str:
+    """What `python -m benchmarks.MODULE WORDS` prints, with `env` added to the environment."""
+    return subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{module}", *words],
+        env=os.environ | env,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout

@@ -17,10 +17,14 @@ from benchmarks.timing import Target
 
 OURS = "wengert"
 
-# PyTorch's optimizers have several implementations, each timed under its own name. A ratio to
-# "PyTorch" is to the better of these two; the fused one has a column of its own.
-VARIANTS = {"PyTorch": ("PyTorch", "PyTorch foreach")}
-COLUMNS = ("PyTorch", "PyTorch fused", "autograd", "NumPy")
+# Some things can be done in several ways, each timed under its own name; a ratio is to the fastest.
+# PyTorch's optimizers have several implementations, of which the fused one has a column of its own.
+VARIANTS = {
+    "PyTorch": ("PyTorch", "PyTorch foreach", "PyTorch sdpa"),
+    "matmuls": ("matmuls", "matmuls transposed"),
+    "memory": ("memory", "memory in C", "memory past caches"),
+}
+COLUMNS = ("PyTorch", "PyTorch fused", "autograd", "JAX", "NumPy", "C", "matmuls", "memory")
 
 
 @dataclass
@@ -54,6 +58,7 @@ class Report:
     peers: list[str]
     missing: dict[str, str]
     quick: bool
+    legend: str
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -89,6 +94,7 @@ def show(report: Report) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=150)  # a file or a pipe has no width of its own to fit
+    absent = "not available" if OURS in report.missing else "-"
     for section, rows in groupby(report.rows, key=lambda row: row.section):
         table = Table(title=section, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
         table.add_column()
@@ -102,7 +108,7 @@ def show(report: Report) -> None:
             ours = row.medians.get(OURS)
             table.add_row(
                 row.name,
-                "-" if ours is None else _unbroken(ours, row.unit),
+                absent if ours is None else _unbroken(ours, row.unit),
                 *[_cell(row, column) for column in columns],
                 "\n".join(_verdict(row, target) for target in row.targets),
             )
@@ -113,8 +119,8 @@ def show(report: Report) -> None:
     about = machine() | versions(report.peers)
     console.print(", ".join(f"{key}: {value}" for key, value in about.items()), highlight=False)
     console.print(
-        "Each cell: wengert's median divided by the peer's, and the peer's median. PyTorch is the "
-        "better of its default and its foreach (*) optimizer.",
+        "Each cell: wengert's median divided by the peer's, and the peer's median. "
+        + report.legend,
         highlight=False,
     )
     console.print(f"Targets met: {met} of {len(judged)}.", style="bold")
@@ -174,7 +180,8 @@ def amount(value: float, unit: str) -> str:
     """
     if unit == "B":
         return f"{value / 2**20:.1f} MiB"
-    unit, size = next((u, s) for u, s in (("ms", 1e-3), ("µs", 1e-6), ("ns", 0)) if value >= s)
+    units = (("s", 1), ("ms", 1e-3), ("µs", 1e-6), ("ns", 0))
+    unit, size = next((u, s) for u, s in units if value >= s)
     return f"{value / (size or 1e-9):#.3g}".rstrip(".") + f" {unit}"
 
 

@@ -28,12 +28,17 @@ class Target:
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that several peers do, with what is expected of wengert."""
+    """One thing that several peers do, with what is expected of wengert.
+
+    Yardsticks are timed beside the peers but compute something else, less: a bound on what any
+    peer can reach.
+    """
 
     section: str
     name: str
     entrants: Mapping[str, Make]
     targets: tuple[Target, ...] = ()
+    yardsticks: Mapping[str, Make] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,24 +66,24 @@ class Times:
 
 
 def race(case: Case, effort: Effort) -> dict[str, Times]:
-    """Time every entrant of a case, in turns.
+    """Time every entrant and yardstick of a case, in turns.
 
     Each turn builds its work afresh, outside the measured time. So all peers repeat the same steps
     from the same parameters, none trains itself into zeros or denormal numbers (which are slow),
     and none keeps an unlucky placement of its arrays for the whole run. The garbage collector stays
     on, as it does for users.
     """
+    makers = {**case.entrants, **case.yardsticks}
     times = {
-        name: Times(_repetitions(make(), effort.seconds_per_turn))
-        for name, make in case.entrants.items()
+        name: Times(_repetitions(make(), effort.seconds_per_turn)) for name, make in makers.items()
     }
     # A new order each round: no peer always runs in the caches that one other peer left behind.
     shuffle = random.Random(0).shuffle
-    order = list(case.entrants)
+    order = list(makers)
     for _ in range(effort.rounds):
         shuffle(order)
         for name in order:
-            work = case.entrants[name]()
+            work = makers[name]()
             work()  # first calls fill caches and create optimizer state
             times[name].seconds.append(_seconds(work, times[name].repetitions))
     return times
@@ -93,10 +98,13 @@ def check_agreement(case: Case, steps: int = 3, tolerance: float = 1e-4) -> None
     for name, make in case.entrants.items():
         work = make()
         results[name] = [_numbers(work()) for _ in range(steps)]
+    if not results:
+        return
     (first, expected), *others = results.items()
     for name, found in others:
         for step, (ours, theirs) in enumerate(zip(expected, found, strict=True)):
-            if not np.allclose(ours, theirs, rtol=tolerance, atol=tolerance * np.abs(ours).max()):
+            largest = np.abs(ours).max(initial=0)
+            if not np.allclose(ours, theirs, rtol=tolerance, atol=tolerance * largest):
                 raise AssertionError(
                     f"{case.name}: {first} and {name} compute different numbers in repetition "
                     f"{step}, so their times cannot be compared.\n{first}: {ours}\n{name}: {theirs}"
@@ -104,9 +112,11 @@ def check_agreement(case: Case, steps: int = 3, tolerance: float = 1e-4) -> None
 
 
 def _numbers(result):
+    if result is None:
+        return np.empty(0)
     if hasattr(result, "detach"):  # a tensor of wengert or PyTorch
         return np.asarray(result.detach().numpy())
-    return np.asarray(getattr(result, "_value", result))  # autograd boxes its arrays
+    return np.asarray(getattr(result, "_value", result))  # autograd and JAX box arrays
 
 
 def _repetitions(work: Work, seconds: float) -> int:

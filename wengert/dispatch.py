@@ -60,6 +60,36 @@ ndarray = np.ndarray
 PLAIN = frozenset({int, float, bool, complex, str, type(None), np.dtype, slice, type(Ellipsis)})
 
 
+def as_array(x: Any, dtype: Any = None) -> Any:
+    """`np.asarray`, but arrays of other kinds stay what they are."""
+    if isinstance(x, ndarray) or not hasattr(type(x), "__array_function__"):
+        return np.asarray(x, dtype)
+    return x if dtype is None or x.dtype == dtype else x.astype(dtype)
+
+
+def known(x: Any) -> bool:
+    """Whether the numbers of an array can be looked at now, to check them, say.
+
+    Other kinds of arrays may not have numbers yet; what is wrong with them shows when they do.
+    """
+    return isinstance(x, (ndarray, np.generic))
+
+
+@primitive
+def lasting(x: Any) -> Any:
+    """`x`, an array that outlives the call in which it is made: an optimizer's state, say.
+
+    A kind of array that only describes computations cannot make one, and is told so here.
+    """
+    return x
+
+
+@primitive
+def number(x: Any) -> Any:
+    """A Python number: of a tensor or an array with one element, or the number itself."""
+    return float(x)
+
+
 @functools.cache
 def signature(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The names of a function's arguments, in order, and the defaults of those that have one."""

@@ -74,3 +74,12 @@ class MissingRuleError(NotImplementedError):
     Write the function in terms of supported ones, pass `x.detach()` if no derivative is wanted,
     or give it a rule of its own.
     """
+
+
+class TracingError(WengertError):
+    """A function cannot be compiled as it is written: something in it needs numbers too early.
+
+    Inside a compiled function arrays have shapes and dtypes, and no numbers yet. Choose between
+    values with `wengert.where` instead of `if`; pass what decides a branch as a Python number; do
+    the rest outside, on what the function returns.
+    """

@@ -183,6 +183,8 @@ class Tensor(_Methods):
                 "Use tensor.detach().numpy(), or NumPy's functions on the tensor itself."
             )
         array = self._array
+        if not isinstance(array, np.ndarray):
+            array = array.__array__()  # other kinds of arrays convert themselves, or say why not
         return np.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else array
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -268,30 +270,30 @@ def view_of(
 ) -> None:
     """Note that `out`, made as `record(x, *args)`, looks into the storage of `x`, if it does."""
     array, base_array = out._array, x._array
-    if type(array) is np.ndarray and not _shares(array, base_array):
+    owner = array.base if type(array) is np.ndarray else array
+    # What NumPy took as a view names the array, or the one that owns the memory of both.
+    if owner is not base_array and not _shares(array, base_array):
         return
     origin = x._origin
     if origin is INFERENCE:
         out._origin = INFERENCE
         return
-    out._cell = cell_of(x)
+    out._cell = x._cell or cell_of(x)
     if modes.special:
         state = modes.current()
         if not state.grad:
             creation = "inference" if state.inference else "no_grad"
-    if isinstance(origin, View):
+    if type(origin) is View:
         out._origin = View(origin.base, origin, (record, args), creation or origin.creation)
     else:
         out._origin = View(x, None, (record, args), creation)
 
 
-def _shares(array: np.ndarray[Any, Any], other: Any) -> bool:
-    if array is other:
+def _shares(array: Any, other: Any) -> bool:
+    if type(array) is not np.ndarray or array is other:
         return True
     base = array.base
-    return base is not None and (
-        base is other or base is other.base or np.may_share_memory(array, other)
-    )
+    return base is not None and (base is other.base or np.may_share_memory(array, other))
 
 
 def current_node(x: Tensor) -> Node | Output | None:

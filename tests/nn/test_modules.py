@@ -348,3 +348,25 @@ def test_parameters_go_to_a_vector_and_back():
     nn.utils.vector_to_parameters(wg.arange(9.0), net.parameters())
     assert net.weight.tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
     assert net.bias.tolist() == [6.0, 7.0, 8.0]
+
+
+def test_sequential_calls_a_module_that_overrides_call():
+    # Modules without hooks are entered at `forward`; one with a `__call__` of its own must not be.
+    class Doubled(nn.Identity):
+        def __call__(self, *args, **kwargs):
+            return 2 * super().__call__(*args, **kwargs)
+
+    assert nn.Sequential(nn.Identity(), Doubled())(wg.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_sequential_goes_through_a_replaced_module_call(monkeypatch):
+    # Tools that watch every call replace `Module.__call__`; children must not slip past them.
+    seen, plain = [], nn.Module.__call__
+
+    def watched(self, *args, **kwargs):
+        seen.append(type(self).__name__)
+        return plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(nn.Module, "__call__", watched)
+    nn.Sequential(nn.ReLU(), nn.Tanh())(wg.ones(2))
+    assert seen == ["Sequential", "ReLU", "Tanh"]

@@ -26,7 +26,7 @@ ARRAY_ARGUMENTS = frozenset({"at", "condition", "index", "indices", "target", "m
 # The texts' own variables, which no rule's argument may be called.
 RESERVED = frozenset(
     {"array", "code", "cotangent", "frame", "node", "odd", "result", "results", "saved", "self"}
-    | {"is_complex", "record", "shapes", "special", "y"}
+    | {"is_complex", "record", "shapes", "special", "y", "y_cell"}
 )
 
 
@@ -48,6 +48,9 @@ class Plan:
         self.shapes = rule.family == "elementwise" and len(self.tracked) > 1
         self.arrays = [n for n in self.values if n == "y" or self._may_be_array(n)]
         self.fields = [*self.values, *self.facts, *(["shapes"] if self.shapes else [])]
+        if "y" in self.values and rule.outputs == 1:  # saved as its array and its cell
+            assert not rule.view, f"{rule}: a view shares the cell of its base"
+            self.fields.insert(self.fields.index("y") + 1, "y_cell")
 
     def _may_be_array(self, name: str) -> bool:
         return name != self.constant and (name in self.rule.reverse or name in ARRAY_ARGUMENTS)
@@ -216,12 +219,7 @@ def _wrap(plan: Plan, depth: int = 1) -> list[str]:
         _if_tracked(plan, "result"),
     ]
     if "y" in plan.values:
-        # The output's twin, as `saved.twin` makes it.
-        lines += [
-            "        y = new(Tensor)",
-            "        y._array = array; y._node = None; y._origin = TWIN",
-            "        y._cell = result._cell = Cell()",
-        ]
+        lines += ["        y = array; y_cell = result._cell = Cell()"]
     lines += [*_make_node(plan, depth), "        result._node = node", "        return result"]
     return [*lines, "    result._node = None", "    return result"]
 
@@ -366,24 +364,31 @@ def _is_tensor_only(plan: Plan) -> bool:
 
 
 def _read_back(plan: Plan, n: str, recorded: bool) -> list[str]:
-    several = n == "y" and plan.rule.outputs != 1
-    if recorded or several:
-        edge = f"{n}_node" if n in plan.tracked else "self" if n == "y" else "None"
-        if several:
-            reader = "restored" if recorded else "checked"
-            return [f"    y = [{reader}(self, item, at(self, k)) for k, item in enumerate(y)]"]
+    if n == "y" and plan.rule.outputs != 1:
+        reader = "restored" if recorded else "checked"
+        return [f"    y = [{reader}(self, item, at(self, k)) for k, item in enumerate(y)]"]
+    if n == "y" and recorded:
+        return ["    if y is not None: y = restored_output(self, y, y_cell, self)"]
+    if n == "y":
+        return [
+            "    if y_cell is not None and y_cell.stamp > self.order: raise modified(self, y, y_cell)",
+            "    if type(y) is not ndarray: y = plain(y)",
+        ]
+    if recorded:
+        edge = f"{n}_node" if n in plan.tracked else "None"
         return [f"    if {n} is not None: {n} = restored(self, {n}, {edge})"]
-    if n == "y" or _is_tensor_only(plan):
-        # A tensor, its twin, or a Packed one that behaves like it.
+    overwritten = f"{n}._cell is not None and {n}._cell.stamp > self.order"
+    error = f"modified(self, {n}._array, {n}._cell)"
+    if _is_tensor_only(plan):  # or a Packed one that behaves like it
         return [
             f"    if {n} is not None:",
-            f"        if {n}._cell is not None and {n}._cell.stamp > self.order: raise modified(self, {n})",
+            f"        if {overwritten}: raise {error}",
             f"        {n} = {n}._array",
         ]
     return [
         f"    if {n} is not None:",
         f"        if isinstance({n}, Tensor):",
-        f"            if {n}._cell is not None and {n}._cell.stamp > self.order: raise modified(self, {n})",
+        f"            if {overwritten}: raise {error}",
         f"            {n} = {n}._array",
-        f"        else: {n} = plain(self, {n})",
+        f"        else: {n} = plain({n})",
     ]

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import saved
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import cast
 from wengert.errors import InferenceError, InplaceError
@@ -173,14 +172,10 @@ def share_result(node: Any, result: Tensor, x: Tensor) -> None:
         modes.special and modes.current().clone_saved is not None
     ):
         return
-    for value in node.saved:
-        if (
-            isinstance(value, Tensor)
-            and value._origin is saved.TWIN
-            and value._array is result._array
-        ):
-            value._array = x._array
-            value._cell = cell_of(x)
+    if "y_cell" in node.fields:
+        k = node.fields.index("y")
+        if node.saved[k] is result._array:
+            node.saved = (*node.saved[:k], x._array, cell_of(x), *node.saved[k + 2 :])
             node.order = tick()
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,11 @@ _recorders: dict[Function, Recorder] = {}
 
 
 def recorder(function: Function) -> Recorder:
-    """The function that runs `function` on Tensors and records it, if it has a rule."""
+    """The function that runs `function` on Tensors and records it, if it has a rule.
+
+    Its text is written when it is first called, so that importing stays quick; then it takes over
+    the code that was compiled, and whoever holds it calls that code without a layer between.
+    """
     made = _recorders.get(function)
     if made is None:
         rule = RULES.get(function)
@@ -52,28 +57,25 @@ def recorder(function: Function) -> Recorder:
                 "be applied to a tensor. Write it with functions that have one, or apply it to "
                 "x.detach().numpy() if no derivative is wanted."
             )
-        made = _recorders[function] = _sequence(rule) if rule.sequence else _compiled(rule)
+        made = _recorders[function] = _sequence(rule) if rule.sequence else _unwritten(rule)
     return made
 
 
-def lazy(function: Function, home: dict[str, Any] | None = None, name: str = "") -> Recorder:
-    """A recorder that is compiled when first called: importing stays quick.
+def _unwritten(rule: Rule) -> Recorder:
+    space: dict[str, Any] = {}
+    record = FunctionType(_first_call.__code__, space, rule.name.lower())
 
-    Given a module's globals and its own name there, it is replaced by what it compiled, so that
-    later calls pass through no layer.
-    """
+    def write(*args: Any, **kwargs: Any) -> Any:
+        text = _compiled(rule, record, space)
+        record.__code__, record.__defaults__ = text.__code__, text.__defaults__
+        return record(*args, **kwargs)
 
-    made: Any = None
+    space["write"] = write
+    return record
 
-    def first(*args: Any) -> Any:
-        nonlocal made
-        if made is None:
-            made = recorder(function)
-            if home is not None:
-                home[name] = made
-        return made(*args)
 
-    return first
+def _first_call(*args: Any, **kwargs: Any) -> Any:
+    return write(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  (each recorder has its own)
 
 
 def listing(function: Function) -> str:
@@ -102,20 +104,19 @@ def _is_binary(rule: Rule) -> bool:
     return rule.family == "elementwise" and len(rule.arguments) == len(rule.reverse) == 2
 
 
-def _compiled(rule: Rule) -> Recorder:
+def _compiled(rule: Rule, record: Recorder, space: dict[str, Any]) -> Any:
+    """The text's function; it finds its names in `space`, and itself there as `record`."""
     plan = codegen.Plan(rule)
-    space = _namespace(rule, plan)
-    variants = {}
+    space |= _namespace(rule, plan)
     if _is_binary(rule):
         a, b = rule.arguments
         for name, number in (("left_number", a), ("right_number", b)):
             part = codegen.Plan(rule, constant=number)
-            variants[name] = _compile(codegen.number_text(part, name), _namespace(rule, part), rule)
-    record = _compile(_text(rule, plan), space | variants, rule)
-    for function in (record, *variants.values()):
-        function.__globals__["record"] = record
-    record.__name__ = rule.name.lower()
-    return record
+            names = _namespace(rule, part) | {"record": record}
+            space[name] = _compile(codegen.number_text(part, name), names, rule)
+    text = _compile(_text(rule, plan), space, rule)
+    space["record"] = record
+    return text
 
 
 def _node_class(rule: Rule, plan: codegen.Plan) -> type[Node]:
@@ -168,7 +169,6 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "INTERNAL": INTERNAL,
         "NUMBERS": NUMBERS,
         "Output": Output,
-        "TWIN": saved.TWIN,
         "Tensor": Tensor,
         "alone": alone,
         "at": lambda node, slot: Output(node, slot) if slot else node,
@@ -194,6 +194,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "plain": saved.plain,
         "promoted": promoted,
         "restored": saved.restored,
+        "restored_output": saved.restored_output,
         "rule": rule,
         "same_dtype": dtypes.same,
         "settle": settle,

@@ -1,8 +1,11 @@
 """Saved values: what a node keeps for its backward, how it is checked, packed and read back.
 
-A node saves input tensors themselves, so that reading one back gives the very same object. For an
-output it saves a twin, which shares array and cell but has no history: a node holding its own
-output would be a cycle. When saved-tensor hooks are active, `Packed` takes the tensor's place.
+A node saves input tensors themselves, so that reading one back gives the very same object. A node
+that held its own output would be a cycle: of that it saves the array and, in the next field, the
+cell. When saved-tensor hooks are active, `Packed` takes the tensor's or the array's place.
+
+Nodes with several outputs, and custom functions, save twins of them: tensors that share array and
+cell with an output, but have no history.
 """
 
 from __future__ import annotations
@@ -25,8 +28,12 @@ TWIN = Mark()
 
 def twin(out: Tensor) -> Tensor:
     """A stand-in for an output that its own node may keep: same array and cell, no history."""
-    kept = wrap(out._array)
-    kept._cell = cell_of(out)
+    return twin_of(out._array, cell_of(out))
+
+
+def twin_of(array: Any, cell: Cell) -> Tensor:
+    kept = wrap(array)
+    kept._cell = cell
     kept._origin = TWIN
     return kept
 
@@ -75,12 +82,9 @@ def explain_freed(error: FreedGraphError, root_order: int) -> None:
         error.args = (told,)
 
 
-def modified(node: Node, tensor: Tensor) -> ModifiedError:
+def modified(node: Node, array: Any, cell: Cell) -> ModifiedError:
     """The error of a pass that needs a value which was overwritten."""
-    cell = tensor._cell
-    assert cell is not None
     name, code, at = cell.writer or ("an in-place operation", None, 0)
-    array = tensor._array
     return ModifiedError(
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: a tensor of shape {list(array.shape)} and dtype {array.dtype}, saved by "
@@ -150,19 +154,17 @@ def detached(tensor: Tensor) -> Tensor:
     return out
 
 
-def plain(node: Node, value: Any) -> Any:
-    """A saved value that is no Tensor, as an array or number for the rule."""
-    if isinstance(value, Packed):
-        return value.tensor()._array
-    return value
+def plain(value: Any) -> Any:
+    """A saved value whose cell was seen to, as an array or number for the rule."""
+    return value._array if isinstance(value, (Packed, Tensor)) else value
 
 
 def checked(node: Node, value: Any, edge: Any) -> Any:
     """A saved value as an array, after the check that nothing overwrote it."""
     if not isinstance(value, Tensor):
-        return plain(node, value)
+        return plain(value)
     if value._cell is not None and value._cell.stamp > node.order:
-        raise modified(node, value)
+        raise modified(node, value._array, value._cell)
     return value._array
 
 
@@ -172,14 +174,21 @@ def restored(node: Node, value: Any, edge: Any) -> Any:
         return wrap(value.tensor()._array, edge if value.is_output else value.edge)
     if not isinstance(value, Tensor):
         return value
-    if value._cell is not None and value._cell.stamp > node.order:
-        raise modified(node, value)
     if value._origin is TWIN or value._node is not edge:
         # An output's twin, or an input that has since been detached: connect it as it was.
-        tensor = wrap(value._array, edge)
-        tensor._cell = value._cell
-        return tensor
+        return restored_output(node, value._array, value._cell, edge)
+    if value._cell is not None and value._cell.stamp > node.order:
+        raise modified(node, value._array, value._cell)
     return value
+
+
+def restored_output(node: Node, value: Any, cell: Cell | None, edge: Any) -> Tensor:
+    """A saved array and its cell as a Tensor; `edge` is its history, for an output the node."""
+    if cell is not None and cell.stamp > node.order:
+        raise modified(node, value, cell)
+    tensor = wrap(plain(value), edge)
+    tensor._cell = cell
+    return tensor
 
 
 def settle_node(node: Node) -> None:
@@ -189,6 +198,8 @@ def settle_node(node: Node) -> None:
     state = modes.current()
     if isinstance(node.saved, tuple):
         node.saved = tuple(_packed(node, value, state) for value in node.saved)
+        if "y_cell" in node.fields:
+            _pack_output(node, state)
     if state.anomaly:
         anomaly.note(node, state.creator)
 
@@ -211,6 +222,17 @@ def _packed(node: Node, value: Any, state: modes.State) -> Any:
     return value
 
 
+def _pack_output(node: Node, state: modes.State) -> None:
+    """Let what a mode makes of the output take the place of its array, without a cell to check."""
+    k = node.fields.index("y")
+    array, cell = node.saved[k : k + 2]
+    if array is not None:
+        stand_in = twin_of(array, cell)
+        packed = _packed(node, stand_in, state)
+        if packed is not stand_in:
+            node.saved = (*node.saved[:k], packed, None, *node.saved[k + 2 :])
+
+
 class SavedTensor:
     """One saved slot of a node, as `_raw_saved_self` shows it; hooks may be put on it."""
 
@@ -231,6 +253,9 @@ class SavedTensor:
         if type(node.saved) is Freed:
             raise freed(node)
         value = node.saved[self._index]
+        is_output = node.fields[self._index + 1 : self._index + 2] == ("y_cell",)
+        if is_output and not isinstance(value, Packed):
+            value = twin_of(value, node.saved[self._index + 1])
         if not isinstance(value, (Tensor, Packed)):
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden: "
@@ -241,9 +266,11 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor whose hooks have already been set"
             )
         if value._cell is not None and value._cell.stamp > node.order:
-            raise modified(node, value)
+            raise modified(node, value._array, value._cell)
         packed = Packed(value, *hooks, is_output=value._origin is TWIN)
-        node.saved = (*node.saved[: self._index], packed, *node.saved[self._index + 1 :])
+        rest = node.saved[self._index + 1 :]
+        rest = (None, *rest[1:]) if is_output else rest
+        node.saved = (*node.saved[: self._index], packed, *rest)
 
 
 _SHOWN = {
@@ -265,6 +292,8 @@ def introspection(fields: tuple[str, ...]) -> dict[str, property]:
     """
     members = {}
     for index, field in enumerate(fields):
+        if field == "y_cell":  # part of how the output is kept
+            continue
         for name in (field, *_SHOWN.get(field, ())):
             members[f"_saved_{name}"] = property(
                 functools.partial(_shown, index=index, field=field)
@@ -277,6 +306,8 @@ def _shown(node: Node, index: int, field: str) -> Any:
     if type(node.saved) is Freed:
         raise freed(node)
     value = node.saved[index]
+    if "y_cell" in node.fields and field == "y":
+        return restored_output(node, value, node.saved[index + 1], node)
     edge = node if field == "y" else value._node if isinstance(value, Tensor) else None
     return restored(node, value, edge)
 

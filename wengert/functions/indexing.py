@@ -16,16 +16,21 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
-from wengert.autograd.record import cast, lazy
+from wengert.autograd.record import cast, recorder
+from wengert.dispatch import as_array, known
 from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
 from wengert.history import modes
 from wengert.rules import indexing as rules
 from wengert.tensor import INFERENCE, Tensor, wrap
 
-_get, _put = lazy(rules.getitem), lazy(rules.put)
-_select, _slice = lazy(rules.select), lazy(rules.slices)
-_gather, _scatter_add, _where = lazy(rules.gather), lazy(rules.scatter_add), lazy(np.where)
-_assign = lazy(rules.overwritten)
+_get, _put = recorder(rules.getitem), recorder(rules.put)
+_select, _slice = recorder(rules.select), recorder(rules.slices)
+_gather, _scatter_add, _where = (
+    recorder(rules.gather),
+    recorder(rules.scatter_add),
+    recorder(np.where),
+)
+_assign = recorder(rules.overwritten)
 
 _FULL = slice(None)
 
@@ -187,7 +192,7 @@ def _is_tuple_in_disguise(index: list[Any]) -> bool:
 
 def _part(p: Any) -> Any:
     if isinstance(p, bool):
-        return np.asarray(p)
+        return as_array(p)
     if isinstance(p, Tensor):
         array = p._array
         if array.dtype == np.uint8:
@@ -223,7 +228,7 @@ def _part(p: Any) -> Any:
         raise IndexError(
             f"tensors used as indices must be long, int, byte or bool tensors, got {p.dtype}"
         )
-    return np.asarray(p) if isinstance(p, np.generic) else p
+    return as_array(p) if isinstance(p, np.generic) else p
 
 
 def _dims_used(p: Any) -> int:
@@ -296,7 +301,7 @@ def _value_array(value: Any, dtype: Any) -> Any:
     array = array_of(value)
     if isinstance(array, (np.ndarray, np.generic)):
         return array.real if array.dtype.kind == "c" and dtype.kind != "c" else array
-    array = np.asarray(array)
+    array = as_array(array)
     if array.dtype.kind == "c" and dtype.kind != "c":
         raise RuntimeError(
             f"a complex number cannot be stored in a tensor of {dtype} without overflow: take "
@@ -378,7 +383,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Tensor:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
-    mask = plain_result(np.asarray(array_of(mask), bool))
+    mask = plain_result(as_array(array_of(mask), bool))
     return _where(mask, value_for(value, input), input)
 
 
@@ -427,11 +432,11 @@ def check_index(
     name: str, input: Tensor, dim: int, index: Any, error: Any = RuntimeError
 ) -> tuple[int, Any]:
     axis = one_dim(dim, input.ndim)
-    places = np.array(array_of(index))  # a copy: the operation may keep it for the backward
+    places = as_array(array_of(index)).copy()  # the operation may keep it for the backward
     if places.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {places.dtype}")
     n = input.shape[axis] if input.ndim else 1
-    if places.size and (places.min() < 0 or places.max() >= n):
+    if known(places) and places.size and (places.min() < 0 or places.max() >= n):
         bad = places[(places < 0) | (places >= n)].flat[0]
         raise error(f"index {bad} is out of bounds for dimension {axis} with size {n}")
     return axis, places
@@ -504,9 +509,9 @@ def take(input: Any, index: Any) -> Tensor:
 
 
 def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:
-    places = np.asarray(array_of(index))
+    places = as_array(array_of(index))
     n = len(flat._array)
-    if places.size and (places.min() < -n or places.max() >= n):
+    if known(places) and places.size and (places.min() < -n or places.max() >= n):
         raise IndexError(
             f"out of range: tried to access an index outside of a tensor of {n} elements"
         )
@@ -550,7 +555,7 @@ def _broadcastable(value: Tensor, x: Tensor) -> None:
         )
 
 
-_refilled = lazy(rules.refilled)
+_refilled = recorder(rules.refilled)
 
 
 def fill(input: Any, value: Any) -> Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
-from wengert.autograd.record import lazy, recorder
+from wengert.autograd.record import recorder
 from wengert.functions import (
     comparison,
     indexing,
@@ -121,7 +121,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return indexing.overwrite(self, src, "copy_")
 
 
-_zeroed, _refilled = lazy(rules.zeroed), lazy(rules.refilled)
+_zeroed, _refilled = recorder(rules.zeroed), recorder(rules.refilled)
 
 
 def zero_(self: Tensor) -> Tensor:

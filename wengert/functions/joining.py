@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.record import lazy
+from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.functions.shapes import atleast_1d, atleast_2d, atleast_3d, reshape
 from wengert.rules import shapes as rules
 from wengert.tensor import Tensor, wrap
 
-_split, _unbind = lazy(rules.split), lazy(rules.unbind)
-_concatenate, _stack = lazy(np.concatenate), lazy(np.stack)
+_split, _unbind = recorder(rules.split), recorder(rules.unbind)
+_concatenate, _stack = recorder(np.concatenate), recorder(np.stack)
 
 # ---- joining -------------------------------------------------------------------------------
 

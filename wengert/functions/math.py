@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, floating, lazy, recorder
+from wengert.autograd.record import cast, floating, recorder
+from wengert.dispatch import as_array
 from wengert.functions.arguments import array_of, into, plain_result, takes_out, tensor_of
 from wengert.rules import elementwise as rules
 from wengert.rules import neural
@@ -22,24 +23,41 @@ from wengert.tensor import Tensor, wrap
 Function = Callable[..., Any]
 
 
-def _unary(
-    function: Function, doc: str, floats: bool = False, keeps_integers: bool = False
-) -> Function:
-    """A function of one tensor. `floats`: NumPy keeps integers where PyTorch makes them floating;
-    `keeps_integers`: integers come back as they are."""
-    record: Any = None
+def _unary(function: Function, doc: str) -> Function:
+    """A function of one tensor."""
+    record = recorder(function)
 
     def apply(input: Any, *, out: Any = None) -> Any:
-        nonlocal record
-        if record is None:
-            record = recorder(function)
         if out is not None:
             return into(out, apply, (input,), {})
-        if floats:
-            input = floating(tensor_of(input))
-        elif keeps_integers and tensor_of(input).dtype.kind in "biu":
-            return tensor_of(input).clone()
         return record(input)
+
+    apply.__doc__ = doc
+    return apply
+
+
+def _floating_unary(function: Function, doc: str) -> Function:
+    """The same where NumPy keeps integers, which PyTorch makes floating."""
+    record = recorder(function)
+
+    def apply(input: Any, *, out: Any = None) -> Any:
+        if out is not None:
+            return into(out, apply, (input,), {})
+        return record(floating(tensor_of(input)))
+
+    apply.__doc__ = doc
+    return apply
+
+
+def _rounding(function: Function, doc: str) -> Function:
+    """A function of one tensor that gives integers back as they are."""
+    record = recorder(function)
+
+    def apply(input: Any, *, out: Any = None) -> Any:
+        if out is not None:
+            return into(out, apply, (input,), {})
+        input = tensor_of(input)
+        return input.clone() if input.dtype.kind in "biu" else record(input)
 
     apply.__doc__ = doc
     return apply
@@ -47,12 +65,9 @@ def _unary(
 
 def _binary(function: Function, doc: str) -> Function:
     """A function of two tensors or numbers, broadcast against each other."""
-    record: Any = None
+    record = recorder(function)
 
     def apply(input: Any, other: Any, *, out: Any = None) -> Any:
-        nonlocal record
-        if record is None:
-            record = recorder(function)
         if out is not None:
             return into(out, apply, (input, other), {})
         result = record(input, other)
@@ -78,8 +93,8 @@ true_divide = _binary(np.divide, "The quotient; integers give floating-point num
 floor_divide = _binary(np.floor_divide, "The quotient rounded towards minus infinity.")
 remainder = _binary(np.remainder, "The remainder with the sign of the divisor, as Python's %.")
 fmod = _binary(np.fmod, "The remainder with the sign of the dividend, as C's fmod.")
-_add, _sub = lazy(np.add), lazy(np.subtract)
-_pow = lazy(np.power)
+_add, _sub = recorder(np.add), recorder(np.subtract)
+_pow = recorder(np.power)
 
 
 @takes_out
@@ -142,7 +157,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     kind = dtypes.result_type(array_of(input), array_of(other))
     if dtypes.is_inexact(kind):
         return trunc(true_divide(input, other))
-    a, b = (np.asarray(array_of(x), kind) for x in (input, other))
+    a, b = (as_array(array_of(x), kind) for x in (input, other))
     quotient = np.floor_divide(a, b)
     return plain_result(quotient + ((quotient < 0) & (quotient * b != a)))
 
@@ -168,7 +183,7 @@ neg = negative = _unary(np.negative, "-x.")
 positive = _unary(np.positive, "x itself.")
 abs = absolute = _unary(np.absolute, "The absolute value; of complex numbers, the modulus.")
 square = _unary(np.square, "x squared.")
-reciprocal = _unary(np.reciprocal, "1 / x.", floats=True)
+reciprocal = _floating_unary(np.reciprocal, "1 / x.")
 sqrt = _unary(np.sqrt, "The square root; NaN below zero.")
 
 
@@ -244,11 +259,11 @@ sinc = _unary(np.sinc, "sin(pi x) / (pi x), and 1 at 0.")
 
 # ---- steps and kinks -----------------------------------------------------------------------
 
-floor = _unary(np.floor, "Rounded down.", keeps_integers=True)
-ceil = _unary(np.ceil, "Rounded up.", keeps_integers=True)
-trunc = fix = _unary(np.trunc, "Rounded towards zero.", keeps_integers=True)
+floor = _rounding(np.floor, "Rounded down.")
+ceil = _rounding(np.ceil, "Rounded up.")
+trunc = fix = _rounding(np.trunc, "Rounded towards zero.")
 sign = _unary(np.sign, "-1, 0 or 1.")
-_rint = _unary(np.rint, "", keeps_integers=True)
+_rint = _rounding(np.rint, "")
 maximum = _binary(np.maximum, "The larger of two, element by element; NaN if either is.")
 minimum = _binary(np.minimum, "The smaller of two, element by element; NaN if either is.")
 fmax = _binary(np.fmax, "The larger of two; a NaN loses to a number.")
@@ -292,7 +307,7 @@ def sgn(input: Any) -> Any:
     return where_(zero, 0 * input, input / where_(zero, wrap(np.ones((), size.dtype)), size))
 
 
-_clip = lazy(np.clip)
+_clip = recorder(np.clip)
 
 
 @takes_out
@@ -341,7 +356,7 @@ def clamp_max(input: Any, max: Any) -> Any:
     return clamp(input, max=max)
 
 
-_nan_to_num = lazy(rules.nan_to_num)
+_nan_to_num = recorder(rules.nan_to_num)
 
 
 @takes_out
@@ -352,11 +367,11 @@ def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = No
 
 # ---- activations and their kin -------------------------------------------------------------
 
-sigmoid = expit = _unary(neural.sigmoid, "1 / (1 + exp(-x)).", floats=True)
+sigmoid = expit = _floating_unary(neural.sigmoid, "1 / (1 + exp(-x)).")
 relu = _unary(neural.relu, "max(x, 0).")
-erf = _unary(neural.erf, "The error function.", floats=True)
-_softmax = lazy(reduction_rules.softmax)
-_log_softmax = lazy(reduction_rules.log_softmax)
+erf = _floating_unary(neural.erf, "The error function.")
+_softmax = recorder(reduction_rules.softmax)
+_log_softmax = recorder(reduction_rules.log_softmax)
 
 
 @takes_out
@@ -422,8 +437,13 @@ def ldexp(input: Any, other: Any) -> Any:
 
 # ---- complex numbers -----------------------------------------------------------------------
 
-_real, _imag, _conj, _angle = lazy(np.real), lazy(np.imag), lazy(np.conjugate), lazy(np.angle)
-_complex = lazy(rules.make_complex)
+_real, _imag, _conj, _angle = (
+    recorder(np.real),
+    recorder(np.imag),
+    recorder(np.conjugate),
+    recorder(np.angle),
+)
+_complex = recorder(rules.make_complex)
 
 
 def real(input: Any) -> Any:
@@ -485,7 +505,7 @@ def polar(abs: Any, angle: Any) -> Any:
 
 # ---- helpers for compositions --------------------------------------------------------------
 
-_where = lazy(np.where)
+_where = recorder(np.where)
 
 
 def where_(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:

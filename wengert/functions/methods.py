@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast
+from wengert.autograd.record import cast, recorder
 from wengert.errors import DtypeError, ShapeError
 from wengert.functions import (
     comparison,
@@ -422,7 +422,7 @@ class TensorMethods(OperatorMethods, InplaceMethods):
 
     # ---- shapes ---------------------------------------------------------------------------
 
-    T = property(lambda self: shapes.reversed_dims(self))
+    T = property(recorder(np.transpose))
     mT = property(lambda self: _matrices("mT", self, shapes.transpose))
     H = property(lambda self: _hermitian(self))
     mH = property(lambda self: _matrices("mH", self, lambda x, i, j: shapes.adjoint(x)))

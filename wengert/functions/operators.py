@@ -59,21 +59,16 @@ class Operators:
 
 
 def install(name: str, function: Any) -> None:
-    """Make `function`'s recorder an operator of Tensor, compiled when first used."""
-
-    def first(*operands: Any) -> Any:
-        made = recorder(function)
-        setattr(Tensor, name, made)
-        return made(*operands)
-
-    setattr(Tensor, name, first)
+    """Make `function`'s recorder an operator of Tensor."""
+    setattr(Tensor, name, recorder(function))
 
 
 def install_reflected(name: str, function: Any) -> None:
     """The operator with its operands exchanged."""
+    record = recorder(function)
 
     def reflected(self: Tensor, other: Any) -> Any:
-        return recorder(function)(other, self)
+        return record(other, self)
 
     setattr(Tensor, name, reflected)
 

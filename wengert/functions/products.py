@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import lazy
+from wengert.autograd.record import recorder
 from wengert.functions.arguments import takes_out, tensor_of
 from wengert.rules import products as rules
 from wengert.tensor import Tensor, wrap
 
-_matmul, _tensordot, _einsum = lazy(np.matmul), lazy(np.tensordot), lazy(rules.einsum)
+_matmul, _tensordot, _einsum = recorder(np.matmul), recorder(np.tensordot), recorder(rules.einsum)
 
 
 def _sized(name: str, expected: str, *tensors: Any) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.dispatch import as_array, known
 from wengert.functions.arguments import array_of, plain_result, takes_out, tensor_of
 from wengert.functions.creation import check_device, finish, shape_of
 from wengert.tensor import Tensor
@@ -174,7 +175,7 @@ def uniform(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator |
         raise RuntimeError(
             f"random numbers on [0, 1) are floating point, not {dtype}. Use wengert.randint."
         )
-    return np.asarray(numbers_of(generator).integers(0, 2**11, shape) / 2**11).astype(dtype)
+    return as_array(numbers_of(generator).integers(0, 2**11, shape) / 2**11).astype(dtype)
 
 
 def gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator | None) -> Any:
@@ -189,7 +190,7 @@ def gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator 
         raise RuntimeError(
             f"normal random numbers are floating point, not {dtype}. Use wengert.randint."
         )
-    return np.asarray(numbers_of(generator).standard_normal(shape, np.float32)).astype(dtype)
+    return as_array(numbers_of(generator).standard_normal(shape, np.float32)).astype(dtype)
 
 
 def _drawn(draw: Any, doc: str) -> Any:
@@ -210,7 +211,7 @@ def _drawn(draw: Any, doc: str) -> Any:
             size = (named.pop("size"),)
         if named:
             raise TypeError(f"unexpected keyword argument {next(iter(named))!r}")
-        x = finish(np.asarray(draw(shape_of(size), _float_dtype(dtype), generator)), requires_grad)
+        x = finish(as_array(draw(shape_of(size), _float_dtype(dtype), generator)), requires_grad)
         return x if out is None else out.copy_(x)
 
     make.__doc__ = doc
@@ -235,7 +236,7 @@ def _drawn_like(draw: Any, doc: str) -> Any:
     ) -> Tensor:
         check_device(device)
         kind = np.dtype(dtype) if dtype is not None else input.dtype
-        return finish(np.asarray(draw(tuple(input.shape), kind, generator)), requires_grad)
+        return finish(as_array(draw(tuple(input.shape), kind, generator)), requires_grad)
 
     make.__doc__ = doc
     return make
@@ -284,7 +285,7 @@ def randint(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
     array = numbers_of(generator).integers(int(low), int(high), shape_of((size,)), np.int64)
-    x = finish(np.asarray(array).astype(dtypes.int64 if dtype is None else dtype), requires_grad)
+    x = finish(as_array(array).astype(dtypes.int64 if dtype is None else dtype), requires_grad)
     return x if out is None else out.copy_(x)
 
 
@@ -331,18 +332,18 @@ def normal(
         shape_of((size,)) if size is not None else np.broadcast_shapes(*(x.shape for x in given))
     )
     kind = given[0].dtype if given else _float_dtype(dtype)
-    if np.any(np.asarray(array_of(std)) < 0):
+    if np.any(as_array(array_of(std)) < 0):
         raise RuntimeError(f"normal expects all elements of std >= 0.0, got {std}")
     noise = gaussian(shape, kind, generator)
-    return finish(np.asarray(array_of(mean) + array_of(std) * noise, kind), requires_grad)
+    return finish(as_array(array_of(mean) + array_of(std) * noise, kind), requires_grad)
 
 
 @takes_out
 def bernoulli(input: Any, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that `input` (or `p`) says, else 0."""
     input = tensor_of(input)
-    chance = np.asarray(input._array if p is None else np.broadcast_to(array_of(p), input.shape))
-    if ((chance < 0) | (chance > 1)).any():
+    chance = as_array(input._array if p is None else np.broadcast_to(array_of(p), input.shape))
+    if known(chance) and ((chance < 0) | (chance > 1)).any():
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1"
         )
@@ -386,13 +387,13 @@ def multinomial(
 def poisson(input: Any, generator: Generator | None = None) -> Tensor:
     """Poisson random numbers with the rates given."""
     input = tensor_of(input)
-    return plain_result(np.asarray(numbers_of(generator).poisson(input._array)).astype(input.dtype))
+    return plain_result(as_array(numbers_of(generator).poisson(input._array)).astype(input.dtype))
 
 
 def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tensor:
     """Binomial random numbers: successes in `count` trials of probability `prob`."""
     drawn = numbers_of(generator).binomial(count._array.astype(np.int64), prob._array)
-    return plain_result(np.asarray(drawn).astype(count.dtype))
+    return plain_result(as_array(drawn).astype(count.dtype))
 
 
 # ---- in place ------------------------------------------------------------------------------
@@ -402,7 +403,7 @@ def filled(x: Tensor, draw: Any, name: str) -> Tensor:
     """Make `x` hold an array just drawn."""
     from wengert.functions.indexing import overwrite
 
-    return overwrite(x, plain_result(np.asarray(draw).astype(x.dtype)), name)
+    return overwrite(x, plain_result(as_array(draw).astype(x.dtype)), name)
 
 
 def _needs_floats(x: Tensor, name: str) -> None:

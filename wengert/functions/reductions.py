@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, lazy
+from wengert.autograd.record import cast, recorder
 from wengert.functions import results
 from wengert.functions.arguments import (
     Dim,
@@ -30,12 +30,12 @@ from wengert.rules import reductions as rules
 from wengert.rules.reductions import count
 from wengert.tensor import Tensor, wrap
 
-_sum, _mean, _prod = lazy(np.sum), lazy(np.mean), lazy(np.prod)
-_amax, _amin = lazy(np.max), lazy(np.min)
-_cumsum = lazy(np.cumsum)
-_logsumexp = lazy(rules.logsumexp)
-_pick, _pick_along = lazy(indexing_rules.pick), lazy(np.take_along_axis)
-_variance = lazy(rules.variance)
+_sum, _mean, _prod = recorder(np.sum), recorder(np.mean), recorder(np.prod)
+_amax, _amin = recorder(np.max), recorder(np.min)
+_cumsum = recorder(np.cumsum)
+_logsumexp = recorder(rules.logsumexp)
+_pick, _pick_along = recorder(indexing_rules.pick), recorder(np.take_along_axis)
+_variance = recorder(rules.variance)
 
 # ---- sums ----------------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import lazy
+from wengert.autograd.record import recorder
+from wengert.dispatch import as_array
 from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
 from wengert.functions.indexing import (
     check_index,
@@ -23,8 +24,12 @@ from wengert.rules import indexing as rules
 from wengert.tensor import Tensor, wrap
 
 _FULL = slice(None)
-_get, _put = lazy(rules.getitem), lazy(rules.put)
-_scatter_add, _add_at, _where = lazy(rules.scatter_add), lazy(rules.add_at), lazy(np.where)
+_get, _put = recorder(rules.getitem), recorder(rules.put)
+_scatter_add, _add_at, _where = (
+    recorder(rules.scatter_add),
+    recorder(rules.add_at),
+    recorder(np.where),
+)
 
 # ---- changed copies ------------------------------------------------------------------------
 
@@ -32,7 +37,7 @@ _scatter_add, _add_at, _where = lazy(rules.scatter_add), lazy(rules.add_at), laz
 def _source(src: Any, input: Tensor, places: Any, name: str) -> Tensor:
     """The part of `src` that a scatter reads: a number, or as much as there are indices."""
     if not isinstance(src, Tensor):
-        return wrap(np.broadcast_to(np.asarray(src, input.dtype), places.shape))
+        return wrap(np.broadcast_to(as_array(src, input.dtype), places.shape))
     if src.dtype != input.dtype:
         raise RuntimeError(
             f"{name}(): Expected self.dtype to be equal to src.dtype, got {input.dtype} and "
@@ -268,7 +273,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     input = tensor_of(input)
     basic, advanced = divide(tuple(input.shape), tuple(_FULL if i is None else i for i in indices))
     if basic is not None:  # numbers among the indices: as arrays they mean the same here
-        advanced = tuple(np.asarray(array_of(i)) if i is not None else _FULL for i in indices)
+        advanced = tuple(as_array(array_of(i)) if i is not None else _FULL for i in indices)
     advanced = lasting(advanced)
     values = value_for(values, input)
     if not accumulate:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import lazy, recorder
+from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
 from wengert.functions.arguments import array_of, one_dim, plain_result, sizes, takes_out, tensor_of
 from wengert.functions.creation import check_device
@@ -19,25 +19,18 @@ from wengert.rules.indexing import select as select_rule
 from wengert.rules.indexing import slices as slices_rule
 from wengert.tensor import Size, Tensor, wrap
 
-_reshape, _transpose, _swapaxes = lazy(np.reshape), lazy(np.transpose), lazy(np.swapaxes)
-_squeeze, _expand_dims, _expand = lazy(np.squeeze), lazy(np.expand_dims), lazy(rules.expand)
-_moveaxis, _flip, _roll, _tile = (
-    lazy(np.moveaxis),
-    lazy(rules.flipped),
-    lazy(np.roll),
-    lazy(np.tile),
-)
-_tril, _triu, _diagonal = lazy(np.tril), lazy(np.triu), lazy(rules.diagonal)
-_diagonal_scatter = lazy(rules.diagonal_scatter)
-_split, _unbind, _alias, _copy = (
-    lazy(rules.split),
-    lazy(rules.unbind),
-    lazy(rules.alias),
-    lazy(rules.copy),
-)
-_repeat_interleave, _as_strided = lazy(rules.repeat_interleave), lazy(rules.as_strided)
-_concatenate, _stack = lazy(np.concatenate), lazy(np.stack)
-_select, _slices = lazy(select_rule), lazy(slices_rule)
+_reshape, _expand = recorder(np.reshape), recorder(rules.expand)
+_transpose, _swapaxes = recorder(np.transpose), recorder(np.swapaxes)
+_squeeze, _expand_dims = recorder(np.squeeze), recorder(np.expand_dims)
+_moveaxis, _tile = recorder(np.moveaxis), recorder(np.tile)
+_flip, _roll = recorder(rules.flipped), recorder(np.roll)
+_tril, _triu = recorder(np.tril), recorder(np.triu)
+_diagonal, _diagonal_scatter = recorder(rules.diagonal), recorder(rules.diagonal_scatter)
+_split, _unbind = recorder(rules.split), recorder(rules.unbind)
+_alias, _copy = recorder(rules.alias), recorder(rules.copy)
+_repeat_interleave, _as_strided = recorder(rules.repeat_interleave), recorder(rules.as_strided)
+_concatenate, _stack = recorder(np.concatenate), recorder(np.stack)
+_select, _slices = recorder(select_rule), recorder(slices_rule)
 
 # ---- one shape for another -----------------------------------------------------------------
 
@@ -185,11 +178,6 @@ def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
 
 
 swapaxes = swapdims = transpose
-
-
-def reversed_dims(input: Tensor) -> Tensor:
-    """All dimensions in the opposite order: `x.T`."""
-    return _transpose(input)
 
 
 def t(input: Any) -> Tensor:
@@ -512,7 +500,7 @@ def _number(value: Any) -> int:
     return int(value) if isinstance(value, int) else int(value[0])
 
 
-_rot90 = lazy(np.rot90)
+_rot90 = recorder(np.rot90)
 
 
 def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import lazy
+from wengert.autograd.record import recorder
+from wengert.dispatch import as_array, known
 from wengert.functions import results
 from wengert.functions.arguments import array_of, into, one_dim, plain_result, takes_out, tensor_of
 from wengert.functions.indexing import index_select
@@ -19,7 +20,7 @@ from wengert.functions.reductions import picked
 from wengert.functions.shapes import movedim
 from wengert.tensor import Tensor, wrap
 
-_pick, _amax = lazy(np.take_along_axis), lazy(np.max)
+_pick, _amax = recorder(np.take_along_axis), recorder(np.max)
 
 # ---- sorting -------------------------------------------------------------------------------
 
@@ -113,7 +114,7 @@ def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) 
         middle = flat._array[_middle(flat._array, 0, ignore_nan)[0]]
         hit = (flat._array == middle) | ((flat._array != flat._array) & (middle != middle))
         if input.dtype.kind in "biu":
-            return plain_result(np.asarray(middle))
+            return plain_result(as_array(middle))
         # Equal elements share the gradient evenly, as those of a maximum do.
         return _amax(flat[plain_result(hit)], None, False)
     axis = one_dim(dim, input.ndim)
@@ -187,8 +188,8 @@ def _quantile(
     input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool
 ) -> Any:
     input = tensor_of(input)
-    where = np.asarray(array_of(q), input.dtype)
-    if ((where < 0) | (where > 1)).any():
+    where = as_array(array_of(q), input.dtype)
+    if known(where) and ((where < 0) | (where > 1)).any():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     shape = input.shape
     rows = input.reshape(-1) if dim is None else movedim(input, one_dim(dim, input.ndim), -1)
@@ -337,7 +338,7 @@ def searchsorted(
     sorter: Any = None,
 ) -> Tensor:
     """Where each element would be inserted to keep the (last dimension of the) sequence sorted."""
-    sequence, values = array_of(tensor_of(sorted_sequence)), np.asarray(array_of(input))
+    sequence, values = array_of(tensor_of(sorted_sequence)), as_array(array_of(input))
     if sorter is not None:
         sequence = np.take_along_axis(sequence, array_of(sorter), -1)
     place: Any = side or ("right" if right else "left")

@@ -36,6 +36,8 @@ class Node:
     rule: ClassVar[Rule | None] = None
     # How many inputs were Python numbers. They have no edge, but users see them, as in PyTorch.
     numbers: ClassVar[int] = 0
+    # What the items of `saved` are called: arguments of the function, "y" for its output, ...
+    fields: ClassVar[tuple[str, ...]] = ()
 
     edges: tuple[Any, ...]
     saved: Any

@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
+from wengert.compile import watch
 from wengert.history.node import RemovableHandle
 from wengert.nn.hooks import BackwardHooks
 from wengert.nn.parameter import Buffer, Parameter
@@ -23,20 +24,20 @@ from wengert.tensor import Tensor
 Hooks = OrderedDict[int, Callable[..., Any]]
 
 
-class _Seen:
+class Seen:
     """Whether any module of this process ever had a hook: until then calls need not ask."""
 
     hooks = False
 
 
-_seen = _Seen()
+seen = Seen()
 
 
 class _Hooks(OrderedDict[int, Callable[..., Any]]):
     """The hooks of one kind, in order."""
 
     def __setitem__(self, key: int, hook: Callable[..., Any]) -> None:
-        _seen.hooks = True
+        seen.hooks = True
         super().__setitem__(key, hook)
 
 
@@ -95,7 +96,7 @@ class Module(StateMethods):
     # ---- calling --------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _seen.hooks and self._has_hooks():
+        if seen.hooks and self._has_hooks():
             return self._call_with_hooks(args, kwargs)
         if kwargs:
             return self.forward(*args, **kwargs)
@@ -671,3 +672,6 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 def register_module_forward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(module, args, output)` after the forward pass of every module."""
     return RemovableHandle(_everywhere_after, hook)
+
+
+watch.OBJECTS.append(Module)  # a compiled function depends on the modules' attributes that it reads

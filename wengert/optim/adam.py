@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import number
 from wengert.optim.optimizer import Array, Group, Optimizer
 from wengert.optim.settings import at_least_zero, check_betas, check_ways
 
@@ -79,7 +80,7 @@ class Adam(Optimizer):
         a: Array,
         b: Array,
     ) -> None:
-        lr, (beta1, beta2) = float(group["lr"]), group["betas"]
+        lr, (beta1, beta2) = number(group["lr"]), group["betas"]
         if group["maximize"]:
             g = np.negative(g, out=b)
         if group["weight_decay"]:

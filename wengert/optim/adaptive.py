@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import number
 from wengert.optim.optimizer import Array, Group, Optimizer
 from wengert.optim.settings import at_least_zero, check_betas, check_ways
 
@@ -83,7 +84,7 @@ class Adagrad(Optimizer):
         np.sqrt(total, out=b)
         b += group["eps"]
         np.divide(g, b, out=b)
-        b *= float(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
+        b *= number(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
         p -= b
 
 
@@ -166,7 +167,7 @@ class RMSprop(Optimizer):
             moved *= group["momentum"]
             moved += b
             np.copyto(b, moved)
-        b *= float(group["lr"])
+        b *= number(group["lr"])
         p -= b
 
 
@@ -228,7 +229,7 @@ class Adadelta(Optimizer):
         delta = np.sqrt(steps + eps) / np.sqrt(square + eps) * g
         steps *= rho
         steps += (1 - rho) * delta * delta
-        p -= float(group["lr"]) * delta
+        p -= number(group["lr"]) * delta
 
 
 class Adamax(Optimizer):
@@ -290,5 +291,5 @@ class Adamax(Optimizer):
         b += group["eps"]
         np.maximum(top, b, out=top)
         np.divide(m, top, out=b)
-        b *= float(group["lr"]) / (1 - beta1**t)
+        b *= number(group["lr"]) / (1 - beta1**t)
         p -= b

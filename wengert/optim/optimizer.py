@@ -22,6 +22,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.autograd.engine import mark_written
+from wengert.compile.capture import SETTINGS
+from wengert.dispatch import lasting, number
 from wengert.history import modes
 from wengert.history.location import INTERNAL, here, user_frame
 from wengert.history.node import RemovableHandle, tick
@@ -67,6 +69,7 @@ class Optimizer:
         self.defaults = defaults
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[Group] = []
+        SETTINGS.add(self)
         self._begin()
         groups = list(params)
         if not groups:
@@ -156,6 +159,10 @@ class Optimizer:
 
     def _step_group(self, group: Group) -> None:
         names = self.buffers(group)
+        params = group["params"]
+        if params and type(params[0]._array) is not np.ndarray:
+            self._step_each(group, names, ())  # plans are about memory
+            return
         plan = self._plans.get(id(group))
         if plan is None or not plan.fits(group, names, self.state):
             plan = self._plan(group, names, plan)
@@ -173,9 +180,12 @@ class Optimizer:
                 bundle.dissolve()
                 plan.bundle, plan.patience = None, plan.patience - 1
                 plan.names = _PLAN_AGAIN if plan.patience else names
+        self._step_each(group, names, together)
+
+    def _step_each(self, group: Group, names: tuple[str, ...], without: Any) -> None:
         mark = Mark()
         for p in group["params"]:
-            if p._grad is not None and p not in together:
+            if p._grad is not None and p not in without:
                 self._step_one(group, p, names)
                 mark.written(p)
 
@@ -196,20 +206,18 @@ class Optimizer:
             arrays = {name: state[name]._array for name in names}
             if self.counts:
                 state["step"]._array[...] += 1
-                t = state["step"]._array
-                if type(t) is np.ndarray:
-                    t = float(t)
+                t = number(state["step"]._array)
         self._update_array(group, t, first, p._array, grad._array, arrays)
 
     def _start(self, p: Tensor, state: Any, names: tuple[str, ...]) -> bool:
         """Make what is missing of a parameter's state; whether it was the first time."""
         if self.counts and "step" not in state:
-            state["step"] = wrap(np.zeros((), np.float32))
+            state["step"] = wrap(lasting(np.zeros_like(p._array, np.float32, shape=())))
         first = False
         for name in names:
             if state.get(name) is None:
                 first = True
-                state[name] = wrap(self.initial(name, p._array))
+                state[name] = wrap(lasting(self.initial(name, p._array)))
         return first
 
     def initial(self, name: str, like: Array) -> Array:
@@ -248,11 +256,9 @@ class Optimizer:
         """Forget all gradients, or set them to 0."""
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is None:
-                    continue
                 if set_to_none:
                     p._grad = None
-                else:
+                elif p._grad is not None:
                     if p._grad._node is not None:
                         p._grad = p._grad.detach()
                     p._grad._array[...] = 0
@@ -299,7 +305,7 @@ class Optimizer:
         if any(id(p) in known for p in items):
             raise ValueError("some parameters appear in more than one parameter group")
         param_group["params"] = items
-        self.param_groups.append(param_group)
+        self.param_groups = [*self.param_groups, param_group]
 
     # ---- saving and loading ---------------------------------------------------------------
 
@@ -337,10 +343,10 @@ class Optimizer:
             for number, p in zip(old["params"], new["params"], strict=True)
         }
         state: defaultdict[Any, Any] = defaultdict(dict)
-        for number, values in state_dict["state"].items():
-            p = parameter.get(number)
+        for key, values in state_dict["state"].items():
+            p = parameter.get(key)
             if p is None:
-                state[number] = deepcopy(values)
+                state[key] = deepcopy(values)
             else:
                 state[p] = {name: _taken(name, value, p) for name, value in values.items()}
         self.state = state
@@ -360,6 +366,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        SETTINGS.add(self)
         self._begin()
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import number
 from wengert.optim.optimizer import Array, Group, Optimizer
 from wengert.optim.settings import at_least_zero, check_ways
 
@@ -91,5 +92,5 @@ class SGD(Optimizer):
                 g = np.add(b, g, out=a)
             else:
                 g = average
-        np.multiply(g, float(group["lr"]), out=b)
+        np.multiply(g, number(group["lr"]), out=b)
         p -= b

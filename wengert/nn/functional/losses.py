@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.record import lazy
+from wengert.autograd.record import recorder
+from wengert.dispatch import as_array, known
 from wengert.nn.functional.activations import log_softmax, logsigmoid
 from wengert.nn.functional.shared import (
     apply,
@@ -49,7 +50,7 @@ def mse_loss(
     return _weighted(apply(np.square, input - target), weight, reduction)
 
 
-_mse = lazy(neural.mse, globals(), "_mse")
+_mse = recorder(neural.mse)
 
 
 def _weighted(loss: Any, weight: Tensor | None, reduction: str) -> Tensor:
@@ -207,7 +208,7 @@ def _smoothed(
     smooth = -total(weighted, classes)
     t = target._array
     kept = t != ignore_index
-    if not kept.all():
+    if not (known(kept) and kept.all()):
         smooth = where(kept, smooth, 0)
     per = smoothing / log_p._array.shape[classes]
     if reduction == "mean":
@@ -243,7 +244,7 @@ def nll_loss(
     losses = -apply(np.take_along_axis, input, np.expand_dims(safe, classes), classes)
     losses = apply(np.squeeze, losses, classes)
     weights = kept.astype(x.dtype) if weight is None else weight._array[safe] * kept
-    everything = weight is None and bool(kept.all())
+    everything = weight is None and known(kept) and bool(kept.all())
     if not everything:
         # Where a target is ignored the input counts for nothing, infinite or not.
         losses = where(kept, losses, 0)
@@ -254,7 +255,7 @@ def nll_loss(
     if everything and losses._array.size:
         return mean(losses)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return total(losses) / wrap(np.asarray(weights.sum(), x.dtype))
+        return total(losses) / wrap(as_array(weights.sum(), x.dtype))
 
 
 def _check_nll(x: Any, t: Any, weight: Any, classes: int) -> None:
@@ -283,7 +284,7 @@ def _check_nll(x: Any, t: Any, weight: Any, classes: int) -> None:
 
 
 def _check_classes(t: Any, kept: Any, classes: int, ignore_index: int) -> None:
-    if type(t) is not np.ndarray:
+    if not known(t):
         return
     wrong = kept & ((t < 0) | (t >= classes))
     if wrong.any():
@@ -432,7 +433,7 @@ def gaussian_nll_loss(
             var = reshape(var, (*var.shape, 1))
         elif var._array.shape != (*input._array.shape[:-1], 1) and var._array.size != 1:
             raise ValueError("var is of incorrect size")
-    if (var._array < 0).any():
+    if known(var._array) and (var._array < 0).any():
         raise ValueError("var has negative entry/entries")
     # The bound is not differentiated: the slope is that of the variance as it was.
     lift = np.maximum(var._array, eps) - var._array

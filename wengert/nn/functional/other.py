@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import known
 from wengert.autograd.engine import mark_written
 from wengert.nn.functional.activations import softmax
 from wengert.nn.functional.normalization import dropout
@@ -41,7 +42,7 @@ def embedding(
             f"{index.dtype}. "
             "Use input.long()."
         )
-    if index.size and not (index.min() >= 0 and index.max() < rows):
+    if known(index) and index.size and not (index.min() >= 0 and index.max() < rows):
         wrong = index[(index < 0) | (index >= rows)][0]
         raise IndexError(
             f"index out of range in self: embedding has {rows} rows, numbered 0 to {rows - 1}, "
@@ -63,7 +64,7 @@ def embedding(
         out = scaled + (out - scaled).detach()
     if padding_idx is not None and out.requires_grad:
         at_padding = (index == padding_idx)[..., None]
-        if at_padding.any():
+        if not known(at_padding) or at_padding.any():
             out = where(at_padding, out.detach(), out)
     return out
 
@@ -151,11 +152,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         )
     if classes.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if classes.size and classes.min() < 0:
+    if known(classes) and classes.size and classes.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(classes.max()) + 1
-    elif classes.size and classes.max() >= num_classes:
+    elif known(classes) and classes.size and classes.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64))
 
@@ -194,7 +195,7 @@ def scaled_dot_product_attention(
     weights = softmax(scores, -1)
     if attn_mask is not None and attn_mask._array.dtype == bool:
         empty = ~attn_mask._array.any(-1, keepdims=True)
-        if empty.any():  # a query without a key attends to nothing
+        if not known(empty) or empty.any():  # a query without a key attends to nothing
             weights = where(empty, 0, weights)
     if dropout_p:
         weights = dropout(weights, dropout_p)

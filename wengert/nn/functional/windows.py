@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.record import lazy
+from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
 from wengert.nn.functional.shared import apply, reshape, sizes
 from wengert.rules import convolution as rules
@@ -35,7 +35,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     raise RuntimeError(f"linear: weight must be a matrix, got shape {weight.shape}")
 
 
-_affine = lazy(products.affine, globals(), "_affine")
+_affine = recorder(products.affine)
 
 
 def _shapes_differ(

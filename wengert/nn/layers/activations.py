@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.record import recorder
 from wengert.nn import functional as F
 from wengert.nn.functional.activations import relu
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
+from wengert.rules import neural
 from wengert.tensor import Tensor, wrap
 
 
@@ -70,6 +72,9 @@ class _MaybeInplace(Module):
         return "inplace=True" if self.inplace else ""
 
 
+_relu = recorder(neural.relu)
+
+
 class ReLU(_MaybeInplace):
     """max(x, 0).
 
@@ -78,7 +83,7 @@ class ReLU(_MaybeInplace):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return relu(input, self.inplace)
+        return relu(input, True) if self.inplace else _relu(input)
 
 
 class SiLU(_MaybeInplace):

@@ -1,0 +1,56 @@
+"""The compile benchmark: whole training steps and array functions as one compiled call each.
+
+wengert is `wengert.compile`, JAX is `jax.jit`, PyTorch runs eagerly; NumPy and C are written by
+hand. The smallest networks show what a call costs, the larger ones how little is added to their
+matrix products, the functions of large arrays how near they come to the speed of memory.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from benchmarks import cnn, elementwise, first_call, gpt, mlp
+from benchmarks.peers import load
+from benchmarks.report import OURS, Report
+from benchmarks.running import chosen, run_cases
+from benchmarks.timing import Case, Target
+
+PEERS = ("wengert", "PyTorch", "JAX", "NumPy", "C")
+LEGEND = (
+    "wengert is wengert.compile, JAX is jax.jit, PyTorch is eager. PyTorch is the best of its "
+    "optimizers' implementations and, where there is attention, of attention written out and its "
+    "own (*: not its default). matmuls: the step's matrix products alone, in NumPy. memory: only "
+    "moving the function's bytes. Both are the best of several ways (*)."
+)
+STEPS = "A compiled training step"
+TARGETS = (Target("JAX", 1.0),)  # compiled steps faster than JAX's
+
+
+# Section, name, and what makes the case. Made only if asked for: some hold large arrays.
+LINES: list[tuple[str, str, Callable[..., Case]]] = [
+    *[(STEPS, f"{p}, SGD", partial(mlp.compiled_case, problem=p)) for p in mlp.PROBLEMS],
+    (STEPS, gpt.NAME, gpt.gpt_case),
+    (STEPS, cnn.NAME, cnn.cnn_case),
+    *[
+        (elementwise.SECTION, name, partial(elementwise.elementwise_case, name=name))
+        for name in (elementwise.CHAIN, elementwise.LOGSUMEXP)
+    ],
+    (elementwise.CALL_SECTION, elementwise.CALL, elementwise.call_case),
+]
+
+
+def run(peers, quick: bool, only) -> Report:
+    """Check that the peers compute the same numbers, time them, then time first calls."""
+    modules, missing = load(peers)
+    if OURS in modules and not callable(getattr(modules[OURS], "compile", None)):
+        del modules[OURS]
+        missing[OURS] = "not available: this version has no wengert.compile"
+    report = Report("compile", list(modules), missing, quick, LEGEND)
+    cases = [
+        make(modules, section, targets=TARGETS)
+        for section, name, make in LINES
+        if chosen(section, name, only)
+    ]
+    run_cases(cases, report)
+    programs = [p for p, name in first_call.NAMES.items() if chosen(first_call.SECTION, name, only)]
+    first_call.measure(programs, report, TARGETS)
+    return report

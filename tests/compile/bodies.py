@@ -1,0 +1,91 @@
+"""Small bodies written by hand, and entries around them; shared by the tests of entries."""
+
+import numpy as np
+import pytest
+
+ir = pytest.importorskip("llvmlite.ir")
+
+from wengert.compile.llvm.entry import Entry, Fixed, is_native  # noqa: E402
+from wengert.compile.llvm.entry_native import native_entry  # noqa: E402
+from wengert.compile.llvm.entry_reference import reference_entry  # noqa: E402
+from wengert.compile.llvm.machine import Code, compile_module  # noqa: E402
+
+F8 = np.dtype(np.float64)
+KINDS = [reference_entry, native_entry] if is_native() else [reference_entry]
+each_kind = pytest.fixture(params=KINDS, ids=lambda make: make.__name__)
+"""Makes a fixture give the kinds of entries, one by one."""
+
+BYTE, INT, LONG, DOUBLE = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.DoubleType()
+BODY = ir.FunctionType(INT, [BYTE.as_pointer().as_pointer()])
+
+
+def body(write) -> Code:
+    """A body; `write(build, pointer)` with pointer(i, type) to buffer i returns the status."""
+    module = ir.Module("body")
+    function = ir.Function(module, BODY, "body")
+    build = ir.IRBuilder(function.append_basic_block())
+
+    def pointer(i, kind=DOUBLE):
+        place = build.gep(function.args[0], [ir.Constant(LONG, i)])
+        return build.bitcast(build.load(place), kind.as_pointer())
+
+    status = write(build, pointer)
+    build.ret(ir.Constant(INT, 0) if status is None else status)
+    return compile_module(module, "body")
+
+
+def sums(*buffers, out, n=2):
+    """buffers[out] = the sum of the others, elementwise; n elements each."""
+
+    def write(build, pointer):
+        for k in range(n):
+            at = [ir.Constant(LONG, k)]
+            values = [build.load(build.gep(pointer(b), at)) for b in buffers]
+            total = values[0]
+            for value in values[1:]:
+                total = build.fadd(total, value)
+            build.store(total, build.gep(pointer(out), at))
+
+    return body(write)
+
+
+def status(number):
+    return body(lambda build, pointer: ir.Constant(INT, number))
+
+
+def calling(make, function, slow=None, **fields):
+    """An entry whose body calls a Python function without arguments."""
+
+    def write(build, pointer):
+        kind = ir.FunctionType(BYTE.as_pointer(), [BYTE.as_pointer()])
+        call = ir.Function(build.module, kind, "python.PyObject_CallNoArgs")
+        made = build.ptrtoint(build.call(call, [pointer(7, BYTE)]), LONG)
+        raised = build.icmp_signed("==", made, ir.Constant(LONG, 0))
+        return build.select(raised, ir.Constant(INT, -1), ir.Constant(INT, 0))
+
+    return make(entry(body(write), slow=slow, fixed=(Fixed(7, id(function), function),), **fields))
+
+
+class Slow:
+    """Notes how often it was called, and with what."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, *args, **kwargs):
+        self.calls.append((args, kwargs))
+        return "slow"
+
+
+def failed(status):
+    raise IndexError(f"status {status}")
+
+
+def entry(code, buffers=8, slow=None, **fields):
+    slow = Slow() if slow is None else slow
+    fields.setdefault("failed", failed)
+    return Entry(code.address("body"), buffers, slow, keep=code, **fields)
+
+
+def array(*values):
+    return np.array(values or (1.0, 2.0))

@@ -1,0 +1,531 @@
+"""Entries: what a call checks, hands to the body, and gives back; native and in Python alike."""
+
+import gc
+import pickle
+import sys
+import sysconfig
+import weakref
+from types import CellType
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.bodies import (
+    BYTE,
+    F8,
+    LONG,
+    Slow,
+    array,
+    body,
+    each_kind,
+    entry,
+    reference_entry,
+    status,
+    sums,
+)
+from wengert.compile.llvm import entry as entries
+from wengert.compile.llvm.entry import (
+    ArrayArgument,
+    ArrayOutput,
+    ArrayState,
+    AttributeIs,
+    CellIs,
+    CellNumber,
+    Fixed,
+    FixedArgument,
+    ItemIs,
+    ItemNumber,
+    NumberArgument,
+    NumberOutput,
+    Result,
+    SlotIs,
+    TensorArgument,
+    TensorState,
+)
+from wengert.history.node import Cell
+from wengert.tensor import wrap
+
+
+@each_kind
+def make(request):
+    return request.param
+
+
+# ---- arguments ----------------------------------------------------------------------------
+
+
+def adding(make, slow, a=ArrayArgument, b=ArrayArgument, **fields):
+    """f(x, y) = x + y, for arrays of two elements."""
+    return make(
+        entry(
+            sums(0, 1, out=2),
+            slow=slow,
+            arguments=(a(0, F8, (2,), **fields), b(1, F8, (2,))),
+            outputs=(ArrayOutput(2, F8, (2,)),),
+            results=(Result("output"),),
+        )
+    )
+
+
+def test_arrays_come_in_and_go_out(make):
+    slow = Slow()
+    f = adding(make, slow)
+    out = f(array(1.0, 2.0), array(10.0, 20.0))
+    assert type(out) is np.ndarray
+    assert out.tolist() == [11, 22]
+    assert f(array(1.0, 2.0), array(0.0, 0.0)) is not out
+    assert not slow.calls
+    assert f.__name__ == "compiled"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        array(1.0, 2.0, 3.0),
+        np.zeros((2, 1)),
+        np.zeros((1, 2)),
+        np.zeros(()),
+        np.zeros(2, np.float32),
+        np.zeros(2, np.int64),
+        np.zeros(2, ">f8"),
+        np.zeros(4)[::2],
+        np.zeros(2)[::-1],
+        np.frombuffer(bytes(17), np.float64, offset=1, count=2),
+        np.ma.zeros(2),
+        [1.0, 2.0],
+        1.0,
+        None,
+        wg.zeros(2, dtype=wg.float64),
+    ],
+    ids=lambda x: f"{type(x).__name__}{getattr(x, 'shape', '')}{getattr(x, 'dtype', '')}",
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_not_such_an_array_goes_the_slow_way(make, wrong, first):
+    slow = Slow()
+    f = adding(make, slow)
+    args = (wrong, array()) if first else (array(), wrong)
+    assert f(*args) == "slow"
+    ((seen, _),) = slow.calls
+    assert all(a is b for a, b in zip(seen, args, strict=True))
+    assert f(array(), array()).tolist() == [2, 4]
+
+
+def test_other_numbers_of_arguments_and_keywords_go_the_slow_way(make):
+    slow = Slow()
+    f = adding(make, slow)
+    x = array()
+    assert f(x) == f(x, x, x) == f() == f(x, y=x) == f(x, x, z=1) == "slow"
+    assert [(len(args), kwargs) for args, kwargs in slow.calls] == [
+        (1, {}),
+        (3, {}),
+        (0, {}),
+        (1, {"y": x}),
+        (2, {"z": 1}),
+    ]
+
+
+def test_an_exception_of_the_slow_way_is_the_callers(make):
+    def slow(*_):
+        raise ZeroDivisionError("slowly")
+
+    f = adding(make, slow)
+    with pytest.raises(ZeroDivisionError, match="slowly"):
+        f(1, 2)
+
+
+def test_an_unpickled_array_is_as_good_as_another(make):
+    slow = Slow()
+    f = adding(make, slow)
+    x = pickle.loads(pickle.dumps(array()))
+    odd = array().view(np.dtype("<f8", metadata={"an": "instance of its own"}))
+    assert odd.dtype is not F8
+    assert f(x, odd).tolist() == [2, 4]
+    assert not slow.calls
+
+
+def test_read_only_memory_can_be_read_but_not_written(make):
+    slow = Slow()
+    x = array()
+    x.flags.writeable = False
+    assert adding(make, slow)(x, x).tolist() == [2, 4]
+    assert adding(make, slow, written=True)(x, array()) == "slow"
+
+
+def test_tensors_come_in(make):
+    slow = Slow()
+    f = adding(make, slow, TensorArgument, TensorArgument)
+    x = wg.tensor([1.0, 2.0], dtype=wg.float64)
+    assert f(x, x).tolist() == [2, 4]
+    assert not slow.calls
+    tracked = x.clone().requires_grad_()
+    with wg.inference_mode():
+        inference = x.clone()
+    parameter = wg.nn.Parameter(x, requires_grad=False)
+    for other in (tracked, tracked * 2, inference, parameter, array(), None, x.float()):
+        assert f(other, x) == "slow"
+        assert f(x, other) == "slow"
+    view = wg.zeros(4, dtype=wg.float64)[1:3]
+    assert f(view, x).tolist() == [1, 2]
+    base = wg.zeros(4, dtype=wg.float64, requires_grad=True)
+    with wg.no_grad():
+        unrecorded = base[1:3]
+    assert f(unrecorded, x) == "slow"  # it counts as a leaf of its own
+    slotless = object.__new__(wg.Tensor)
+    if make is not reference_entry:
+        slotless._node = slotless._origin = None
+        assert f(slotless, x) == "slow"
+
+
+def test_history_and_other_classes_may_be_allowed(make):
+    slow = Slow()
+    x = wg.tensor([1.0, 2.0], dtype=wg.float64, requires_grad=True)
+    f = adding(make, slow, TensorArgument, TensorArgument, history=True)
+    assert f(x, x.detach().clone()).tolist() == [2, 4]
+    f = adding(make, slow, TensorArgument, TensorArgument, history=True, type=wg.nn.Parameter)
+    assert f(wg.nn.Parameter(x.detach().clone()), x.detach().clone()).tolist() == [2, 4]
+    assert not slow.calls
+
+
+class Whole(int):
+    pass
+
+
+def copying(make, slow, kind, source=None):
+    """A number comes in and goes out as the same bits."""
+    word = BYTE if kind == "bool" else LONG
+
+    def write(build, pointer):
+        build.store(build.load(pointer(0, word)), pointer(1, word))
+
+    fields = {"arguments": (NumberArgument(0, kind),)} if source is None else {"numbers": (source,)}
+    return make(
+        entry(
+            body(write),
+            slow=slow,
+            outputs=(NumberOutput(1, kind),),
+            results=(Result("output"),),
+            **fields,
+        )
+    )
+
+
+NUMBERS = {
+    "float": [0.5, -0.0, float("inf"), 1e-320],
+    "int": [0, -1, 5, 2**63 - 1, -(2**63)],
+    "bool": [True, False],
+}
+OTHERS = [0.5, 3, True, 2**63, -(2**64), np.float64(1), np.int64(1), Whole(3), "x", None, 1j]
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers_come_in_and_go_out_exactly(make, kind):
+    slow = Slow()
+    f = copying(make, slow, kind)
+    for number in NUMBERS[kind]:
+        out = f(number)
+        assert type(out) is type(number)
+        assert str(out) == str(number)
+    assert not slow.calls
+    for other in OTHERS:
+        if type(other).__name__ != kind or other in (2**63, -(2**64)):
+            assert f(other) == "slow"
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("where", ["dict", "cell"])
+def test_numbers_are_read_from_where_they_are_at_the_call(make, kind, where):
+    slow = Slow()
+    members, cell = {"lr": NUMBERS[kind][0]}, CellType(NUMBERS[kind][0])
+    source = ItemNumber(members, "lr", 0, kind) if where == "dict" else CellNumber(cell, 0, kind)
+    f = copying(make, slow, kind, source)
+    for number in NUMBERS[kind]:
+        members["lr"] = cell.cell_contents = number
+        assert str(f()) == str(number)
+    assert not slow.calls
+    members["lr"] = cell.cell_contents = "high"
+    assert f() == "slow"
+    del members["lr"], cell.cell_contents
+    assert f() == "slow"
+
+
+def test_a_fixed_argument_is_that_very_object(make):
+    slow, thing = Slow(), object()
+    f = make(entry(status(0), slow=slow, arguments=(FixedArgument(thing), FixedArgument(None))))
+    assert f(thing, None) is None
+    assert f(object(), None) == f(thing, 0) == "slow"
+
+
+# ---- guards --------------------------------------------------------------------------------
+
+
+def guarded(make, guard):
+    return make(entry(status(0), guards=(guard,)))
+
+
+def test_an_item_must_be_the_object(make):
+    thing = object()
+    members = {"name": thing}
+    f = guarded(make, ItemIs(members, "name", thing))
+    assert f() is None
+    members["name"] = object()
+    assert f() == "slow"
+    del members["name"]
+    assert f() == "slow"
+    members["name"] = thing
+    assert f() is None
+
+
+def test_a_cell_must_hold_the_object(make):
+    thing = object()
+    cell = CellType(thing)
+    f = guarded(make, CellIs(cell, thing))
+    assert f() is None
+    cell.cell_contents = None
+    assert f() == "slow"
+    del cell.cell_contents
+    assert f() == "slow"
+
+
+def test_an_attribute_must_be_the_object(make):
+    class Settings:
+        mode = "class"
+
+        @property
+        def broken(self):
+            raise RuntimeError("not this one")
+
+    settings = Settings()
+    f = guarded(make, AttributeIs(settings, "mode", "class"))
+    assert f() is None
+    settings.mode = "instance"
+    assert f() == "slow"
+    del settings.mode
+    assert f() is None
+    del Settings.mode
+    assert f() == "slow"
+    assert guarded(make, AttributeIs(settings, "broken", None))() == "slow"
+
+
+def test_a_slot_must_or_must_not_be_the_object(make):
+    x = wg.zeros(2)
+    is_none = guarded(make, SlotIs(x, "_node"))
+    is_some = guarded(make, SlotIs(x, "_node", equal=False))
+    assert (is_none(), is_some()) == (None, "slow")
+    x.requires_grad_()
+    assert (is_none(), is_some()) == ("slow", None)
+
+
+# ---- states and memory ---------------------------------------------------------------------
+
+
+def test_a_state_is_read_at_each_call_and_written_in_place(make):
+    slow, told = Slow(), []
+    x = wg.tensor([1.0, 2.0], dtype=wg.float64)
+    step = array(10.0, 20.0)
+    f = make(
+        entry(
+            sums(0, 1, out=0),
+            slow=slow,
+            states=(TensorState(x, 0, F8, (2,), written=True), ArrayState(step, 1, F8, (2,))),
+            wrote=told.append,
+        )
+    )
+    assert f() is None
+    assert x.tolist() == [11, 22]
+    x._array = array(5.0, 5.0)
+    f()
+    assert x.tolist() == [15, 25]
+    assert not told
+    x._cell = Cell()
+    f()
+    assert len(told) == 1
+    assert told[0] is x
+    for other in (np.zeros(3), np.zeros(2, np.float32), np.zeros(4)[::2], None):
+        x._array = other
+        assert f() == "slow"
+    x._array = array()
+    x._array.flags.writeable = False
+    assert f() == "slow"
+
+
+def test_a_written_argument_tells(make):
+    told = []
+    f = make(
+        entry(
+            sums(0, 1, out=0),
+            arguments=(TensorArgument(0, F8, (2,), written=True), ArrayArgument(1, F8, (2,))),
+            wrote=told.append,
+        )
+    )
+    x = wg.tensor([1.0, 2.0], dtype=wg.float64)
+    f(x, array())
+    assert x.tolist() == [2, 4]
+    assert not told
+    x._cell = Cell()
+    f(x, array())
+    assert told == [x] or told[0] is x
+
+
+def test_an_exception_when_told_is_the_callers(make):
+    def wrote(_):
+        raise RuntimeError("told")
+
+    x = wg.zeros(2, dtype=wg.float64)
+    x._cell = Cell()
+    f = make(entry(status(0), states=(TensorState(x, 0, F8, (2,), written=True),), wrote=wrote))
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="told"):
+            f()
+
+
+def test_memory_that_is_written_must_not_be_anything_elses(make):
+    slow = Slow()
+    memory = np.zeros(6)
+    x, y = wrap(memory[:2]), wrap(memory[2:4])
+    f = make(
+        entry(
+            sums(0, 1, 2, out=0),
+            slow=slow,
+            arguments=(ArrayArgument(2, F8, (2,)),),
+            states=(TensorState(x, 0, F8, (2,), written=True), TensorState(y, 1, F8, (2,))),
+        )
+    )
+    assert f(array()) is None
+    assert f(memory[2:4]) is None  # two that are read
+    assert f(memory[4:6]) is None
+    assert f(memory[0:2]) == f(memory[1:3]) == "slow"
+    y._array = memory[1:3]
+    assert f(array()) == f(array()) == "slow"
+    y._array = memory[4:6]
+    assert f(array()) is None
+    x._array = memory[3:5]
+    assert f(array()) == "slow"
+
+
+def test_two_written_arguments_must_be_apart_but_empty_ones_always_are(make):
+    code = status(0)
+    two = make(entry(code, arguments=tuple(ArrayArgument(i, F8, (2,), True) for i in (0, 1))))
+    x = np.zeros(3)
+    assert two(x[:2], x[1:]) == "slow"
+    assert two(x[:2], array()) is None
+    shapes = ((0,), (3,))
+    empty = make(
+        entry(code, arguments=tuple(ArrayArgument(i, F8, s, True) for i, s in enumerate(shapes)))
+    )
+    assert empty(x[1:1], x) is None
+
+
+def test_fixed_buffers_are_where_they_were_put_and_kept(make):
+    constant = array(3.0, 4.0)
+    gone = weakref.ref(constant)
+    f = make(
+        entry(
+            sums(0, 1, out=2),
+            arguments=(ArrayArgument(0, F8, (2,)),),
+            fixed=(Fixed(1, constant.ctypes.data, constant),),
+            outputs=(ArrayOutput(2, F8, (2,)),),
+            results=(Result("output"),),
+        )
+    )
+    del constant
+    gc.collect()
+    assert f(array(1.0, 1.0)).tolist() == [4, 5]
+    del f
+    gc.collect()
+    assert gone() is None
+
+
+# ---- what goes out -------------------------------------------------------------------------
+
+
+def test_a_tensor_goes_out_as_wrap_would_make_it(make):
+    outputs = (ArrayOutput(1, F8, (2,), wg.Tensor), ArrayOutput(2, F8, (), wg.nn.Parameter))
+    f = make(
+        entry(
+            sums(0, 0, out=1),
+            arguments=(ArrayArgument(0, F8, (2,)),),
+            outputs=outputs,
+            results=(Result("output", 0), Result("output", 1)),
+            many=True,
+        )
+    )
+    out, scalar = f(array())
+    assert type(out) is wg.Tensor
+    assert type(scalar) is wg.nn.Parameter
+    assert out.tolist() == [2, 4]
+    assert (out._node, out._origin, out._cell, out.__dict__) == (None, None, None, {})
+    made = wrap(array())
+    count, usual = sys.getrefcount(out._array), sys.getrefcount(made._array)
+    assert count == usual
+    assert scalar.shape == ()
+    assert gc.is_tracked(out)
+    out.name = "has attributes"
+    (out.requires_grad_() * 2).sum().backward()
+    assert out.grad.tolist() == [2, 2]
+
+
+def test_results_may_be_many_and_of_all_kinds(make):
+    thing = object()
+    results = (
+        Result("output", 1),
+        Result("object", object=thing),
+        Result("argument", 0),
+        Result("output", 0),
+        Result("output", 1),
+    )
+    fields = {
+        "arguments": (ArrayArgument(0, F8, (2,)),),
+        "outputs": (NumberOutput(1, "int"), ArrayOutput(2, F8, (3, 0), wg.Tensor)),
+        "results": results,
+    }
+    x = array()
+    out = make(entry(status(0), many=True, **fields))(x)
+    assert type(out) is tuple
+    assert out[0] is out[4]
+    assert out[0].shape == (3, 0)
+    assert out[1] is thing
+    assert out[2] is x
+    assert out[3] == 0
+    rebuilt = make(entry(status(0), many=True, rebuild=list, **fields))(x)
+    assert type(rebuilt) is list
+    assert rebuilt[2] is x
+    assert make(entry(status(0), many=True))() == ()
+    assert make(entry(status(0), results=(Result("object", object=thing),)))() is thing
+
+    def refuse(_):
+        raise ValueError("cannot be built")
+
+    with pytest.raises(ValueError, match="cannot be built"):
+        make(entry(status(0), many=True, rebuild=refuse, **fields))(x)
+
+
+# ---- which kind ----------------------------------------------------------------------------
+
+
+def test_the_fallback_is_taken_where_layouts_are_unknown(monkeypatch):
+    from wengert.compile.llvm import layouts
+
+    def unknown():
+        raise layouts.LayoutError("none of this is known")
+
+    monkeypatch.setattr(layouts, "layouts", unknown)
+    entries.is_native.cache_clear()
+    try:
+        f = entries.make(entry(status(0)))
+        assert "function" in type(f).__name__
+        assert not type(f).__name__.startswith("builtin")
+        assert f() is None
+    finally:
+        entries.is_native.cache_clear()
+
+
+@pytest.mark.skipif(
+    sys.implementation.name != "cpython" or bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+    reason="native entries are for CPython with its lock",
+)
+def test_entries_are_native_here():
+    assert entries.is_native()
+    assert entries.make(entry(status(0), name="step")).__name__ == "step"

@@ -1,0 +1,502 @@
+"""Machine code of kernels against their meaning in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from llvmlite import ir
+
+from tests.compile.kernels import compiled, interpret
+from tests.compile.random_kernels import kernels
+from wengert.compile.kernel import (
+    Access,
+    Apply,
+    Const,
+    Index,
+    Kernel,
+    Load,
+    Operation,
+    Reduce,
+    Store,
+    Unsupported,
+)
+from wengert.compile.llvm.loops import define, supported
+
+F2, F4, F8 = (np.dtype(f"f{n}") for n in (2, 4, 8))
+BOOL, INT32, INT64 = np.dtype(bool), np.dtype("i4"), np.dtype("i8")
+WIDTHS = [16, 32, 64]
+
+BINARY = (
+    "add subtract multiply divide maximum minimum fmax fmin copysign floor_divide remainder fmod "
+    "less less_equal greater greater_equal equal not_equal logical_and logical_or logical_xor "
+    "heaviside"
+)
+UNARY = (
+    "negative absolute square sqrt reciprocal sign floor ceil trunc rint isnan isinf isfinite "
+    "signbit logical_not conjugate exp"
+)
+INTEGER = (
+    "add subtract multiply floor_divide remainder fmod maximum minimum left_shift right_shift "
+    "bitwise_and bitwise_or bitwise_xor less greater_equal equal logical_and"
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WENGERT_CACHE", "")
+
+
+def kernel(
+    extents: tuple[int, ...], outer: int, *stages: list[Operation], buffers: list[np.dtype]
+) -> Kernel:
+    stores = [op for stage in stages for op in stage if isinstance(op, Store)]
+    written = tuple(op.access.buffer for op in stores)
+    return Kernel(extents, outer, tuple(map(tuple, stages)), tuple(buffers), written)
+
+
+def at(buffer: int, *strides: int, offset: int = 0, indices: Any = ()) -> Access:
+    return Access(buffer, strides, offset, indices)
+
+
+def normal(*shape: int, dtype: Any = F4) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=shape).astype(dtype)
+
+
+def check(k: Kernel, *arrays: np.ndarray, tolerance: float = 1e-6, width: int = 0) -> Any:
+    """Run it, compare with its meaning, and give the array written last."""
+    got, want = copies(arrays), copies(arrays)
+    status = interpret(k, want)
+    assert compiled(k, width)(*got) == status
+    for mine, theirs in zip(got, want, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
+    return got[-1]
+
+
+def copies(arrays: Any) -> list[np.ndarray]:
+    """Copies; of one array given twice there is one copy."""
+    made = {id(a): a.copy() for a in arrays}
+    return [made[id(a)] for a in arrays]
+
+
+# ---- elementwise ---------------------------------------------------------------------------
+
+
+def line(n: int, function: str, count: int, dtype: np.dtype, result: np.dtype) -> Kernel:
+    loads: list[Operation] = [Load(at(k, 1), dtype) for k in range(count)]
+    ops = [*loads, Apply(function, tuple(range(count)), result), Store(at(count, 1), count)]
+    return kernel((n,), 1, ops, buffers=[dtype] * count + [result])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 15, 16, 17, 64, 65, 1000])
+def test_every_length_is_covered_to_the_last_element(n: int, width: int) -> None:
+    # Nothing is written past the end, either.
+    x, y, out = normal(n), normal(n), np.full(n + 20, 7, F4)
+    out = check(line(n, "multiply", 2, F4, F4), x, y, out, width=width)
+    np.testing.assert_array_equal(out[:n], x * y)
+    assert (out[n:] == 7).all()
+
+
+EXTREMES = [0, -0.0, 1, -1, 2.5, -2.5, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("dtype", [F2, F4, F8])
+@pytest.mark.parametrize("name", BINARY.split())
+def test_functions_of_two_floats_agree_at_the_extremes(name: str, dtype: np.dtype) -> None:
+    x, y = (a.ravel().astype(dtype) for a in np.meshgrid(EXTREMES, EXTREMES))
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(x, y)
+    k = line(len(x), name, 2, dtype, want.dtype)
+    np.testing.assert_array_equal(check(k, x, y, np.empty_like(want)), want)
+
+
+@pytest.mark.parametrize("dtype", [F2, F4, F8])
+@pytest.mark.parametrize("name", UNARY.split())
+def test_functions_of_one_float_agree_at_the_extremes(name: str, dtype: np.dtype) -> None:
+    x = np.array(EXTREMES * 5, dtype)
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(x)
+    k = line(len(x), name, 1, dtype, want.dtype)
+    check(k, x, np.empty_like(want), tolerance=1e-3 if dtype == F2 else 1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("name", INTEGER.split())
+def test_functions_of_two_integers_wrap_and_divide_by_zero(name: str, dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    values = [0, 1, 2, 7, limits.max, limits.min, limits.max // 2]
+    values += [-1, -2, -7] if limits.min else [3, 5, 100]
+    x, y = (a.ravel().astype(dtype) for a in np.meshgrid(*[np.array(values, dtype)] * 2))
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(x, y)
+    k = line(len(x), name, 2, np.dtype(dtype), want.dtype)
+    np.testing.assert_array_equal(check(k, x, y, np.empty_like(want)), want)
+
+
+@pytest.mark.parametrize("target", ["?", "i1", "u1", "i4", "u4", "i8", "u8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("source", ["?", "i1", "u2", "i4", "i8", "u8", "f2", "f4", "f8"])
+def test_casts(source: str, target: str) -> None:
+    x = np.arange(-20, 50).astype(source) if "u" not in source else np.arange(70, dtype=source)
+    if np.dtype(source).kind == "f":
+        x = x * np.dtype(source).type(1.37)
+        x = abs(x) if "u" in target else x
+    k = line(x.size, "astype", 1, np.dtype(source), np.dtype(target))
+    np.testing.assert_array_equal(check(k, x, np.empty(x.shape, target)), x.astype(target))
+
+
+def test_a_double_becomes_a_half_with_one_rounding() -> None:
+    # Rounded to float32 first, 1 + 2**-11 + 2**-40 would lie halfway and go down.
+    x = np.concatenate([[1 + 2**-11 + 2**-40, -1 - 2**-11 - 2**-40, 1e6], normal(1000, dtype=F8)])
+    out = check(line(x.size, "astype", 1, F8, F2), x, np.zeros(x.size, F2))
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(out, x.astype(F2))
+
+
+@pytest.mark.parametrize("dtype", [F4, F8])
+def test_division_by_one_number_is_division(dtype: np.dtype) -> None:
+    limits = np.finfo(dtype)
+    small, large = limits.smallest_subnormal, limits.max
+    divisors = [0, -0.0, 1, -3, 7, 1e-10, 1e30, np.inf, np.nan, small, large, limits.tiny]
+    ops = [Load(at(0, 1), dtype), Load(at(1, 0), dtype), Apply("divide", (0, 1), dtype)]
+    run = compiled(kernel((216,), 1, [*ops, Store(at(2, 1), 2)], buffers=[dtype] * 3))
+    x = np.array([*divisors, *normal(204)], dtype)
+    for d in divisors:
+        out = np.empty_like(x)
+        run(x, np.array([d], dtype), out)
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_max_ulp(out, x / dtype.type(d))
+
+
+def test_where_and_constants() -> None:
+    ops: list[Operation] = [
+        Load(at(0, 1), F4),
+        Const(0.5, F4),
+        Apply("greater", (0, 1), BOOL),
+        Const(-1.0, F4),
+        Apply("where", (2, 0, 3), F4),
+        Store(at(1, 1), 4),
+        Store(at(2, 1), 2),
+    ]
+    check(kernel((50,), 1, ops, buffers=[F4, F4, BOOL]), normal(50), normal(50), np.zeros(50, bool))
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("n", [1, 5, 40])
+def test_complex_numbers(dtype: str, n: int) -> None:
+    kind = np.dtype(dtype)
+    part = np.dtype(f"f{kind.itemsize // 2}")
+    x, y = normal(n) + 1j * normal(n)[::-1], 2 - 1j * normal(n)
+    ops: list[Operation] = [Load(at(0, 1), kind), Load(at(1, -1, offset=n - 1), kind)]
+    for name in ("add", "subtract", "multiply", "divide"):
+        ops.append(Apply(name, (0, 1), kind))
+    for name in ("negative", "conjugate", "exp", "absolute", "real", "imag"):
+        ops.append(Apply(name, (0,), part if name in ("absolute", "real", "imag") else kind))
+    stores = [Store(at(k, 1), k) for k in range(2, 12)]
+    buffers = [kind, kind, *(op.dtype for op in ops[2:])]
+    arrays = [x.astype(kind), y.astype(kind), *(np.zeros(n, d) for d in buffers[2:])]
+    check(kernel((n,), 1, [*ops, *stores], buffers=buffers), *arrays, tolerance=1e-5)
+
+
+def test_sums_of_complex_numbers() -> None:
+    c = np.dtype("c8")
+    ops = [Load(at(0, 70, 1), c), Reduce("add", 0, c), Store(at(1, 1, 0), 1)]
+    x = (normal(3, 70) + 1j * normal(3, 70)[::-1]).astype(c)
+    check(kernel((3, 70), 1, ops, buffers=[c, c]), x, np.zeros(3, c), tolerance=1e-4)
+
+
+# ---- memory --------------------------------------------------------------------------------
+
+
+def test_broadcasting() -> None:
+    ops: list[Operation] = [
+        Load(at(0, 50, 1), F4),
+        Load(at(1, 0, 1), F4),
+        Load(at(2, 1, 0), F4),
+        Apply("add", (0, 1), F4),
+        Apply("multiply", (3, 2), F4),
+        Store(at(3, 50, 1), 4),
+    ]
+    k = kernel((33, 50), 2, ops, buffers=[F4] * 4)
+    check(k, normal(33, 50), normal(50), normal(33), normal(33, 50))
+
+
+@pytest.mark.parametrize("step", [-1, -3, 2, 5])
+def test_strides(step: int) -> None:
+    n = 75
+    source = at(0, step, offset=0 if step > 0 else -step * (n - 1))
+    k = kernel((n,), 1, [Load(source, F4), Store(at(1, 1), 0)], buffers=[F4, F4])
+    check(k, normal(n * abs(step)), normal(n))
+    target = at(1, step, offset=source.offset)
+    k = kernel((n,), 1, [Load(at(0, 1), F4), Store(target, 0)], buffers=[F4, F4])
+    check(k, normal(n), normal(n * abs(step)))
+
+
+@pytest.mark.parametrize("dtype", [F4, F8, np.dtype("i2"), BOOL])
+@pytest.mark.parametrize("shape", [(3, 4), (16, 16), (40, 70), (65, 129), (5, 300)])
+def test_transposed_reads_and_writes(shape: tuple[int, int], dtype: np.dtype) -> None:
+    m, n = shape
+    x = (normal(m, n) * 10).astype(dtype)
+    read = [Load(at(0, 1, m), dtype), Store(at(1, n, 1), 0)]
+    check(kernel(shape, 2, read, buffers=[dtype] * 2), x, np.zeros(m * n, dtype))
+    written = [Load(at(0, n, 1), dtype), Store(at(1, 1, m), 0)]
+    check(kernel(shape, 2, written, buffers=[dtype] * 2), x, np.zeros(m * n, dtype))
+    both = [
+        Load(at(0, 1, m), dtype),
+        Load(at(1, n, 1), dtype),
+        Apply("add", (0, 1), dtype),
+        Store(at(2, n, 1), 2),
+    ]
+    check(kernel(shape, 2, both, buffers=[dtype] * 3), x, x[::-1].copy(), np.zeros(m * n, dtype))
+
+
+def test_a_number_without_loops() -> None:
+    ops = [Load(at(0), F4), Const(2.0, F4), Apply("multiply", (0, 1), F4), Store(at(1), 2)]
+    check(kernel((), 0, ops, buffers=[F4, F4]), normal(1), normal(1))
+
+
+def test_loop_indices() -> None:
+    ops: list[Operation] = [
+        Index(0),
+        Index(1),
+        Const(100, INT64),
+        Apply("multiply", (0, 2), INT64),
+        Apply("add", (3, 1), INT64),
+        Store(at(0, 37, 1), 4),
+    ]
+    check(kernel((5, 37), 2, ops, buffers=[INT64]), np.zeros(5 * 37, INT64))
+
+
+def test_written_over_what_was_read() -> None:
+    # The squares are stored before the second pass reads the row again.
+    ops: list[Operation] = [
+        Load(at(0, 40, 1), F4),
+        Apply("square", (0,), F4),
+        Store(at(1, 40, 1), 1),
+        Reduce("add", 0, F4),
+    ]
+    later = [Apply("multiply", (0, 3), F4), Store(at(2, 40, 1), 4)]
+    x = normal(3, 40)
+    check(kernel((3, 40), 1, ops, later, buffers=[F4] * 3), x, x, normal(3, 40), tolerance=1e-5)
+
+
+# ---- computed places -----------------------------------------------------------------------
+
+
+def rows_taken(count: int, size: int, width: int) -> Kernel:
+    """out[i] = table[index[i]]"""
+    source = at(1, 0, 1, indices=((0, width, size),))
+    ops = [Load(at(0, 1, 0), INT64), Load(source, F4), Store(at(2, width, 1), 1)]
+    return kernel((count, width), 2, ops, buffers=[INT64, F4, F4])
+
+
+@pytest.mark.parametrize("width", [1, 5, 48])
+def test_rows_are_taken_at_indices_of_both_signs(width: int) -> None:
+    table, index = normal(10, width), np.array([3, -1, 0, 9, -10, 3, 3])
+    out = check(rows_taken(7, 10, width), index, table, normal(7, width))
+    np.testing.assert_array_equal(out, table[index])
+
+
+@pytest.mark.parametrize("wrong", [10, -11, 2**40])
+@pytest.mark.parametrize("width", [1, 5])
+def test_an_index_out_of_range_is_told(wrong: int, width: int) -> None:
+    index = np.array([3, 1, wrong, 2])
+    run = compiled(rows_taken(4, 10, width))
+    assert run(index, normal(10, width), normal(4, width)) == 2
+    assert run(index % 10, normal(10, width), normal(4, width)) == 0
+
+
+def test_elements_taken_in_vectors() -> None:
+    source = at(1, 0, 20, indices=((0, 1, 20),))
+    ops = [Load(at(0, 1, 0), INT32), Load(source, F4), Store(at(2, 3, 1), 1)]
+    index = np.random.default_rng(0).integers(-20, 20, 50).astype(INT32)
+    k = kernel((50, 3), 2, ops, buffers=[INT32, F4, F4])
+    check(k, index, normal(3, 20), normal(50, 3))
+
+
+@pytest.mark.parametrize("width", [1, 5, 48])
+@pytest.mark.parametrize("combine", ["", "add"])
+def test_what_meets_at_one_place_is_taken_in_order(combine: str, width: int) -> None:
+    target = at(2, 0, 1, indices=((0, width, 6),))
+    ops = [Load(at(0, 1, 0), INT64), Load(at(1, width, 1), F4), Store(target, 1, combine)]
+    index = np.array([0, 5, 0, -1, 2, 0, 2, 2, 5, 5, 5, 1] * 3)
+    k = kernel((36, width), 2, ops, buffers=[INT64, F4, F4])
+    check(k, index, normal(36, width), normal(6, width), tolerance=1e-5)
+
+
+# ---- reductions ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 10), (64, 10), (4, 64), (7, 100), (2, 5000)])
+@pytest.mark.parametrize("name", ["add", "maximum", "minimum", "argmax", "argmin"])
+def test_reductions_of_rows_and_of_columns(name: str, shape: Any, width: int) -> None:
+    m, n = shape
+    dtype = INT64 if name.startswith("arg") else F4
+    x = np.round(normal(m, n), 1)
+    for strides in ((n, 1), (1, m)):
+        ops = [Load(at(0, *strides), F4), Reduce(name, 0, dtype), Store(at(1, 1, 0), 1)]
+        k = kernel(shape, 1, ops, buffers=[F4, dtype])
+        check(k, x, np.zeros(m, dtype), tolerance=1e-4, width=width)
+
+
+@pytest.mark.parametrize("n", [5, 40, 300])
+def test_nan_goes_through_extrema_and_is_their_place(n: int) -> None:
+    names = ["maximum", "minimum", "argmax", "argmin"]
+    dtypes = [F4, F4, INT64, INT64]
+    reduces = [Reduce(name, 0, d) for name, d in zip(names, dtypes, strict=True)]
+    stores = [Store(at(k, 1, 0), k) for k in range(1, 5)]
+    k = kernel((4, n), 1, [Load(at(0, n, 1), F4), *reduces], stores, buffers=[F4, *dtypes])
+    x = normal(4, n)
+    x[0, n // 2] = x[1, n - 1] = x[1, n - 2] = x[2, 0] = np.nan
+    x[3] = -np.inf
+    check(k, x, *(np.zeros(4, d) for d in dtypes))
+
+
+def test_reductions_of_bools_and_integers() -> None:
+    ops: list[Operation] = [Load(at(0, 50, 1), BOOL), Load(at(1, 50, 1), INT32)]
+    reduces = [Reduce("logical_or", 0, BOOL), Reduce("logical_and", 0, BOOL)]
+    reduces += [Reduce("add", 1, INT32), Reduce("multiply", 1, INT32), Reduce("maximum", 1, INT32)]
+    stores = [Store(at(k, 1, 0), k) for k in range(2, 7)]
+    k = kernel(
+        (3, 50), 1, [*ops, *reduces], stores, buffers=[BOOL, INT32, BOOL, BOOL] + [INT32] * 3
+    )
+    bits = np.zeros((3, 50), bool)
+    bits[1, 30], bits[2] = True, True
+    numbers = (normal(3, 50) * 9).astype(INT32) | 1
+    outs = [np.zeros(3, bool), np.zeros(3, bool), *(np.zeros(3, INT32) for _ in range(3))]
+    check(k, bits, numbers, *outs)
+
+
+def test_a_long_sum_does_not_gather_error() -> None:
+    n = 3_000_000
+    ops = [Load(at(0, 1), F4), Reduce("add", 0, F4), Store(at(1, 0), 1)]
+    x = np.full(n, 0.1, F4)
+    out = np.zeros(1, F4)
+    compiled(kernel((n,), 0, ops, buffers=[F4, F4]))(x, out)
+    np.testing.assert_allclose(out[0], np.float64(F4.type(0.1)) * n, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(3, 10), (64, 10), (1000, 50), (20, 300), (0, 5)])
+def test_sums_over_the_outer_loop(shape: tuple[int, int]) -> None:
+    m, n = shape
+    ops: list[Operation] = [
+        Load(at(0, n, 1), F4),
+        Const(0.0, F4),
+        Apply("maximum", (0, 1), F4),
+        Store(at(1, n, 1), 2),
+        Store(at(2, 0, 1), 2, "add"),
+        Store(at(3, 0, 0), 0, "add"),
+    ]
+    x = normal(m, n)
+    check(kernel(shape, 1, ops, buffers=[F4] * 4), x, x + 1, normal(n), normal(1), tolerance=1e-4)
+
+
+def test_empty_rows_have_the_sum_zero() -> None:
+    ops = [Load(at(0, 1, 1), F4), Reduce("add", 0, F4), Store(at(1, 1, 0), 1)]
+    assert not check(kernel((6, 0), 1, ops, buffers=[F4, F4]), normal(1), normal(6)).any()
+
+
+def softmax(m: int, n: int) -> Kernel:
+    return kernel(
+        (m, n),
+        1,
+        [Load(at(0, n, 1), F4), Reduce("maximum", 0, F4)],
+        [Apply("subtract", (0, 1), F4), Apply("exp", (2,), F4), Reduce("add", 3, F4)],
+        [Apply("divide", (3, 4), F4), Store(at(1, n, 1), 5)],
+        buffers=[F4, F4],
+    )
+
+
+# The longest row is more than its buffer may hold.
+@pytest.mark.parametrize("shape", [(1, 1), (64, 10), (5, 64), (3, 1000), (2, 40000)])
+def test_softmax(shape: tuple[int, int]) -> None:
+    check(softmax(*shape), normal(*shape), normal(*shape))
+    x = normal(*shape)
+    check(softmax(*shape), x, x)  # in place
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (5, 128), (2, 1000)])
+def test_layer_norm_with_its_statistics(shape: tuple[int, int]) -> None:
+    m, n = shape
+    k = kernel(
+        shape,
+        1,
+        [
+            Load(at(0, n, 1), F4),
+            Reduce("add", 0, F4),
+            Const(1 / n, F4),
+            Apply("multiply", (1, 2), F4),
+            Store(at(4, 1, 0), 3),
+        ],
+        [Apply("subtract", (0, 3), F4), Apply("square", (5,), F4), Reduce("add", 6, F4)],
+        [
+            Apply("multiply", (7, 2), F4),
+            Const(1e-5, F4),
+            Apply("add", (8, 9), F4),
+            Apply("sqrt", (10,), F4),
+            Apply("divide", (5, 11), F4),
+            Load(at(1, 0, 1), F4),
+            Load(at(2, 0, 1), F4),
+            Apply("multiply", (12, 13), F4),
+            Apply("add", (15, 14), F4),
+            Store(at(3, n, 1), 16),
+        ],
+        buffers=[F4] * 5,
+    )
+    check(k, normal(m, n), normal(n), normal(n), normal(m, n), normal(m), tolerance=1e-4)
+
+
+def test_row_and_column_sums_at_once() -> None:
+    ops: list[Operation] = [Load(at(0, 70, 1), F4), Reduce("maximum", 0, F4)]
+    later: list[Operation] = [
+        Apply("subtract", (0, 1), F4),
+        Store(at(1, 0, 1), 2, "add"),
+        Store(at(2, 0, 0), 1, "maximum"),
+    ]
+    k = kernel((30, 70), 1, ops, later, buffers=[F4] * 3)
+    check(k, normal(30, 70), normal(70), normal(1), tolerance=1e-4)
+
+
+# ---- at random -----------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kernels())
+def test_random_kernels(case: tuple[Kernel, list[np.ndarray]]) -> None:
+    k, arrays = case
+    got, want = copies(arrays), copies(arrays)
+    status = interpret(k, want)
+    assert bool(compiled(k)(*got)) == bool(status)
+    if status:
+        return
+    tolerance = 2e-2 if F2 in k.buffers else 1e-4
+    for mine, theirs in zip(got, want, strict=True):
+        np.testing.assert_allclose(
+            mine.astype(F8), theirs.astype(F8), rtol=tolerance, atol=tolerance
+        )
+
+
+# ---- the function --------------------------------------------------------------------------
+
+
+def test_equal_kernels_are_one_function_and_text_is_the_same() -> None:
+    modules = [ir.Module("one"), ir.Module("one")]
+    for module in modules:
+        assert define(module, softmax(3, 20)) is define(module, softmax(3, 20))
+        assert define(module, softmax(3, 21)) is not define(module, softmax(3, 20))
+    assert str(modules[0]) == str(modules[1])
+
+
+def test_what_has_no_loops_is_refused_without_a_trace() -> None:
+    module = ir.Module("one")
+    with pytest.raises(Unsupported, match=r"sin of complex64 has no loops"):
+        define(module, line(5, "sin", 1, np.dtype("c8"), np.dtype("c8")))
+    assert "loops." not in str(module)
+    assert not supported("sin", (np.dtype("c8"),))
+    assert not supported("add", (np.dtype("longdouble"),) * 2)
+    assert not supported("add", (np.dtype("U3"),) * 2)
+    assert supported("tanh", (F4,))
+    assert supported("where", (BOOL, F4, F4))

@@ -1,0 +1,174 @@
+"""The target machine: compiling, linking, and machine code kept on disk."""
+
+import ctypes
+import gc
+import os
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+llvm = pytest.importorskip("llvmlite.ir")
+
+from wengert.compile.llvm import cache, machine  # noqa: E402
+
+INT = llvm.IntType(64)
+POINTER = llvm.IntType(8).as_pointer()
+
+
+def adder(constant):
+    """A module with f(x) = x + constant."""
+    module = llvm.Module("adder")
+    function = llvm.Function(module, llvm.FunctionType(INT, [INT]), "f")
+    build = llvm.IRBuilder(function.append_basic_block())
+    build.ret(build.add(function.args[0], llvm.Constant(INT, constant)))
+    return module
+
+
+def call(code, value):
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(code.address("f"))(value)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("WENGERT_CACHE", str(tmp_path / "deep" / "cache"))
+    return tmp_path / "deep" / "cache"
+
+
+def compiled(module):
+    """Compile as a new process would: with nothing in memory."""
+    machine._live.clear()
+    return machine.compile_module(module, "test")
+
+
+def test_vectors_have_a_width_of_the_host():
+    assert machine.vector_bytes() in (16, 32, 64)
+
+
+def test_a_module_becomes_code_and_is_compiled_once(folder):
+    code = machine.compile_module(adder(5), "five")
+    assert call(code, 3) == 8
+    assert machine.compile_module(adder(5), "again") is code
+    assert machine.compile_module(adder(6), "six") is not code
+    with pytest.raises(KeyError, match=r"'five' defines no 'g'"):
+        code.address("g")
+
+
+def test_assembly_can_be_read(folder):
+    assert "f:" in machine.assembly(adder(5))
+
+
+def test_code_from_disk_is_not_compiled_again(folder, monkeypatch):
+    compiled(adder(7))
+    monkeypatch.setattr(machine, "_object_of", None)
+    assert call(compiled(adder(7)), 1) == 8
+
+
+@pytest.mark.parametrize("content", [b"", b"rubbish", "cut", "changed", "no code"])
+def test_a_spoiled_file_is_replaced(folder, content):
+    compiled(adder(8))
+    (path,) = folder.iterdir()
+    whole = path.read_bytes()
+    if content == "cut":
+        path.write_bytes(whole[:-1])
+    elif content == "changed":
+        path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    elif content == "no code":
+        cache.write(path.stem, b"a whole file, but no object code")
+    else:
+        path.write_bytes(content)
+    assert call(compiled(adder(8)), 1) == 9
+    assert path.read_bytes() == whole
+    assert list(folder.iterdir()) == [path]
+
+
+def test_an_empty_name_of_the_folder_keeps_nothing(monkeypatch):
+    monkeypatch.setenv("WENGERT_CACHE", "")
+    assert cache.folder() is None
+    assert call(compiled(adder(9)), 1) == 10
+
+
+def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    monkeypatch.setenv("WENGERT_CACHE", str(file / "cache"))
+    assert call(compiled(adder(10)), 1) == 11
+    assert cache.read("anything") is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="other folders there")
+def test_the_folder_follows_the_platform(tmp_path, monkeypatch):
+    monkeypatch.delenv("WENGERT_CACHE")
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert cache.folder() == tmp_path / ".cache" / "wengert"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache.folder() == tmp_path / "xdg" / "wengert"
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert cache.folder() == tmp_path / "Library" / "Caches" / "wengert"
+
+
+def test_what_was_used_longest_ago_is_removed(folder):
+    now = time.time()
+    for age, key in enumerate("abcd"):
+        cache.write(key, b"x" * 1000)
+        os.utime(folder / f"{key}.code", (now - age, now - age))
+    left_behind = folder / "crashed.part"
+    left_behind.write_bytes(b"x")
+    os.utime(left_behind, (0, 0))
+    (folder / "not ours.txt").write_text("stays")
+    cache.prune(folder, 2500)
+    assert sorted(path.name for path in folder.iterdir()) == ["a.code", "b.code", "not ours.txt"]
+    cache.read("b")  # was used just now: its time stays
+    os.utime(folder / "b.code", (0, 0))
+    cache.read("b")
+    assert (folder / "b.code").stat().st_mtime >= now - 1
+
+
+def test_code_is_freed_with_its_object(folder):
+    code = compiled(adder(11))
+    gone = weakref.ref(code)
+    del code
+    gc.collect()
+    assert gone() is None
+
+
+def test_engines_are_left_behind_and_freed(folder, monkeypatch):
+    monkeypatch.setattr(machine, "_LIBRARIES", 3)
+    monkeypatch.setattr(machine, "_engine", None)
+    codes = [machine.compile_module(adder(100 + i), "many") for i in range(8)]
+    assert [call(code, 0) for code in codes] == list(range(100, 108))
+    assert len({id(code._engine) for code in codes}) == 3
+    first = weakref.ref(codes[0]._engine)
+    del codes
+    gc.collect()
+    assert first() is None
+
+
+def test_modules_call_python_and_blas_by_name(folder):
+    module = llvm.Module("names")
+    make = llvm.Function(module, llvm.FunctionType(POINTER, [INT]), "python.PyLong_FromLongLong")
+    dot = llvm.Function(module, llvm.FunctionType(llvm.DoubleType(), [POINTER] * 5), "blas.ddot")
+    other = llvm.Function(module, llvm.FunctionType(INT, [INT]), "test.other")
+    f = llvm.Function(module, llvm.FunctionType(POINTER, [INT]), "f")
+    build = llvm.IRBuilder(f.append_basic_block())
+    build.ret(build.call(make, [build.call(other, f.args)]))
+    g = llvm.Function(module, dot.function_type, "g")
+    build = llvm.IRBuilder(g.append_basic_block())
+    build.ret(build.call(dot, g.args))
+    callee = machine.compile_module(adder(1), "callee")  # is to live as long as its callers
+    machine.register("test.other", callee.address("f"))
+    for _ in range(2):  # compiled, then from disk
+        code = compiled(module)
+        assert ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_int64)(code.address("f"))(6) == 7
+        x, y, n, one = np.arange(4.0), np.ones(4), np.int32([4]), np.int32([1])
+        arguments = [a.ctypes.data for a in (n, x, one, y, one)]
+        run = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_void_p] * 5)(code.address("g"))
+        assert run(*arguments) == 6
+
+
+def test_an_unknown_routine_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"no routine 'SGEMM'.*sgemm"):
+        machine.blas("SGEMM")

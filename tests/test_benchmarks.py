@@ -1,0 +1,148 @@
+"""The benchmarks run, and refuse to compare peers that compute different things.
+
+Times are not tested: the machines that run tests are busy.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from benchmarks import by_hand, cnn, compile, elementwise, first_call, gpt, mlp, peers, report
+from benchmarks.timing import Case, check_agreement
+
+FOLDER = Path(__file__).resolve().parents[1]
+needs_a_compiler = pytest.mark.skipif(by_hand.find_compiler() is None, reason="no C compiler")
+
+
+@pytest.fixture
+def uncompiled(monkeypatch):
+    """`wengert.compile` that leaves functions as they are."""
+    monkeypatch.setattr(wg, "compile", lambda function: function, raising=False)
+
+
+@pytest.fixture
+def one_thread(monkeypatch):
+    """What the tables say about threads, without changing this process's BLAS."""
+    for variable in peers.THREAD_VARIABLES:
+        monkeypatch.setenv(variable, "1")
+
+
+def run(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *words], cwd=FOLDER, capture_output=True, text=True
+    )
+
+
+def test_a_quick_run_prints_a_table_and_writes_json(tmp_path):
+    file = tmp_path / "results.json"
+    words = "compile", "--quick", "--only", "step: 2-16", "--peers", "NumPy", "C", "--json"
+    finished = run(*words, str(file))
+    assert finished.returncode == 0, finished.stderr
+    assert "2-16-16-1, batch 1, SGD" in finished.stdout
+    results = json.loads(file.read_text())
+    (row,) = results["rows"]
+    assert row["medians"]["NumPy"] > 0
+    assert ("C" in row["medians"]) != ("C" in results["left_out"])
+
+
+def test_the_eager_benchmark_takes_the_same_options():
+    finished = run("eager", "--quick", "--peers", "wengert", "NumPy", "--only", "recording: add")
+    assert finished.returncode == 0, finished.stderr
+    assert "recording" in finished.stdout
+
+
+def test_what_is_asked_for_in_vain_is_an_error():
+    finished = run("compile", "--only", "no such line", "--peers", "NumPy")
+    assert (finished.returncode, "no line of compile" in finished.stderr) == (2, True)
+    finished = run("eager", "--peers", "C")
+    assert (finished.returncode, "C takes no part in eager" in finished.stderr) == (2, True)
+
+
+def test_a_missing_compiler_of_either_kind_is_named(monkeypatch, capsys, one_thread):
+    monkeypatch.setattr(by_hand, "COMPILERS", ())
+    monkeypatch.setattr(wg, "compile", None, raising=False)
+    results = compile.run(("wengert", "NumPy", "C"), quick=True, only=["step: 2-16"])
+    report.show(results)
+    printed = capsys.readouterr().out
+    assert "not available" in printed
+    assert "no C compiler" in printed
+    assert set(results.rows[0].medians) == {"NumPy"}
+
+
+def test_peers_that_disagree_are_not_timed():
+    case = Case("section", "sums", {"one": lambda: lambda: 1.0, "two": lambda: lambda: 1.01})
+    with pytest.raises(AssertionError, match="sums: one and two compute different numbers"):
+        check_agreement(case)
+
+
+def test_yardsticks_need_not_agree():
+    check_agreement(
+        Case("section", "sums", {"one": lambda: lambda: 1.0}, yardsticks={"two": lambda: None})
+    )
+
+
+@needs_a_compiler
+@pytest.mark.parametrize("headers", [True, False], ids=["extension module", "ctypes"])
+@pytest.mark.parametrize("problem", [mlp.SMALL_1, mlp.SMALL_2], ids=str)
+def test_c_trains_as_numpy_does(problem, headers, monkeypatch):
+    if not headers:
+        monkeypatch.setattr(by_hand.sysconfig, "get_path", lambda name: "nowhere")
+    modules = {"NumPy": np, "C": by_hand.build()}
+    check_agreement(mlp.compiled_case(modules, compile.STEPS, (), problem), steps=20)
+
+
+@pytest.mark.parametrize("problem", mlp.PROBLEMS, ids=str)
+def test_wengert_trains_as_numpy_does(problem, uncompiled):
+    modules = {"wengert": wg, "NumPy": np}
+    check_agreement(mlp.compiled_case(modules, compile.STEPS, (), problem))
+
+
+def test_each_turn_starts_from_the_first_parameters(uncompiled):
+    make = mlp.compiled_case({"wengert": wg}, compile.STEPS, ()).entrants["wengert"]
+    first = [make()().item() for _ in range(2)]
+    assert first[0] == first[1]
+    step = make()
+    assert [step().item() for _ in range(2)] != first
+
+
+@pytest.mark.parametrize("module", [gpt, cnn], ids=["gpt", "cnn"])
+@pytest.mark.parametrize("peer", ["PyTorch", "JAX"])
+def test_one_network_in_every_library(module, peer, uncompiled):
+    library = pytest.importorskip(peers.PACKAGES[peer])
+    make = module.gpt_case if module is gpt else module.cnn_case
+    check_agreement(make({"wengert": wg, peer: library}, compile.STEPS, ()))
+
+
+@pytest.mark.parametrize("name", [elementwise.CHAIN, elementwise.LOGSUMEXP])
+def test_functions_of_large_arrays_agree(name, uncompiled, monkeypatch):
+    monkeypatch.setattr(elementwise, "COUNT", 1000)
+    elementwise.data.cache_clear()
+    modules = {"wengert": wg, "NumPy": np}
+    if by_hand.find_compiler():
+        modules["C"] = by_hand.build()
+    case = elementwise.elementwise_case(modules, elementwise.SECTION, (), name)
+    check_agreement(case)
+    for make in case.yardsticks.values():
+        make()()
+    elementwise.data.cache_clear()
+
+
+@needs_a_compiler
+def test_both_ways_to_move_memory_move_all_of_it():
+    library = by_hand.build()
+    x, y = np.arange(1001, dtype=np.float32), np.ones(1001, np.float32)
+    for name in ("move", "move_past_caches"):
+        out = np.zeros_like(x)
+        library.loop(name, x, y, out)()
+        assert np.array_equal(out, x + y)
+
+
+def test_a_first_call_is_timed(uncompiled):
+    assert first_call.seconds_of_first_call("wengert", "MLP") > 0

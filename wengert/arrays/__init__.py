@@ -1,0 +1,1 @@
+"""Kinds of arrays beneath the engine: what a rule means depends on which kind flows through it."""

@@ -1,0 +1,490 @@
+"""TracedArray: an array that writes down what is done to it.
+
+NumPy's functions on traced arrays append statements to a `Program` instead of computing. Arrays
+are mutable and programs are not, so a traced array is a handle on a `Storage`, which knows the value
+that it holds at present; a view is a way into a storage, and a write gives the storage a new value.
+
+What each NumPy function means here is said in `meanings.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compile import operations
+from wengert.compile.program import Program, Shape, Statement, Value
+from wengert.dispatch import Function
+from wengert.errors import TracingError
+from wengert.history.location import INTERNAL, here, line_of
+
+INTERNAL.add(np.lib.mixins.__file__)  # where a traced array's operators are written
+NUMBERS = frozenset({int, float, bool, complex})
+SMALL = 1 << 12
+"""Operations on constants of at most so many elements are carried out while tracing."""
+
+
+class Trace:
+    """One run of a function on traced arrays, and the program that it writes."""
+
+    def __init__(self) -> None:
+        self.program = Program()
+        self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
+        self.decide: Callable[[TracedArray, str], Any] = undecided
+
+    def record(
+        self, function: Function, args: tuple[Any, ...], shape: Shape, dtype: Any, **kwargs: Any
+    ) -> Value:
+        """Append a statement with one result."""
+        return self.append(function, args, kwargs, [(shape, dtype)])[0]
+
+    def append(
+        self, function: Function, args: Any, kwargs: Any, results: list[tuple[Shape, Any]]
+    ) -> tuple[Value, ...]:
+        outputs = tuple(Value(shape, dtype) for shape, dtype in results)
+        code, at = here()
+        statement = Statement(function, tuple(args), kwargs, outputs, code, at)
+        if not self._evaluated(statement):
+            self.program.statements.append(statement)
+        return outputs
+
+    def _evaluated(self, s: Statement) -> bool:
+        """Carry out a small statement on constants at once, so that its value is known."""
+        constants = self.program.constants
+        if s.function in GENERATORS:
+            if s.output.size > SMALL:
+                return False
+        elif (
+            not all(v in constants and v.size <= SMALL for v in s.inputs)
+            or any(v.size > SMALL for v in s.outputs)
+            or getattr(s.function, "draws", False)
+        ):
+            return False
+        with np.errstate(all="ignore"):
+            replaced = s.replaced(constants.__getitem__)
+            made = s.function(*replaced.args, **replaced.kwargs)
+        for value, array in zip(s.outputs, made if len(s.outputs) > 1 else (made,), strict=True):
+            constants[value] = np.array(array, value.dtype)
+        return True
+
+    # ---- values -----------------------------------------------------------------------------
+
+    def array(self, value: Value) -> TracedArray:
+        """A new array that holds `value`."""
+        return TracedArray(self, Storage(value), ())
+
+    def operand(self, x: Any) -> Any:
+        """An operand as an argument of a statement: a value, or a Python number."""
+        if type(x) is TracedArray:
+            return x.value
+        if type(x) in NUMBERS:
+            return x
+        if isinstance(x, np.ndarray):
+            return self.external(x)
+        if isinstance(x, (np.generic, list, tuple)):
+            return self.program.constant(np.asarray(self.plain(x)))
+        if isinstance(x, (bool, int, float, complex)):
+            return next(kind(x) for kind in (bool, int, float, complex) if isinstance(x, kind))
+        raise TracingError(
+            f"a traced array met {type(x).__name__}, which is no array or number, at\n  "
+            f"{line_of(*here())}\nConvert it with np.asarray before the compiled function."
+        )
+
+    def plain(self, x: Any) -> Any:
+        """A list with traced scalars inside cannot be made an array of numbers."""
+        if isinstance(x, (list, tuple)):
+            return [self.plain(item) for item in x]
+        return x.concrete("np.asarray") if type(x) is TracedArray else x
+
+    def cast(self, x: Any, dtype: Any) -> Any:
+        """A value in another dtype; Python numbers are left as they are."""
+        if type(x) is not Value or (x.dtype == dtype and not x.weak):
+            return x
+        return self.record(operations.astype, (x, np.dtype(dtype)), x.shape, dtype)
+
+    def elementwise(self, ufunc: np.ufunc, operands: list[Any], dtype: Any = None) -> Value:
+        """A ufunc of one result, operands cast to its loop's dtypes."""
+        kinds: list[Any] = [kind_of(x) for x in operands]
+        weak = all(type(k) is type for k in kinds)
+        if weak:
+            kinds = [np.dtype(k) for k in kinds]
+        if dtype is not None:
+            resolved = ufunc.resolve_dtypes((*kinds, None), signature=(*[None] * len(kinds), dtype))
+        else:
+            resolved = ufunc.resolve_dtypes((*kinds, None))
+        *loop, out = resolved
+        args = tuple(
+            x if weak else self.cast(x, want) for x, want in zip(operands, loop, strict=True)
+        )
+        shape = np.broadcast_shapes(*(shape_of(x) for x in operands))
+        value = self.record(ufunc, args, shape, out)
+        value.weak = weak
+        return value
+
+
+def kind_of(x: Any) -> Any:
+    """A value's dtype, or the Python type of what is a Python number."""
+    if type(x) is not Value:
+        return type(x) if type(x) is not bool else np.dtype(bool)
+    if x.weak:
+        return {"f": float, "i": int, "c": complex}.get(x.dtype.kind, x.dtype)
+    return x.dtype
+
+
+def shape_of(x: Any) -> Shape:
+    return x.shape if type(x) is Value else ()
+
+
+def undecided(x: TracedArray, what: str) -> Any:
+    raise TracingError(
+        f"{what} of a traced value at\n  {line_of(*here())}\n"
+        "Its number is not known while the function is compiled, so no branch, conversion or "
+        "print can depend on it. Choose between values with wg.where(condition, a, b); or compute "
+        "this outside of the compiled function, and pass a Python number as an argument; or print "
+        "what the function returns."
+    )
+
+
+GENERATORS = frozenset({operations.full, np.arange})
+
+
+# ---- storages and views ---------------------------------------------------------------------
+
+
+class Storage:
+    """What an array holds: a value, replaced at each write."""
+
+    __slots__ = ("origin", "value", "writes")
+
+    def __init__(self, value: Value, origin: Any = None) -> None:
+        self.value = value
+        self.origin = origin
+        self.writes = 0
+
+
+class Step:
+    """One step from an array into a view of it: how to look, and how to write back."""
+
+    __slots__ = ("args", "dtype", "function", "shape", "source")
+
+    def __init__(self, function: Function, args: Any, source: Shape, shape: Shape, dtype: Any):
+        self.function = function
+        self.args = args
+        self.source = source
+        self.shape = shape
+        self.dtype = dtype
+
+    def look(self, trace: Trace, base: Value) -> Value:
+        return trace.record(self.function, (base, self.args), self.shape, base.dtype)
+
+    def put_back(self, trace: Trace, base: Value, new: Value) -> Value:
+        """What `base` holds after this view of it was made to hold `new`."""
+        if self.function is operations.view:
+            args = (base, self.args, new)
+            return trace.record(operations.updated, args, base.shape, base.dtype)
+        if self.function is np.reshape:
+            return trace.record(np.reshape, (new, base.shape), base.shape, base.dtype)
+        if self.function is np.transpose:
+            axes = tuple(np.argsort(self.args).tolist())
+            return trace.record(np.transpose, (new, axes), base.shape, base.dtype)
+        raise TracingError(
+            f"a write into a broadcast view at\n  {line_of(*here())}\n"
+            "Several elements of it are the same memory. Write into a copy."
+        )
+
+
+class Flags:
+    """What a traced array says of its memory."""
+
+    c_contiguous = f_contiguous = contiguous = writeable = owndata = aligned = True
+    fnc = forc = behaved = carray = True
+
+    def __getitem__(self, name: str) -> bool:
+        return True
+
+
+class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array whose numbers are not known yet; see the module."""
+
+    __slots__ = ("_seen", "_value", "path", "storage", "trace")
+    __array_priority__ = 500
+    flags = Flags()
+    base = None
+
+    def __init__(self, trace: Trace, storage: Storage, path: tuple[Step, ...]) -> None:
+        self.trace = trace
+        self.storage = storage
+        self.path = path
+        self._seen = -1
+        self._value: Value | None = None
+
+    # ---- state --------------------------------------------------------------------------------
+
+    @property
+    def value(self) -> Value:
+        """The value that it holds at present."""
+        storage = self.storage
+        if not self.path:
+            return storage.value
+        if self._seen != storage.writes or self._value is None:
+            value = storage.value
+            for step in self.path:
+                value = step.look(self.trace, value)
+            self._value, self._seen = value, storage.writes
+        return self._value
+
+    def become(self, value: Value) -> None:
+        """Hold another value of this shape and dtype from now on."""
+        storage = self.storage
+        storage.value = self._rewritten(storage.value, self.path, value)
+        storage.writes += 1
+
+    def _rewritten(self, base: Value, path: tuple[Step, ...], value: Value) -> Value:
+        if not path:
+            return value
+        step = path[0]
+        if len(path) > 1:
+            value = self._rewritten(step.look(self.trace, base), path[1:], value)
+        return step.put_back(self.trace, base, value)
+
+    def write(self, x: Any) -> None:
+        """Hold the numbers of `x`, cast and broadcast, as `self[...] = x` says."""
+        value = self.trace.operand(x)
+        shape, dtype = self.shape, self.dtype
+        if type(value) is not Value:
+            value = self.trace.record(operations.full, (shape, value, dtype), shape, dtype)
+        value = self.trace.cast(value, dtype)
+        if value.shape != shape:
+            extra = len(value.shape) - len(shape)
+            if extra > 0:  # leading ones may be dropped on assignment
+                value = self.trace.record(
+                    np.reshape, (value, value.shape[extra:]), value.shape[extra:], dtype
+                )
+            value = self.trace.record(np.broadcast_to, (value, shape), shape, dtype)
+        self.become(value)
+
+    def look(self, function: Function, args: Any, shape: Shape) -> TracedArray:
+        """A view of this array."""
+        step = Step(function, args, self.shape, tuple(shape), self.dtype)
+        return TracedArray(self.trace, self.storage, (*self.path, step))
+
+    @property
+    def shape(self) -> Shape:
+        return self.path[-1].shape if self.path else self.storage.value.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        raise TracingError("assign a reshaped array instead of its .shape: x = x.reshape(...)")
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.storage.value.dtype
+
+    @property
+    def weak(self) -> bool:
+        return self.storage.value.weak
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Those of a row-major array: what layout a value gets is decided after tracing."""
+        strides, step = [], self.itemsize
+        for n in reversed(self.shape):
+            strides.append(step)
+            step *= n
+        return tuple(reversed(strides))
+
+    # ---- numbers ------------------------------------------------------------------------------
+
+    def concrete(self, what: str) -> Any:
+        """The numbers, if they are known while tracing; else an error that says `what` needed them."""
+        value = self.value
+        constants = self.trace.program.constants
+        if value in constants:
+            return constants[value]
+        return self.trace.decide(self, what)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = np.asarray(self.concrete("np.asarray()"))
+        return array.astype(dtype) if dtype is not None else array
+
+    def __bool__(self) -> bool:
+        return bool(self.concrete("bool()"))
+
+    def __float__(self) -> float:
+        return float(self.concrete("float()"))
+
+    def __int__(self) -> int:
+        return int(self.concrete("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self.concrete("complex()"))
+
+    def __index__(self) -> int:
+        return self.concrete("an index").__index__()  # type: ignore[no-any-return]
+
+    def item(self, *index: Any) -> Any:
+        return np.asarray(self.concrete(".item()")).item(*index)
+
+    def tolist(self) -> Any:
+        return np.asarray(self.concrete(".tolist()")).tolist()
+
+    def tobytes(self) -> bytes:
+        return np.asarray(self.concrete(".tobytes()")).tobytes()
+
+    def __format__(self, spec: str) -> str:
+        return format(self.concrete("formatting"), spec)
+
+    def __repr__(self) -> str:
+        return f"<traced {self.dtype}{list(self.shape)}>"
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # ---- NumPy's protocols ----------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from wengert.arrays import meanings
+
+        return meanings.of_ufunc(self.trace, ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from wengert.arrays import meanings
+
+        return meanings.of_function(self.trace, function, args, kwargs)
+
+    def __getitem__(self, index: Any) -> Any:
+        from wengert.arrays import meanings
+
+        return meanings.getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from wengert.arrays import meanings
+
+        meanings.setitem(self, index, value)
+
+    # ---- methods --------------------------------------------------------------------------------
+
+    @property
+    def T(self) -> TracedArray:
+        return np.transpose(self)  # type: ignore[return-value]
+
+    @property
+    def mT(self) -> TracedArray:
+        return np.swapaxes(self, -1, -2)  # type: ignore[return-value]
+
+    @property
+    def real(self) -> TracedArray:
+        return np.real(self)  # type: ignore[return-value]
+
+    @property
+    def imag(self) -> TracedArray:
+        return np.imag(self)  # type: ignore[return-value]
+
+    @property
+    def flat(self) -> TracedArray:
+        return np.ravel(self)  # type: ignore[return-value]
+
+    def reshape(self, *shape: Any, order: str = "C") -> TracedArray:
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)  # type: ignore[return-value,arg-type]
+
+    def transpose(self, *axes: Any) -> TracedArray:
+        return np.transpose(self, axes[0] if len(axes) == 1 else axes or None)  # type: ignore[return-value]
+
+    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> TracedArray:
+        dtype = np.dtype(dtype)
+        if dtype == self.dtype and not self.weak:
+            return self.copy() if copy else self
+        return self.trace.array(self.trace.cast(self.value, dtype))
+
+    def copy(self, order: str = "C") -> TracedArray:
+        return self.trace.array(self.value)
+
+    def flatten(self, order: str = "C") -> TracedArray:
+        return np.reshape(self, (-1,), order=order).copy()  # type: ignore[return-value]
+
+    def view(self, *args: Any) -> TracedArray:
+        if args and np.dtype(args[0]) != self.dtype:
+            raise TracingError(
+                f"a view of {self.dtype} memory as {np.dtype(args[0])} at\n  {line_of(*here())}\n"
+                "Bits cannot be reinterpreted in a compiled function; convert with astype."
+            )
+        return self.look(operations.view, (slice(None),) * self.ndim, self.shape)
+
+    def fill(self, number: Any) -> None:
+        self.write(number)
+
+    def __copy__(self) -> TracedArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> TracedArray:
+        return self.copy()
+
+
+def _method(name: str, function: Any) -> Any:
+    def method(self: TracedArray, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+for _name in [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "clip",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ravel",
+    "repeat",
+    "searchsorted",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "var",
+    "round",
+    "partition",
+    "sort",
+]:
+    if _name not in {"sort", "partition", "trace"}:
+        setattr(TracedArray, _name, _method(_name, getattr(np, _name)))
+for _name in ("conj", "conjugate"):
+    setattr(TracedArray, _name, _method(_name, np.conjugate))

@@ -1,0 +1,1 @@
+"""The compiler: a traced function becomes a program, fused loops, and machine code."""

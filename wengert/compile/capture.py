@@ -1,0 +1,629 @@
+"""Capturing a call: run the function once on traced arrays, and keep what it did as a program.
+
+Arguments become traced arrays. So does every tensor from outside at the moment its array is first
+read: parameters, buffers, gradients, optimizer state. The program reads and writes those by
+reference. All that the function changed is put back when the trace ends, however it ends; the
+changes are in the program, and happen when it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wengert.arrays.traced import Storage, Trace, TracedArray, undecided
+from wengert.compile import operations, watch
+from wengert.compile.program import Program, Value, mapped
+from wengert.errors import TracingError
+from wengert.history.location import here, line_of
+from wengert.history.node import AccumulateGrad, Cell
+from wengert.tensor import Tensor, bare
+
+# ---- what a program reads at each call --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The array of the argument at this place among the flattened ones, or its number."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """The array that a tensor holds at the time."""
+
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gradient:
+    """The array of a tensor's gradient at the time."""
+
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outside:
+    """An array that the function found in its surroundings: this very one."""
+
+    array: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """A number in a dictionary, such as a learning rate."""
+
+    mapping: dict[str, Any]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cotangent:
+    """The cotangent of a differentiable result, which arrives in the backward pass."""
+
+    slot: int
+
+
+Source = Argument | Held | Gradient | Outside | Item | Cotangent
+
+
+# ---- what must be as it was for a program to be used again --------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemIs:
+    """A dictionary has this object under this key: a global, an attribute, a setting."""
+
+    mapping: dict[str, Any]
+    key: str
+    value: Any
+
+    def holds(self) -> bool:
+        now = self.mapping.get(self.key, _ABSENT)
+        return now is self.value or _same(now, self.value)
+
+    def __str__(self) -> str:
+        now = self.mapping.get(self.key, "nothing")
+        return f"{self.key} was {_shown(self.value)} and is {_shown(now)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellIs:
+    """A closure's cell contains this object."""
+
+    cell: Any
+    value: Any
+
+    def holds(self) -> bool:
+        try:
+            now = self.cell.cell_contents
+        except ValueError:
+            return False
+        return now is self.value or _same(now, self.value)
+
+    def __str__(self) -> str:
+        return f"a variable of an enclosing function was {_shown(self.value)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HasGradient:
+    """A tensor has a gradient, or has none."""
+
+    tensor: Tensor
+    has: bool
+
+    def holds(self) -> bool:
+        return (self.tensor._grad is not None) is self.has
+
+    def __str__(self) -> str:
+        return (
+            f"a tensor of shape {list(self.tensor.shape)} had {'a' if self.has else 'no'} gradient"
+        )
+
+
+Guard = ItemIs | CellIs | HasGradient
+_ABSENT = object()
+_MEMBERS = ("_modules", "_parameters", "_buffers")  # where a module keeps what it consists of
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and type(a) in watch.PLAIN and bool(a == b)
+
+
+def _shown(x: Any) -> str:
+    return repr(x) if type(x) in watch.PLAIN else f"an object of class {type(x).__name__}"
+
+
+@dataclass
+class Captured:
+    """The program of one call, and how to use it again."""
+
+    program: Program
+    sources: dict[Value, Source]
+    result: Any  # a structure of Output and plain objects
+    joint: Any = None  # of the derivative, if there is one
+    guards: list[Guard] = field(default_factory=list)
+    gradients: list[tuple[Tensor, int | None]] = field(default_factory=list)
+    """Tensors whose gradient becomes an output of the program, or None."""
+    leaked: list[tuple[Tensor, int]] = field(default_factory=list)
+    """Tensors made by the function that outlive it: they receive an output after each call."""
+    written: list[Tensor] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """In a result's structure: this output of the program, as a tensor or a plain array."""
+
+    number: int
+    tensor: bool
+    requires_grad: bool = False
+
+
+# ---- capturing --------------------------------------------------------------------------------
+
+SETTINGS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Objects with `param_groups`, dictionaries of settings that programs read at each call."""
+
+
+class Capture:
+    """One trace of a function."""
+
+    def __init__(self) -> None:
+        self.trace = Trace()
+        self.trace.external = self.external
+        self.trace.decide = self.decide
+        self.program = self.trace.program
+        self.sources: dict[Value, Source] = {}
+        self.guards: dict[Any, Guard] = {}
+        self.lifted: dict[int, Lifted] = {}  # by the tensor's id
+        self.spans: list[tuple[int, int, TracedArray, Any]] = []
+        self.arrays: dict[int, tuple[Any, Any, Value]] = {}
+        self.grads: dict[int, Grad] = {}
+        self.born: dict[int, weakref.ref[Tensor]] = {}
+        self.arguments: dict[int, TracedArray] = {}  # by place
+        self.outputs: dict[int, int] = {}  # of result tensors, by id
+        self.named: dict[int, str] = {}  # what modules call their tensors
+        self.settings: list[tuple[list[Value], list[Guard]]] = []
+        self.cells: list[tuple[Cell, Any]] = []
+        self.numbers: dict[Value, tuple[Item | Argument, Any]] = {}
+        self.borrowed: list[tuple[dict[str, Any], str, Any]] = []
+
+    # ---- inputs ---------------------------------------------------------------------------------
+
+    def input(self, source: Source, shape: Any, dtype: Any, name: str, weak: bool = False) -> Value:
+        value = self.program.input(shape, dtype, name, weak)
+        self.sources[value] = source
+        return value
+
+    def argument(self, place: int, array: Any, name: str, same: int | None) -> TracedArray:
+        """A traced array for an argument's array; the one of argument `same` if that is given."""
+        if same is not None:
+            return self.arguments[same]
+        value = self.input(Argument(place), array.shape, array.dtype, name)
+        traced = TracedArray(self.trace, Storage(value, value), ())
+        self.arguments[place] = traced
+        return traced
+
+    def number(self, source: Item | Argument, number: float, name: str) -> TracedArray:
+        """A traced number, whose value is the caller's to change."""
+        value = self.input(source, (), np.dtype(type(number)), name, weak=True)
+        self.numbers[value] = source, number
+        return self.trace.array(value)
+
+    def external(self, array: np.ndarray[Any, Any]) -> Value:
+        """The value of a plain array that meets a traced one: by reference, unless it is ours."""
+        known = self.arrays.get(id(array))
+        if known is not None and (known[1] is None or _equal(known[1], array)):
+            return known[2]
+        if array.dtype.kind not in "biufc" or array.dtype.byteorder == ">":
+            raise TracingError(
+                f"an array of dtype {array.dtype} in a compiled function at\n  {line_of(*here())}\n"
+                "Convert it to numbers of the machine's byte order first, e.g. x.astype(float)."
+            )
+        value = Value(array.shape, array.dtype)
+        self.arrays[id(array)] = array, array.copy(), value
+        self.program.constants[value] = array
+        return value
+
+    def decide(self, x: TracedArray, what: str) -> Any:
+        """A number that the trace needs now: known only if settings and arguments decide it."""
+        makers = {v: s for s in self.program.statements for v in s.outputs}
+        return self._decided(x.value, makers, lambda: undecided(x, what))
+
+    def _decided(self, value: Value, makers: Any, fail: Any) -> Any:
+        """The number that `value` is, on condition that what it depends on stays as it is."""
+        constants = self.program.constants
+        if value in constants:
+            return constants[value]
+        if value in self.numbers:
+            source, number = self.numbers[value]
+            if isinstance(source, Argument):
+                raise Specialize(source.place)
+            self.note(ItemIs(source.mapping, source.key, number), (id(source.mapping), source.key))
+            return number
+        maker = makers.get(value)
+        if maker is None or not value.weak:
+            return fail()
+        args = mapped(maker.args, lambda v: self._decided(v, makers, fail))
+        return maker.function(*args, **maker.kwargs)
+
+    # ---- what the watch tells -------------------------------------------------------------------
+
+    def array_of(self, tensor: Tensor, array: Any) -> Any:
+        """A tensor's array is read."""
+        if type(array) is not np.ndarray or id(tensor) in self.lifted:
+            return array
+        with watch.aside():
+            lifted = self.lift(tensor, array)
+        watch.SLOT.__set__(tensor, lifted)
+        return lifted
+
+    def array_for(self, tensor: Tensor, array: Any) -> Any:
+        """A tensor's array is set; what the trace makes of it."""
+        try:
+            before = watch.SLOT.__get__(tensor)
+        except AttributeError:
+            self.born[id(tensor)] = weakref.ref(tensor)
+        else:
+            if type(before) is np.ndarray:
+                self.array_of(tensor, before)
+        if type(array) is np.ndarray and array.dtype.kind in "biufc":
+            with watch.aside():
+                return self.trace.array(self.constant(array))
+        return array
+
+    def constant(self, array: Any) -> Value:
+        """An array made while tracing: what it holds now, unless somebody outside holds it too."""
+        return self.external(array)
+
+    def lift(self, tensor: Tensor, array: Any) -> TracedArray:
+        """A traced array in the place of an array from outside, which the program reads."""
+        traced = self._shared(array)
+        if traced is None:
+            owner = next((g.tensor for g in self.grads.values() if g.before is tensor), None)
+            source: Source = Gradient(owner) if owner is not None else Held(tensor)
+            value = self.input(source, array.shape, array.dtype, self._name(tensor))
+            traced = TracedArray(self.trace, Storage(value, value), ())
+            low, high = np.lib.array_utils.byte_bounds(array)
+            self.spans.append((low, high, traced, array))
+        self.lifted[id(tensor)] = Lifted(tensor, array, traced)
+        if tensor._cell is not None:
+            self.cells.append((tensor._cell, dict(vars(tensor._cell))))
+        return traced
+
+    def _shared(self, array: Any) -> TracedArray | None:
+        """What stands for the same memory already."""
+        low, high = np.lib.array_utils.byte_bounds(array)
+        for first, last, traced, other in self.spans:
+            if low < last and first < high and array.size:
+                if (low, array.shape, array.strides, array.dtype) == (
+                    first, other.shape, other.strides, other.dtype,
+                ):  # fmt: skip
+                    return traced
+                if np.shares_memory(array, other):
+                    raise TracingError(
+                        "two tensors that a compiled function uses overlap in memory (one is a "
+                        f"view of part of the other), at\n  {line_of(*here())}\nTake the view "
+                        "inside the function, or clone() one of them."
+                    )
+        return None
+
+    def _name(self, tensor: Tensor) -> str:
+        return self.named.get(id(tensor), "state")
+
+    def grad_of(self, tensor: Tensor, own: Any) -> Any:
+        """A tensor's gradient is read."""
+        grad = self.grads.get(id(tensor))
+        if grad is not None:
+            return grad.now
+        if self._is_born(tensor):
+            return own
+        self.grads[id(tensor)] = Grad(tensor, own, own)
+        self.note(HasGradient(tensor, own is not None), (id(tensor), "grad"))
+        return own
+
+    def grad_for(self, tensor: Tensor, grad: Any) -> bool:
+        """A tensor's gradient is set; whether this is kept here."""
+        if self._is_born(tensor):
+            return False
+        known = self.grads.get(id(tensor))
+        if known is None:
+            known = self.grads[id(tensor)] = Grad(tensor, tensor.__dict__.get("_grad"), None)
+        known.now = grad
+        return True
+
+    def _is_born(self, tensor: Tensor) -> bool:
+        ref = self.born.get(id(tensor))
+        return ref is not None and ref() is tensor
+
+    def numbers_of(self, generator: Any, numbers: Any) -> Any:
+        return Numbers(self, generator)
+
+    def refuse(self, what: str) -> None:
+        raise TracingError(
+            f"{what} inside a compiled function at\n  {line_of(*here())}\nDo it before the call."
+        )
+
+    def attribute(self, owner: Any, name: str, value: Any) -> None:
+        """An attribute of a module is read."""
+        if type(value) is dict and name in _MEMBERS:
+            for key, member in value.items():
+                self.note(ItemIs(value, key, member), (id(value), key))
+        elif _guarded(value):
+            attributes = object.__getattribute__(owner, "__dict__")
+            for mapping in (attributes, *(attributes.get(name, {}) for name in _MEMBERS)):
+                if name in mapping:
+                    self.note(ItemIs(mapping, name, value), (id(mapping), name))
+                    if isinstance(value, Tensor):
+                        self.named.setdefault(id(value), name)
+                    return
+
+    def outside(self, mapping: dict[str, Any], key: str, value: Any) -> None:
+        """A user's function reads a global."""
+        if _guarded(value):
+            self.note(ItemIs(mapping, key, value), (id(mapping), key))
+
+    def enclosed(self, cell: Any) -> None:
+        """A user's function has a variable of an enclosing one."""
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            return
+        if _guarded(value):
+            self.note(CellIs(cell, value), (id(cell), ""))
+
+    def note(self, guard: Guard, key: Any) -> None:
+        self.guards.setdefault(key, guard)
+
+    # ---- settings of optimizers -------------------------------------------------------------------
+
+    def borrow_settings(self) -> None:
+        """Put traced numbers in the place of optimizers' settings."""
+        for holder in list(SETTINGS):
+            values: list[Value] = []
+            guards: list[Guard] = [ItemIs(vars(holder), "param_groups", holder.param_groups)]
+            for i, group in enumerate(holder.param_groups):
+                for key, number in list(group.items()):
+                    if type(number) is float:
+                        name = f"{key}_{i}" if i else key
+                        traced = self.number(Item(group, key), number, name)
+                        values.append(traced.value)
+                        self.borrowed.append((group, key, number))
+                        group[key] = traced
+                    elif type(number) in watch.PLAIN:
+                        guards.append(ItemIs(group, key, number))
+            self.settings.append((values, guards))
+
+    # ---- the end ----------------------------------------------------------------------------------
+
+    def restore(self) -> None:
+        """Put everything back as it was before the trace."""
+        for group, key, number in self.borrowed:
+            group[key] = number
+        for lifted in self.lifted.values():
+            lifted.restore()
+        for cell, state in self.cells:
+            vars(cell).clear()
+            vars(cell).update(state)
+
+    def captured(self, result: list[Any], found: Any) -> Captured:
+        """The program, complete with its effects, once the function has returned.
+
+        `result` is a list that holds what it returned, and is emptied; `found` is what
+        `derivative.differentiate` found.
+        """
+        program = self.program
+        captured = Captured(program, {}, None)
+        captured.result = self._structure(result.pop())
+        captured.joint, gradients = self._joint(found)
+        for grad in self.grads.values():
+            if grad.now is grad.before:
+                continue
+            number = None if grad.now is None else self._output(grad.now)
+            captured.gradients.append((grad.tensor, number))
+            grad.now = None
+        for lifted in self.lifted.values():
+            target, value = lifted.traced.storage.origin, self._final(lifted)
+            if value is not target:
+                program.updates[target] = value
+                captured.written.append(lifted.tensor)
+        for traced in self.arguments.values():
+            if traced.storage.value is not traced.storage.origin:
+                program.updates[traced.storage.origin] = traced.storage.value
+        for ref in list(self.born.values()):
+            tensor = ref()
+            if tensor is not None:
+                captured.leaked.append((tensor, self._output(tensor)))
+        program.outputs += gradients
+        self._adopt_arrays()
+        self._keep_used(bool(gradients))
+        captured.sources = self.sources
+        captured.guards = list(self.guards.values())
+        return captured
+
+    def _joint(self, found: Any) -> tuple[Any, list[Value]]:
+        """The derivative in terms of the program, and the values of the gradients."""
+        from wengert.compile.derivative import Found, Joint
+
+        if not isinstance(found, Found):
+            return found, []
+        if not found.leaves:
+            return None, []
+        slots = [self.outputs[id(t)] for t in found.outs]
+        gradients = [g.value for g in found.gradients]
+        found.outs.clear()  # what is alive after this has outlived the function
+        return Joint(slots, found.leaves, found.cotangents), gradients
+
+    def trusted(self, value: Value) -> Tensor:
+        """A tensor for an input of the program."""
+        tensor = bare(Tensor, None)
+        watch.SLOT.__set__(tensor, TracedArray(self.trace, Storage(value, value), ()))
+        del self.born[id(tensor)]
+        return tensor
+
+    def _keep_used(self, joint: bool) -> None:
+        """Drop inputs that no statement reads, and what was noted about settings unused."""
+        program = self.program
+        used = {v for s in program.statements for v in s.inputs}
+        for values, guards in self.settings:
+            if not used.isdisjoint(values):
+                for guard in guards:
+                    assert isinstance(guard, ItemIs)
+                    self.note(guard, (id(guard.mapping), guard.key))
+        used |= {*program.outputs, *program.updates, *program.updates.values()}
+        program.inputs = [
+            v
+            for v in program.inputs
+            if v in used or (joint and isinstance(self.sources[v], Cotangent))
+        ]
+
+    def _final(self, lifted: Lifted) -> Value:
+        now = watch.SLOT.__get__(lifted.tensor)
+        traced = lifted.traced
+        if now is not traced and type(now) is TracedArray:
+            if (now.shape, now.dtype) != (traced.shape, traced.dtype):
+                raise TracingError(
+                    f"a tensor from outside was given an array of shape {list(now.shape)} and dtype "
+                    f"{now.dtype} in the place of {list(traced.shape)} and {traced.dtype} inside a "
+                    "compiled function; return the new one instead."
+                )
+            return now.value
+        return traced.value
+
+    def _output(self, tensor: Any) -> int:
+        array = watch.SLOT.__get__(tensor) if isinstance(tensor, Tensor) else tensor
+        if type(array) is not TracedArray:
+            array = self.trace.array(self.external(np.asarray(array)))
+        value = array.value
+        if array.weak:
+            value = self.trace.record(operations.astype, (value, value.dtype), (), value.dtype)
+        self.program.outputs.append(value)
+        return len(self.program.outputs) - 1
+
+    def _structure(self, item: Any) -> Any:
+        if isinstance(item, Tensor):
+            if id(item) not in self.outputs:
+                self.outputs[id(item)] = self._output(item)
+            return Output(self.outputs[id(item)], True, item._node is not None)
+        if type(item) is TracedArray:
+            return Output(self._output(item), False)
+        if isinstance(item, dict):
+            return {key: self._structure(part) for key, part in item.items()}
+        if isinstance(item, (list, tuple)):
+            parts = [self._structure(part) for part in item]
+            if hasattr(item, "_fields"):
+                return type(item)(*parts)
+            return type(item)(parts)
+        return item
+
+    def _adopt_arrays(self) -> None:
+        """Arrays that somebody outside holds are read at each call; others are constants."""
+        for key in list(self.arrays):
+            array, copy, value = self.arrays.pop(key)
+            changed = not _equal(copy, array)
+            self.program.constants[value] = copy
+            # Held by this loop, and as getrefcount's own argument.
+            held = sys.getrefcount(array) > 2 and array.base is None and array.flags.writeable
+            if held and not changed:
+                del self.program.constants[value]
+                self.program.inputs.append(value)
+                self.program.names[value] = f"array_{len(self.sources)}"
+                self.sources[value] = Outside(array)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def _guarded(value: Any) -> bool:
+    return (
+        type(value) in watch.PLAIN
+        or isinstance(value, (Tensor, np.ndarray, *watch.OBJECTS))
+        or hasattr(type(value), "add_param_group")
+    )
+
+
+class Specialize(Exception):
+    """A number among the arguments decides something: it becomes part of the signature."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+@dataclass(slots=True)
+class Grad:
+    """A tensor's gradient before the trace, and what it is by now."""
+
+    tensor: Tensor
+    before: Any
+    now: Any
+
+
+class Lifted:
+    """A tensor whose array is traced for a while, and what it was."""
+
+    __slots__ = ("array", "cell", "node", "origin", "tensor", "traced")
+
+    def __init__(self, tensor: Tensor, array: Any, traced: TracedArray) -> None:
+        self.tensor = tensor
+        self.array = array
+        self.traced = traced
+        self.node = tensor._node
+        self.cell = tensor._cell
+        self.origin = tensor._origin
+        if self.node is not None and not isinstance(self.node, AccumulateGrad):
+            tensor._node = AccumulateGrad(tensor)  # its history is no part of this function's
+
+    def restore(self) -> None:
+        tensor = self.tensor
+        watch.SLOT.__set__(tensor, self.array)
+        tensor._node, tensor._cell, tensor._origin = self.node, self.cell, self.origin
+
+
+class Numbers:
+    """A generator's numbers while tracing: each draw is a statement that draws when it runs."""
+
+    def __init__(self, capture: Capture, generator: Any) -> None:
+        self.capture = capture
+        self.generator = generator
+
+    def __getattr__(self, method: str) -> Any:
+        from wengert.arrays.meanings import opaque
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            return opaque(self.capture.trace, Draw(self.generator, method), args, kwargs)
+
+        return draw
+
+
+class Draw:
+    """Draws random numbers from a generator, as it is when the program runs."""
+
+    draws = True
+    __module__ = "wengert"
+
+    def __init__(self, generator: Any, method: str) -> None:
+        self.generator = generator
+        self.method = method
+        self.__name__ = f"draw_{method}"
+        self.learning = True  # the first call, while tracing, is about the shape only
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        numbers = self.generator._numbers
+        if self.learning:
+            self.learning = False
+            numbers = np.random.Generator(np.random.Philox(0))
+        return getattr(numbers, self.method)(*args, **kwargs)
+
+
+def leaf(array: TracedArray, cls: type[Tensor], requires_grad: bool) -> Tensor:
+    """A tensor around an argument's traced array."""
+    tensor = bare(cls, array)
+    if requires_grad:
+        tensor._node = AccumulateGrad(tensor)
+    return tensor

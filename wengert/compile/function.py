@@ -1,0 +1,290 @@
+"""`wengert.compile`: a function that is traced once per kind of arguments, and then runs as one.
+
+A call looks for a specialization whose signature and guards fit, and runs it; if there is none, the
+function is captured and compiled. What cannot be captured runs eagerly.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.arrays.meanings import Postponed
+from wengert.compile import watch
+from wengert.compile.capture import Capture, Captured, Specialize, leaf
+from wengert.compile.derivative import differentiate, gradients_of
+from wengert.compile.link import link
+from wengert.compile.specialization import Specialization
+from wengert.history import modes
+from wengert.history.location import stacklevel
+from wengert.tensor import Tensor
+
+LIMIT = 16
+"""So many specializations a function may have; further kinds of arguments run eagerly."""
+
+
+def compile(function: Any = None, **options: Any) -> Any:
+    """Make `function` run as one machine-code function; also works as a decorator.
+
+    The first call with arguments of given shapes and dtypes traces it: forward pass, backward pass
+    and optimizer alike become one program. Tensors from outside (parameters, optimizer state), the
+    learning rate and random generators are read at each call and changed in place, as in eager
+    mode. Python numbers that decide a branch, flags such as `training` and other Python values are
+    fixed in the program; it is compiled anew when they change. Python's own side effects, such as
+    printing, happen only while tracing.
+
+    Errors: TracingError where the function needs a number that is known only when it runs.
+
+    >>> import wengert as wg
+    >>> @wg.compile
+    ... def norm(x):
+    ...     return (x * x).sum().sqrt()
+    >>> norm(wg.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    if options:
+        raise TypeError(
+            f"compile() takes a function and no options, but got {', '.join(options)}. There is "
+            "one way to compile here, for static shapes, of the whole function."
+        )
+    if function is None:
+        return compile
+    if isinstance(function, CompiledFunction):
+        return function
+    if not callable(function):
+        raise TypeError(
+            f"compile() takes a function or a module, but got {type(function).__name__}"
+        )
+    return CompiledFunction(function)
+
+
+class CompiledFunction:
+    """A function and its specializations. `program` and `explain()` show what became of it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.specializations: dict[Any, list[Specialization]] = {}
+        self.retraces: list[str] = []
+        self._static: set[int] = set()  # places of numbers that decide something
+        self._last: Specialization | None = None
+        self._gradients: CompiledFunction | None = None
+        self._entry: Callable[..., Any] = self._call
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            return self._call(*args, **kwargs)
+        return self._entry(*args)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "function":
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __repr__(self) -> str:
+        return f"<compiled {getattr(self.function, '__qualname__', self.function)}>"
+
+    @property
+    def program(self) -> Any:
+        """The program of the latest specialization; it prints as NumPy source."""
+        return self._latest().captured.program
+
+    def explain(self) -> Any:
+        """The steps of the latest specialization: loops, bytes, operations, share of the time."""
+        from wengert.compile.report import explain
+
+        latest = self._latest()
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        statements = len(latest.program.statements)
+        return explain(name, latest.forward.plan, statements, self.retraces)
+
+    def gradients(self, states: list[Tensor]) -> CompiledFunction:
+        """The compiled function from arguments and cotangents to gradients, itself differentiable."""
+        if self._gradients is None:
+            self._gradients = CompiledFunction(gradients_of(self.function, states))
+        return self._gradients
+
+    def _latest(self) -> Specialization:
+        if self._last is None:
+            raise RuntimeError(
+                f"{self!r} has not been compiled yet: call it once with arguments of the shapes it "
+                "is for"
+            )
+        return self._last
+
+    # ---- a call -----------------------------------------------------------------------------
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        """Any call: find the specialization that fits, or make it."""
+        state = modes.current()
+        if watch.active() is not None or state.hooks or state.anomaly or state.clone_saved:
+            return self.function(*args, **kwargs)
+        flat: list[Any] = []
+        structure = flatten((args, kwargs), flat)
+        key = self._signature(structure, flat)
+        known = self.specializations.setdefault(key, [])
+        for specialization in known:
+            if specialization.fits():
+                break
+        else:
+            if sum(map(len, self.specializations.values())) >= LIMIT:
+                self._warn_limit()
+                return self.function(*args, **kwargs)
+            made = self._specialize(args, kwargs)
+            if made is None:
+                return self.function(*args, **kwargs)
+            specialization, key = made
+            self.specializations.setdefault(key, []).append(specialization)
+        self._last = specialization
+        if specialization.entry is None:
+            specialization.entry = link(specialization, flat, self._call) or self._call
+        self._entry = specialization.entry
+        if specialization.overlap(flat):
+            return self.function(*args, **kwargs)
+        return specialization.run(flat)
+
+    def _signature(self, structure: Any, flat: list[Any]) -> Any:
+        parts = [_kind(x, i in self._static) for i, x in enumerate(flat)]
+        state = modes.current()
+        return (
+            structure,
+            tuple(parts),
+            _same_memory(flat),
+            state.grad,
+            state.inference,
+            dtypes.get_default_dtype(),
+        )
+
+    def _warn_limit(self) -> None:
+        reasons = "".join(f"\n  {reason}" for reason in self.retraces[-3:])
+        warnings.warn(
+            f"{self!r} was compiled {LIMIT} times, and now runs eagerly for what is new. The last "
+            f"reasons:{reasons}\nKeep shapes the same from call to call (pad the last batch), and "
+            "pass numbers that change as tensors.",
+            stacklevel=stacklevel(),
+        )
+
+    # ---- compiling --------------------------------------------------------------------------
+
+    def _specialize(self, args: Any, kwargs: Any) -> tuple[Specialization, Any] | None:
+        self._explain_retrace(args, kwargs)
+        while True:
+            try:
+                captured = self._capture(args, kwargs)
+            except Specialize as decision:
+                self._static.add(decision.place)
+                continue
+            except Postponed:
+                return None
+            flat: list[Any] = []
+            structure = flatten((args, kwargs), flat)
+            made = Specialization(self, captured, structure, flat)
+            return made, self._signature(structure, flat)
+
+    def _capture(self, args: Any, kwargs: Any) -> Captured:
+        capture = Capture()
+        flat: list[Any] = []
+        structure = flatten((args, kwargs), flat)
+        same = dict(_same_memory(flat))
+        traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
+        args, kwargs = rebuild(structure, traced)
+        with watch.watch(capture):
+            try:
+                capture.borrow_settings()
+                for cell in getattr(self.function, "__closure__", None) or ():
+                    capture.enclosed(cell)
+                result = [self.function(*args, **kwargs)]
+                tensors = [(i, t) for i, t in enumerate(traced) if isinstance(t, Tensor)]
+                found = differentiate(capture, result[0], tensors)
+                with watch.aside():
+                    return capture.captured(result, found)
+            finally:
+                with watch.aside():
+                    capture.restore()
+
+    def _stand_in(self, capture: Capture, place: int, x: Any, same: int | None) -> Any:
+        if isinstance(x, Tensor):
+            traced = capture.argument(place, x._array, f"x{place}", same)
+            return leaf(traced, type(x), x.requires_grad)
+        if isinstance(x, np.ndarray):
+            return capture.argument(place, x, f"x{place}", same)
+        if type(x) is float and place not in self._static:
+            from wengert.compile.capture import Argument
+
+            return capture.number(Argument(place), x, f"x{place}")
+        return x
+
+    def _explain_retrace(self, args: Any, kwargs: Any) -> None:
+        if self._last is None:
+            return
+        reason = self._last.changed()
+        if not reason:
+            flat: list[Any] = []
+            flatten((args, kwargs), flat)
+            reason = self._last.difference(flat)
+        self.retraces.append(reason)
+
+
+def _kind(x: Any, static: bool) -> Any:
+    """What a specialization depends on in an argument."""
+    if isinstance(x, Tensor):
+        return type(x), x._array.shape, x._array.dtype, x.requires_grad
+    if isinstance(x, np.ndarray):
+        return np.ndarray, x.shape, x.dtype
+    if type(x) is float:
+        return (float, x) if static else float
+    try:
+        hash(x)
+    except TypeError:
+        return type(x), id(x)
+    return type(x), x
+
+
+def _same_memory(flat: list[Any]) -> tuple[tuple[int, int], ...]:
+    """Which arguments are the same array as an earlier one."""
+    first: dict[Any, int] = {}
+    same = []
+    for i, x in enumerate(flat):
+        array = x._array if isinstance(x, Tensor) else x
+        if isinstance(array, np.ndarray) and array.size:
+            where = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+            if first.setdefault(where, i) != i:
+                same.append((i, first[where]))
+    return tuple(same)
+
+
+# ---- structures of arguments ------------------------------------------------------------------
+
+
+def flatten(item: Any, leaves: list[Any]) -> Any:
+    """Collect the leaves of nested containers; what is returned says how to put them together."""
+    kind = type(item)
+    if kind is tuple or kind is list:
+        return kind, tuple(flatten(part, leaves) for part in item)
+    if kind is dict:
+        return dict, tuple((key, flatten(part, leaves)) for key, part in item.items())
+    leaves.append(item)
+    return None
+
+
+def rebuild(structure: Any, leaves: list[Any]) -> Any:
+    """The containers of `flatten`, around other leaves."""
+    items = iter(leaves)
+
+    def build(part: Any) -> Any:
+        if part is None:
+            return next(items)
+        kind, parts = part
+        if kind is dict:
+            return {key: build(p) for key, p in parts}
+        return kind(build(p) for p in parts)
+
+    return build(structure)

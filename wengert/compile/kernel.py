@@ -1,0 +1,121 @@
+"""A kernel: one fused nest of loops over arrays, as data. `llvm/loops.py` makes machine code of it.
+
+The iteration space is a box. Its first `outer` loops run over rows; the remaining ones run within a
+row, once per stage. A stage is a list of operations on the elements of a row; its reductions give
+one number per row, which later stages may use. So a softmax is one kernel of three stages, and a
+sum over the first axis is a store that accumulates. Everything is static: extents, strides, dtypes.
+Kernels are hashable, and equal ones are compiled once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where an element lies: offset + sum of (stride * loop index), in elements of the buffer.
+
+    One stride per loop of the kernel; 0 for a loop along which the array is repeated. With
+    `indices`, each (operation number, stride, size) adds a computed index times a stride: a gather.
+    A negative index counts from `size`; one out of range makes the kernel return its buffer's
+    number plus 1 instead of 0 (having read or written element 0 in its place).
+    """
+
+    buffer: int
+    strides: tuple[int, ...]
+    offset: int = 0
+    indices: tuple[tuple[int, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """An element of a buffer."""
+
+    access: Access
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A number."""
+
+    value: complex | float | int | bool
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The loop index of one loop, as an int64."""
+
+    loop: int
+    dtype: np.dtype = np.dtype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A function of earlier operations' results, by NumPy's name: "add", "exp", "where", "astype".
+
+    `args` are numbers of operations. Operands have one dtype (but for "where"'s condition and
+    "astype"); `dtype` is the result's: comparisons give bool.
+    """
+
+    name: str
+    args: tuple[int, ...]
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """The reduction of an operation's result over a row: "add", "multiply", "maximum", "minimum",
+    "logical_or", "logical_and", or "argmax"/"argmin" (dtype int64; the row must be one loop).
+
+    Its result may be used in later stages only (or by stores after the row, see `Store.per_row`).
+    """
+
+    name: str
+    arg: int
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write an operation's result.
+
+    With `combine` ("add", "maximum", ...) the result is accumulated: the access has stride 0 along
+    some outer loops, and what arrives at one element is combined in the order of the loops; the
+    first arrival initialises it. A store of a value that is the same for a whole row (a reduction,
+    or what was computed from reductions) happens once per row: its strides within the row are 0.
+    """
+
+    access: Access
+    arg: int
+    combine: str = ""
+
+
+Operation = Load | Const | Index | Apply | Reduce | Store
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """`stages` holds lists of operations, numbered consecutively through all stages.
+
+    An operation may use any earlier one; a value computed per element in an earlier stage is kept
+    in a row buffer by the code generator. Operations that do not depend on the loops within the row
+    are computed once per row, wherever they stand.
+    `buffers` are the dtypes of the arrays that it is called with, `written` the numbers of those it
+    writes. No two different buffers overlap, except that a buffer written may be the same memory as
+    one read if both are accessed with equal strides and offsets.
+    """
+
+    extents: tuple[int, ...]
+    outer: int
+    stages: tuple[tuple[Operation, ...], ...]
+    buffers: tuple[np.dtype, ...]
+    written: tuple[int, ...]
+
+
+class Unsupported(Exception):
+    """A kernel holds what there are no loops for; the message says what. NumPy does it instead."""

@@ -1,0 +1,267 @@
+"""A plan as one native function: `i32 body(i8** buffers)`, which runs all steps in order.
+
+`buffers` is a table of addresses (see `Table`): inputs, outputs, constants, the arena, and the
+Python object that `Call` steps call. The result is 0; or -1 with a Python exception set; or a
+positive number that tells where an index was out of range (see `place_of`). The caller holds the
+interpreter's lock throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from wengert.compile.kernel import Access, Kernel, Load, Store
+from wengert.compile.llvm import loops, machine, matmul
+from wengert.compile.llvm.tiles import I64, POINTER
+from wengert.compile.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
+
+I32 = ir.IntType(32)
+BYTE = ir.IntType(8)
+
+NAME = "body"
+INLINED = 6000
+"""Instructions of small steps that may become part of the body; if there are more, none do."""
+_BUFFERS = 1 << 10  # more than a kernel has
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Which entry of the table of addresses is what."""
+
+    inputs: int
+    outputs: int
+    constants: int
+
+    @staticmethod
+    def of(plan: Plan) -> Table:
+        return Table(len(plan.inputs), len(plan.outputs), len(plan.constants))
+
+    def input(self, number: int) -> int:
+        return number
+
+    def output(self, number: int) -> int:
+        return self.inputs + number
+
+    def constant(self, number: int) -> int:
+        return self.inputs + self.outputs + number
+
+    @property
+    def arena(self) -> int:
+        return self.inputs + self.outputs + self.constants
+
+    @property
+    def callback(self) -> int:
+        """The object called for `Call` steps: `callback(step number, addresses as bytes)`."""
+        return self.arena + 1
+
+    @property
+    def counters(self) -> int:
+        """Of a timed body: where the processor's clock is noted, before each step and at the end."""
+        return self.arena + 2
+
+    @property
+    def size(self) -> int:
+        return self.arena + 3
+
+    def slot(self, place: Place) -> int:
+        """The entry that a place is relative to."""
+        if place.kind == "arena":
+            return self.arena
+        return {"input": self.input, "output": self.output, "constant": self.constant}[place.kind](
+            place.number
+        )
+
+
+def define(module: ir.Module, plan: Plan, timed: bool = False) -> str:
+    """Add the body of a plan to a module; returns its name."""
+    function = ir.Function(module, ir.FunctionType(I32, [POINTER]), NAME)
+    function.attributes.add("nounwind")
+    _Body(function, plan, timed).emit()
+    return NAME
+
+
+def place_of(status: int) -> tuple[int, int]:
+    """The number of the step, and of its kernel's buffer, that a positive result tells of."""
+    return divmod(status - 1, _BUFFERS)
+
+
+def call_layouts(step: Call) -> list[Layout]:
+    """The arrays whose addresses a `Call` step's callback receives, in order."""
+    return [*step.inputs.values(), *step.outputs]
+
+
+_CLOCK = ir.FunctionType(I64, [])
+
+
+class _Body:
+    def __init__(self, function: Any, plan: Plan, timed: bool) -> None:
+        self.timed = timed
+        self.module = function.module
+        self.plan = plan
+        self.table = Table.of(plan)
+        self.buffers = function.args[0]
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.bases: dict[int, Any] = {}
+        self.called: list[Any] = []  # the function of each step
+
+    def emit(self) -> None:
+        steps = self.plan.steps
+        for slot in sorted({self.table.slot(p) for step in steps for p in places(step)}):
+            self.bases[slot] = self._entry(slot)
+        most = max((len(call_layouts(s)) for s in steps if isinstance(s, Call)), default=0)
+        if most:
+            self.addresses = self.builder.alloca(ir.ArrayType(POINTER, most))
+            self.addresses.type = POINTER  # llvmlite gives it a type that knows its contents
+            self.callback = self._entry(self.table.callback)
+        for number, step in enumerate(steps):
+            self._note_time(number)
+            if isinstance(step, Loops):
+                self._loops(number, step)
+            elif isinstance(step, Multiply):
+                self._multiply(step)
+            else:
+                self._call(number, step)
+        self._note_time(len(steps))
+        self.builder.ret(I32(0))
+        self._limit_inlining()
+
+    def _note_time(self, number: int) -> None:
+        if self.timed:
+            clock = self.module.declare_intrinsic("llvm.readcyclecounter", (), _CLOCK)
+            at = self.builder.gep(
+                self._entry(self.table.counters), [I64(number)], inbounds=True, source_etype=I64
+            )
+            self.builder.store(self.builder.call(clock, []), at, align=8)
+
+    def _limit_inlining(self) -> None:
+        """Code that runs once need not be fast at any price: it takes time to compile."""
+        small = [f for f in self.called if "alwaysinline" in f.attributes]
+        if sum(len(block.instructions) for f in small for block in f.blocks) > INLINED:
+            for function in small:
+                function.attributes.discard("alwaysinline")
+                function.attributes.add("noinline")
+
+    # ---- addresses --------------------------------------------------------------------------
+
+    def _entry(self, slot: int) -> Any:
+        at = self.builder.gep(self.buffers, [I64(slot)], inbounds=True, source_etype=POINTER)
+        return self.builder.load(at, typ=POINTER, align=8)
+
+    def _at(self, place: Place) -> Any:
+        base = self.bases[self.table.slot(place)]
+        if place.offset == 0:
+            return base
+        return self.builder.gep(base, [I64(place.offset)], inbounds=True, source_etype=BYTE)
+
+    # ---- steps ------------------------------------------------------------------------------
+
+    def _loops(self, number: int, step: Loops) -> None:
+        function = loops.define(self.module, step.kernel, machine.vector_bytes())
+        self.called.append(function)
+        status = self.builder.call(function, [self._at(place) for place in step.places])
+        if gathers(step.kernel):
+            told = self.builder.add(status, I32(number * _BUFFERS))
+            self._stop_if(self.builder.icmp_signed("!=", status, I32(0)), told)
+
+    def _multiply(self, step: Multiply) -> None:
+        function = matmul.define(self.module, step)
+        self.called.append(function)
+        self.builder.call(function, [self._at(x.place) for x in (step.a, step.b, step.out)])
+
+    def _call(self, number: int, step: Call) -> None:
+        builder, layouts = self.builder, call_layouts(step)
+        for position, layout in enumerate(layouts):
+            at = builder.gep(self.addresses, [I64(position)], inbounds=True, source_etype=POINTER)
+            builder.store(self._at(layout.place), at, align=8)
+        caller = _caller(self.module)
+        arguments = [self.callback, I64(number), self.addresses, I64(8 * len(layouts))]
+        status = builder.call(caller, arguments)
+        self._stop_if(builder.icmp_signed("!=", status, I32(0)), status)
+
+    def _stop_if(self, condition: Any, status: Any) -> None:
+        with self.builder.if_then(condition, likely=False):
+            self.builder.ret(status)
+
+
+def _caller(module: ir.Module) -> Any:
+    """A function (object, step, addresses, bytes) that calls `object(step, bytes)` in Python."""
+    name = "call in Python"
+    function = module.globals.get(name)
+    if function is not None:
+        return function
+    kind = ir.FunctionType(I32, [POINTER, I64, POINTER, I64])
+    function = ir.Function(module, kind, name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    callee, step, addresses, count = function.args
+    null = ir.Constant(POINTER, None)
+
+    def python(member: str, result: Any, arguments: list[Any]) -> Any:
+        known = module.globals.get(f"python.{member}")
+        if known is None:
+            kinds = [argument.type for argument in arguments]
+            known = ir.Function(module, ir.FunctionType(result, kinds), f"python.{member}")
+        return builder.call(known, arguments)
+
+    def is_null(value: Any) -> Any:
+        return builder.icmp_unsigned("==", value, null)
+
+    both = builder.alloca(ir.ArrayType(POINTER, 2))
+    both.type = POINTER
+    second = builder.gep(both, [I64(1)], inbounds=True, source_etype=POINTER)
+    number = python("PyLong_FromSsize_t", POINTER, [step])
+    with builder.if_then(is_null(number), likely=False):
+        builder.ret(I32(-1))
+    text = python("PyBytes_FromStringAndSize", POINTER, [addresses, count])
+    with builder.if_then(is_null(text), likely=False):
+        python("Py_DecRef", ir.VoidType(), [number])
+        builder.ret(I32(-1))
+    builder.store(number, both, align=8)
+    builder.store(text, second, align=8)
+    result = python("PyObject_Vectorcall", POINTER, [callee, both, I64(2), null])
+    python("Py_DecRef", ir.VoidType(), [number])
+    python("Py_DecRef", ir.VoidType(), [text])
+    with builder.if_then(is_null(result), likely=False):
+        builder.ret(I32(-1))
+    python("Py_DecRef", ir.VoidType(), [result])
+    builder.ret(I32(0))
+    return function
+
+
+# ---- what a step touches ------------------------------------------------------------------------
+
+
+def places(step: Step) -> list[Place]:
+    """All places that a step reads or writes."""
+    if isinstance(step, Loops):
+        return list(step.places)
+    if isinstance(step, Multiply):
+        return [step.a.place, step.b.place, step.out.place]
+    return [layout.place for layout in call_layouts(step)]
+
+
+def written(step: Step) -> list[Place]:
+    """The places that a step writes."""
+    if isinstance(step, Loops):
+        return [step.places[number] for number in step.kernel.written]
+    if isinstance(step, Multiply):
+        return [step.out.place]
+    return [layout.place for layout in step.outputs]
+
+
+def accesses(kernel: Kernel) -> Iterable[Access]:
+    """All accesses of a kernel to its buffers."""
+    for stage in kernel.stages:
+        for operation in stage:
+            if isinstance(operation, (Load, Store)):
+                yield operation.access
+
+
+def gathers(kernel: Kernel) -> bool:
+    """Whether a kernel can meet an index that is out of range."""
+    return any(access.indices for access in accesses(kernel))

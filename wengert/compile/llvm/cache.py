@@ -1,0 +1,105 @@
+"""Machine code kept on disk, so that the next process need not compile again.
+
+One file per module, named by a hash of what it was made of. The folder is the one named by the
+environment variable WENGERT_CACHE (empty: keep nothing), else in the user's cache folder. A cache
+never stands in the way: files that cannot be read, or hold something else, count as missing, and
+nothing happens where nothing can be written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+LIMIT = 512 * 2**20
+"""Bytes in the folder; beyond it the files that were not used for longest go."""
+
+_HEAD = b"wengert object 1\n"
+_SUFFIX = ".code"
+_DAY = 24 * 3600.0
+_writes = 0  # of this process
+
+
+def folder() -> Path | None:
+    """Where files are kept; None if nowhere."""
+    chosen = os.environ.get("WENGERT_CACHE")
+    if chosen is not None:
+        return Path(chosen).expanduser() if chosen else None
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home
+        return None
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData/Local") / "wengert" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "wengert"
+    # A relative XDG path is to be ignored, says the XDG base directory specification.
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else home / ".cache") / "wengert"
+
+
+def read(key: str) -> bytes | None:
+    """What was written under this key, if it is whole."""
+    place = folder()
+    if place is None:
+        return None
+    path = place / (key + _SUFFIX)
+    try:
+        content = path.read_bytes()
+        if time.time() - path.stat().st_mtime > _DAY:
+            os.utime(path)  # used lately: it stays when others go
+    except OSError:
+        return None
+    start = len(_HEAD) + 16
+    data = content[start:]
+    return data if content[:start] == _HEAD + _digest(data) else None
+
+
+def write(key: str, data: bytes) -> None:
+    """Keep `data` under this key: the whole file appears at once, or none."""
+    global _writes
+    place = folder()
+    if place is None:
+        return
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=place, suffix=".part")
+    except OSError:
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(_HEAD + _digest(data) + data)
+        Path(name).replace(place / (key + _SUFFIX))
+    except OSError:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        return
+    if _writes % 100 == 0:
+        prune(place, LIMIT)
+    _writes += 1
+
+
+def prune(place: Path, limit: int) -> None:
+    """Remove the files used longest ago until `limit` bytes remain, and what crashes left."""
+    now = time.time()
+    total = 0
+    try:
+        files = [path for path in place.iterdir() if path.suffix in (_SUFFIX, ".part")]
+        found = [(path.stat().st_mtime, path.stat().st_size, path) for path in files]
+    except OSError:  # another process prunes as well
+        return
+    for used, size, path in sorted(found, reverse=True):
+        left_behind = path.suffix == ".part" and now - used > _DAY
+        total += size
+        if left_behind or total > limit:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()

@@ -1,0 +1,653 @@
+"""Products of small matrices as machine code: register tiles, explicit vectors, no packing but one.
+
+The kernel is the classical one (Goto and van de Geijn, 2008) without its outer loops: a tile of the
+result stays in registers while the shared dimension runs by; each step multiplies a vector of B by
+an element of A that is repeated across the lanes. Columns of the result are the lanes, so a row of
+B must be contiguous: one that is not is transposed in registers into a panel on the stack. Few rows
+times a transposed B (a linear layer on a single example) run along the shared dimension instead.
+
+All extents and strides are static, so every address is a base and a constant, and the edges of the
+matrices cost masks that are constants too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+I64 = ir.IntType(64)
+POINTER = ir.PointerType()
+
+PANEL = 32 * 1024
+"""Bytes of the stack that a transposed panel of B may take: what stays in the first-level cache."""
+UNROLLED = 160
+"""Multiplications of vectors up to which a tile's loop over the shared dimension is unrolled."""
+LATENCY = 8
+"""Independent chains of multiply-adds that keep two units of latency 4 busy."""
+DOT_ROWS = 8
+"""Rows of A up to which a transposed B is multiplied along the shared dimension."""
+DOT_TILE = 4
+"""Rows of A that are multiplied so at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrices:
+    """c (+)= a @ b for one pair of matrices: extents m, k, n and strides in elements."""
+
+    m: int
+    k: int
+    n: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    c: tuple[int, int]
+    dtype: np.dtype
+    add: bool
+
+    def swapped(self) -> Matrices:
+        """The transposed product: c.T (+)= b.T @ a.T."""
+        return replace(self, m=self.n, n=self.m, a=self.b[::-1], b=self.a[::-1], c=self.c[::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """What a machine has to compute with: the bytes of a vector register and their number."""
+
+    bytes: int = 64
+    count: int = 32
+
+
+def element(dtype: np.dtype) -> Any:
+    """The type of an element in memory."""
+    if dtype == np.float32:
+        return ir.FloatType()
+    if dtype == np.float64:
+        return ir.DoubleType()
+    return ir.IntType(8 * dtype.itemsize)
+
+
+def emit(builder: Any, product: Matrices, registers: Registers, pointers: Sequence[Any]) -> None:
+    """Append the product of the matrices at `pointers` (a, b, c) to the builder's block."""
+    _Emitter(builder, product, registers).run(*pointers)
+
+
+# ---- loops --------------------------------------------------------------------------------------
+
+
+def fold(builder: Any, count: int, carried: list[Any], body: Callable[..., list[Any]]) -> list[Any]:
+    """Run `carried = body(index, carried)` `count` times; straight code where that is once."""
+    if count <= 0:
+        return carried
+    if count == 1:
+        return body(I64(0), carried)
+    before = builder.block
+    inside, after = builder.append_basic_block("loop"), builder.append_basic_block("done")
+    builder.branch(inside)
+    builder.position_at_end(inside)
+    index = builder.phi(I64)
+    phis = [builder.phi(v.type) for v in carried]
+    index.add_incoming(I64(0), before)
+    for phi, value in zip(phis, carried, strict=True):
+        phi.add_incoming(value, before)
+    news = body(index, list(phis))
+    following = builder.add(index, I64(1), flags=("nuw", "nsw"))
+    for phi, value in zip(phis, news, strict=True):
+        phi.add_incoming(value, builder.block)
+    index.add_incoming(following, builder.block)
+    builder.cbranch(builder.icmp_unsigned("<", following, I64(count)), inside, after)
+    builder.position_at_end(after)
+    return news
+
+
+def repeat(builder: Any, count: int, body: Callable[[Any], None]) -> None:
+    """Run `body(index)` `count` times."""
+
+    def once(index: Any, _: list[Any]) -> list[Any]:
+        body(index)
+        return []
+
+    fold(builder, count, [], once)
+
+
+# ---- vectors ------------------------------------------------------------------------------------
+
+
+class Vectors:
+    """Loads, stores and arithmetic on vectors of one element type."""
+
+    def __init__(self, builder: Any, dtype: np.dtype) -> None:
+        self.builder = builder
+        self.module = builder.module
+        self.dtype = dtype
+        self.size = dtype.itemsize
+        self.type = element(dtype)
+        self.floating = dtype.kind == "f"
+
+    def at(self, base: Any, *terms: tuple[Any, int]) -> Any:
+        """`base` plus the sum of index * stride, in elements; indices may be Python numbers."""
+        b, constant = self.builder, 0
+        for index, stride in terms:
+            if isinstance(index, int):
+                constant += index * stride
+            elif isinstance(index, ir.Constant):
+                constant += index.constant * stride
+            elif stride:
+                step = b.mul(index, I64(stride), flags=("nsw",)) if stride != 1 else index
+                base = b.gep(base, [step], inbounds=True, source_etype=self.type)
+        if constant:
+            base = b.gep(base, [I64(constant)], inbounds=True, source_etype=self.type)
+        return base
+
+    def _intrinsic(self, name: str, result: Any, types: list[Any]) -> Any:
+        function = self.module.globals.get(name)
+        return function or ir.Function(self.module, ir.FunctionType(result, types), name)
+
+    @staticmethod
+    def _mask(width: int, used: int) -> Any:
+        bit = ir.IntType(1)
+        return ir.Constant(ir.VectorType(bit, width), [bit(int(i < used)) for i in range(width)])
+
+    def load(self, pointer: Any, width: int, used: int) -> Any:
+        """A vector whose first `used` lanes are read; the others are zero."""
+        vector = ir.VectorType(self.type, width)
+        if used == width:
+            return self.builder.load(pointer, typ=vector, align=self.size)
+        name = f"llvm.masked.load.v{width}{self._suffix}.p0"
+        mask = self._mask(width, used)
+        types = [POINTER, ir.IntType(32), mask.type, vector]
+        load = self._intrinsic(name, vector, types)
+        align = ir.Constant(ir.IntType(32), self.size)
+        return self.builder.call(load, [pointer, align, mask, ir.Constant(vector, None)])
+
+    def store(self, value: Any, pointer: Any, used: int) -> None:
+        """Write the first `used` lanes."""
+        width = value.type.count
+        if used == width:
+            self.builder.store(value, pointer, align=self.size)
+            return
+        mask = self._mask(width, used)
+        types = [value.type, POINTER, ir.IntType(32), mask.type]
+        name = f"llvm.masked.store.v{width}{self._suffix}.p0"
+        store = self._intrinsic(name, ir.VoidType(), types)
+        align = ir.Constant(ir.IntType(32), self.size)
+        self.builder.call(store, [value, pointer, align, mask])
+
+    @property
+    def _suffix(self) -> str:
+        return f"{'f' if self.floating else 'i'}{8 * self.size}"
+
+    def zero(self, width: int) -> Any:
+        return ir.Constant(ir.VectorType(self.type, width), None)
+
+    def repeated(self, scalar: Any, width: int) -> Any:
+        """A vector with one element in all lanes."""
+        vector = ir.VectorType(self.type, width)
+        undefined = ir.Constant(vector, ir.Undefined)
+        first = self.builder.insert_element(undefined, scalar, ir.IntType(32)(0))
+        return self.shuffle(first, undefined, [0] * width)
+
+    def shuffle(self, x: Any, y: Any, lanes: Sequence[int]) -> Any:
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
+        return self.builder.shuffle_vector(x, y, mask)
+
+    def add(self, x: Any, y: Any) -> Any:
+        if self.dtype == np.bool_:
+            return self.builder.or_(x, y)
+        return self.builder.fadd(x, y) if self.floating else self.builder.add(x, y)
+
+    def multiply_add(self, x: Any, y: Any, total: Any) -> Any:
+        """x * y + total, rounded once where the machine can."""
+        if self.floating:
+            kind = x.type
+            lanes = f"v{kind.count}" if isinstance(kind, ir.VectorType) else ""
+            name = f"llvm.fmuladd.{lanes}{self._suffix}"
+            return self.builder.call(self._intrinsic(name, kind, [kind] * 3), [x, y, total])
+        if self.dtype == np.bool_:
+            return self.builder.or_(self.builder.and_(x, y), total)
+        return self.builder.add(self.builder.mul(x, y), total)
+
+    def sums(self, vectors: list[Any]) -> Any:
+        """A vector of the sums over each vector's lanes; both counts are powers of two.
+
+        Each round lays two vectors into one: the segments of both, each folded in half.
+        """
+        width, segments = vectors[0].type.count, 1
+        while len(vectors) > 1:
+            half = width // segments // 2
+            low = [s * 2 * half + i for s in range(2 * segments) for i in range(half)]
+            high = [lane + half for lane in low]
+            pairs = zip(vectors[::2], vectors[1::2], strict=True)
+            vectors = [
+                self.add(self.shuffle(x, y, low), self.shuffle(x, y, high)) for x, y in pairs
+            ]
+            segments *= 2
+        (total,) = vectors
+        while total.type.count > segments:
+            even = list(range(0, total.type.count, 2))
+            odd = [lane + 1 for lane in even]
+            total = self.add(self.shuffle(total, total, even), self.shuffle(total, total, odd))
+        return total
+
+    def transposed(self, rows: list[Any], columns: int) -> list[Any]:
+        """The columns of a block as vectors, from its rows, `columns` (a power of two) wide."""
+        width = len(rows)
+        if columns == 1:
+            return [self._joined(rows)]
+        vectors = rows
+        while len(vectors) > columns:  # rows lie shorter than a vector: join them
+            pairs = zip(vectors[::2], vectors[1::2], strict=True)
+            wide = vectors[0].type.count * 2
+            vectors = [self.shuffle(x, y, range(wide)) for x, y in pairs]
+        for _ in range(columns.bit_length() - 1):
+            couples = list(zip(vectors[::2], vectors[1::2], strict=True))
+            even = [self.shuffle(x, y, range(0, 2 * width, 2)) for x, y in couples]
+            odd = [self.shuffle(x, y, range(1, 2 * width, 2)) for x, y in couples]
+            vectors = even + odd
+        return vectors
+
+    def _joined(self, rows: list[Any]) -> Any:
+        """One vector of many with one lane each."""
+        while len(rows) > 1:
+            pairs = zip(rows[::2], rows[1::2], strict=True)
+            wide = rows[0].type.count * 2
+            rows = [self.shuffle(x, y, range(wide)) for x, y in pairs]
+        return rows[0]
+
+
+def power_of_two(n: int) -> int:
+    """The least power of two that is not below `n`."""
+    return 1 << max(0, n - 1).bit_length()
+
+
+# ---- tiles --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A block of the result: rows, vectors per row, and accumulators along k for each."""
+
+    rows: int
+    vectors: int
+    chains: int
+
+
+def choose_tile(product: Matrices, lanes: int, registers: Registers) -> Tile:
+    """The tile with the least estimated time: its multiply-adds, its loads, and its latency."""
+    best, least = Tile(1, 1, 1), float("inf")
+    across = -(-product.n // lanes)
+    for vectors in range(1, min(across, 8) + 1):
+        most = (registers.count - 2 - vectors) // vectors if vectors > 1 else registers.count - 3
+        for rows in range(1, max(1, min(most, product.m)) + 1):
+            chains = 1
+            while rows * vectors * chains < LATENCY and 2 * chains <= product.k:
+                chains *= 2
+            if rows * vectors * chains + vectors + 1 > registers.count and rows > 1:
+                continue
+            time = _time(product, across, rows, vectors, chains)
+            if time < least:
+                best, least = Tile(rows, vectors, chains), time
+    return best
+
+
+def _time(product: Matrices, across: int, rows: int, vectors: int, chains: int) -> float:
+    """Cycles for the whole product, roughly, on a machine of two multipliers and two loads."""
+
+    def tile(r: int, v: int) -> float:
+        # Half of the vectors of B lie across two lines; chains of latency 4 are never quite filled.
+        step = max(r * v / 2, (r + 1.5 * v) / 2, 5 / chains)
+        return product.k * step + r * v + 6  # its stores, and the loop around it
+
+    def panel(v: int) -> float:
+        count = -(-product.m // rows)
+        size = -(-product.m // count)
+        short = count * size - product.m
+        uneven = 1.06 if short and size > 1 else 1  # two kinds of tiles are twice the code
+        return uneven * ((count - short) * tile(size, v) + short * tile(size - 1, v))
+
+    full, rest = divmod(across, vectors)
+    uneven = 1.06 if full and rest else 1
+    return uneven * (full * panel(vectors) + (panel(rest) if rest else 0))
+
+
+def _transposer(module: Any, dtype: np.dtype, lanes: int, used: int, size: int) -> Any:
+    """A function (from, stride, to, row) that transposes a block in registers.
+
+    It reads `used` runs of `size` elements, `stride` apart, and writes `size` vectors, `row` apart.
+    Shuffles are slow to compile, so all products of a module share it.
+    """
+    name = f"transpose {dtype.str[1:]} {used} of {lanes} by {size}"
+    function = module.globals.get(name)
+    if function is not None:
+        return function
+    kind = ir.FunctionType(ir.VoidType(), [POINTER, I64, POINTER, I64])
+    function = ir.Function(module, kind, name)
+    function.linkage = "internal"
+    function.attributes.add("nounwind")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    v = Vectors(builder, dtype)
+    source, stride, target, row = function.args
+    width = power_of_two(size)
+
+    def line(base: Any, step: Any, number: int) -> Any:
+        offset = builder.mul(step, I64(number))
+        return builder.gep(base, [offset], inbounds=True, source_etype=v.type)
+
+    rows = [v.load(line(source, stride, j), width, size) for j in range(used)]
+    rows += [v.zero(width)] * (lanes - used)
+    for number, column in enumerate(v.transposed(rows, width)[:size]):
+        v.store(column, line(target, row, number), lanes)
+    builder.ret_void()
+    return function
+
+
+class _Emitter:
+    def __init__(self, builder: Any, product: Matrices, registers: Registers) -> None:
+        self.builder = builder
+        self.product = product
+        self.registers = registers
+        self.vectors = Vectors(builder, product.dtype)
+        self.most = max(1, registers.bytes // product.dtype.itemsize)
+
+    def run(self, a: Any, b: Any, c: Any) -> None:
+        p = self.product
+        if p.m == 0 or p.n == 0:
+            return
+        swap = p.n > 1 and p.c[1] != 1 and (p.c[0] == 1 or p.m == 1)
+        if swap or (p.n == 1 and p.m > 1 and p.c[0] == 1):
+            self.product, (a, b) = p.swapped(), (b, a)
+            p = self.product
+        if p.n > 1 and p.c[1] != 1:
+            self._plain(a, b, c)
+        elif p.k == 0:
+            self._cleared(c)
+        elif self._along_k(p):
+            self._dots(a, b, c)
+        elif p.n == 1 or p.b[1] == 1:
+            self._direct(a, b, c)
+        else:
+            self._panels(a, b, c)
+
+    @staticmethod
+    def _along_k(p: Matrices) -> bool:
+        """Whether dot products are the faster way: few rows, and long enough ones."""
+        contiguous = p.b[0] == 1 and p.a[1] == 1 and (p.n == 1 or p.b[1] != 1)
+        return contiguous and (p.k > 2 if p.m == 1 else p.m <= DOT_ROWS and p.k >= 8 * p.m)
+
+    # ---- where BLAS and vectors have no way in ----------------------------------------------
+
+    def _plain(self, a: Any, b: Any, c: Any) -> None:
+        """Three loops over elements, for a result without contiguous rows or columns."""
+        p, v = self.product, self.vectors
+
+        def one(i: Any, j: Any) -> None:
+            def step(l: Any, total: list[Any]) -> list[Any]:
+                x = self._element(v.at(a, (i, p.a[0]), (l, p.a[1])))
+                y = self._element(v.at(b, (l, p.b[0]), (j, p.b[1])))
+                return [v.multiply_add(x, y, total[0])]
+
+            place = v.at(c, (i, p.c[0]), (j, p.c[1]))
+            start = ir.Constant(v.type, 0)
+            (total,) = fold(self.builder, p.k, [start], step)
+            if p.add:
+                total = v.add(total, self._element(place))
+            self.builder.store(total, place, align=v.size)
+
+        b_ = self.builder
+        repeat(b_, p.m, lambda i: repeat(b_, p.n, lambda j: one(i, j)))
+
+    def _element(self, pointer: Any) -> Any:
+        return self.builder.load(pointer, typ=self.vectors.type, align=self.vectors.size)
+
+    def _cleared(self, c: Any) -> None:
+        """The sum of no products."""
+        p, v = self.product, self.vectors
+        if p.add:
+            return
+        lanes = min(self.most, power_of_two(p.n))
+
+        def clear(i: Any, j: Any, used: int) -> None:
+            v.store(v.zero(lanes), v.at(c, (i, p.c[0]), (j, lanes)), used)
+
+        def row(i: Any) -> None:
+            full, rest = divmod(p.n, lanes)
+            repeat(self.builder, full, lambda j: clear(i, j, lanes))
+            if rest:
+                clear(i, full, rest)
+
+        repeat(self.builder, p.m, row)
+
+    # ---- rows of B contiguous ---------------------------------------------------------------
+
+    def _direct(self, a: Any, b: Any, c: Any) -> None:
+        p, v = self.product, self.vectors
+        lanes = min(self.most, power_of_two(p.n))
+        tile = choose_tile(p, lanes, self.registers)
+        wide = tile.vectors * lanes
+
+        def panel(j: Any, columns: int) -> None:
+            start = v.at(b, (j, wide))
+            self._rows(a, start, p.b[0], v.at(c, (j, wide)), tile, lanes, columns)
+
+        full, rest = divmod(p.n, wide)
+        repeat(self.builder, full, lambda j: panel(j, wide))
+        if rest:
+            panel(full, rest)
+
+    def _rows(self, a: Any, b: Any, row: int, c: Any, tile: Tile, lanes: int, columns: int) -> None:
+        """All rows of the result, for one panel of columns. `row` is the stride of B's rows."""
+        p, v = self.product, self.vectors
+        count = -(-p.m // tile.rows)
+        size = -(-p.m // count)
+        short = count * size - p.m  # that many tiles have one row less
+        chains = tile.chains
+
+        def block(i: Any, first: int, rows: int) -> None:
+            x, y = v.at(a, (i, rows * p.a[0])), v.at(c, (i, rows * p.c[0]))
+            x, y = v.at(x, (first, p.a[0])), v.at(y, (first, p.c[0]))
+            self._tile(x, b, row, y, Tile(rows, 0, chains), lanes, columns)
+
+        repeat(self.builder, count - short, lambda i: block(i, 0, size))
+        if size > 1:
+            repeat(self.builder, short, lambda i: block(i, (count - short) * size, size - 1))
+
+    def _tile(self, a: Any, b: Any, row: int, c: Any, tile: Tile, lanes: int, columns: int) -> None:
+        """One tile of the result: `tile.rows` by `columns`."""
+        p, v = self.product, self.vectors
+        used = [min(lanes, columns - at) for at in range(0, columns, lanes)]
+        count = tile.rows * len(used)
+        chains = max(tile.chains, 1)
+
+        def step(base: Any, x: Any, l: int, totals: list[Any]) -> list[Any]:
+            """The outer product of a column of A and a row of B, number l from the bases."""
+            ys = [v.load(v.at(base, (l, row), (n, lanes)), lanes, u) for n, u in enumerate(used)]
+            out = list(totals)
+            for i in range(tile.rows):
+                scalar = self._element(v.at(x, (i, p.a[0]), (l, p.a[1])))
+                repeated = v.repeated(scalar, lanes)
+                for n, y in enumerate(ys):
+                    at = (l % chains) * count + i * len(used) + n
+                    out[at] = v.multiply_add(repeated, y, out[at])
+            return out
+
+        totals = [v.zero(lanes)] * (count * chains)
+        unroll = self._unrolled(count, chains)
+
+        def many(l: Any, totals: list[Any]) -> list[Any]:
+            base, x = v.at(b, (l, unroll * row)), v.at(a, (l, unroll * p.a[1]))
+            for number in range(unroll):
+                totals = step(base, x, number, totals)
+            return totals
+
+        whole, rest = divmod(p.k, unroll)
+        totals = fold(self.builder, whole, totals, many)
+        base, x = v.at(b, (whole * unroll, row)), v.at(a, (whole * unroll, p.a[1]))
+        for number in range(rest):
+            totals = step(base, x, number, totals)
+        for at in range(count):
+            total = self._sum(totals[at::count])
+            i, n = divmod(at, len(used))
+            place = v.at(c, (i, p.c[0]), (n, lanes))
+            if p.add:
+                total = v.add(total, v.load(place, lanes, used[n]))
+            v.store(total, place, used[n])
+
+    def _unrolled(self, count: int, chains: int) -> int:
+        """How many steps along k one turn of the loop takes."""
+        if self.product.k * count <= UNROLLED:
+            return self.product.k
+        most = max(chains, min(8, 64 // count) // chains * chains)
+        even = [u for u in range(most, most // 2, -chains) if self.product.k % u == 0]
+        return even[0] if even else most
+
+    def _sum(self, totals: list[Any]) -> Any:
+        while len(totals) > 1:
+            pairs = zip(totals[::2], totals[1::2], strict=True)
+            totals = [self.vectors.add(x, y) for x, y in pairs]
+        return totals[0]
+
+    # ---- rows of B not contiguous -----------------------------------------------------------
+
+    def _panels(self, a: Any, b: Any, c: Any) -> None:
+        """Copy B, transposed, into panels on the stack; multiply by those."""
+        p, v = self.product, self.vectors
+        lanes = min(self.most, power_of_two(p.n))
+        tile = choose_tile(p, lanes, self.registers)
+        wide = tile.vectors * lanes
+        depth = max(1, PANEL // (wide * v.size * self.most)) * self.most
+        if p.k > depth:
+            self._deep(a, b, c, depth)
+            return
+        with self.builder.goto_entry_block():
+            copy = self.builder.alloca(ir.ArrayType(v.type, p.k * wide))
+            copy.align = 64
+            copy.type = POINTER  # llvmlite gives it a type that knows its contents
+
+        def panel(j: Any, columns: int) -> None:
+            start = v.at(b, (j, wide * p.b[1]))
+            for n in range(0, columns, lanes):
+                used = min(lanes, columns - n)
+                self._transpose(v.at(start, (n, p.b[1])), v.at(copy, (n, 1)), wide, lanes, used)
+            self._rows(a, copy, wide, v.at(c, (j, wide)), tile, lanes, columns)
+
+        full, rest = divmod(p.n, wide)
+        repeat(self.builder, full, lambda j: panel(j, wide))
+        if rest:
+            panel(full, rest)
+
+    def _transpose(self, b: Any, copy: Any, row: int, lanes: int, used: int) -> None:
+        """Copy `used` columns of B to rows of a panel, in blocks if they are contiguous along k."""
+        p, v = self.product, self.vectors
+        block = min(lanes, power_of_two(p.k)) if p.b[0] == 1 else 1
+
+        def copied(l: Any, k: int, size: int) -> None:
+            """`size` elements along k, from number l * block + k."""
+            base, to = v.at(b, (l, block * p.b[0])), v.at(copy, (l, block * row))
+            base, to = v.at(base, (k, p.b[0])), v.at(to, (k, row))
+            function = _transposer(self.builder.module, p.dtype, lanes, used, size)
+            self.builder.call(function, [base, I64(p.b[1]), to, I64(row)])
+
+        whole, rest = divmod(p.k, block)
+        repeat(self.builder, whole, lambda l: copied(l, 0, block))
+        if rest:
+            copied(0, whole * block, rest)
+
+    def _deep(self, a: Any, b: Any, c: Any, depth: int) -> None:
+        """Take the shared dimension in blocks, so that the panels stay in the cache."""
+        p, v = self.product, self.vectors
+        self._cleared(c)
+        even = [d for d in range(depth, depth // 4, -self.most) if p.k % d == 0]
+        size = even[0] if even else depth
+
+        def block(first: Any, k: int) -> None:
+            self.product = replace(p, k=k, add=True)
+            self._panels(a=v.at(a, (first, size * p.a[1])), b=v.at(b, (first, size * p.b[0])), c=c)
+            self.product = p
+
+        whole, rest = divmod(p.k, size)
+        repeat(self.builder, whole, lambda l: block(l, size))
+        if rest:
+            block(whole, rest)
+
+    # ---- along the shared dimension ---------------------------------------------------------
+
+    def _dots(self, a: Any, b: Any, c: Any) -> None:
+        """Dot products of contiguous rows of A and contiguous columns of B."""
+        p, v = self.product, self.vectors
+        lanes = min(self.most, power_of_two(p.k))
+        rows = -(-p.m // -(-p.m // DOT_TILE))  # as even as they can be
+        for first in range(0, p.m, rows):
+            self.product = replace(p, m=min(rows, p.m - first))
+            self._dot_rows(v.at(a, (first, p.a[0])), b, v.at(c, (first, p.c[0])), lanes)
+        self.product = p
+
+    def _dot_rows(self, a: Any, b: Any, c: Any, lanes: int) -> None:
+        """A few rows of the result."""
+        p, v = self.product, self.vectors
+        group = self._group(lanes)
+
+        def columns(j: Any, count: int) -> None:
+            self._dot(a, v.at(b, (j, group * p.b[1])), v.at(c, (j, group)), lanes, count)
+
+        full, rest = divmod(p.n, group)
+        repeat(self.builder, full, lambda j: columns(j, group))
+        if rest:
+            columns(full, rest)
+
+    def _group(self, lanes: int) -> int:
+        """How many columns at once: a power of two that leaves the registers room."""
+        room = (self.registers.count - self.product.m - 1) // self.product.m
+        group = power_of_two(max(1, room // 2 + 1))
+        return min(lanes, group, power_of_two(self.product.n))
+
+    def _dot(self, a: Any, b: Any, c: Any, lanes: int, columns: int) -> None:
+        p, v = self.product, self.vectors
+
+        def step(x: Any, y: Any, l: int, used: int, totals: list[Any]) -> list[Any]:
+            xs = [v.load(v.at(x, (i, p.a[0]), (l, lanes)), lanes, used) for i in range(p.m)]
+            out = list(totals)
+            for j in range(columns):
+                column = v.load(v.at(y, (j, p.b[1]), (l, lanes)), lanes, used)
+                for i, row in enumerate(xs):
+                    at = i * columns + j
+                    out[at] = v.multiply_add(row, column, out[at])
+            return out
+
+        totals = [v.zero(lanes)] * (p.m * columns)
+        whole, rest = divmod(p.k, lanes)
+        unroll = whole if whole * len(totals) <= UNROLLED else max(1, min(4, 48 // len(totals)))
+
+        def many(l: Any, totals: list[Any]) -> list[Any]:
+            x, y = v.at(a, (l, unroll * lanes)), v.at(b, (l, unroll * lanes))
+            for number in range(unroll):
+                totals = step(x, y, number, lanes, totals)
+            return totals
+
+        turns, left = divmod(whole, unroll) if unroll else (0, 0)
+        totals = fold(self.builder, turns, totals, many)
+        for number in range(turns * unroll, turns * unroll + left):
+            totals = step(a, b, number, lanes, totals)
+        if rest:
+            totals = step(a, b, whole, rest, totals)
+        self._store_sums(c, totals, columns)
+
+    def _store_sums(self, c: Any, totals: list[Any], columns: int) -> None:
+        """Add up the lanes of the accumulators, `columns` for each row, and write the results."""
+        p, v = self.product, self.vectors
+        group, lanes = power_of_two(columns), totals[0].type.count
+        rows = [
+            totals[i * columns : (i + 1) * columns] + [v.zero(lanes)] * (group - columns)
+            for i in range(p.m)
+        ]
+        if p.m * group == lanes:  # all fit into one vector
+            both = v.sums([total for row in rows for total in row])
+            sums = [v.shuffle(both, both, range(i * group, (i + 1) * group)) for i in range(p.m)]
+        else:
+            sums = [v.sums(row) for row in rows]
+        for i, total in enumerate(sums):
+            place = v.at(c, (i, p.c[0]))
+            if p.add:
+                total = v.add(total, v.load(place, group, columns))
+            v.store(total, place, columns)

@@ -1,0 +1,225 @@
+"""A captured program made ready to run, for one kind of arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.engine import mark_written
+from wengert.compile import derivative
+from wengert.compile.capture import (
+    Argument,
+    Captured,
+    Cotangent,
+    Gradient,
+    Held,
+    Item,
+    Output,
+    Outside,
+    Source,
+)
+from wengert.compile.partition import partition
+from wengert.compile.passes import clean
+from wengert.compile.program import Program
+from wengert.history import modes
+from wengert.tensor import Tensor, wrap
+
+
+class Specialization:
+    """Runs a captured program on the arrays that its sources name, and carries out its effects.
+
+    `forward` runs at each call; `backward`, if the function is differentiable, when cotangents
+    arrive: on the arrays that `read` names, what `forward` saved, and the cotangents.
+    """
+
+    def __init__(self, owner: Any, captured: Captured, structure: Any, flat: list[Any]) -> None:
+        self.owner = owner
+        self.captured = captured
+        self.structure = structure
+        self.examples = [_described(x) for x in flat]
+        self.joint = captured.joint if captured.joint is not derivative.Spent else None
+        self.states = [
+            (s, v.shape, v.dtype, s.tensor.requires_grad)
+            for v, s in captured.sources.items()
+            if isinstance(s, (Held, Gradient)) and v in captured.program.inputs
+        ]
+        self.backward: Any = None
+        self.read: list[Source] = []
+        program = captured.program
+        clean(program)
+        if self.joint is not None:
+            gradients = program.outputs[len(program.outputs) - len(self.joint.leaves) :]
+            parts = partition(program, gradients, self.joint.cotangents)
+            program = captured.program = parts.forward
+            self.read = [captured.sources[v] for v in parts.read]
+            self.backward = runner(parts.backward)
+        self.results = len(program.outputs) - (len(parts.saved) if self.joint else 0)
+        self.sources = [captured.sources[v] for v in program.inputs]
+        self.program = program
+        self.forward = runner(program)
+        self.entry: Any = None
+
+    # ---- whether it fits ---------------------------------------------------------------------
+
+    def fits(self) -> bool:
+        """Whether everything outside the arguments is as it was when this was traced."""
+        return not self.changed()
+
+    def changed(self) -> str:
+        """What is different outside the arguments, in words; nothing if it fits."""
+        for guard in self.captured.guards:
+            if not guard.holds():
+                return str(guard)
+        for source, shape, dtype, tracked in self.states:
+            array = read(source, ())
+            if array is None or array.shape != shape or array.dtype != dtype:
+                return f"a tensor from outside had shape {list(shape)} and dtype {dtype}"
+            if source.tensor.requires_grad is not tracked:
+                return f"requires_grad of a tensor of shape {list(shape)} was {tracked}"
+        return ""
+
+    def difference(self, flat: list[Any]) -> str:
+        """What is different in these arguments."""
+        if len(flat) != len(self.examples):
+            return f"there were {len(self.examples)} arguments, and are {len(flat)}"
+        for i, (before, x) in enumerate(zip(self.examples, flat, strict=True)):
+            now = _described(x)
+            if now != before:
+                return f"argument {i} was {before}, and is {now}"
+        return "the grad mode or the default dtype changed"
+
+    def overlap(self, flat: list[Any]) -> bool:
+        """Whether something that the program writes overlaps with something else that it uses."""
+        written = {i for i, v in enumerate(self.program.inputs) if v in self.program.updates}
+        if not written:
+            return False
+        spans = []
+        for i, source in enumerate(self.sources):
+            array = read(source, flat)
+            if isinstance(array, np.ndarray) and array.size:
+                spans.append((*np.lib.array_utils.byte_bounds(array), i in written))
+        spans.sort()
+        end, end_written = 0, 0
+        for low, high, is_written in spans:
+            if low < (end if is_written else end_written):
+                return True
+            end = max(end, high)
+            end_written = max(end_written, high) if is_written else end_written
+        return False
+
+    # ---- running -----------------------------------------------------------------------------
+
+    def run(self, flat: list[Any]) -> Any:
+        """Run with these flattened arguments."""
+        arrays = [read(source, flat) for source in self.sources]
+        for value, array in zip(self.program.inputs, arrays, strict=True):
+            if value in self.program.updates and not array.flags.writeable:
+                raise ValueError(
+                    f"a compiled function writes into an array of shape {list(array.shape)} that is "
+                    "read-only. Pass a copy."
+                )
+        outputs = self.forward.run(arrays)
+        values = outputs[self.results :]
+        captured = self.captured
+        for tensor, number in captured.gradients:
+            tensor._grad = None if number is None else wrap(outputs[number])
+        for tensor, number in captured.leaked:
+            tensor._array = outputs[number]
+        for tensor in captured.written:
+            if tensor._cell is not None:
+                mark_written(tensor, "a compiled function")
+        tensors: dict[int, Tensor] = {}
+        result = structured(captured.result, outputs, tensors)
+        if self.joint is not None and modes.is_grad_enabled():
+            differentiable = [tensors[number] for number in self.joint.slots]
+            derivative.record(self, flat, differentiable, values)
+        elif captured.joint is derivative.Spent:
+            for tensor in tensors.values():
+                tensor._node = derivative.spent()
+        return result
+
+    # ---- what a node of the history asks for ---------------------------------------------------
+
+    def backward_array(self, source: Source, flat: list[Any]) -> Any:
+        return read(source, flat)
+
+    def tensors_read(self, flat: list[Any]) -> list[Tensor]:
+        """The tensors whose arrays the backward program reads: they must not have changed."""
+        found = []
+        for source in self.read:
+            if isinstance(source, Held):
+                found.append(source.tensor)
+            elif isinstance(source, Argument) and isinstance(flat[source.place], Tensor):
+                found.append(flat[source.place])
+        return found
+
+    def recorded_gradients(self, flat: list[Any], gs: list[Tensor]) -> list[Any]:
+        """The gradients as tensors with a history of their own."""
+        from wengert.compile.function import rebuild
+
+        program = self.captured.program
+        if program.updates or any(getattr(s.function, "draws", False) for s in program.statements):
+            raise RuntimeError(
+                "a compiled function that changes tensors or draws random numbers cannot be "
+                "differentiated twice: the second derivative would run it again. Leave the "
+                "function uncompiled, or move that out of it."
+            )
+        assert self.joint is not None
+        places = [i for i, x in enumerate(flat) if isinstance(x, Tensor) and x.requires_grad]
+        states = [s.tensor for s in self.joint.leaves if isinstance(s, Held)]
+        found = self.owner.gradients(states)(rebuild(self.structure, flat), gs)
+        by_source = dict(zip([*places, *map(id, states)], found, strict=True))
+        return [
+            by_source[s.place if isinstance(s, Argument) else id(s.tensor)]
+            for s in self.joint.leaves
+        ]
+
+
+def runner(program: Program) -> Any:
+    """The program as machine code."""
+    from wengert.compile.executable import Executable
+    from wengert.compile.fuse import plan
+    from wengert.compile.llvm.loops import supported
+
+    return Executable(plan(program, supported))
+
+
+def read(source: Source, flat: Any) -> Any:
+    """What a program reads for a source now."""
+    if isinstance(source, Argument):
+        x = flat[source.place]
+        return x._array if isinstance(x, Tensor) else x
+    if isinstance(source, Held):
+        return source.tensor._array
+    if isinstance(source, Gradient):
+        grad = source.tensor._grad
+        return None if grad is None else grad._array
+    if isinstance(source, Outside):
+        return source.array
+    assert isinstance(source, Item), Cotangent
+    return source.mapping[source.key]
+
+
+def structured(item: Any, outputs: list[Any], tensors: dict[int, Tensor]) -> Any:
+    """A result's structure, filled with the outputs; its tensors are noted by number."""
+    if type(item) is Output:
+        array = outputs[item.number]
+        if not item.tensor:
+            return array
+        if item.number not in tensors:
+            tensors[item.number] = wrap(array)
+        return tensors[item.number]
+    if type(item) is dict:
+        return {key: structured(part, outputs, tensors) for key, part in item.items()}
+    if isinstance(item, (list, tuple)):
+        parts = [structured(part, outputs, tensors) for part in item]
+        return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
+    return item
+
+
+def _described(x: Any) -> str:
+    if isinstance(x, (Tensor, np.ndarray)):
+        grad = ", requiring grad" if isinstance(x, Tensor) and x.requires_grad else ""
+        return f"{type(x).__name__} of shape {list(x.shape)} and dtype {x.dtype}{grad}"
+    return f"{type(x).__name__} {x!r}"[:80]

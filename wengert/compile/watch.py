@@ -1,0 +1,187 @@
+"""Watching what a traced function reads and changes outside of itself.
+
+While a thread traces, a few attributes of our classes have descriptors that tell its capture of
+each access: the array and the gradient of a tensor, the attributes of a module, a generator's
+numbers. The engine knows nothing of it: a tensor's `_array` simply is a traced array when asked for.
+Other threads see everything as it is.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import sysconfig
+import threading
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from wengert.functions.random import Generator
+from wengert.history.location import INTERNAL
+from wengert.tensor import Tensor
+
+_lock = threading.Lock()
+_watching = 0
+
+
+class _Thread(threading.local):
+    capture: Any = None
+
+
+_thread = _Thread()
+
+
+def active() -> Any:
+    """The capture of this thread, or None."""
+    return _thread.capture
+
+
+SLOT = Tensor.__dict__["_array"]
+"""The slot itself: reads and writes past the watch."""
+
+
+class _Array:
+    """In the place of the slot `Tensor._array`."""
+
+    def __get__(self, tensor: Any, owner: Any = None) -> Any:
+        if tensor is None:
+            return self
+        array = SLOT.__get__(tensor)
+        capture = _thread.capture
+        return array if capture is None else capture.array_of(tensor, array)
+
+    def __set__(self, tensor: Any, array: Any) -> None:
+        capture = _thread.capture
+        if capture is not None:
+            array = capture.array_for(tensor, array)
+        SLOT.__set__(tensor, array)
+
+
+class _Grad:
+    """In the place of the attribute `Tensor._grad`."""
+
+    def __get__(self, tensor: Any, owner: Any = None) -> Any:
+        if tensor is None:
+            return None  # the default of the class
+        capture = _thread.capture
+        own = tensor.__dict__.get("_grad")
+        return own if capture is None else capture.grad_of(tensor, own)
+
+    def __set__(self, tensor: Any, grad: Any) -> None:
+        capture = _thread.capture
+        if capture is None or not capture.grad_for(tensor, grad):
+            tensor.__dict__["_grad"] = grad
+
+
+class _Numbers:
+    """In the place of the attribute `Generator._numbers`."""
+
+    def __get__(self, generator: Any, owner: Any = None) -> Any:
+        if generator is None:
+            return self
+        own = generator.__dict__["_numbers"]
+        capture = _thread.capture
+        return own if capture is None else capture.numbers_of(generator, own)
+
+    def __set__(self, generator: Any, numbers: Any) -> None:
+        if _thread.capture is not None:
+            _thread.capture.refuse("seeding a generator")
+        generator.__dict__["_numbers"] = numbers
+
+
+OBJECTS: list[type] = []
+"""Classes whose instances' attributes are read by functions that are compiled: modules."""
+
+
+def _getattribute(self: Any, name: str) -> Any:
+    try:
+        value = object.__getattribute__(self, name)
+    except AttributeError:
+        value = type(self).__getattr__(self, name)  # where modules keep their parameters
+    capture = _thread.capture
+    if capture is not None and not name.startswith("__"):
+        capture.attribute(self, name, value)
+    return value
+
+
+@contextmanager
+def watch(capture: Any) -> Iterator[None]:
+    """Tell `capture` of what this thread touches inside."""
+    global _watching
+    with _lock:
+        _watching += 1
+        if _watching == 1:
+            Tensor._array = _Array()
+            Tensor._grad = _Grad()  # type: ignore[assignment]
+            Generator._numbers = _Numbers()  # type: ignore[assignment]
+            for cls in OBJECTS:
+                cls.__getattribute__ = _getattribute  # type: ignore[method-assign]
+    profile = sys.getprofile()
+    _thread.capture = capture
+    sys.setprofile(Calls(capture).event)
+    try:
+        yield
+    finally:
+        sys.setprofile(profile)
+        _thread.capture = None
+        with _lock:
+            _watching -= 1
+            if not _watching:
+                Tensor._array = SLOT
+                Tensor._grad = None
+                del Generator._numbers
+                for cls in OBJECTS:
+                    del cls.__getattribute__
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Leave the watch: what happens inside is real."""
+    capture, _thread.capture = _thread.capture, None
+    profile = sys.getprofile()
+    sys.setprofile(None)
+    try:
+        yield
+    finally:
+        sys.setprofile(profile)
+        _thread.capture = capture
+
+
+# ---- globals and closures -------------------------------------------------------------------
+
+_LIBRARY = tuple(
+    sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+)
+PLAIN = (int, float, bool, complex, str, bytes, type(None), tuple)
+
+
+class Calls:
+    """Notes which of the user's functions run, and what they read from globals and closures."""
+
+    def __init__(self, capture: Any) -> None:
+        self.capture = capture
+        self.seen: set[types.CodeType] = set()
+
+    def event(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        if event != "call":
+            return
+        code = frame.f_code
+        if code in self.seen or code.co_filename in INTERNAL or _thread.capture is None:
+            return
+        self.seen.add(code)
+        if code.co_filename.startswith((*_LIBRARY, "<frozen")):
+            return
+        with aside():
+            for name in code.co_names:
+                if name in frame.f_globals:
+                    self.capture.outside(frame.f_globals, name, frame.f_globals[name])
+            if code.co_freevars:
+                for cell in cells_of(code):
+                    self.capture.enclosed(cell)
+
+
+def cells_of(code: types.CodeType) -> list[Any]:
+    """The closure cells of all functions with this code."""
+    functions = [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
+    return [cell for f in functions for cell in f.__closure__ or ()]
