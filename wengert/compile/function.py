@@ -60,7 +60,9 @@ def compile(function: Any = None, **options: Any) -> Any:
         raise TypeError(
             f"compile() takes a function or a module, but got {type(function).__name__}"
         )
-    return CompiledFunction(function)
+    # Looking up the attributes of an object that has __getattr__ is slow: only modules have it.
+    kind = CompiledModule if hasattr(function, "named_parameters") else CompiledFunction
+    return kind(function)
 
 
 class CompiledFunction:
@@ -83,11 +85,6 @@ class CompiledFunction:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "function":
-            raise AttributeError(name)
-        return getattr(self.function, name)
 
     def __repr__(self) -> str:
         return f"<compiled {getattr(self.function, '__qualname__', self.function)}>"
@@ -231,6 +228,15 @@ class CompiledFunction:
             flatten((args, kwargs), flat)
             reason = self._last.difference(flat)
         self.retraces.append(reason)
+
+
+class CompiledModule(CompiledFunction):
+    """A compiled module: its parameters, methods and settings are the module's own."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "function":
+            raise AttributeError(name)
+        return getattr(self.function, name)
 
 
 def _kind(x: Any, static: bool) -> Any:

@@ -30,8 +30,8 @@ from wengert.compile.strides import entries_of_view
 ROW = 1 << 17
 """The longest row, in elements, that several stages walk again and again."""
 
-CACHED = 1 << 15
-"""Bytes that may be walked in any order, for they stay in the nearest cache."""
+CACHED = 1 << 10
+"""This many elements may be walked in any order, for they stay in the nearest cache."""
 
 MOST = 160
 """The largest group, in statements."""
@@ -42,10 +42,16 @@ FUSED = frozenset({"map", "reduce", "take", "hit"})
 class Group:
     """Statements that run in one kernel."""
 
-    __slots__ = ("_into", "fast", "inner", "loops", "node", "reads", "reductions", "statements")
+    __slots__ = (
+        "_into", "fast", "inner", "loops", "node", "phase", "reads", "reductions", "statements"
+    )
 
-    def __init__(self, node: int, statement: Statement, loops: tuple[Loop, ...]) -> None:
+    def __init__(
+        self, node: int, statement: Statement, loops: tuple[Loop, ...], phase: int
+    ) -> None:
         self.node = node
+        # How many steps that stand alone come before it in the program.
+        self.phase = phase
         self.statements = [statement]
         self.loops = loops
         self.inner: tuple[Loop, ...] | None = None
@@ -80,18 +86,21 @@ class Grouping:
         self.program = program
         self.roles = roles
         self.fuse = fuse
+        self.phase = 0
         self.order = Order()
         self.frames: dict[Value, Frame] = {}
         self.work: dict[Statement, Frame] = {}
         self.groups: dict[Statement, Group] = {}
         self.nodes: dict[Statement, int] = {}
         self.readers: dict[Value, list[Group]] = {}
+        self.uses = program.users()
         for s in program.statements:
             role = roles.of[s]
             if role in FUSED:
                 self._join(s)
             elif role not in ("layout", "source"):
                 self.nodes[s] = self.order.add(self._makers(self.sources(s)))
+                self.phase += 1
 
     # ---- reading ----------------------------------------------------------------------------
 
@@ -150,7 +159,7 @@ class Grouping:
             read = self.trace(value, frame)
             if read is not None:
                 reads.setdefault(read[0], []).append(read[1])
-        group = Group(self.order.add(self._makers(list(reads))), s, loops)
+        group = Group(self.order.add(self._makers(list(reads))), s, loops, self.phase)
         group.reads = reads
         if self.roles.of[s] == "reduce":
             group.reductions.append(s)
@@ -185,14 +194,34 @@ class Grouping:
         for value in sorted(made, key=lambda v: -v.nbytes):
             other = self.group_of(value)
             assert other is not None
-            if other is not group:
+            if other is not group and self._gains(other, group, value):
                 group = self._merge(other, group, None)
         large = [v for v in reads if v.size > 1]
         for value in large:
             for other in list(dict.fromkeys(g.now for g in self.readers.get(value, ())))[-3:]:
-                if other is not group:
+                if other is not group and self._gains(other, group, None):
                     group = self._merge(other, group, value)
         return group
+
+    def _gains(self, a: Group, b: Group, value: Value | None) -> bool:
+        """Whether it is good for `b` to run early, with `a`.
+
+        It is if nothing else has run since. Otherwise what it makes has to be kept until it is used
+        (in a backward pass, say), which pays if it is small, or if it is kept in place of `value`.
+        """
+        made = sum(s.output.nbytes for s in b.statements)
+        if b.phase <= a.phase or made <= 64:
+            return True
+        if value is None:
+            value = max(b.reads, key=lambda v: v.nbytes)
+        return made * 2 <= value.nbytes or (made <= value.nbytes and self._once(value))
+
+    def _once(self, value: Value) -> bool:
+        """Whether a value has one reader."""
+        users = self.uses[value]
+        while len(users) == 1 and self.roles.of[users[0]] == "layout":
+            users = self.uses.get(users[0].output, [])
+        return len(users) == 1
 
     def _merge(self, a: Group, b: Group, shared: Value | None) -> Group:
         """The merged group, or `b` if they stay apart; `shared` is a value that both read."""
@@ -202,6 +231,7 @@ class Grouping:
         match, inner, fast = fit
         match.commit()
         a.loops = tuple(dict.fromkeys((*resolved(a.loops), *resolved(b.loops))))
+        a.phase = max(a.phase, b.phase)
         a.inner = resolved(inner) if inner is not None else None
         a.fast = fast
         a.absorb(b)
@@ -302,13 +332,15 @@ class Grouping:
                 return False
             if s.function in SEARCHES and (summed != inner or len(inner) != 1):
                 return False
-        if strict and not self._walks_well(a, b, inner, match, fast):
+        grown = bool(missing_a or missing_b)
+        if strict and not self._walks_well(a, b, inner, match, fast, grown):
             return False
         order = dict.fromkeys((*resolved(a.loops, by), *resolved(b.loops, by)))
         return tuple(k for k in order if k in inner)
 
     def _walks_well(
-        self, a: Group, b: Group, inner: frozenset[Loop], match: Match, fast: Loop | None
+        self, a: Group, b: Group, inner: frozenset[Loop], match: Match, fast: Loop | None,
+        grown: bool,
     ) -> bool:
         """Whether rows fit in cache, and are walked in the order of memory."""
         length = math.prod(k.extent for k in inner)
@@ -317,7 +349,7 @@ class Grouping:
         if length > ROW or (length == total and total > ROW // 2 and len(every) > 1):
             return False
         last = resolved([fast], match.by)[-1] if fast else None
-        return last in inner or total * 4 <= CACHED
+        return last in inner or (total <= CACHED and not grown)
 
     def _admits(self, a: Group, b: Group, match: Match, value: Value, frame: Frame) -> bool:
         """Whether a value may be computed once more for another element of it.

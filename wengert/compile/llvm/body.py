@@ -60,7 +60,7 @@ class Table:
 
     @property
     def counters(self) -> int:
-        """Of a timed body: where the processor's clock is noted, before each step and at the end."""
+        """Of a timed body: room for the processor's clock before each step and at the end."""
         return self.arena + 2
 
     @property

@@ -237,7 +237,7 @@ class Entry:
     The body returns 0; or -1 having set a Python exception; or a positive number, and then the call
     ends as `failed(number)` does, which raises. `calls` says that it runs Python code, or lets
     other threads run. `wrote(tensor)` is called for each Tensor whose array was written and whose
-    `_cell` is not None. A call returns the one of `results`, or a tuple of them if `many`; with
+    `_cell` somebody else has too, a node that saved it or a view: others do not see the write. A call returns the one of `results`, or a tuple of them if `many`; with
     `rebuild`, what that makes of it.
     """
 

@@ -588,7 +588,10 @@ class _Entry:
                     if section is Head.ARGUMENTS
                     else w.word(record, Field.OBJECT)
                 )
-                with w.when(w.differs(w.load(tensor, self.offsets.cell), self.none)):
+                # Nobody compares a cell that the tensor alone has: no saved value, no view.
+                cell = w.load(tensor, self.offsets.cell)
+                shared = w.differs(w.load(cell, at.COUNT, HALF), 1)
+                with w.when(w.build.and_(w.differs(cell, self.none), shared)):
                     told = w.call(
                         "python.PyObject_CallOneArg", w.word(self.table, Head.WROTE), tensor
                     )

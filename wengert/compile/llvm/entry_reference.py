@@ -213,7 +213,7 @@ class _Running:
         return values if entry.many else values[0] if values else None
 
     def _written(self, tensor: Tensor) -> None:
-        if tensor._cell is not None:
+        if tensor._cell is not None and _count(tensor._cell) != 2:  # the slot's, and the call's
             self.entry.wrote(tensor)
 
     def _output(self, output: Any, array: Any) -> Any:

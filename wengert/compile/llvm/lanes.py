@@ -7,7 +7,7 @@ every lane. `math.py` and the files beside it say the elementary functions in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +64,7 @@ def like(kind: ir.Type, lane: ir.Type) -> ir.Type:
     return ir.VectorType(lane, kind.count) if isinstance(kind, ir.VectorType) else lane
 
 
-class Splat(ir.Constant):
+class Splat(ir.Constant):  # type: ignore[misc]  # llvmlite has no types
     """One constant in every lane: the text that LLVM must parse names it once."""
 
     def __init__(self, kind: ir.VectorType, number: float | int) -> None:
@@ -300,7 +300,7 @@ def negate_where(mask: Lanes, x: Lanes) -> Lanes:
     return where(mask, -x, x)
 
 
-def polynomial(x: Lanes, table: dict[int, tuple[float, ...]]) -> Lanes:
+def polynomial(x: Lanes, table: Mapping[int, tuple[float, ...]]) -> Lanes:
     """Σ c[k] x^k, by Horner's rule.
 
     A long one is two rules in x², for its odd and its even part: half the waiting, one

@@ -2,9 +2,10 @@
 
 Each function is defined in the caller's module once for every type it is called with, so that LLVM
 can inline it into a loop and keep its constants in registers. They hold to NumPy's values at
-infinities, nan and signed zeros, and to 2 units in the last place elsewhere (4 for `power` and
-`tan`), denormal numbers included; `tests/compile/test_math.py` measures it. `lanes.py` is the
-language of the formulas, and the files beside it hold them by family.
+infinities, nan and signed zeros, and to 2 units in the last place elsewhere, denormal numbers
+included: 4 for `power` and `tan`, and for `logaddexp`, which cancels near 0, 4 of its largest
+argument. `tests/compile/test_math.py` measures it. `lanes.py` is the language of the formulas, and
+the files beside it hold them by family.
 """
 
 from __future__ import annotations

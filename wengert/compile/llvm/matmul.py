@@ -21,13 +21,13 @@ from wengert.compile.llvm import machine
 from wengert.compile.llvm.tiles import I64, POINTER, Matrices, Registers, emit, fold, repeat
 from wengert.compile.plan import Multiply
 
-OWN = {1: 512**3, 2: 106**3}
+OWN = {1: 512**3, 2: 170**3}
 """Multiplications up to which our own tiles beat BLAS, by the number of its threads.
 
 Ours reach nine tenths of a core's peak for all that lies in the second-level cache, where one
 thread of OpenBLAS reaches six to seven; it needs some microseconds to get more threads going.
 """
-OWN_MANY = 80**3
+OWN_MANY = 100**3
 """The same for three threads and more."""
 INLINE = 160
 """Instructions up to which a product becomes part of the function that calls it."""

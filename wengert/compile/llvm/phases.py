@@ -50,7 +50,6 @@ class Phases:
         self.live = self._live()
         self.phases = self._phases()
         self.kept = {k for phase in self.phases for k in phase.saved}
-        self._row_elements = math.prod(nest.extents[nest.outer :])
 
     # ---- where and when ---------------------------------------------------------------------
 
