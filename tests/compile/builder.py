@@ -259,6 +259,14 @@ def _opaque(b, rng, x, pool, index):
 
 
 def _scatter(b, rng, x, pool, index):
+    if x.shape and x.shape[0] == 4 and rng.random() < 0.7:
+        whole = tuple(slice(0, n, 1) for n in x.shape[1:])
+        base = b(full, (5, *x.shape[1:]), 0, x.dtype)
+        if rng.random() < 0.5:
+            bases = [v for v in pool if len(v.shape) == len(x.shape) and v.shape[1:] == x.shape[1:]]
+            bases = [v for v in bases if v.shape[0] > 2]
+            base = bases[int(rng.integers(len(bases)))]
+        return b([added, updated][rng.integers(2)], base, (index, *whole), x)
     if x.shape != (4,):
         return None
     base = b(full, (4, 6), 0, x.dtype)

@@ -151,6 +151,14 @@ def run_store(op, value, done, buffers, kernel, row):
     buffer = buffers[access.buffer]
     assert buffer.dtype == value.dtype, f"{value.dtype} stored to {buffer.dtype}"
     outer = range(kernel.outer)
+    if access.indices:
+        where = np.broadcast_to(grid(access, done, extents), extents)
+        value = np.broadcast_to(value, extents)
+        if op.combine:
+            UFUNCS[op.combine].at(buffer, where, value)
+        else:
+            buffer[where.reshape(-1)] = value.reshape(-1)
+        return None
     if op.combine:
         over = tuple(k for k in outer if not access.strides[k])
         assert over, "a store combines over nothing"
@@ -243,6 +251,9 @@ def check_overlaps(step, ops, stage_of):
         for other, place in enumerate(step.places):
             home = step.places[w]
             if (place.kind, place.number) != (home.kind, home.number):
+                continue
+            if other == w and any(is_at(op, Store, w) and op.access.indices for op in ops):
+                assert not any(is_at(op, Load, w) for op in ops), "a scatter reads what it writes"
                 continue
             if other != w and (spans[w][1] <= spans[other][0] or spans[other][1] <= spans[w][0]):
                 continue

@@ -354,6 +354,8 @@ class Capture:
         if type(value) is dict and name in _MEMBERS:
             for key, member in value.items():
                 self.note(ItemIs(value, key, member), (id(value), key))
+                if isinstance(member, Tensor):
+                    self.named.setdefault(id(member), key)
         elif _guarded(value):
             attributes = object.__getattribute__(owner, "__dict__")
             for mapping in (attributes, *(attributes.get(name, {}) for name in _MEMBERS)):

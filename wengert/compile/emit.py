@@ -48,12 +48,16 @@ class Memory(Protocol):
 class Target:
     """A value to store, the frame to compute it in, and where to; it may be broadcast there."""
 
-    __slots__ = ("arrays", "frame", "value")
+    __slots__ = ("arrays", "frame", "scatter", "value")
 
-    def __init__(self, value: Value, frame: Frame, arrays: list[Strided]) -> None:
+    def __init__(
+        self, value: Value, frame: Frame, arrays: list[Strided], scatter: Statement | None = None
+    ) -> None:
         self.value = value
         self.frame = frame
         self.arrays = arrays
+        # A statement whose index says where in the array the elements go.
+        self.scatter = scatter
 
 
 def build(
@@ -111,8 +115,12 @@ class Emitter:
             term = self._reduced(s, axes)
         else:
             term = self.pull(target.value, of_operand(axes, target.value.shape))
+        places: tuple[Any, ...] = axes
+        if target.scatter is not None:
+            combine = "add" if target.scatter.function is added else ""
+            places = self._inside(target.scatter, axes)
         for array in target.arrays:
-            self.draft.store(term, array, axes, combine, over)
+            self.draft.store(term, array, places, combine, over)
 
     def _over(self, s: Statement) -> frozenset[int]:
         work = self.memory.work_frame(s)
@@ -227,6 +235,10 @@ class Emitter:
     # ---- gathers and scatters ---------------------------------------------------------------
 
     def _take(self, s: Statement, axes: tuple[Any, ...]) -> Term:
+        return self.pull(s.args[0], self._inside(s, axes))
+
+    def _inside(self, s: Statement, axes: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The index into what a statement indexes, for an index into `x[index]`."""
         x = s.args[0]
         rest, picked = take_axes(s, axes)
         inside: list[Any] = [ZERO] * len(x.shape)
@@ -244,7 +256,7 @@ class Emitter:
                 inside[k] = self._index(entry, of_operand(picked, entry.shape), n)
             else:
                 inside[k] = Affine(entry % n, ())
-        return self.pull(x, tuple(inside))
+        return tuple(inside)
 
     def _index(self, value: Value, axes: tuple[Any, ...], size: int) -> Any:
         ramp = self.roles.ramp(value)

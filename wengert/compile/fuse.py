@@ -16,17 +16,20 @@ import numpy as np
 from wengert.compile.emit import Target, build
 from wengert.compile.group import Group, Grouping
 from wengert.compile.indices import NeedsCopy
+from wengert.compile.infer import infer
 from wengert.compile.loops import Frame, Loop, new_frame
 from wengert.compile.memory import Use, in_step, lay_out
 from wengert.compile.needs import Needs
+from wengert.compile.operations import take
 from wengert.compile.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
-from wengert.compile.program import Program, Shape, Statement, Value
+from wengert.compile.program import Program, Shape, Statement, Value, values_in
 from wengert.compile.roles import SEARCHES, Roles, Supported
 from wengert.compile.strides import (
     Buffer,
     Strided,
     axes_of_transpose,
     in_order,
+    inverse,
     part_of,
     row_major,
     through,
@@ -68,6 +71,8 @@ class _Planner:
         self.scalars: dict[Value, Any] = {}
         self.constants: list[Any] = []
         self.drafts: list[Draft] = []
+        # Where concatenations lie whose parts are being computed.
+        self.begun: dict[Statement, list[Strided]] = {}
         self.late: list[tuple[Value, tuple[str, int]]] = []
         self.empty = Buffer(0, np.dtype(np.int8), Place("arena", 0))
         self.buffers: dict[tuple[str, int], Buffer] = {}
@@ -76,6 +81,9 @@ class _Planner:
         self.work: dict[int, Group | Statement | _Copy] = dict(self.needs.groups)
         self.work |= {node: s for s, node in self.grouping.nodes.items()}
         self.layouts = self._layout_users()
+        multiplies = [s for s, role in self.roles.of.items() if role == "multiply"]
+        self.factors = {v for s in multiplies for v in s.args}
+        self.products = {s.output for s in multiplies}
         for k, v in enumerate(program.inputs):
             buffer = self.buffers["input", k] = Buffer(v.size, v.dtype, Place("input", k))
             self.arrays[v] = Strided(buffer, v.shape, row_major(v.shape))
@@ -197,7 +205,32 @@ class _Planner:
         goals = self.goals.get(value)
         if goals:
             return [self._whole(goal, value.shape) for goal in goals]
-        return [self._fresh(value, self._axis_order(value))]
+        part = self._part_home(value)
+        return [part or self._fresh(value, self._axis_order(value))]
+
+    def _part_home(self, value: Value) -> Strided | None:
+        """The place within a concatenation, of a value that is read by nothing else."""
+        chain: list[Statement] = []
+        users = self.grouping.uses.get(value, [])
+        while len(users) == 1 and self.roles.of[users[0]] == "layout":
+            chain.append(users[0])
+            users = self.grouping.uses.get(users[0].output, [])
+        if len(users) != 1 or users[0].function is not np.concatenate:
+            return None
+        s = users[0]
+        end = chain[-1].output if chain else value
+        if self.roles.of[s] != "parts" or s.args[0].count(end) != 1:
+            return None
+        if any(kind == "input" for kind, _ in self.goals.get(s.output, ())):
+            return None
+        homes = self.begun.get(s) or self._homes(s.output)
+        home: Strided | None = _slices(s, homes[0])[s.args[0].index(end)]
+        for layout in reversed(chain):
+            home = inverse(layout, home) if home is not None else None
+        if home is not None and (value not in self.products or is_matrix(home)):
+            self.begun[s] = homes
+            return home
+        return None
 
     def _loops(self, built: Built, statements: list[Statement]) -> None:
         step = Loops(built.kernel, (), statements)
@@ -307,6 +340,8 @@ class _Planner:
             self._multiply(s)
         elif role == "parts":
             self._parts(s)
+        elif role == "scatter":
+            self._scatter(s)
         else:
             self._call(s)
 
@@ -360,44 +395,62 @@ class _Planner:
 
     def _parts(self, s: Statement) -> None:
         """Write the parts of an array one after the other."""
+        if not s.output.size:
+            return
+        if s.function is np.concatenate:
+            self._concatenate(s)
+            return
+        homes = self._base(s)
+        part = part_of(homes[0], s)
+        if 0 not in part.shape:
+            self._write(s, part.shape, part)
+        self._finish(s.output, homes)
+
+    def _concatenate(self, s: Statement) -> None:
+        self._keep_apart(s, list(s.args[0]))
+        homes = self.begun.get(s) or self._homes(s.output)
+        for v, part in zip(s.args[0], _slices(s, homes[0]), strict=True):
+            if self.located(v) != part:
+                self._copy_to(v, None, part)
+        self._finish(s.output, homes)
+
+    def _scatter(self, s: Statement) -> None:
+        """Write, or add, at computed places, in the order of the index."""
         out = s.output
         if not out.size:
             return
-        if s.function is np.concatenate:
-            self._keep_apart(s, list(s.args[0]))
-            homes = self._homes(out)
-            at, axis = 0, _axis_of_concatenate(s)
-            for v in s.args[0]:
-                to = homes[0]
-                step = at * to.strides[axis]
-                self._copy_to(v, None, Strided(to.buffer, v.shape, to.strides, to.offset + step))
-                at += v.shape[axis]
-        else:
-            homes = self._updated(s)
+        homes = self._base(s)
+        shape = infer(take, s.args[:2])[0]  # type: ignore[index]
+        if 0 not in shape:
+            self._write(s, shape, homes[0], s)
         self._finish(out, homes)
 
-    def _updated(self, s: Statement) -> list[Strided]:
-        x, _, value = s.args
-        homes = self._homes(s.output)
-        within = self._dying(s)
-        if within is not None and homes[0].buffer is within.buffer:
-            pass
-        elif within is not None and not self.goals.get(s.output):
-            homes = [within]
-        else:
-            self._keep_apart(s, [x, value])
-            homes = self._homes(s.output)
-            self._copy_to(x, None, homes[0])
-        part = part_of(homes[0], s)
+    def _write(
+        self, s: Statement, shape: Shape, to: Strided, scatter: Statement | None = None
+    ) -> None:
+        """Write a statement's third argument to an array or a part of it."""
+        value = s.args[2]
         if type(value) is not Value:
             number = value
             value = self.program.constant(np.array(number, s.output.dtype))
             self.scalars[value] = number
-        if 0 in part.shape:
-            return homes
-        frame = new_frame(part.shape)
+        frame = new_frame(shape)
         loops = tuple(loop for axis in frame for loop in axis or ())
-        self._loops(self._built(loops, None, [Target(value, frame, [part])]), [s])
+        target = Target(value, frame, [to], scatter)
+        self._loops(self._built(loops, None, [target]), [s])
+
+    def _base(self, s: Statement) -> list[Strided]:
+        """The memory of a statement that writes into an array: it holds what is left as it is."""
+        x, index, value = s.args
+        within = self._dying(s)
+        homes = self._homes(s.output)
+        if within is not None and homes[0].buffer is within.buffer:
+            return homes
+        if within is not None and not self.goals.get(s.output):
+            return [within]
+        self._keep_apart(s, [x, value, *values_in(index)])
+        homes = self._homes(s.output)
+        self._copy_to(x, None, homes[0])
         return homes
 
     def _keep_apart(self, s: Statement, read: list[Any]) -> None:
@@ -425,11 +478,11 @@ class _Planner:
 
     def _dying(self, s: Statement) -> Strided | None:
         """The array that a statement writes a part of, if nobody needs what it held before."""
-        x, _, value = s.args
+        x, index, value = s.args
         array = self.arrays.get(x)
         if array is None or x in self.program.constants or x in self.program.outputs:
             return None
-        if array.buffer in self._buffers_of(value):
+        if array.buffer in self._buffers_of(value, *values_in(index)):
             return None
         order, node = self.grouping.order.place, self.grouping.nodes[s]
         if any(order[r] > order[node] for r in self.needs.readers.get(x, ())):
@@ -468,19 +521,8 @@ class _Planner:
         todo: list[tuple[Value, list[Statement]]] = [(value, [])]
         while todo:
             v, chain = todo.pop()
-            yield chain, self._feeds_product(v)
+            yield chain, v in self.factors
             todo.extend((s.output, [*chain, s]) for s in self.layouts.get(v, ()))
-
-    def _feeds_product(self, value: Value) -> bool:
-        return value in self._factors
-
-    @property
-    def _factors(self) -> set[Value]:
-        if not hasattr(self, "_factor_set"):
-            self._factor_set = {
-                v for s, role in self.roles.of.items() if role == "multiply" for v in s.args
-            }
-        return self._factor_set
 
     def _price(
         self, value: Value, order: tuple[int, ...] | None, ends: list[tuple[list[Statement], bool]]
@@ -494,6 +536,16 @@ class _Planner:
                 array = through(s, array) if array is not None else None
             price += array is None or (product and not is_matrix(array))
         return price
+
+
+def _slices(s: Statement, whole: Strided) -> list[Strided]:
+    """The parts of a concatenation in memory."""
+    axis, at, parts = _axis_of_concatenate(s), 0, []
+    for v in s.args[0]:
+        offset = whole.offset + at * whole.strides[axis]
+        parts.append(Strided(whole.buffer, v.shape, whole.strides, offset))
+        at += v.shape[axis]
+    return parts
 
 
 def is_matrix(array: Strided) -> bool:

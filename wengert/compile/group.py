@@ -305,12 +305,13 @@ class Grouping:
         """The loops within a row of the merged group, None if nothing says; False if impossible."""
         by = match.by
         needs: list[frozenset[Loop]] = []
-        strict = False
+        strict, given = False, False
         for group, missing in ((a, missing_a), (b, missing_b)):
             if group.inner is not None:
                 if missing:
                     return False
                 needs.append(frozenset(resolved(group.inner, by)))
+                given = True
             elif missing:
                 needs.append(frozenset(missing))
                 strict = True
@@ -320,7 +321,7 @@ class Grouping:
                 summed = frozenset(resolved(self.summed(s), by))
                 if summed:
                     needs.append(summed)
-                    strict = True
+                    strict = given = True
         inner = needs[0] if needs else None
         if any(need != inner for need in needs):
             return False
@@ -332,15 +333,14 @@ class Grouping:
                 return False
             if s.function in SEARCHES and (summed != inner or len(inner) != 1):
                 return False
-        grown = bool(missing_a or missing_b)
-        if strict and not self._walks_well(a, b, inner, match, fast, grown):
+        if strict and not self._walks_well(a, b, inner, match, fast, given):
             return False
         order = dict.fromkeys((*resolved(a.loops, by), *resolved(b.loops, by)))
         return tuple(k for k in order if k in inner)
 
     def _walks_well(
         self, a: Group, b: Group, inner: frozenset[Loop], match: Match, fast: Loop | None,
-        grown: bool,
+        little: bool,
     ) -> bool:
         """Whether rows fit in cache, and are walked in the order of memory."""
         length = math.prod(k.extent for k in inner)
@@ -349,7 +349,7 @@ class Grouping:
         if length > ROW or (length == total and total > ROW // 2 and len(every) > 1):
             return False
         last = resolved([fast], match.by)[-1] if fast else None
-        return last in inner or (total <= CACHED and not grown)
+        return last in inner or (little and total <= CACHED)
 
     def _admits(self, a: Group, b: Group, match: Match, value: Value, frame: Frame) -> bool:
         """Whether a value may be computed once more for another element of it.

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+INT64 = np.dtype(np.int64)
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -51,7 +53,7 @@ class Index:
     """The loop index of one loop, as an int64."""
 
     loop: int
-    dtype: np.dtype = np.dtype(np.int64)
+    dtype: np.dtype = INT64
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Reduce:
     """The reduction of an operation's result over a row: "add", "multiply", "maximum", "minimum",
     "logical_or", "logical_and", or "argmax"/"argmin" (dtype int64; the row must be one loop).
 
-    Its result may be used in later stages only (or by stores after the row, see `Store.per_row`).
+    Its result may be used in later stages only (or by stores after the row, see `Store`).
     """
 
     name: str
@@ -86,8 +88,11 @@ class Store:
 
     With `combine` ("add", "maximum", ...) the result is accumulated: the access has stride 0 along
     some outer loops, and what arrives at one element is combined in the order of the loops; the
-    first arrival initialises it. A store of a value that is the same for a whole row (a reduction,
-    or what was computed from reductions) happens once per row: its strides within the row are 0.
+    first arrival initialises it. If the access has computed `indices`, it accumulates onto what the
+    buffer holds, and what meets at one place is written in the order of the loops. A buffer that is
+    accumulated into shares its memory with no other.
+    A store of a value that is the same for a whole row (a reduction, or what was computed from
+    reductions) happens once per row: its strides within the row are 0.
     """
 
     access: Access
@@ -107,7 +112,8 @@ class Kernel:
     are computed once per row, wherever they stand.
     `buffers` are the dtypes of the arrays that it is called with, `written` the numbers of those it
     writes. No two different buffers overlap, except that a buffer written may be the same memory as
-    one read if both are accessed with equal strides and offsets.
+    one read if both are accessed with equal strides and offsets, and visit each element once: no
+    stride is 0 along a loop of several steps, because loops may run in any order.
     """
 
     extents: tuple[int, ...]

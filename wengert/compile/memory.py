@@ -107,7 +107,11 @@ def _replaced(built: Built | None, new: Buffer, dying: list[Buffer]) -> Buffer |
 
 
 def in_step(kernel: Kernel, old: Touch, new: Touch) -> bool:
-    """Whether each element is read for the last time before it is written at the same place."""
+    """Whether each element is read for the last time before it is written at the same place.
+
+    The loops may run in any order, so each element must be visited once: an access that stays in
+    its place along a loop would read again what was written over.
+    """
     if not old.loads or not new.stores:
         return True
     access = new.stores[0][1]
@@ -118,5 +122,5 @@ def in_step(kernel: Kernel, old: Touch, new: Touch) -> bool:
         return False
     if max(stage for stage, _ in old.loads) > min(stage for stage, _, _ in new.stores):
         return False
-    outer, row = access.strides[: kernel.outer], access.strides[kernel.outer :]
-    return not access.indices and 0 not in outer and (all(row) or not any(row))
+    steps = zip(access.strides, kernel.extents, strict=True)
+    return not access.indices and all(step or extent <= 1 for step, extent in steps)

@@ -35,7 +35,7 @@ class Needs:
         for s, node in grouping.nodes.items():
             for v in grouping.sources(s):
                 self.readers.setdefault(v, set()).add(node)
-                if roles.of[s] != "parts":
+                if roles.of[s] not in ("parts", "scatter"):
                     forced.add(v)
         for s in program.statements:
             if s in grouping.groups:

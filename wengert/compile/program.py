@@ -130,9 +130,12 @@ def mapped(item: Any, replace: Callable[[Value], Any]) -> Any:
 
 def name_of(function: Function) -> str:
     """A function as source spells it."""
-    if isinstance(function, np.ufunc) or (function.__module__ or "").startswith("numpy"):
-        home = "np.linalg." if "linalg" in (function.__module__ or "") else "np."
+    module = getattr(function, "__module__", None) or ""
+    if isinstance(function, np.ufunc):
+        home = "np." if getattr(np, function.__name__, None) is function else "special."
         return home + function.__name__
+    if module.startswith("numpy"):
+        return ("np.linalg." if "linalg" in module else "np.") + function.__name__
     return function.__name__
 
 

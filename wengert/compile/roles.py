@@ -3,7 +3,7 @@
 A statement with loops of its own is a "map" (one result per element), a "reduce" (one per row), a
 "take" (a gather) or a "hit" (a scatter in which no two elements meet, which is a gather as well).
 A "layout" or a "source" costs nothing: those who read it compute its elements on the way. The rest
-stand alone: "multiply", "parts" (concatenations and writes into a part), "call".
+stand alone: "multiply", "parts" (concatenations and writes into a part), "scatter", "call".
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ class Roles:
         if f in REDUCTIONS:
             return self._reduction(s)
         if f in SEARCHES:
-            fine = s.args[0].size and self._can(SEARCHES[f], s.args[0].dtype)
+            dtype = s.args[0].dtype
+            fine = s.args[0].size and dtype.kind != "c" and self._can("greater", dtype, dtype)
             return "reduce" if fine else "call"
         if f is take:
             return self._take(s)
@@ -179,7 +180,15 @@ class Roles:
         if hit:
             self.hits[s] = hit
             return "hit"
-        return "call"
+        return "scatter" if dtypes and self._scatters(s, index) else "call"
+
+    def _scatters(self, s: Statement, index: tuple[Any, ...]) -> bool:
+        x = s.args[0]
+        kinds = {type(e) for e in index}
+        whole = all(e.dtype.kind in "iu" for e in index if type(e) is Value)
+        if not x.size or not whole or not kinds <= {Value, slice, int, type(None)}:
+            return False
+        return s.function is updated or self._can("add", x.dtype, x.dtype)
 
     # ---- what values are ----------------------------------------------------------------------
 

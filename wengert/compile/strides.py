@@ -136,6 +136,20 @@ def part_of(a: Strided, s: Statement) -> Strided:
     return Strided(a.buffer, tuple(shape), tuple(strides), offset)
 
 
+def inverse(s: Statement, a: Strided) -> Strided | None:
+    """Where the operand of a change of layout lies if its result is to lie at `a`."""
+    x = s.args[0]
+    if s.function is np.transpose:
+        strides = [0] * len(x.shape)
+        for axis, step in zip(axes_of_transpose(s), a.strides, strict=True):
+            strides[axis] = step
+        return Strided(a.buffer, x.shape, tuple(strides), a.offset)
+    if s.function is np.reshape:
+        steps = reshaped(a.shape, a.strides, x.shape)
+        return None if steps is None else Strided(a.buffer, x.shape, steps, a.offset)
+    return None
+
+
 def blocks(old: Shape, new: Shape) -> list[tuple[range, range]]:
     """The smallest runs of axes that a reshape turns into one another; no size may be 0.
 

@@ -64,12 +64,20 @@ class Address:
 
 @dataclass(slots=True)
 class Writing:
-    """A store: of a term, at an address; `summed` are the loops that it combines over."""
+    """A store: of a term, at an address; `summed` are the loops that it combines over.
+
+    `args` compute the address, of a scatter.
+    """
 
     term: Term
     address: Address
     combine: str = ""
     summed: frozenset[int] = frozenset()
+    args: tuple[Term, ...] = ()
+
+    @property
+    def stage(self) -> int:
+        return max([self.term.stage, *(a.stage + (a.kind == "reduce") for a in self.args)])
 
 
 @dataclass(slots=True)
@@ -95,6 +103,7 @@ class Draft:
     def __init__(self, extents: list[int], inner: frozenset[int] | None) -> None:
         self.extents = extents
         self.inner = inner
+        self.ordered = False
         self.terms: dict[Any, Term] = {}
         self.writings: list[Writing] = []
 
@@ -136,26 +145,19 @@ class Draft:
         return self._term("reduce", name, (arg,), dtype, arg.loops - self.inner)
 
     def load(self, array: Strided, axes: tuple[Any, ...], dtype: np.dtype) -> Term:
-        parts = [(s, a) for s, a in zip(array.strides, axes, strict=True) if type(a) is Affine]
-        offset, steps = summed(parts, array.offset)
-        computed = [
-            (a, s, n)
-            for a, s, n in zip(axes, array.strides, array.shape, strict=True)
-            if type(a) is Term and s
-        ]
-        args = tuple(a for a, _, _ in computed)
-        sizes = tuple((s, n) for _, s, n in computed)
-        loops = frozenset(k for k, _ in steps).union(*[a.loops for a in args])
-        address = Address(array.buffer, offset, dict(steps), sizes)
-        return self._term("load", address, args, dtype, loops, (array.buffer, offset, steps, sizes))
+        address, args = _address(array, axes)
+        loops = frozenset(address.steps).union(*[a.loops for a in args])
+        key = array.buffer, address.offset, tuple(address.steps.items()), address.sizes
+        return self._term("load", address, args, dtype, loops, key)
 
     def store(
-        self, term: Term, array: Strided, axes: tuple[Affine, ...], combine: str = "",
+        self, term: Term, array: Strided, axes: tuple[Any, ...], combine: str = "",
         over: frozenset[int] = frozenset(),
     ) -> None:
-        offset, steps = summed(list(zip(array.strides, axes, strict=True)), array.offset)
-        address = Address(array.buffer, offset, dict(steps))
-        self.writings.append(Writing(term, address, combine, over))
+        address, args = _address(array, axes)
+        # What is written last at an element must stay, so the loops stay as they are.
+        self.ordered |= bool(args)
+        self.writings.append(Writing(term, address, combine, over, args))
 
     def _term(
         self, kind: str, data: Any, args: tuple[Term, ...], dtype: np.dtype,
@@ -177,7 +179,7 @@ class Draft:
     def _used(self) -> list[Term]:
         """All terms that stores depend on."""
         seen: dict[Term, None] = {}
-        todo = [w.term for w in self.writings]
+        todo = [t for w in self.writings for t in (w.term, *w.args)]
         while todo:
             term = todo.pop()
             if term not in seen:
@@ -193,7 +195,9 @@ class Draft:
         fixed = {t.data for t in used if t.kind == "index"}
         sizes = {w.address.buffer: 1 for w in self.writings}
         leader = self._leader(walks, len(sizes))
-        loops = sorted(range(len(self.extents)), key=lambda k: -abs(leader.get(k, 0)))
+        loops = list(range(len(self.extents)))
+        if not self.ordered:
+            loops.sort(key=lambda k: -abs(leader.get(k, 0)))
         inner = self.inner
         if inner is not None:
             outer = self._merged([k for k in loops if k not in inner], walks, fixed)
@@ -229,6 +233,16 @@ class Draft:
         return done
 
 
+def _address(array: Strided, axes: tuple[Any, ...]) -> tuple[Address, tuple[Term, ...]]:
+    """Where an element of an array lies, and the terms that compute it, of a gather."""
+    places = list(zip(axes, array.strides, array.shape, strict=True))
+    parts = [(s, a) for a, s, _ in places if type(a) is Affine]
+    computed = [(a, s, n) for a, s, n in places if type(a) is Term and s]
+    offset, steps = summed(parts, array.offset)
+    sizes = tuple((s, n) for _, s, n in computed)
+    return Address(array.buffer, offset, dict(steps), sizes), tuple(a for a, _, _ in computed)
+
+
 class _Cut:
     """Terms into numbered operations, stage by stage."""
 
@@ -249,18 +263,18 @@ class _Cut:
 
     def built(self) -> Built:
         stores = [self._lowered(w) for w in self.draft.writings]
-        used = {t: None for w in stores for t in _below(w.term)}
+        used = {t: None for w in stores for root in (w.term, *w.args) for t in _below(root)}
         reductions = [t for t in used if t.kind == "reduce"]
         stages = []
-        for stage in range(max([w.term.stage for w in stores], default=0) + 1):
+        for stage in range(max([w.stage for w in stores], default=0) + 1):
             self.stage, self.operations = stage, []
             for term in reductions:
                 if term.stage == stage:
                     self._place(term)
-            mine = [w for w in stores if w.term.stage == stage]
-            numbers = [self._place(w.term) for w in mine]
-            for writing, number in zip(mine, numbers, strict=True):
-                self._store(writing, number)
+            mine = [w for w in stores if w.stage == stage]
+            numbers = [(self._place(w.term), [self._place(a) for a in w.args]) for w in mine]
+            for writing, (number, args) in zip(mine, numbers, strict=True):
+                self._store(writing, number, tuple(args))
             stages.append(tuple(self.operations))
         kernel = Kernel(
             tuple(self.draft.extents[k] for k in self.loops),
@@ -345,8 +359,8 @@ class _Cut:
             return Reduce(term.data, args[0], term.dtype)
         return Apply(term.data, args, term.dtype)
 
-    def _store(self, w: Writing, number: int) -> None:
-        access = self._access(w.address, ())
+    def _store(self, w: Writing, number: int, args: tuple[int, ...]) -> None:
+        access = self._access(w.address, args)
         self.touches[access.buffer].stores.append((self.stage, access, w.combine))
         self.written[access.buffer] = None
         self._emit(Store(access, number, w.combine))

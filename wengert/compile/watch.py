@@ -118,12 +118,16 @@ def watch(capture: Any) -> Iterator[None]:
             for cls in OBJECTS:
                 cls.__getattribute__ = _getattribute  # type: ignore[method-assign]
     profile = sys.getprofile()
+    # A profiler written in C cannot be put back from here, so it is left in place.
+    free = profile is None or callable(profile)
     _thread.capture = capture
-    sys.setprofile(Calls(capture).event)
+    if free:
+        sys.setprofile(Calls(capture).event)
     try:
         yield
     finally:
-        sys.setprofile(profile)
+        if free:
+            sys.setprofile(profile)
         _thread.capture = None
         with _lock:
             _watching -= 1
@@ -140,11 +144,14 @@ def aside() -> Iterator[None]:
     """Leave the watch: what happens inside is real."""
     capture, _thread.capture = _thread.capture, None
     profile = sys.getprofile()
-    sys.setprofile(None)
+    free = profile is None or callable(profile)
+    if free:
+        sys.setprofile(None)
     try:
         yield
     finally:
-        sys.setprofile(profile)
+        if free:
+            sys.setprofile(profile)
         _thread.capture = capture
 
 

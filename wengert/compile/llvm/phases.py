@@ -7,7 +7,6 @@ as long as the row. Values that are the same for a whole row are computed once f
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from wengert.compile.kernel import Access, Load, Reduce, Store
@@ -57,10 +56,9 @@ class Phases:
         levels: list[int] = []
         for k, op in enumerate(self.operations):
             level = max(self.loops[k], default=-1) + 1
-            # What depends on a reduction, or is a result, belongs to a row at least.
-            if isinstance(op, Reduce | Store) or any(
-                self._after_reduction(i) for i in arguments(op)
-            ):
+            # What accumulates, or depends on a reduction, belongs to a row at least.
+            accumulates = isinstance(op, Reduce) or (isinstance(op, Store) and op.combine)
+            if accumulates or any(self._after_reduction(i) for i in arguments(op)):
                 level = max(level, self.nest.outer)
             levels.append(level)
         return levels

@@ -377,8 +377,16 @@ class _Draft:
         """How many vectors to work on at once: more independent work, while registers last."""
         if loop < 0:
             return 1
-        work = sum(cost(op) for op, on in zip(self.operations, depends, strict=True) if loop in on)
+        on_it = [op for op, on in zip(self.operations, depends, strict=True) if loop in on]
+        work = sum(map(cost, on_it))
         jam = 4 if work <= 40 else 2 if work <= 80 else 1
+        if work < 4 and loop in self.outer and self.row:
+            jam = 8  # short work on far rows: several cache lines of each
+        elif jam == 4 and any(isinstance(op, Apply) and op.name in HEAVY for op in on_it):
+            # They fill a processor's queue by themselves. Sums over a row are another matter: each
+            # step waits for the one before.
+            reduces = any(isinstance(op, Reduce) for op in self.operations)
+            jam = 4 if reduces and loop in self.row else 2
         return min(jam, -(-self.extents[loop] // lanes))
 
 

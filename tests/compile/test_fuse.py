@@ -1,0 +1,475 @@
+"""Plans: what they compute, how many kernels they take, and that they respect each other's memory.
+
+Plans are run by an interpreter in NumPy (`plans.py`), which also holds each kernel to the rules.
+"""
+
+import time
+
+import numpy as np
+import pytest
+
+from tests.compile.builder import Builder, arrays_for, random_program, transformer
+from tests.compile.plans import execute, supported
+from wengert.compile.fuse import plan
+from wengert.compile.kernel import Load, Reduce, Store
+from wengert.compile.operations import added, astype, full, number, take, updated, view
+from wengert.compile.plan import Call, Loops, Multiply
+
+
+def planned(made, *arrays, fuse=True):
+    """The plan of a program, which computes what the program does."""
+    program = made.program if isinstance(made, Builder) else made
+    program.check()
+    ours = [np.array(a) for a in arrays] if arrays else arrays_for(program)
+    theirs = [a.copy() for a in ours]
+    with np.errstate(all="ignore"):
+        expected = program.run(theirs)
+    result = plan(program, supported, fuse=fuse)
+    got = execute(result, ours)
+    for mine, right in zip((*got, *ours), (*expected, *theirs), strict=True):
+        assert mine.shape == right.shape
+        np.testing.assert_allclose(mine, right, rtol=2e-5, atol=2e-6)
+    return result
+
+
+def count(steps, kind=Loops):
+    return sum(isinstance(s, kind) for s in steps)
+
+
+def operations(step, kind):
+    return [op for stage in step.kernel.stages for op in stage if isinstance(op, kind)]
+
+
+# ---- how well it fuses ------------------------------------------------------------------------
+
+
+def test_softmax_is_one_kernel_of_three_stages():
+    b = Builder()
+    b.program.outputs = [b.softmax(b.input(3, 4, 5))]
+    (step,) = planned(b).steps
+    assert (step.kernel.extents, step.kernel.outer) == ((12, 5), 1)
+    assert len(step.kernel.stages) == 3
+    # The exponentials are kept for the row; the argument is read again, where it is needed.
+    assert len(operations(step, Load)) == 2
+
+
+def test_log_softmax_over_the_first_axis_of_little_data_is_one_kernel():
+    b = Builder()
+    x = b.input(5, 7)
+    m = b(np.max, x, axis=(0,), keepdims=True)
+    lse = b(np.log, b.total(b(np.exp, b(np.subtract, x, m)), 0, keepdims=True))
+    b.program.outputs = [b(np.subtract, b(np.subtract, x, m), lse)]
+    assert count(planned(b).steps) == 1
+
+
+def test_rows_are_not_walked_across_memory_where_there_is_much():
+    b = Builder()
+    x = b.input(400, 30)
+    b.program.outputs = [b(np.subtract, x, b.mean(x, 0))]
+    steps = planned(b).steps
+    assert count(steps) <= 3
+    (store,) = operations(steps[0], Store)
+    assert store.combine == "add"
+
+
+def test_layer_norm_is_one_kernel_forward_and_one_backward():
+    b = Builder()
+    x, w, c = b.input(2, 3, 8), b.input(8), b.input(8)
+    b.program.outputs = list(b.layer_norm(x, w, c))
+    assert count(planned(b).steps) == 1
+    b = Builder()
+    g, hat, scale, w = b.input(2, 3, 8), b.input(2, 3, 8), b.input(2, 3, 1), b.input(8)
+    b.program.outputs = list(b.layer_norm_back(g, hat, scale, w))
+    (step,) = planned(b).steps
+    assert sum(bool(op.combine) for op in operations(step, Store)) == 2
+
+
+def test_cross_entropy_and_its_gradient_are_one_kernel_and_a_number():
+    b = Builder()
+    logits, target = b.input(6, 5), b.input(6, dtype="i8")
+    b.program.outputs = list(b.cross_entropy(logits, target))
+    steps = planned(b).steps
+    assert [s.kernel.extents for s in steps] == [(6, 5), ()]
+
+
+def test_adam_is_one_kernel_for_each_parameter_and_in_place():
+    b = Builder()
+    step = b.program.input((), "f8", "step", True)
+    new = b(np.add, step, 1.0)
+    b.program.updates[step] = new
+    for shape in ((3, 4), (4,), (2, 2, 2)):
+        p, g, m, v = (b.input(*shape) for _ in range(4))
+        b.adam(p, g, b(np.absolute, m) and m, v, new)
+    arrays = [np.abs(a) for a in arrays_for(b.program)]
+    result = planned(b, *arrays)
+    kernels = [s.kernel for s in result.steps]
+    assert sorted(k.extents for k in kernels) == [(), (4,), (8,), (12,)]
+    assert all(len(k.written) == 3 for k in kernels if k.extents)
+    assert result.arena <= 64 * 6  # the corrections for the bias, nothing else
+
+
+def mlp(batch=8, wide=6, hidden=5, classes=4):
+    b = Builder()
+    x, target = b.input(batch, wide), b.input(batch, dtype="i8")
+    w1, b1, w2, b2 = b.input(hidden, wide), b.input(hidden), b.input(classes, hidden), b.input(4)
+    z = b(np.add, b.matmul_t(x, w1, right=True), b1)
+    h = b(np.maximum, z, 0)
+    loss, dlogits = b.cross_entropy(b(np.add, b.matmul_t(h, w2, right=True), b2), target)
+    dz = b(np.where, b(np.greater, z, 0), b(np.matmul, dlogits, w2), 0.0)
+    b.sgd(w2, b.matmul_t(dlogits, h, left=True))
+    b.sgd(b2, b.total(dlogits, 0))
+    b.sgd(w1, b.matmul_t(dz, x, left=True))
+    b.sgd(b1, b.total(dz, 0))
+    b.program.outputs = [loss]
+    return b
+
+
+def test_a_training_step_of_a_network_takes_few_steps():
+    steps = planned(mlp()).steps
+    assert count(steps, Multiply) == 5
+    # bias and relu; loss and its gradient; the mean; relu's backward and the bias's; four updates
+    assert count(steps) <= 8
+    assert not count(steps, Call)
+
+
+def test_a_training_step_of_a_transformer():
+    program = transformer()
+    arrays = [a if a.dtype.kind == "i" else np.abs(a) for a in arrays_for(program)]
+    steps = planned(program, *arrays).steps
+    parameters = sum(v.shape != () and v.dtype == np.float32 for v in program.inputs) // 3
+    assert not count(steps, Call)
+    # For each of two layers: 5 kernels forward, 7 backward.
+    assert count(steps) <= parameters + 2 * 12 + 10
+    assert not any(s.statements and s.statements[0].function is np.reshape for s in steps)
+
+
+def test_planning_is_fast():
+    program = transformer(layers=6, vocabulary=20)
+    start = time.perf_counter()
+    plan(program, supported)
+    taken = time.perf_counter() - start
+    assert taken < 1e-3 * len(program.statements)  # ten times what it takes alone on a machine
+
+
+def test_what_is_cheap_is_made_again_by_each_reader():
+    b = Builder()
+    x = b.input(20, 20)
+    doubled = b(np.multiply, x, 2.0)
+    b.program.outputs = [b(np.add, doubled, b(np.matmul, b(np.tanh, doubled), x))]
+    assert all(len(s.kernel.written) == 1 for s in planned(b).steps if isinstance(s, Loops))
+
+
+def test_what_is_only_needed_later_is_not_computed_early():
+    # Else a forward pass would write what only the backward pass reads.
+    b = Builder()
+    x, w = b.input(20, 20), b.input(20, 20)
+    t = b(np.tanh, x)
+    y = b(np.matmul, t, w)
+    slope = b(np.subtract, 1.0, b(np.multiply, t, t))
+    b.program.outputs = [b(np.multiply, b(np.matmul, y, w), slope)]
+    first, *_ = planned(b).steps
+    assert len(first.kernel.written) == 1
+
+
+# ---- layout --------------------------------------------------------------------------------
+
+
+def attention(b, q, k, v, width):
+    batch, time_, _ = q.shape
+    heads = 2
+
+    def split(x):
+        x = b(np.reshape, x, (batch, time_, heads, width // heads))
+        return b(np.transpose, x, (0, 2, 1, 3))
+
+    scores = b(np.matmul, split(q), b(np.transpose, split(k), (0, 1, 3, 2)))
+    out = b(np.matmul, b.softmax(b(np.multiply, scores, 0.5)), split(v))
+    return b(np.reshape, b(np.transpose, out, (0, 2, 1, 3)), (batch, time_, width))
+
+
+def test_heads_are_split_and_merged_without_copies():
+    b = Builder()
+    q, k, v, w = b.input(2, 3, 8), b.input(2, 3, 8), b.input(2, 3, 8), b.input(8, 8)
+    b.program.outputs = [b(np.matmul, attention(b, q, k, v, 8), w)]
+    steps = planned(b).steps
+    assert (count(steps), count(steps, Multiply)) == (1, 3)
+
+
+def test_parts_of_a_concatenation_are_computed_in_their_place():
+    b = Builder()
+    x, y, w = b.input(4, 3), b.input(5, 3), b.input(3, 2)
+    parts = b(np.exp, x), b(np.transpose, b.matmul_t(w, y, left=True, right=True), (1, 0))
+    b.program.outputs = [b(np.concatenate, (parts[0], b(np.reshape, y, (5, 3))), axis=0)]
+    b.program.outputs.append(b(np.concatenate, (b(np.tanh, b(np.matmul, x, w)), parts[1]), axis=0))
+    steps = planned(b).steps
+    assert count(steps) == 3  # exp, a copy of y, tanh
+
+
+def test_a_reshape_that_strides_cannot_express_is_copied():
+    b = Builder()
+    x, w = b.input(4, 6), b.input(8, 2)
+    flat = b(np.reshape, b(np.transpose, x, (1, 0)), (3, 8))
+    b.program.outputs = [b(np.matmul, flat, w), b(np.exp, flat)]
+    assert count(planned(b).steps) == 2
+
+
+def test_transposed_and_reversed_reads():
+    b = Builder()
+    x, y = b.input(3, 4, 5), b.input(5, 3)
+    t = b(np.transpose, x, (2, 0, 1))
+    back = b(view, t, (slice(4, None, -1), slice(0, 3, 1), slice(3, None, -2)))
+    one = b(view, back, (slice(0, 5, 2), 1, None, slice(0, 2, 1)))
+    b.program.outputs = [b(np.add, b(np.exp, back), b(np.reshape, y, (5, 3, 1))), b(np.tanh, one)]
+    planned(b)
+
+
+def test_reductions_over_several_axes():
+    b = Builder()
+    x = b.input(3, 4, 5, 2)
+    reductions = [(np.sum, (0, 2)), (np.max, (1, 3)), (np.min, (0,)), (np.prod, (0, 1, 2, 3))]
+    b.program.outputs = [b(f, x, axis=axes, keepdims=bool(len(axes) % 2)) for f, axes in reductions]
+    flags = b(np.greater, x, 1.0)
+    b.program.outputs += [
+        b(np.any, flags, axis=(2, 3), keepdims=False),
+        b(np.all, x, axis=(0,), keepdims=True),
+        b(np.argmax, x, axis=2, keepdims=False),
+        b(np.argmin, x, axis=0, keepdims=True),
+    ]
+    planned(b)
+
+
+def test_batch_norm():
+    b = Builder()
+    x, w = b.input(4, 3, 2, 5), b.input(3)
+    centred = b(np.subtract, x, b.mean(x, 0, 2, 3))
+    var = b.mean(b(np.multiply, centred, centred), 0, 2, 3)
+    hat = b(np.divide, centred, b(np.sqrt, b(np.add, var, 1e-5)))
+    b.program.outputs = [b(np.multiply, hat, b(np.reshape, w, (3, 1, 1))), var]
+    assert count(planned(b).steps) == 1
+
+
+# ---- indexing ------------------------------------------------------------------------------
+
+
+def test_an_embedding_and_its_gradient():
+    b = Builder()
+    table, ids, g = b.input(7, 4), b.input(2, 5, dtype="i8"), b.input(2, 5, 4)
+    whole = slice(0, 4, 1)
+    rows = b(take, table, (ids, whole))
+    zeros = b(full, (7, 4), 0, np.dtype("f4"))
+    b.sgd(table, b(added, zeros, (ids, whole), g))
+    b.program.outputs = [b(np.multiply, rows, 2.0)]
+    steps = planned(b).steps
+    assert count(steps) == len(steps) == 4
+
+
+def test_gathers_of_all_sorts():
+    b = Builder()
+    x, i, j = b.input(4, 5, 6), b.input(3, dtype="i8"), b.input(2, 1, dtype="i4")
+    a, c, d = (slice(0, n, 1) for n in x.shape)
+    doubled = b(np.multiply, x, 2.0)
+    b.program.outputs = [
+        b(take, x, (i, c, d)),
+        b(take, doubled, (a, i, j)),
+        b(take, x, (i, c, j)),
+        b(take, x, (0, i, d)),
+        b(take, x, (i, slice(4, None, -2), None, 1)),
+        b(take, b(np.softmax, x) if hasattr(np, "softmax") else b.softmax(x), (i, i, d)),
+    ]
+    planned(b)
+
+
+def test_negative_indices_count_from_the_end():
+    b = Builder()
+    x, i = b.input(4, 5), b.input(3, dtype="i8")
+    whole, rows = slice(0, 5, 1), b(np.arange, 4)
+    column = b.input(4, dtype="i8")
+    zeros = b(full, (4, 5), 0, np.dtype("f4"))
+    b.program.outputs = [
+        b(take, x, (i, whole)),
+        b(take, b(np.arange, 9), (i,)),
+        b(updated, zeros, (rows, column), 3.0),
+        b(added, x, (i, whole), 1.0),
+    ]
+    first, second = np.array([-1, 0, -3]), np.array([-5, -1, 0, 4])
+    x = np.arange(20, dtype="f4").reshape(4, 5)
+    planned(b, x, first, second)
+
+
+def test_scatters_write_in_order_and_keep_the_rest():
+    b = Builder()
+    x, i, v = b.input(5, 3), b.input(4, dtype="i8"), b.input(4, 3)
+    whole = slice(0, 3, 1)
+    b.program.outputs = [b(updated, x, (i, whole), v), x]
+    b.program.updates[x] = b(added, x, (i, whole), v)
+    planned(b)
+
+
+def test_concatenation_and_writes_into_parts():
+    b = Builder()
+    x, y = b.input(3, 4), b.input(3, 2)
+    joined = b(np.concatenate, (x, b(np.exp, y), b(np.negative, y)), axis=1)
+    part = (slice(0, 3, 2), slice(5, None, -1))
+    row = b(view, joined, (1, slice(0, 6, 1)))
+    new = b(updated, joined, part, row)
+    b.program.outputs = [joined, new, b(updated, new, (2, slice(0, 8, 1)), 1.5)]
+    planned(b)
+
+
+def test_a_cache_is_written_in_place():
+    b = Builder()
+    cache, new = b.input(8, 3), b.input(2, 3)
+    b.program.updates[cache] = b(updated, cache, (slice(2, 4, 1), slice(0, 3, 1)), new)
+    result = planned(b)
+    assert len(result.steps) == 1
+    assert result.arena == 0
+
+
+# ---- memory --------------------------------------------------------------------------------
+
+
+def test_inputs_that_swap():
+    b = Builder()
+    x, y = b.input(3, 4), b.input(3, 4)
+    b.program.updates = {x: y, y: x}
+    b.program.outputs = [x]
+    planned(b)
+
+
+def test_inputs_that_rotate_through_computations():
+    b = Builder()
+    x, y, z = b.input(3, 3), b.input(3, 3), b.input(3, 3)
+    b.program.updates = {x: b(np.exp, y), y: b(np.matmul, x, z), z: b(np.transpose, x, (1, 0))}
+    b.program.outputs = [b(np.add, x, z), b.program.updates[y]]
+    planned(b)
+
+
+def test_updates_from_views_of_what_they_write_over():
+    b = Builder()
+    x, y = b.input(4, 4), b.input(4, 4)
+    b.program.updates = {
+        x: b(np.transpose, x, (1, 0)),
+        y: b(np.add, y, b(view, y, (slice(3, None, -1), slice(0, 4, 1)))),
+    }
+    planned(b)
+
+
+def test_one_value_in_many_places():
+    b = Builder()
+    x, y, z = b.input(3, 4), b.input(3, 4), b.input(3, 4)
+    v = b(np.multiply, x, y)
+    b.program.updates = {x: v, z: v}
+    b.program.outputs = [v, v, b(np.reshape, v, (12,)), b.constant(np.arange(3.0)), z, z]
+    planned(b)
+
+
+def test_a_chain_runs_in_the_memory_of_its_result():
+    b = Builder()
+    x, w = b.input(16, 16), b.input(16, 16)
+    for _ in range(6):
+        x = b(np.tanh, b(np.matmul, x, w))
+    b.program.outputs = [x]
+    assert planned(b).arena <= 2 * 16 * 16 * 4
+
+
+def test_opaque_functions_take_arrays_as_they_lie():
+    b = Builder()
+    x = b.input(4, 6)
+    t = b(np.transpose, b(np.exp, x), (1, 0))
+    (c,) = b.opaque(np.cumsum, (t,), ((6, 4), "f4"), axis=1)
+    q, r = b.opaque(np.linalg.qr, (c,), ((6, 4), "f4"), ((4, 4), "f4"))
+    b.program.outputs = [b(np.matmul, q, r), b(np.negative, r), c]
+    steps = planned(b).steps
+    assert count(steps, Call) == 2
+
+
+def test_functions_without_code_are_called():
+    b = Builder()
+    x = b.input(4, 6)
+    y = b(np.tanh, b(np.exp, x))
+    b.program.outputs = [b(np.add, y, 1.0)]
+    result = plan(b.program, lambda name, dtypes: name != "tanh")
+    assert [type(s) for s in result.steps] == [Loops, Call, Loops]
+
+
+# ---- the corners ---------------------------------------------------------------------------
+
+
+def test_no_elements():
+    b = Builder()
+    x, y = b.input(0, 4), b.input(4, 3)
+    b.program.outputs = [
+        b(np.exp, x),
+        b(np.matmul, x, y),
+        b(np.matmul, b(np.transpose, x, (1, 0)), x),
+        b.total(x, 0),
+        b(np.all, x, axis=(0, 1), keepdims=False),
+        b(np.concatenate, (x, b(np.transpose, y, (1, 0))), axis=0),
+        b(np.add, b.total(x, 1, keepdims=True), x),
+        b(view, y, (slice(2, 2, 1), slice(0, 3, 1))),
+    ]
+    b.program.updates[x] = b(np.tanh, x)
+    planned(b)
+
+
+def test_numbers():
+    b = Builder()
+    x, lr = b.input(), b.program.input((), "f8", "lr", True)
+    half = b(np.multiply, lr, 0.5)
+    y = b(np.multiply, b(np.exp, x), b(astype, half, np.dtype("f4")))
+    as_number = b(number, b(np.reshape, y, (1, 1)), np.dtype("f8"))
+    b.program.outputs = [y, b(np.reshape, y, (1, 1, 1)), half, b(np.add, as_number, lr)]
+    b.program.updates[x] = y
+    assert count(planned(b).steps) == 2
+
+
+def test_axes_of_one_element():
+    b = Builder()
+    x = b.input(1, 5, 1)
+    b.program.outputs = [
+        b.softmax(x),
+        b.total(x, 0),
+        b.total(x, 0, 2),
+        b(np.argmax, x, axis=0, keepdims=False),
+        b.softmax(b(np.reshape, x, (1, 5))),
+    ]
+    planned(b)
+
+
+def test_signs_of_zero_tell_kernels_apart():
+    def kernel(zero):
+        b = Builder()
+        b.program.outputs = [b(np.add, b.input(3), zero)]
+        return planned(b).steps[0].kernel
+
+    assert kernel(0.0) == kernel(0.0)
+    assert kernel(0.0) != kernel(-0.0)
+
+
+def test_an_outer_product_of_row_sums_is_not_one_row():
+    b = Builder()
+    x = b.input(4, 4)
+    s = b.total(x, 1)
+    b.program.outputs = [b(np.multiply, b(np.reshape, s, (4, 1)), s)]
+    planned(b)
+
+
+def test_reductions_of_reductions():
+    b = Builder()
+    x = b.input(6, 5)
+    s = b.total(b(np.exp, x), 1)
+    b.program.outputs = [b.total(s, 0), b.total(b(np.multiply, s, s), 0), s]
+    (step,) = planned(b).steps
+    assert len(operations(step, Reduce)) == 1
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_random_programs(seed):
+    program = random_program(seed)
+    for fuse in (False, True):
+        planned(program, fuse=fuse)
+
+
+@pytest.mark.parametrize("seed", range(900, 915))
+def test_long_random_programs(seed):
+    planned(random_program(seed, 80))
