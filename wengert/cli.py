@@ -151,6 +151,11 @@ def _parser() -> argparse.ArgumentParser:
         default=0,
         help="of the first parameters and the order of training (0)",
     )
+    demo.add_argument(
+        "--compile",
+        action="store_true",
+        help="train with the compiled step, and compare it with the eager one",
+    )
     demo.set_defaults(run=_demo)
     return parser
 
@@ -277,4 +282,4 @@ def _demo(options: argparse.Namespace) -> int:
         raise UsageError(f"--epochs {options.epochs}: at least 1 is needed")
     from wengert.demo import run
 
-    return run(options.out, epochs=options.epochs, seed=options.seed)
+    return run(options.out, epochs=options.epochs, seed=options.seed, compiled=options.compile)

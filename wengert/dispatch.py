@@ -76,11 +76,17 @@ def known(x: Any) -> bool:
 
 
 @primitive
-def lasting(x: Any) -> Any:
-    """`x`, an array that outlives the call in which it is made: an optimizer's state, say.
+def lasting(x: Any, mapping: Any, key: Any) -> Any:
+    """`x`, which the caller is about to keep in `mapping[key]` beyond this call: state.
 
-    A kind of array that only describes computations cannot make one, and is told so here.
+    A kind of array that only describes computations makes a real array here, for later calls.
     """
+    return x
+
+
+@primitive
+def once(x: Any) -> Any:
+    """`x`, in a step that later ones do not repeat: what describes a step refuses to describe it."""
     return x
 
 

@@ -305,6 +305,15 @@ def test_scatters_write_in_order_and_keep_the_rest():
     planned(b)
 
 
+def test_adding_at_a_place_known_beforehand_keeps_what_is_there():
+    b = Builder()
+    x, v = b.input(5, 3), b.input(1, 3)
+    rows = b.constant(np.array([2])), b.constant(np.arange(5))
+    whole = slice(0, 3, 1)
+    b.program.outputs = [b(added, x, (rows[0], whole), v), b(added, x, (rows[1], whole), v)]
+    planned(b)
+
+
 def test_concatenation_and_writes_into_parts():
     b = Builder()
     x, y = b.input(3, 4), b.input(3, 2)

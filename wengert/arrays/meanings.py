@@ -913,7 +913,7 @@ def _zeros(trace: Trace, shape: Any, dtype: Any) -> Value:
 
 def primitives() -> None:
     """Meanings of primitives, most of whose bodies write into arrays that they make."""
-    from wengert.dispatch import lasting, number
+    from wengert.dispatch import lasting, number, once
     from wengert.rules import convolution, elementwise, indexing, products, reductions, shapes
 
     OPAQUE.update(
@@ -931,6 +931,7 @@ def primitives() -> None:
         else np.matmul(x, np.transpose(weight)) + bias
     )
     MEANINGS[lasting] = _lasting
+    MEANINGS[once] = _once
     MEANINGS[number] = _number
     MEANINGS[reductions.variance] = _variance
     MEANINGS[shapes.diagonal] = lambda trace, x, *args, **rest: np.diagonal(x, *args, **rest)
@@ -983,11 +984,23 @@ def _astype(trace: Trace, x: Any, dtype: Any) -> Any:
 
 
 class Postponed(Exception):
-    """Raised while tracing what has to run eagerly once first: it makes arrays that last."""
+    """Raised while tracing a step that later ones do not repeat: it has to run eagerly."""
 
 
-def _lasting(trace: Trace, x: Any) -> Any:
+def _once(trace: Trace, x: Any) -> Any:
     raise Postponed
+
+
+def _lasting(trace: Trace, x: Any, mapping: Any, key: Any) -> Any:
+    """An array of its own, that the program reads and writes like one from outside."""
+    value = x.value
+    made = trace.program.constants.get(value)
+    if made is None:
+        maker = next((s for s in trace.program.statements if value in s.outputs), None)
+        if maker is None or maker.inputs:
+            raise Postponed
+        made = maker.function(*maker.args, **maker.kwargs)
+    return trace.keep(np.array(made), mapping, key)
 
 
 def _number(trace: Trace, x: Any) -> Any:

@@ -34,6 +34,7 @@ class Trace:
         self.program = Program()
         self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
         self.decide: Callable[[TracedArray, str], Any] = undecided
+        self.keep: Callable[[np.ndarray[Any, Any], Any, Any], TracedArray] = _unkept
 
     def record(
         self, function: Function, args: tuple[Any, ...], shape: Shape, dtype: Any, **kwargs: Any
@@ -146,6 +147,10 @@ def undecided(x: TracedArray, what: str) -> Any:
         "this outside of the compiled function, and pass a Python number as an argument; or print "
         "what the function returns."
     )
+
+
+def _unkept(array: Any, mapping: Any, key: Any) -> TracedArray:
+    raise TracingError("a trace by itself keeps no arrays for later calls")
 
 
 GENERATORS = frozenset({operations.full, np.arange})

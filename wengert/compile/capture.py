@@ -177,6 +177,7 @@ class Capture:
         self.trace = Trace()
         self.trace.external = self.external
         self.trace.decide = self.decide
+        self.trace.keep = self.keep
         self.program = self.trace.program
         self.sources: dict[Value, Source] = {}
         self.guards: dict[Any, Guard] = {}
@@ -187,6 +188,8 @@ class Capture:
         self.born: dict[int, weakref.ref[Tensor]] = {}
         self.arguments: dict[int, TracedArray] = {}  # by place
         self.outputs: dict[int, int] = {}  # of result tensors, by id
+        self.kept: dict[int, tuple[TracedArray, Any]] = {}  # state made in the trace, by id
+        self.made: list[tuple[Any, Any]] = []  # where it is kept
         self.named: dict[int, str] = {}  # what modules call their tensors
         self.settings: list[tuple[list[Value], list[Guard]]] = []
         self.cells: list[tuple[Cell, Any]] = []
@@ -252,6 +255,14 @@ class Capture:
         args = mapped(maker.args, lambda v: self._decided(v, makers, fail))
         return maker.function(*args, **maker.kwargs)
 
+    def keep(self, array: np.ndarray[Any, Any], mapping: Any, key: Any) -> TracedArray:
+        """A traced array for `array`, which a tensor in `mapping[key]` is about to hold."""
+        value = self.program.input(array.shape, array.dtype, str(key))
+        traced = TracedArray(self.trace, Storage(value, value), ())
+        self.kept[id(traced)] = traced, array
+        self.made.append((mapping, key))
+        return traced
+
     # ---- what the watch tells -------------------------------------------------------------------
 
     def array_of(self, tensor: Tensor, array: Any) -> Any:
@@ -268,6 +279,11 @@ class Capture:
         try:
             before = watch.SLOT.__get__(tensor)
         except AttributeError:
+            if id(array) in self.kept:
+                traced, real = self.kept[id(array)]
+                self.lifted[id(tensor)] = Lifted(tensor, real, traced, fresh=True)
+                self.sources[traced.value] = Held(tensor)
+                return traced
             self.born[id(tensor)] = weakref.ref(tensor)
         else:
             if type(before) is np.ndarray:
@@ -402,6 +418,11 @@ class Capture:
             self.settings.append((values, guards))
 
     # ---- the end ----------------------------------------------------------------------------------
+
+    def forget(self) -> None:
+        """Take away the state that a trace has made in vain."""
+        for mapping, key in self.made:
+            mapping.pop(key, None)
 
     def restore(self) -> None:
         """Put everything back as it was before the trace."""
@@ -571,10 +592,15 @@ class Lifted:
 
     __slots__ = ("array", "cell", "node", "origin", "tensor", "traced")
 
-    def __init__(self, tensor: Tensor, array: Any, traced: TracedArray) -> None:
+    def __init__(
+        self, tensor: Tensor, array: Any, traced: TracedArray, fresh: bool = False
+    ) -> None:
         self.tensor = tensor
         self.array = array
         self.traced = traced
+        self.node = self.cell = self.origin = None
+        if fresh:
+            return
         self.node = tensor._node
         self.cell = tensor._cell
         self.origin = tensor._origin

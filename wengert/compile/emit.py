@@ -118,7 +118,7 @@ class Emitter:
         places: tuple[Any, ...] = axes
         if target.scatter is not None:
             combine = "add" if target.scatter.function is added else ""
-            places = self._inside(target.scatter, axes)
+            places = self._inside(target.scatter, axes, simply=False)
         for array in target.arrays:
             self.draft.store(term, array, places, combine, over)
 
@@ -237,8 +237,14 @@ class Emitter:
     def _take(self, s: Statement, axes: tuple[Any, ...]) -> Term:
         return self.pull(s.args[0], self._inside(s, axes))
 
-    def _inside(self, s: Statement, axes: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The index into what a statement indexes, for an index into `x[index]`."""
+    def _inside(
+        self, s: Statement, axes: tuple[Any, ...], simply: bool = True
+    ) -> tuple[Any, ...]:
+        """The index into what a statement indexes, for an index into `x[index]`.
+
+        `simply` lets index arrays that count up, or hold one number, be seen as such. A store that
+        adds at computed places must keep them: one without them begins by writing zeros.
+        """
         x = s.args[0]
         rest, picked = take_axes(s, axes)
         inside: list[Any] = [ZERO] * len(x.shape)
@@ -253,17 +259,17 @@ class Emitter:
                     raise NeedsCopy(s.output)
                 inside[k] = summed([(step, axis)], start) if type(axis) is Affine else axis
             elif type(entry) is Value:
-                inside[k] = self._index(entry, of_operand(picked, entry.shape), n)
+                inside[k] = self._index(entry, of_operand(picked, entry.shape), n, simply)
             else:
                 inside[k] = Affine(entry % n, ())
         return tuple(inside)
 
-    def _index(self, value: Value, axes: tuple[Any, ...], size: int) -> Any:
-        ramp = self.roles.ramp(value)
+    def _index(self, value: Value, axes: tuple[Any, ...], size: int, simply: bool) -> Any:
+        ramp = self.roles.ramp(value) if simply else None
         if ramp is not None and value.shape[ramp] <= size and type(axes[ramp]) is Affine:
             return axes[ramp]
         term = self._cast(self.pull(value, axes), INT)
-        if term.kind == "const" and 0 <= term.data < size:
+        if simply and term.kind == "const" and 0 <= term.data < size:
             return Affine(term.data, ())
         return term
 

@@ -60,6 +60,11 @@ def compile(function: Any = None, **options: Any) -> Any:
         raise TypeError(
             f"compile() takes a function or a module, but got {type(function).__name__}"
         )
+    import wengert.compile.executable
+    import wengert.compile.fuse
+    import wengert.compile.llvm.entry_native
+    import wengert.compile.llvm.loops  # noqa: F401  (now, so that the first call need not)
+
     # Looking up the attributes of an object that has __getattr__ is slow: only modules have it.
     kind = CompiledModule if hasattr(function, "named_parameters") else CompiledFunction
     return kind(function)
@@ -203,6 +208,9 @@ class CompiledFunction:
                 found = differentiate(capture, result[0], tensors)
                 with watch.aside():
                     return capture.captured(result, found)
+            except BaseException:
+                capture.forget()
+                raise
             finally:
                 with watch.aside():
                     capture.restore()

@@ -212,12 +212,13 @@ class Optimizer:
     def _start(self, p: Tensor, state: Any, names: tuple[str, ...]) -> bool:
         """Make what is missing of a parameter's state; whether it was the first time."""
         if self.counts and "step" not in state:
-            state["step"] = wrap(lasting(np.zeros_like(p._array, np.float32, shape=())))
+            zero = np.zeros_like(p._array, np.float32, shape=())
+            state["step"] = wrap(lasting(zero, state, "step"))
         first = False
         for name in names:
             if state.get(name) is None:
                 first = True
-                state[name] = wrap(lasting(self.initial(name, p._array)))
+                state[name] = wrap(lasting(self.initial(name, p._array), state, name))
         return first
 
     def initial(self, name: str, like: Array) -> Array:

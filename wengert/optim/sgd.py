@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import number
+from wengert.dispatch import number, once
 from wengert.optim.optimizer import Array, Group, Optimizer
 from wengert.optim.settings import at_least_zero, check_ways
 
@@ -80,8 +80,8 @@ class SGD(Optimizer):
         momentum = group["momentum"]
         if momentum:
             average = state["momentum_buffer"]
-            if first:
-                np.copyto(average, g)
+            if first and group["dampening"]:  # the first gradient is taken whole
+                np.copyto(average, once(g))
             else:
                 average *= momentum
                 average += (
