@@ -2,8 +2,9 @@
 
 The problem of the blog post on reverse-mode autodiff: find θ from samples of y = x^θ. The
 derivative comes from a formula, then from the recorded graph; the update is written out, then left
-to `optim.SGD`. All versions take the same steps, to rounding, and the program insists on it. (The
-post wraps tensors in `Variable` and updates `.data`; neither has been needed for long.)
+to `optim.SGD`. All versions take the same steps, to rounding, and the program insists on it, also
+when each step is compiled first (`--compile`). (The post wraps tensors in `Variable` and updates
+`.data`; neither has been needed for long.)
 """
 
 import argparse
@@ -26,48 +27,57 @@ def forward(x, theta):
     return x.pow(theta)
 
 
-def by_hand(x, y, lr, epochs):
-    theta = wg.tensor(4.0, dtype=wg.float64)
-    losses, thetas = [], []
-    for _ in range(epochs):
+def by_hand(x, y, theta, lr):
+    def step():
         y_hat = forward(x, theta)
         loss = rmse(y, y_hat)
-        losses.append(loss.item())
-        thetas.append(theta.item())
         slope = wg.mean((y_hat - y) * wg.log(x) * y_hat) / loss
-        theta = theta - lr * slope
-    return losses, thetas
+        theta.sub_(lr * slope)
+        return loss
+
+    return step
 
 
-def by_backward(x, y, lr, epochs):
-    theta = wg.tensor(4.0, dtype=wg.float64, requires_grad=True)
-    losses, thetas = [], []
-    for _ in range(epochs):
+def by_backward(x, y, theta, lr):
+    theta.requires_grad_()
+
+    def step():
         loss = rmse(y, forward(x, theta))
-        losses.append(loss.item())
-        thetas.append(theta.item())
         loss.backward()
         with wg.no_grad():
-            theta -= lr * theta.grad
+            theta.sub_(lr * theta.grad)
         theta.grad.zero_()
-    return losses, thetas
+        return loss
+
+    return step
 
 
-def by_optimizer(x, y, lr, epochs):
-    theta = wg.tensor(4.0, dtype=wg.float64, requires_grad=True)
-    optimizer = optim.SGD([theta], lr=lr, momentum=0)  # plain steps, to compare
-    losses, thetas = [], []
-    for _ in range(epochs):
+def by_optimizer(x, y, theta, lr):
+    optimizer = optim.SGD([theta.requires_grad_()], lr=lr, momentum=0)  # plain steps, to compare
+
+    def step():
         optimizer.zero_grad()
         loss = rmse(y, forward(x, theta))
-        losses.append(loss.item())
-        thetas.append(theta.item())
         loss.backward()
         optimizer.step()
-    return losses, thetas
+        return loss
+
+    return step
 
 
 VERSIONS = {"by hand": by_hand, "backward()": by_backward, "optim.SGD": by_optimizer}
+
+
+def descend(version, x, y, lr=5e-6, epochs=5000, compiled=False):
+    """The loss and θ before each step of a version."""
+    theta = wg.tensor(4.0, dtype=wg.float64)
+    step = version(x, y, theta, lr)
+    step = wg.compile(step) if compiled else step
+    losses, thetas = [], []
+    for _ in range(epochs):
+        thetas.append(theta.item())
+        losses.append(step().item())
+    return losses, thetas
 
 
 def plot(runs, file):
@@ -91,11 +101,15 @@ def plot(runs, file):
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=5000)
+    parser.add_argument("--compile", action="store_true", help="compile each version's step")
     parser.add_argument("--out", type=Path, help="a folder for the plot of loss and theta")
     args = parser.parse_args(argv)
     wg.manual_seed(0)
     x, y = sample(10, 1.5)
-    runs = {name: run(x, y, lr=5e-6, epochs=args.epochs) for name, run in VERSIONS.items()}
+    runs = {
+        name: descend(version, x, y, epochs=args.epochs, compiled=args.compile)
+        for name, version in VERSIONS.items()
+    }
 
     print(f"{'epoch':>6} " + " ".join(f"{name:>12}" for name in runs) + "   (theta)")
     last = args.epochs - 1

@@ -86,25 +86,30 @@ def who_may_be_frozen():
         print(f"  y = x * 2; y.requires_grad_(False): {str(error).split('. ')[0]}")
 
 
-def train(net, x, y, steps=300):
-    """Fit all data at once with what is not frozen; returns the last loss."""
+def train(net, x, y, steps=300, compiled=False):
+    """Fit all data at once with what is not frozen; returns the losses."""
     learning = [p for p in net.parameters() if p.requires_grad]
     optimizer = optim.Adam(learning, lr=0.01)
-    for _ in range(steps):
+
+    def step():
         optimizer.zero_grad()
         loss = F.mse_loss(net(x), y)
         loss.backward()
         optimizer.step()
-    return loss.item()
+        return loss
+
+    step = wg.compile(step) if compiled else step
+    return [step().item() for _ in range(steps)]
 
 
-def fine_tuning():
+def fine_tuning(steps=300, compiled=False):
     """A body trained on one target serves another; only the head learns."""
     x = wg.linspace(-2, 2, 64).reshape(-1, 1)
     body = nn.Sequential(nn.Linear(1, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh())
-    before = train(nn.Sequential(body, nn.Linear(32, 1)), x, wg.sin(2 * x))
+    net = nn.Sequential(body, nn.Linear(32, 1))
+    before = train(net, x, wg.sin(2 * x), steps, compiled)
     print("Fine-tuning:")
-    print(f"  body and head learn sin 2x           loss {before:.5f}")
+    print(f"  body and head learn sin 2x           loss {before[-1]:.5f}")
 
     body.requires_grad_(False)
     body.zero_grad()  # sets them to None, and frozen they stay None
@@ -112,29 +117,32 @@ def fine_tuning():
     net = nn.Sequential(body, nn.Linear(32, 1))
     learning = sum(p.numel() for p in net.parameters() if p.requires_grad)
     total = sum(p.numel() for p in net.parameters())
-    after = train(net, x, wg.cos(3 * x))
+    after = train(net, x, wg.cos(3 * x), steps, compiled)
     print(
-        f"  body frozen, a new head learns cos 3x: {learning} of {total} numbers, loss {after:.5f}"
+        f"  body frozen, a new head learns cos 3x: {learning} of {total} numbers, "
+        f"loss {after[-1]:.5f}"
     )
     assert all(p.grad is None for p in body.parameters())
     assert all(wg.equal(p, old) for p, old in zip(body.parameters(), kept, strict=True))
     print("  the body has not moved")
 
     body.requires_grad_(True)
-    thawed = train(net, x, wg.cos(3 * x))
-    print(f"  thawed, everything learns            loss {thawed:.5f}")
-    assert thawed < after
+    thawed = train(net, x, wg.cos(3 * x), steps, compiled)
+    print(f"  thawed, everything learns            loss {thawed[-1]:.5f}")
+    assert thawed[-1] < after[-1]
     return before, after, thawed
 
 
 def main(argv=None):
-    argparse.ArgumentParser(description=__doc__).parse_args(argv)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--compile", action="store_true", help="compile the training steps")
+    args = parser.parse_args(argv)
     wg.manual_seed(0)
     lecture()
     print()
     who_may_be_frozen()
     print()
-    fine_tuning()
+    fine_tuning(compiled=args.compile)
 
 
 if __name__ == "__main__":

@@ -126,7 +126,14 @@ def functions_and_hooks(count=8, passes=50):
     print(f"  x.grad = {x.grad.tolist()}, which is {count * passes} times 3 x^2 at 2")
 
 
-def hogwild(count=4, steps=300, lr=0.05):
+def step(net, parameters, x, y, lr=0.05):
+    loss = F.mse_loss(net(x), y)
+    for p, g in zip(parameters, wg.autograd.grad(loss, parameters), strict=True):
+        p.data.sub_(lr * g)
+    return loss
+
+
+def hogwild(count=4, steps=300, step=step):
     """Threads train one network without waiting for each other.
 
     Each takes its gradients with autograd.grad, which writes no `.grad` that others could disturb,
@@ -142,9 +149,7 @@ def hogwild(count=4, steps=300, lr=0.05):
         x = xs[i::count]  # this thread's share of the data
         y = wg.sin(x)
         for _ in range(steps):
-            loss = F.mse_loss(net(x), y)
-            for p, g in zip(parameters, wg.autograd.grad(loss, parameters), strict=True):
-                p.data.sub_(lr * g)
+            step(net, parameters, x, y)
 
     in_threads(count, train_fn)
     after = F.mse_loss(net(xs), wg.sin(xs)).item()

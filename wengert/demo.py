@@ -2,8 +2,8 @@
 
 This is also an example of use from end to end: a dataset and a loader, a `Sequential` network, an
 optimizer, the training loop, an evaluation without gradients, a checkpoint, and a gradient checked
-against finite differences. `--compile` trains with the compiled step, and compares it with the eager
-one.
+against finite differences. `--compile` trains with the compiled step, and shows how it compares with
+the eager one.
 """
 
 from __future__ import annotations
@@ -191,18 +191,15 @@ def say_comparison(compiled: History, eager: History, say: Say) -> None:
     waits = sum(compiled.seconds[:2]), compiled.seconds[batches - 1]
     apart = np.abs(np.subtract(compiled.losses, eager.losses))
     say(
-        f"a compiled step takes {1e6 * first:.0f} µs, an eager one {1e6 * second:.0f} µs: "
+        f"a compiled step takes {1e3 * first:.3f} ms, an eager one {1e3 * second:.3f} ms: "
         f"{second / first:.1f} times as fast (medians of {len(compiled.losses)})"
     )
     say(
-        f"  compiling took   {waits[0]:.2f} s for batches of {BATCH}, and {waits[1]:.2f} s for the "
-        "smaller one that ends an epoch"
+        f"  first calls      {waits[0]:.2f} s for batches of {BATCH}, {waits[1]:.2f} s for the "
+        "smaller one that ends an epoch: compiling"
     )
-    say(
-        f"  losses           as in eager mode, to rounding: at most {apart[:batches].max():.0e} "
-        f"apart in the first epoch, {apart.max():.0e} in all"
-    )
-    say(f"  held-out digits  {compiled.test[-1]:.1%} read right, {eager.test[-1]:.1%} in eager mode")
+    say(f"  losses           differ from the eager ones by at most {apart.max():.0e}")
+    say(f"  held-out digits  {compiled.test[-1]:.1%} read right, {eager.test[-1]:.1%} eagerly")
 
 
 @contextmanager

@@ -119,7 +119,9 @@ def arrays_for(program, seed=0):
             made.append(rng.integers(0, 2, v.shape).astype(bool))
         else:
             made.append(np.asarray(rng.normal(size=v.shape), v.dtype))
-    return [np.ascontiguousarray(a).reshape(v.shape) for a, v in zip(made, program.inputs, strict=True)]
+    return [
+        np.ascontiguousarray(a).reshape(v.shape) for a, v in zip(made, program.inputs, strict=True)
+    ]
 
 
 def factors(rng, n):
@@ -232,7 +234,9 @@ def _gather(b, rng, x, pool, index):
 
 
 def _matmul(b, rng, x, pool, index):
-    fits = [v for v in pool if len(v.shape) == 2 and len(x.shape) >= 2 and v.shape[0] == x.shape[-1]]
+    fits = [
+        v for v in pool if len(v.shape) == 2 and len(x.shape) >= 2 and v.shape[0] == x.shape[-1]
+    ]
     if not fits:
         return None
     return b(np.tanh, b(np.matmul, x, fits[int(rng.integers(len(fits)))]))
@@ -311,8 +315,11 @@ def transformer(layers=2, batch=2, time=6, heads=2, width=8, vocabulary=11):
     wte, wpe = parameter(vocabulary, width), parameter(time, width)
     whole = slice(0, width, 1)
     x = b(np.add, b(take, wte, (ids, whole)), wpe)
-    mask = b(np.less_equal, b(np.reshape, b(np.arange, time), (1, time)),
-             b(np.reshape, b(np.arange, time), (time, 1)))
+    mask = b(
+        np.less_equal,
+        b(np.reshape, b(np.arange, time), (1, time)),
+        b(np.reshape, b(np.arange, time), (time, 1)),
+    )
     saved = []
     for _ in range(layers):
         g1, c1 = parameter(width), parameter(width)
@@ -320,8 +327,13 @@ def transformer(layers=2, batch=2, time=6, heads=2, width=8, vocabulary=11):
         wa, ca = parameter(3 * width, width), parameter(3 * width)
         qkv = linear(n1, wa, ca)
         q, k, v = (
-            heads_of(b(view, qkv, (slice(0, batch, 1), slice(0, time, 1),
-                                   slice(i * width, (i + 1) * width, 1))))
+            heads_of(
+                b(
+                    view,
+                    qkv,
+                    (slice(0, batch, 1), slice(0, time, 1), slice(i * width, (i + 1) * width, 1)),
+                )
+            )
             for i in range(3)
         )
         scores = b(np.multiply, b(np.matmul, q, swapped(k)), depth**-0.5)
@@ -339,8 +351,36 @@ def transformer(layers=2, batch=2, time=6, heads=2, width=8, vocabulary=11):
         act = b(np.multiply, b(np.multiply, h, 0.5), b(np.add, t, 1.0))
         w2, c4 = parameter(width, 4 * width), parameter(width)
         x3 = b(np.add, x2, linear(act, w2, c4))
-        saved.append((g1, c1, n1, hat1, s1, wa, ca, q, k, v, att, o, wo, co, g2, c2, n2, hat2, s2,
-                      w1, c3, h, t, act, w2, c4))
+        saved.append(
+            (
+                g1,
+                c1,
+                n1,
+                hat1,
+                s1,
+                wa,
+                ca,
+                q,
+                k,
+                v,
+                att,
+                o,
+                wo,
+                co,
+                g2,
+                c2,
+                n2,
+                hat2,
+                s2,
+                w1,
+                c3,
+                h,
+                t,
+                act,
+                w2,
+                c4,
+            )
+        )
         x = x3
     gf, cf = parameter(width), parameter(width)
     nf, hatf, sf = b.layer_norm(x, gf, cf)
@@ -356,11 +396,40 @@ def transformer(layers=2, batch=2, time=6, heads=2, width=8, vocabulary=11):
         return dx
 
     dx = norm_back(g, hatf, sf, gf, cf)
-    for (g1, c1, n1, hat1, s1, wa, ca, q, k, v, att, o, wo, co, g2, c2, n2, hat2, s2,
-         w1, c3, h, t, act, w2, c4) in reversed(saved):
+    for (
+        g1,
+        c1,
+        n1,
+        hat1,
+        s1,
+        wa,
+        ca,
+        q,
+        k,
+        v,
+        att,
+        o,
+        wo,
+        co,
+        g2,
+        c2,
+        n2,
+        hat2,
+        s2,
+        w1,
+        c3,
+        h,
+        t,
+        act,
+        w2,
+        c4,
+    ) in reversed(saved):
         dact = linear_back(dx, act, w2, c4)
-        dt = b(np.multiply, b(np.multiply, dact, b(np.multiply, h, 0.5)),
-               b(np.subtract, 1.0, b(np.multiply, t, t)))
+        dt = b(
+            np.multiply,
+            b(np.multiply, dact, b(np.multiply, h, 0.5)),
+            b(np.subtract, 1.0, b(np.multiply, t, t)),
+        )
         dinner = b(np.multiply, dt, 0.7978845608)
         poly = b(np.add, 1.0, b(np.multiply, b(np.multiply, h, h), 3 * 0.044715))
         half = b(np.multiply, b(np.multiply, dact, 0.5), b(np.add, t, 1.0))

@@ -146,7 +146,7 @@ def write(
         target[at] = value
         return
     ufunc = REDUCTIONS[op.combine]
-    if op.access.indices:
+    if op.onto or op.access.indices:
         ufunc.at(target, at, value)
         return
     wide = np.float64 if target.dtype in (np.float16, np.float32) else target.dtype

@@ -123,7 +123,9 @@ def run_operation(op, done, buffers, kernel, row):
         return run_apply(op, [done[k] for k in op.args])
     if isinstance(op, Reduce):
         x = done[op.arg]
-        shape = [n if k in row else m for k, (n, m) in enumerate(zip(extents, x.shape, strict=True))]
+        shape = [
+            n if k in row else m for k, (n, m) in enumerate(zip(extents, x.shape, strict=True))
+        ]
         x = np.broadcast_to(x, shape)
         if op.name in ("argmax", "argmin"):
             assert len(row) == 1
@@ -191,8 +193,10 @@ def check(plan):
 
 
 def disjoint(a, b):
-    return a.place.kind != b.place.kind or a.place.number != b.place.number or a.place.kind == (
-        "arena"
+    return (
+        a.place.kind != b.place.kind
+        or a.place.number != b.place.number
+        or a.place.kind == ("arena")
     )
 
 

@@ -191,7 +191,8 @@ class Builder:
             if 0 in self.extents:
                 combine = "add"
         strides, offset, size = self.layout(along)
-        op = Store(Access(self.buffer(dtype, size), strides, offset), arg, combine)
+        onto = bool(combine) and self.chance(3)
+        op = Store(Access(self.buffer(dtype, size), strides, offset), arg, combine, onto)
         self.written.append(len(self.arrays) - 1)
         self.add(op, None, False)
 

@@ -311,6 +311,7 @@ def test_adding_at_a_place_known_beforehand_keeps_what_is_there():
     rows = b.constant(np.array([2])), b.constant(np.arange(5))
     whole = slice(0, 3, 1)
     b.program.outputs = [b(added, x, (rows[0], whole), v), b(added, x, (rows[1], whole), v)]
+    b.program.outputs += [b(added, x, (3, slice(2, None, -1)), 2.0), b(added, x, (whole, whole), v)]
     planned(b)
 
 

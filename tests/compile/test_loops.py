@@ -394,6 +394,13 @@ def test_sums_over_the_outer_loop(shape: tuple[int, int]) -> None:
     check(kernel(shape, 1, ops, buffers=[F4] * 4), x, x + 1, normal(n), normal(1), tolerance=1e-4)
 
 
+@pytest.mark.parametrize("strides", [(0, 1), (0, 0), (70, 1)])
+def test_sums_onto_what_is_there(strides: tuple[int, int]) -> None:
+    ops = [Load(at(0, 70, 1), F4), Store(at(1, *strides), 0, "add", onto=True)]
+    k = kernel((30, 70), 2, ops, buffers=[F4, F4])
+    check(k, normal(30, 70), normal(30, 70) + 5, tolerance=1e-4)
+
+
 def test_empty_rows_have_the_sum_zero() -> None:
     ops = [Load(at(0, 1, 1), F4), Reduce("add", 0, F4), Store(at(1, 1, 0), 1)]
     assert not check(kernel((6, 0), 1, ops, buffers=[F4, F4]), normal(1), normal(6)).any()

@@ -124,11 +124,15 @@ def _node_class(rule: Rule, plan: codegen.Plan) -> type[Node]:
     members |= saved.introspection(members["fields"])
     members["numbers"] = int(plan.constant is not None and rule.function in _BETWEEN_TENSORS)
     space = _namespace(rule)
-    for recorded in (False, True):
-        pull = _compile(codegen.pull_text(plan, recorded), space, rule)
-        members[pull.__name__] = pull
-    base = Node if rule.outputs == 1 else Several
-    return type(node_name(rule), (base,), members)
+    members["pull"] = _compile(codegen.pull_text(plan, recorded=False), space, rule)
+
+    def pull_recorded(self: Any, g: Any) -> Any:  # written when asked for, which is rare
+        made.pull_recorded = _compile(codegen.pull_text(plan, recorded=True), space, rule)
+        return made.pull_recorded(self, g)
+
+    members["pull_recorded"] = pull_recorded
+    made: Any = type(node_name(rule), (Node if rule.outputs == 1 else Several,), members)
+    return made  # type: ignore[no-any-return]
 
 
 # What PyTorch computes with tensors only, after making one of a number.

@@ -48,16 +48,23 @@ class Memory(Protocol):
 class Target:
     """A value to store, the frame to compute it in, and where to; it may be broadcast there."""
 
-    __slots__ = ("arrays", "frame", "scatter", "value")
+    __slots__ = ("adds", "arrays", "frame", "scatter", "value")
 
     def __init__(
-        self, value: Value, frame: Frame, arrays: list[Strided], scatter: Statement | None = None
+        self,
+        value: Value,
+        frame: Frame,
+        arrays: list[Strided],
+        scatter: Statement | None = None,
+        adds: bool = False,
     ) -> None:
         self.value = value
         self.frame = frame
         self.arrays = arrays
         # A statement whose index says where in the array the elements go.
         self.scatter = scatter
+        # Whether the value is added to what is there.
+        self.adds = adds
 
 
 def build(
@@ -119,6 +126,9 @@ class Emitter:
         if target.scatter is not None:
             combine = "add" if target.scatter.function is added else ""
             places = self._inside(target.scatter, axes, simply=False)
+        elif target.adds:
+            old = self.draft.load(target.arrays[0], axes, term.dtype)
+            term = self.draft.apply("add", (old, term), term.dtype)
         for array in target.arrays:
             self.draft.store(term, array, places, combine, over)
 
@@ -192,9 +202,7 @@ class Emitter:
         name, out = map_name(s.function), s.output.dtype
         assert name is not None
         dtypes = operand_dtypes(s)
-        args = [
-            self._operand(x, dtype, axes) for x, dtype in zip(operands(s), dtypes, strict=True)
-        ]
+        args = [self._operand(x, dtype, axes) for x, dtype in zip(operands(s), dtypes, strict=True)]
         if name == "where":
             args[0] = self._truth(args[0])
         return self.draft.apply(name, tuple(args), out)
@@ -237,9 +245,7 @@ class Emitter:
     def _take(self, s: Statement, axes: tuple[Any, ...]) -> Term:
         return self.pull(s.args[0], self._inside(s, axes))
 
-    def _inside(
-        self, s: Statement, axes: tuple[Any, ...], simply: bool = True
-    ) -> tuple[Any, ...]:
+    def _inside(self, s: Statement, axes: tuple[Any, ...], simply: bool = True) -> tuple[Any, ...]:
         """The index into what a statement indexes, for an index into `x[index]`.
 
         `simply` lets index arrays that count up, or hold one number, be seen as such. A store that

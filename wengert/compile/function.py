@@ -146,9 +146,10 @@ class CompiledFunction:
             specialization, key = made
             self.specializations.setdefault(key, []).append(specialization)
         self._last = specialization
-        if specialization.entry is None:
+        if specialization.entry is None and specialization.called:  # once does not pay for it
             specialization.entry = link(specialization, flat, self._call) or self._call
-        self._entry = specialization.entry
+        specialization.called = True
+        self._entry = specialization.entry or self._call
         if specialization.overlap(flat):
             return self.function(*args, **kwargs)
         return specialization.run(flat)

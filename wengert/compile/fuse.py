@@ -20,7 +20,7 @@ from wengert.compile.infer import infer
 from wengert.compile.loops import Frame, Loop, new_frame
 from wengert.compile.memory import Use, in_step, lay_out
 from wengert.compile.needs import Needs
-from wengert.compile.operations import take
+from wengert.compile.operations import added, take
 from wengert.compile.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
 from wengert.compile.program import Program, Shape, Statement, Value, values_in
 from wengert.compile.roles import SEARCHES, Roles, Supported
@@ -436,7 +436,7 @@ class _Planner:
             self.scalars[value] = number
         frame = new_frame(shape)
         loops = tuple(loop for axis in frame for loop in axis or ())
-        target = Target(value, frame, [to], scatter)
+        target = Target(value, frame, [to], scatter, adds=s.function is added)
         self._loops(self._built(loops, None, [target]), [s])
 
     def _base(self, s: Statement) -> list[Strided]:

@@ -43,7 +43,15 @@ class Group:
     """Statements that run in one kernel."""
 
     __slots__ = (
-        "_into", "fast", "inner", "loops", "node", "phase", "reads", "reductions", "statements"
+        "_into",
+        "fast",
+        "inner",
+        "loops",
+        "node",
+        "phase",
+        "reads",
+        "reductions",
+        "statements",
     )
 
     def __init__(
@@ -339,7 +347,12 @@ class Grouping:
         return tuple(k for k in order if k in inner)
 
     def _walks_well(
-        self, a: Group, b: Group, inner: frozenset[Loop], match: Match, fast: Loop | None,
+        self,
+        a: Group,
+        b: Group,
+        inner: frozenset[Loop],
+        match: Match,
+        fast: Loop | None,
         little: bool,
     ) -> bool:
         """Whether rows fit in cache, and are walked in the order of memory."""
@@ -386,9 +399,7 @@ class Grouping:
         return True
 
 
-def operand_frames(
-    s: Statement, work: Frame, roles: Roles
-) -> Iterator[tuple[Value, Frame]]:
+def operand_frames(s: Statement, work: Frame, roles: Roles) -> Iterator[tuple[Value, Frame]]:
     """The values that a statement reads, and the frame it reads each in."""
     role = roles.of[s]
     if role == "map":

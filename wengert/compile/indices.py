@@ -76,9 +76,7 @@ def transposed(s: Statement, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
     return tuple(result)
 
 
-def before(
-    s: Statement, axes: tuple[Axis, ...], extent: Callable[[int], int]
-) -> tuple[Axis, ...]:
+def before(s: Statement, axes: tuple[Axis, ...], extent: Callable[[int], int]) -> tuple[Axis, ...]:
     """The index into a layout's operand, for an index into its result."""
     x = s.args[0]
     if s.function is np.transpose:

@@ -88,9 +88,9 @@ class Store:
 
     With `combine` ("add", "maximum", ...) the result is accumulated: the access has stride 0 along
     some outer loops, and what arrives at one element is combined in the order of the loops; the
-    first arrival initialises it. If the access has computed `indices`, it accumulates onto what the
-    buffer holds, and what meets at one place is written in the order of the loops. A buffer that is
-    accumulated into shares its memory with no other.
+    first arrival initialises it. With `onto`, or if the access has computed `indices`, it
+    accumulates onto what the buffer holds. What meets at one computed place is written in the order
+    of the loops. A buffer that is accumulated into shares its memory with no other.
     A store of a value that is the same for a whole row (a reduction, or what was computed from
     reductions) happens once per row: its strides within the row are 0.
     """
@@ -98,6 +98,7 @@ class Store:
     access: Access
     arg: int
     combine: str = ""
+    onto: bool = False
 
 
 Operation = Load | Const | Index | Apply | Reduce | Store

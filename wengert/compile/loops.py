@@ -144,7 +144,11 @@ class Match:
             p, q = left.pop(), right.pop()
             if p is q:
                 continue
-            if p in self.common or q in self.common or (p.extent != q.extent and (p.whole or q.whole)):
+            if (
+                p in self.common
+                or q in self.common
+                or (p.extent != q.extent and (p.whole or q.whole))
+            ):
                 return False
             n = min(p.extent, q.extent)
             if p.extent % n or q.extent % n:

@@ -88,7 +88,12 @@ class Order:
         self.above[a] = (self.above[a] | self.above[b]) & ~self.bits[a]
 
     def _reach(
-        self, start: int, edges: list[set[int]], limit: int, target: int, sign: int = 1,
+        self,
+        start: int,
+        edges: list[set[int]],
+        limit: int,
+        target: int,
+        sign: int = 1,
         direct: bool = False,
     ) -> set[int] | None:
         """The nodes reached from `start` that come before `limit`; None if `target` is among them

@@ -39,7 +39,40 @@ OTHER_MAPS = {np.where: "where", astype: "astype", number: "astype", np.real: "r
 OTHER_MAPS |= {np.imag: "imag"}
 
 CHEAP = frozenset(
-    ["add", "subtract", "multiply", "negative", "absolute", "maximum", "minimum", "where", "astype", "greater", "less", "equal", "greater_equal", "less_equal", "not_equal", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "square", "sign", "conjugate", "real", "imag", "positive", "copysign", "isnan", "isfinite", "isinf"]
+    [
+        "add",
+        "subtract",
+        "multiply",
+        "negative",
+        "absolute",
+        "maximum",
+        "minimum",
+        "where",
+        "astype",
+        "greater",
+        "less",
+        "equal",
+        "greater_equal",
+        "less_equal",
+        "not_equal",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "invert",
+        "square",
+        "sign",
+        "conjugate",
+        "real",
+        "imag",
+        "positive",
+        "copysign",
+        "isnan",
+        "isfinite",
+        "isinf",
+    ]
 )
 """Functions that cost less than reading their result back from memory."""
 
@@ -84,9 +117,7 @@ class Roles:
     def __init__(self, program: Program, supported: Supported) -> None:
         self.supported = supported
         self.program = program
-        self.made: dict[Value, Statement] = {
-            v: s for s in program.statements for v in s.outputs
-        }
+        self.made: dict[Value, Statement] = {v: s for s in program.statements for v in s.outputs}
         self._known: dict[tuple[str, tuple[np.dtype, ...]], bool] = {}
         self.hits: dict[Statement, Hit] = {}
         self.of: dict[Statement, str] = {s: self._role(s) for s in program.statements}
@@ -174,7 +205,7 @@ class Roles:
         index = index if isinstance(index, tuple) else (index,)
         basic = all(type(e) in (slice, int, type(None)) for e in index)
         dtypes = type(value) is not Value or value.dtype == x.dtype
-        if basic and dtypes and s.function is updated:
+        if basic and dtypes and (s.function is updated or self._can("add", x.dtype, x.dtype)):
             return "parts"
         hit = find_hit(s, self) if dtypes and x.size else None
         if hit:

@@ -59,6 +59,7 @@ class Specialization:
         self.program = program
         self.forward = runner(program)
         self.entry: Any = None
+        self.called = False
 
     # ---- whether it fits ---------------------------------------------------------------------
 

@@ -151,7 +151,11 @@ class Draft:
         return self._term("load", address, args, dtype, loops, key)
 
     def store(
-        self, term: Term, array: Strided, axes: tuple[Any, ...], combine: str = "",
+        self,
+        term: Term,
+        array: Strided,
+        axes: tuple[Any, ...],
+        combine: str = "",
         over: frozenset[int] = frozenset(),
     ) -> None:
         address, args = _address(array, axes)
@@ -160,8 +164,13 @@ class Draft:
         self.writings.append(Writing(term, address, combine, over, args))
 
     def _term(
-        self, kind: str, data: Any, args: tuple[Term, ...], dtype: np.dtype,
-        loops: frozenset[int], key: Any = None,
+        self,
+        kind: str,
+        data: Any,
+        args: tuple[Term, ...],
+        dtype: np.dtype,
+        loops: frozenset[int],
+        key: Any = None,
     ) -> Term:
         full_key = kind, data if key is None else key, args, dtype
         term = self.terms.get(full_key)
@@ -215,16 +224,17 @@ class Draft:
                 votes[key] = votes.get(key, 0) + (3 if k >= len(walks) - stores else 2)
         return dict(max(votes, key=votes.__getitem__)) if votes else {}
 
-    def _merged(
-        self, loops: list[int], walks: list[dict[int, int]], fixed: set[int]
-    ) -> list[int]:
+    def _merged(self, loops: list[int], walks: list[dict[int, int]], fixed: set[int]) -> list[int]:
         """Merge neighbours that every access walks as one; the later one stands for both."""
         done: list[int] = []
         for loop in loops:
             last = done[-1] if done else -1
             n = self.extents[loop]
-            if done and last not in fixed and loop not in fixed and all(
-                w.get(last, 0) == w.get(loop, 0) * n for w in walks
+            if (
+                done
+                and last not in fixed
+                and loop not in fixed
+                and all(w.get(last, 0) == w.get(loop, 0) * n for w in walks)
             ):
                 self.extents[loop] = n * self.extents[last]
                 done[-1] = loop
@@ -319,10 +329,10 @@ class _Cut:
 
     def _again(self, term: Term) -> bool:
         """Whether a term of an earlier stage is better computed again than kept for a row."""
-        if term.kind != "apply" or len(self.operations) == 0 and not self.stage:
+        if term.kind != "apply" or not self._earlier(term):
             return False
         ops, loads = self._light(term)
-        return self._earlier(term) and ops <= 2 and loads <= 1
+        return ops <= 2 and loads <= 1
 
     def _earlier(self, term: Term) -> bool:
         return self.placed[term] < self.count - len(self.operations)
@@ -363,7 +373,9 @@ class _Cut:
         access = self._access(w.address, args)
         self.touches[access.buffer].stores.append((self.stage, access, w.combine))
         self.written[access.buffer] = None
-        self._emit(Store(access, number, w.combine))
+        # A scatter adds onto what is there; a sum over loops begins anew.
+        onto = bool(w.combine) and not w.summed
+        self._emit(Store(access, number, w.combine, onto))
 
     def _access(self, address: Address, args: tuple[int, ...]) -> Access:
         number = self.buffers.setdefault(address.buffer, len(self.buffers))

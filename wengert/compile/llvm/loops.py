@@ -100,7 +100,7 @@ def _fill(function: ir.Function, kernel: Kernel, lanes_bytes: int) -> None:
 def _emit(b: B, kernel: Kernel, bases: list[V], flags: dict[int, V], lanes_bytes: int) -> None:
     nest = arrange(kernel, lanes_bytes)
     for op in nest.operations:
-        if isinstance(op, Store) and op.combine and not op.access.indices:
+        if isinstance(op, Store) and op.combine and not (op.onto or op.access.indices):
             _emit(b, _start(nest, op), bases, flags, lanes_bytes)
     if 0 not in nest.extents[: nest.outer]:
         _Emitter(b, nest, bases, flags, lanes_bytes > 16).run()

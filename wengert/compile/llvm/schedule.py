@@ -173,8 +173,8 @@ class _Draft:
     def reduce_early(self) -> None:
         """Make row reductions of the stores that accumulate, where the loops allow it."""
         for k, store in self._accumulating():
-            if not self._repeats(store, self.outer + self.row):  # nothing meets: a plain store
-                self.operations[k] = replace(store, combine="")
+            if not store.onto and not self._repeats(store, self.outer + self.row):
+                self.operations[k] = replace(store, combine="")  # nothing meets: a plain store
         chosen = not self._rows_matter()
         if chosen:
             self.outer, self.row = self.outer + self.row, []
@@ -189,8 +189,9 @@ class _Draft:
             if not walks_row and (chosen or depends[store.arg].intersection(self.row)):
                 dtype = dtype_of(store, self.operations)
                 self.operations[k] = Reduce(store.combine, store.arg, dtype)
-                combine = store.combine if self._repeats(store, self.outer) else ""
-                self.operations.append(Store(store.access, k, combine))
+                more = store.onto or self._repeats(store, self.outer)
+                combine = store.combine if more else ""
+                self.operations.append(Store(store.access, k, combine, store.onto))
 
     def sort(self) -> None:
         """Large strides outside, small ones inside; stores count for more."""
@@ -239,7 +240,7 @@ class _Draft:
 
     def _summed_loops(self) -> list[int]:
         """The loops that the largest accumulating store sums over."""
-        stores = [store for _, store in self._accumulating()]
+        stores = [store for _, store in self._accumulating() if self._repeats(store, self.outer)]
 
         def size(store: Store) -> int:
             repeated = self._repeats(store, self.outer)
