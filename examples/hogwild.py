@@ -126,14 +126,19 @@ def functions_and_hooks(count=8, passes=50):
     print(f"  x.grad = {x.grad.tolist()}, which is {count * passes} times 3 x^2 at 2")
 
 
-def step(net, parameters, x, y, lr=0.05):
-    loss = F.mse_loss(net(x), y)
-    for p, g in zip(parameters, wg.autograd.grad(loss, parameters), strict=True):
-        p.data.sub_(lr * g)
-    return loss
+def stepper(net, lr=0.05):
+    parameters = list(net.parameters())
+
+    def step(x, y):
+        loss = F.mse_loss(net(x), y)
+        for p, g in zip(parameters, wg.autograd.grad(loss, parameters), strict=True):
+            p.data.sub_(lr * g)
+        return loss
+
+    return step
 
 
-def hogwild(count=4, steps=300, step=step):
+def hogwild(count=4, steps=300):
     """Threads train one network without waiting for each other.
 
     Each takes its gradients with autograd.grad, which writes no `.grad` that others could disturb,
@@ -141,7 +146,7 @@ def hogwild(count=4, steps=300, step=step):
     others may be between forward and backward, and a slightly stale weight is part of the bargain.
     """
     net = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
-    parameters = list(net.parameters())
+    step = stepper(net)
     xs = wg.linspace(-2, 2, 64 * count).reshape(-1, 1)
     before = F.mse_loss(net(xs), wg.sin(xs)).item()
 
@@ -149,7 +154,7 @@ def hogwild(count=4, steps=300, step=step):
         x = xs[i::count]  # this thread's share of the data
         y = wg.sin(x)
         for _ in range(steps):
-            step(net, parameters, x, y)
+            step(x, y)
 
     in_threads(count, train_fn)
     after = F.mse_loss(net(xs), wg.sin(xs)).item()

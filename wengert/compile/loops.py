@@ -98,7 +98,8 @@ def _unreshaped(x: Value, shape: Shape, frame: Frame) -> Frame:
         shares = None
         if None not in axes:
             shares = deal([loop for axis in axes for loop in axis], [x.shape[k] for k in old])
-        for k, share in zip(old, shares or [None] * len(old), strict=True):
+        nothing: list[Axis] = [None] * len(old)
+        for k, share in zip(old, shares or nothing, strict=True):
             result[k] = share
     return tuple(result)
 

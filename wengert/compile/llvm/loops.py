@@ -70,11 +70,10 @@ def define(module: ir.Module, kernel: Kernel, lanes_bytes: int = 64) -> ir.Funct
     known = module.globals.get(name)
     if known is not None:
         return known
-    # Built in a module of its own first, so that what is not supported leaves nothing behind.
     function = ir.Function(module, ir.FunctionType(I32, [POINTER] * len(kernel.buffers)), name)
     try:
         _fill(function, kernel, lanes_bytes)
-    except BaseException:
+    except BaseException:  # what is not supported leaves nothing behind
         del module.globals[name]
         raise
     return function
@@ -153,7 +152,7 @@ class _Emitter:
         found: set[int] = set()
         for k in self.plan.live:
             op = self.operations[k]
-            if self.plan.wide[k] or (isinstance(op, Reduce) and self._across(op)):
+            if self.plan.wide[k] or (isinstance(op, Reduce) and self._across()):
                 found.update(i for i in arguments(op) if not self.plan.wide[i])
         return found
 
@@ -515,7 +514,7 @@ class _Emitter:
 
     # ---- reductions -------------------------------------------------------------------------
 
-    def _across(self, op: Reduce) -> bool:
+    def _across(self) -> bool:
         """Whether the lanes are elements of one row."""
         return self.nest.vector >= self.nest.outer
 
@@ -523,7 +522,7 @@ class _Emitter:
         op = self.operations[number]
         assert isinstance(op, Reduce)
         source = self._dtype(op.arg)
-        across = self._across(op)
+        across = self._across()
         count = self.nest.jam if across else len(self.active) if self.plan.wide[op.arg] else 1
         lanes = self.lanes if across or self.plan.wide[op.arg] else 0
         if op.name.startswith("arg"):
@@ -643,7 +642,7 @@ class _Emitter:
             if self.plan.level[k] > depth:
                 work += cost(op) + 2
             if isinstance(op, Reduce):
-                work += 24 if depth < self.nest.outer and self._across(op) else 2
+                work += 24 if depth < self.nest.outer and self._across() else 2
         return max(1, int(work * vectors * inner))
 
     def _iteration(self, depth: int, index: V, body: Callable[[], None]) -> None:
