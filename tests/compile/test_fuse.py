@@ -483,3 +483,10 @@ def test_random_programs(seed):
 @pytest.mark.parametrize("seed", range(900, 915))
 def test_long_random_programs(seed):
     planned(random_program(seed, 80))
+
+
+@pytest.mark.parametrize("seed", range(2000, 2040))
+def test_random_programs_of_what_counts_as_large(seed, monkeypatch):
+    monkeypatch.setattr("wengert.compile.group.CACHED", 0)
+    monkeypatch.setattr("wengert.compile.group.ROW", 5 + seed % 10)
+    planned(random_program(seed, 40))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.compile.group import Group, Grouping
-from wengert.compile.program import Program, Statement, Value
+from wengert.compile.program import Program, Statement, Value, values_in
 from wengert.compile.roles import CHEAP, Roles, map_name, operands
 
 DEPTH = 4
@@ -22,8 +22,9 @@ class Needs:
         self.grouping = grouping
         self.readers: dict[Value, set[int]] = {}
         self.stored: set[Value] = set()
-        # For values that may be computed again: how many functions, of which values in memory.
-        self.again: dict[Value, tuple[int, frozenset[Value]]] = {}
+        # For values that may be computed again: how many functions, of which values in memory,
+        # and how many bytes of each.
+        self.again: dict[Value, tuple[int, dict[Value, int]]] = {}
         groups = dict.fromkeys(g.now for g in grouping.groups.values())
         self.groups: dict[int, Group] = {g.node: g for g in groups}
         # A result that is a view is copied from what it is a view of.
@@ -56,30 +57,33 @@ class Needs:
                 self.readers.setdefault(leaf, set()).update(readers)
             del self.readers[value]
 
-    def _again(self, s: Statement) -> tuple[int, frozenset[Value]] | None:
+    def _again(self, s: Statement) -> tuple[int, dict[Value, int]] | None:
         """What it takes to compute a statement's result from values in memory."""
-        if self.roles.of[s] != "map" or map_name(s.function) not in CHEAP:
+        role, size = self.roles.of[s], s.output.nbytes
+        if role == "take":
+            reads = [(s.args[0], size), *((v, v.nbytes) for v in values_in(s.args[1]))]
+        elif role == "map" and map_name(s.function) in CHEAP:
+            reads = [(x, x.nbytes) for x in operands(s) if type(x) is Value]
+        else:
             return None
-        count, leaves = 1, set()
-        for x in operands(s):
-            if type(x) is not Value:
-                continue
+        count, leaves = 1, {}
+        for x, moved in reads:
             source = self.grouping.source(x)
-            if source is None:
+            if source is None or (role == "take" and self.roles.ramp(x) is not None):
                 continue
             made = self.roles.made.get(source)
             if made not in self.grouping.groups or source in self.stored:
-                leaves.add(source)
+                leaves[source] = min(moved, source.nbytes)
             elif source in self.again:
                 count += self.again[source][0]
                 leaves |= self.again[source][1]
             else:
                 return None
-        return (count, frozenset(leaves)) if count <= DEPTH else None
+        return (count, leaves) if count <= DEPTH else None
 
-    def _pays(self, value: Value, leaves: frozenset[Value], readers: set[int]) -> bool:
+    def _pays(self, value: Value, leaves: dict[Value, int], readers: set[int]) -> bool:
         moved = 0
         for node in readers:
             group = self.groups.get(node)
-            moved += sum(v.nbytes for v in leaves if group is None or v not in group.reads)
+            moved += sum(n for v, n in leaves.items() if group is None or v not in group.reads)
         return moved <= (1 + len(readers)) * value.nbytes

@@ -33,6 +33,10 @@ INLINE = 160
 """Instructions up to which a product becomes part of the function that calls it."""
 
 _LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
+OWN_DOWN = 2**22
+"""The same where a is read down its columns, whose elements lie far apart: BLAS copies it first."""
+WIDE, OWN_WIDE = 512, 2**24
+"""The same where b has rows so wide, which BLAS copies in pieces that fit a cache."""
 _LARGEST = 2**31 - 1  # BLAS counts with 32 bits
 
 
@@ -200,7 +204,12 @@ def ours(p: Matrices) -> bool:
     """Whether our own tiles are to be preferred to BLAS."""
     if min(p.m, p.n) == 1:
         return True  # all time goes into reading the matrix, which straight loops do best
-    return p.m * p.n * p.k <= OWN.get(blas_threads(), OWN_MANY)
+    most = OWN.get(blas_threads(), OWN_MANY)
+    if p.a[0] == 1 and p.m > 1:
+        most = min(most, OWN_DOWN)
+    elif p.b[1] == 1 and p.n >= WIDE:
+        most = min(most, OWN_WIDE)
+    return p.m * p.n * p.k <= most
 
 
 def blas_threads() -> int:
