@@ -22,19 +22,30 @@ LEGEND = (
     "moving the function's bytes. Both are the best of several ways (*)."
 )
 STEPS = "A compiled training step"
-TARGETS = (Target("JAX", 1.0),)  # compiled steps faster than JAX's
+OVERHEAD = Target("JAX", 1.0)
+AT_BOUND = (Target("memory", 1.2),)
+FIRST_CALL = (Target("JAX", 0.5),)
+MLP_TARGETS = {
+    mlp.SMALL_1: (Target("PyTorch", 0.01), Target("JAX", 0.125)),
+    mlp.SMALL_2: (Target("PyTorch", 1 / 15), Target("JAX", 0.25)),
+    mlp.MIDDLE: (Target("matmuls", 1.15),),
+    mlp.LARGE: (Target("matmuls", 1.15),),
+}
 
 
-# Section, name, and what makes the case. Made only if asked for: some hold large arrays.
-LINES: list[tuple[str, str, Callable[..., Case]]] = [
-    *[(STEPS, f"{p}, SGD", partial(mlp.compiled_case, problem=p)) for p in mlp.PROBLEMS],
-    (STEPS, gpt.NAME, gpt.gpt_case),
-    (STEPS, cnn.NAME, cnn.cnn_case),
+# Section, name, targets, and what makes the case. Made only if asked for: some hold large arrays.
+LINES: list[tuple[str, str, tuple[Target, ...], Callable[..., Case]]] = [
     *[
-        (elementwise.SECTION, name, partial(elementwise.elementwise_case, name=name))
+        (STEPS, f"{p}, SGD", MLP_TARGETS[p], partial(mlp.compiled_case, problem=p))
+        for p in mlp.PROBLEMS
+    ],
+    (STEPS, gpt.NAME, (Target("PyTorch", 1 / 1.5), Target("JAX", 1.0)), gpt.gpt_case),
+    (STEPS, cnn.NAME, (Target("PyTorch", 1.1), Target("JAX", 1.1)), cnn.cnn_case),
+    *[
+        (elementwise.SECTION, name, AT_BOUND, partial(elementwise.elementwise_case, name=name))
         for name in (elementwise.CHAIN, elementwise.LOGSUMEXP)
     ],
-    (elementwise.CALL_SECTION, elementwise.CALL, elementwise.call_case),
+    (elementwise.CALL_SECTION, elementwise.CALL, (OVERHEAD,), elementwise.call_case),
 ]
 
 
@@ -46,11 +57,11 @@ def run(peers, quick: bool, only) -> Report:
         missing[OURS] = "not available: this version has no wengert.compile"
     report = Report("compile", list(modules), missing, quick, LEGEND)
     cases = [
-        make(modules, section, targets=TARGETS)
-        for section, name, make in LINES
+        make(modules, section, targets=targets)
+        for section, name, targets, make in LINES
         if chosen(section, name, only)
     ]
     run_cases(cases, report)
     programs = [p for p, name in first_call.NAMES.items() if chosen(first_call.SECTION, name, only)]
-    first_call.measure(programs, report, TARGETS)
+    first_call.measure(programs, report, FIRST_CALL)
     return report

@@ -192,7 +192,8 @@ def _cell(row: Row, peer: str) -> str:
     variant, median = best
     ratio = row.ratio(peer)
     mark = "*" if variant != peer else ""
-    return f"{'-' if ratio is None else f'{ratio:.2f}'} ({_unbroken(median, row.unit)}{mark})"
+    shown = '-' if ratio is None else f'{ratio:.2f}' if ratio >= 0.1 else f'{ratio:.2g}'
+    return f"{shown} ({_unbroken(median, row.unit)}{mark})"
 
 
 def _unbroken(value: float, unit: str) -> str:

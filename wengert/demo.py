@@ -2,8 +2,8 @@
 
 This is also an example of use from end to end: a dataset and a loader, a `Sequential` network, an
 optimizer, the training loop, an evaluation without gradients, a checkpoint, and a gradient checked
-against finite differences. `--compile` trains with the compiled step, and shows how it compares with
-the eager one.
+against finite differences. `--compile` trains with the compiled step, and shows how it compares
+with the eager one.
 """
 
 from __future__ import annotations
