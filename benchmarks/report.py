@@ -192,7 +192,7 @@ def _cell(row: Row, peer: str) -> str:
     variant, median = best
     ratio = row.ratio(peer)
     mark = "*" if variant != peer else ""
-    shown = '-' if ratio is None else f'{ratio:.2f}' if ratio >= 0.1 else f'{ratio:.2g}'
+    shown = "-" if ratio is None else f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
     return f"{shown} ({_unbroken(median, row.unit)}{mark})"
 
 

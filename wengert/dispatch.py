@@ -86,7 +86,7 @@ def lasting(x: Any, mapping: Any, key: Any) -> Any:
 
 @primitive
 def once(x: Any) -> Any:
-    """`x`, in a step that later ones do not repeat: what describes a step refuses to describe it."""
+    """`x`, in a step that later ones do not repeat: one that is to be repeated is not recorded."""
     return x
 
 

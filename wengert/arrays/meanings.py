@@ -102,7 +102,7 @@ def _into(out: Any, result: Any) -> Any:
 
 # ---- ufuncs ---------------------------------------------------------------------------------
 
-_REDUCTIONS = {
+_REDUCTIONS: dict[Any, Any] = {
     np.add: np.sum,
     np.multiply: np.prod,
     np.maximum: np.max,
@@ -110,7 +110,7 @@ _REDUCTIONS = {
     np.logical_or: np.any,
     np.logical_and: np.all,
 }
-_RUNNING = {np.add: np.cumsum, np.multiply: np.cumprod}
+_RUNNING: dict[Any, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
 
 
 def of_ufunc(trace: Trace, ufunc: np.ufunc, method: str, inputs: Any, kwargs: Any) -> Any:
@@ -399,7 +399,7 @@ def _flip(trace: Trace, m: Any, axis: Any = None) -> Any:
 def _roll(trace: Trace, a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return np.reshape(np.roll(np.reshape(a, (-1,)), shift, 0), a.shape)
-    for by, i in np.broadcast(shift, axis):  # type: ignore[misc]
+    for by, i in np.broadcast(shift, axis):
         i = _axis(i, a.ndim)
         n = a.shape[i]
         by = by % n if n else 0
@@ -422,13 +422,14 @@ def _triu(trace: Trace, m: Any, k: int = 0) -> Any:
 def _triangle(m: Any, k: int, lower: bool) -> Any:
     if m.ndim == 1:
         m = np.broadcast_to(m, (m.shape[0], m.shape[0]))
-    mask = np.tri(*m.shape[-2:], k=k, dtype=bool)
+    rows, columns = m.shape[-2:]
+    mask = np.tri(rows, columns, k, dtype=np.bool_)
     return np.where(mask if lower else ~mask, m, m.dtype.type(0).item())
 
 
 @means(np.concatenate)
 def _concatenate(trace: Trace, arrays: Any, axis: Any = 0, dtype: Any = None, **rest: Any) -> Any:
-    items = [_array(trace, x) for x in arrays]
+    items: list[Any] = [_array(trace, x) for x in arrays]
     if axis is None:
         items, axis = [np.reshape(x, (-1,)) for x in items], 0
     i = _axis(axis, items[0].ndim)
@@ -652,6 +653,8 @@ def _isclose(
 
 
 def _matmul(trace: Trace, a: Any, b: Any) -> Any:
+    x: Any
+    y: Any
     a, b = _array(trace, a), _array(trace, b)
     if not a.ndim or not b.ndim:
         raise ValueError("matmul: an operand does not have enough dimensions (0, but 1 is needed)")

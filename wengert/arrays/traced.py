@@ -1,8 +1,9 @@
 """TracedArray: an array that writes down what is done to it.
 
 NumPy's functions on traced arrays append statements to a `Program` instead of computing. Arrays
-are mutable and programs are not, so a traced array is a handle on a `Storage`, which knows the value
-that it holds at present; a view is a way into a storage, and a write gives the storage a new value.
+are mutable and programs are not, so a traced array is a handle on a `Storage`, which knows the
+value that it holds at present; a view is a way into a storage, and a write gives the storage a new
+value.
 
 What each NumPy function means here is said in `meanings.py`.
 """
@@ -22,6 +23,7 @@ from wengert.errors import TracingError
 from wengert.history.location import INTERNAL, here, line_of
 
 INTERNAL.add(np.lib.mixins.__file__)  # where a traced array's operators are written
+numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
 NUMBERS = frozenset({int, float, bool, complex})
 SMALL = 1 << 12
 """Operations on constants of at most so many elements are carried out while tracing."""
@@ -88,7 +90,8 @@ class Trace:
         if isinstance(x, (np.generic, list, tuple)):
             return self.program.constant(np.asarray(self.plain(x)))
         if isinstance(x, (bool, int, float, complex)):
-            return next(kind(x) for kind in (bool, int, float, complex) if isinstance(x, kind))
+            kinds: tuple[Any, ...] = (bool, int, float, complex)
+            return next(kind(x) for kind in kinds if isinstance(x, kind))
         raise TracingError(
             f"a traced array met {type(x).__name__}, which is no array or number, at\n  "
             f"{line_of(*here())}\nConvert it with np.asarray before the compiled function."
@@ -320,7 +323,7 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
     # ---- numbers ------------------------------------------------------------------------------
 
     def concrete(self, what: str) -> Any:
-        """The numbers, if they are known while tracing; else an error that says `what` needed them."""
+        """The numbers, if they are known while tracing; else an error names `what` needs them."""
         value = self.value
         constants = self.trace.program.constants
         if value in constants:
@@ -344,7 +347,7 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
         return complex(self.concrete("complex()"))
 
     def __index__(self) -> int:
-        return self.concrete("an index").__index__()  # type: ignore[no-any-return]
+        return self.concrete("an index").__index__()
 
     def item(self, *index: Any) -> Any:
         return np.asarray(self.concrete(".item()")).item(*index)
@@ -397,29 +400,29 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def T(self) -> TracedArray:
-        return np.transpose(self)  # type: ignore[return-value]
+        return numpy.transpose(self)
 
     @property
     def mT(self) -> TracedArray:
-        return np.swapaxes(self, -1, -2)  # type: ignore[return-value]
+        return numpy.swapaxes(self, -1, -2)
 
     @property
     def real(self) -> TracedArray:
-        return np.real(self)  # type: ignore[return-value]
+        return numpy.real(self)
 
     @property
     def imag(self) -> TracedArray:
-        return np.imag(self)  # type: ignore[return-value]
+        return numpy.imag(self)
 
     @property
     def flat(self) -> TracedArray:
-        return np.ravel(self)  # type: ignore[return-value]
+        return numpy.ravel(self)
 
     def reshape(self, *shape: Any, order: str = "C") -> TracedArray:
-        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)  # type: ignore[return-value,arg-type]
+        return numpy.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
 
     def transpose(self, *axes: Any) -> TracedArray:
-        return np.transpose(self, axes[0] if len(axes) == 1 else axes or None)  # type: ignore[return-value]
+        return numpy.transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
     def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> TracedArray:
         dtype = np.dtype(dtype)
@@ -431,7 +434,7 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self.trace.array(self.value)
 
     def flatten(self, order: str = "C") -> TracedArray:
-        return np.reshape(self, (-1,), order=order).copy()  # type: ignore[return-value]
+        return numpy.reshape(self, (-1,), order=order).copy()
 
     def view(self, *args: Any) -> TracedArray:
         if args and np.dtype(args[0]) != self.dtype:

@@ -132,7 +132,7 @@ def _node_class(rule: Rule, plan: codegen.Plan) -> type[Node]:
 
     members["pull_recorded"] = pull_recorded
     made: Any = type(node_name(rule), (Node if rule.outputs == 1 else Several,), members)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 # What PyTorch computes with tensors only, after making one of a number.

@@ -398,7 +398,7 @@ class Capture:
     def note(self, guard: Guard, key: Any) -> None:
         self.guards.setdefault(key, guard)
 
-    # ---- settings of optimizers -------------------------------------------------------------------
+    # ---- settings of optimizers -------------------------------------------------------------
 
     def borrow_settings(self) -> None:
         """Put traced numbers in the place of optimizers' settings."""
@@ -417,7 +417,7 @@ class Capture:
                         guards.append(ItemIs(group, key, number))
             self.settings.append((values, guards))
 
-    # ---- the end ----------------------------------------------------------------------------------
+    # ---- the end ----------------------------------------------------------------------------
 
     def forget(self) -> None:
         """Take away the state that a trace has made in vain."""
@@ -511,9 +511,9 @@ class Capture:
         if now is not traced and type(now) is TracedArray:
             if (now.shape, now.dtype) != (traced.shape, traced.dtype):
                 raise TracingError(
-                    f"a tensor from outside was given an array of shape {list(now.shape)} and dtype "
-                    f"{now.dtype} in the place of {list(traced.shape)} and {traced.dtype} inside a "
-                    "compiled function; return the new one instead."
+                    f"a tensor from outside was given an array of shape {list(now.shape)} and "
+                    f"dtype {now.dtype} in the place of {list(traced.shape)} and {traced.dtype} "
+                    "inside a compiled function; return the new one instead."
                 )
             return now.value
         return traced.value

@@ -109,7 +109,7 @@ class CompiledFunction:
         return explain(name, latest.forward.plan, statements, self.retraces)
 
     def gradients(self, states: list[Tensor]) -> CompiledFunction:
-        """The compiled function from arguments and cotangents to gradients, itself differentiable."""
+        """The compiled function from arguments and cotangents to gradients: differentiable too."""
         if self._gradients is None:
             self._gradients = CompiledFunction(gradients_of(self.function, states))
         return self._gradients

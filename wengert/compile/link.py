@@ -79,15 +79,14 @@ class _Link:
     def _arguments(self) -> tuple[Any, ...]:
         form = self.form
         at: dict[int, tuple[int, Value]] = {}
-        for i, (value, source) in enumerate(zip(self.program.inputs, self.spec.sources, strict=True)):
+        for i, (value, source) in enumerate(self._inputs()):
             if isinstance(source, capture.Argument):
                 at[source.place] = self.table.input(i), value
         found: list[Any] = []
         for place, x in enumerate(self.flat):
             buffer, value = at.get(place, (-1, None))
-            if isinstance(x, (Tensor, np.ndarray)) or type(x) is float and value is not None:
-                if buffer < 0:
-                    buffer, self.spare = self.spare, self.spare + 1
+            if isinstance(x, (Tensor, np.ndarray)) and buffer < 0:  # not read, but looked at
+                buffer, self.spare = self.spare, self.spare + 1
             if isinstance(x, Tensor):
                 written = value in self.program.updates
                 array = x._array
@@ -105,11 +104,14 @@ class _Link:
                 found.append(form.FixedArgument(x))
         return tuple(found)
 
+    def _inputs(self) -> Any:
+        return zip(self.program.inputs, self.spec.sources, strict=True)
+
     def _sources(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         form = self.form
         states: list[Any] = []
         numbers: list[Any] = []
-        for i, (value, source) in enumerate(zip(self.program.inputs, self.spec.sources, strict=True)):
+        for i, (value, source) in enumerate(self._inputs()):
             buffer, written = self.table.input(i), value in self.program.updates
             if isinstance(source, capture.Held):
                 states.append(

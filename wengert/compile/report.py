@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -54,7 +53,7 @@ class Explanation:
             f"{_short(self.arena)}B of working memory"
         )
         calls = sorted({line.what for line in self.lines if line.kind == "python"})
-        tail = [f"called in Python, without loops of their own: {', '.join(calls)}"] if calls else []
+        tail = [f"called in Python, having no loops: {', '.join(calls)}"] if calls else []
         tail += [f"compiled again: {reason}" for reason in self.retraces]
         return "\n".join([head, " share  step   loops                               cost  of"]
                          + [str(line) for line in self.lines] + tail)  # fmt: skip
@@ -76,10 +75,10 @@ def measure(plan: Plan) -> list[float]:
     ticks = np.zeros(len(plan.steps) + 1, np.int64)
     runs = []
     for _ in range(ROUNDS):
-        timed.run(arrays, counters=ticks.ctypes.data_as(ctypes.c_void_p).value)
+        timed.run(arrays, counters=ticks.ctypes.data)
         runs.append(np.diff(ticks))
     medians = np.median(runs, axis=0)
-    return (medians / max(medians.sum(), 1)).tolist()  # type: ignore[no-any-return]
+    return (medians / max(medians.sum(), 1)).tolist()
 
 
 def _line(step: Step, share: float) -> Line:

@@ -117,8 +117,8 @@ class Specialization:
         for value, array in zip(self.program.inputs, arrays, strict=True):
             if value in self.program.updates and not array.flags.writeable:
                 raise ValueError(
-                    f"a compiled function writes into an array of shape {list(array.shape)} that is "
-                    "read-only. Pass a copy."
+                    f"a compiled function writes into an array of shape {list(array.shape)} that "
+                    "is read-only. Pass a copy."
                 )
         outputs = self.forward.run(arrays)
         values = outputs[self.results :]

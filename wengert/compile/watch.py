@@ -2,8 +2,8 @@
 
 While a thread traces, a few attributes of our classes have descriptors that tell its capture of
 each access: the array and the gradient of a tensor, the attributes of a module, a generator's
-numbers. The engine knows nothing of it: a tensor's `_array` simply is a traced array when asked for.
-Other threads see everything as it is.
+numbers. The engine knows nothing of it: a tensor's `_array` simply is a traced array when asked
+for. Other threads see everything as it is.
 """
 
 from __future__ import annotations
@@ -90,6 +90,12 @@ class _Numbers:
         generator.__dict__["_numbers"] = numbers
 
 
+_WATCHED: tuple[tuple[type, str, Any], ...] = (
+    (Tensor, "_array", _Array()),
+    (Tensor, "_grad", _Grad()),
+    (Generator, "_numbers", _Numbers()),
+)
+
 OBJECTS: list[type] = []
 """Classes whose instances' attributes are read by functions that are compiled: modules."""
 
@@ -112,11 +118,10 @@ def watch(capture: Any) -> Iterator[None]:
     with _lock:
         _watching += 1
         if _watching == 1:
-            Tensor._array = _Array()
-            Tensor._grad = _Grad()  # type: ignore[assignment]
-            Generator._numbers = _Numbers()  # type: ignore[assignment]
+            for cls, name, descriptor in _WATCHED:
+                setattr(cls, name, descriptor)
             for cls in OBJECTS:
-                cls.__getattribute__ = _getattribute  # type: ignore[method-assign]
+                setattr(cls, "__getattribute__", _getattribute)  # noqa: B010  (assigned for a while)
     profile = sys.getprofile()
     # A profiler written in C cannot be put back from here, so it is left in place.
     free = profile is None or callable(profile)
@@ -134,9 +139,9 @@ def watch(capture: Any) -> Iterator[None]:
             if not _watching:
                 Tensor._array = SLOT
                 Tensor._grad = None
-                del Generator._numbers
+                delattr(Generator, "_numbers")
                 for cls in OBJECTS:
-                    del cls.__getattribute__
+                    delattr(cls, "__getattribute__")
 
 
 @contextmanager

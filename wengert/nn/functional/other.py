@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import known
 from wengert.autograd.engine import mark_written
+from wengert.dispatch import known
 from wengert.nn.functional.activations import softmax
 from wengert.nn.functional.normalization import dropout
 from wengert.nn.functional.shared import apply, reshape, where
