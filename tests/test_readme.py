@@ -12,8 +12,20 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+SNIPPET = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
+
+
 def snippets(page):
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    """The page's Python, below so many empty lines that it stands in its own line, and what it
+    prints, if a text follows."""
+    text = page.read_text()
+    for found in SNIPPET.finditer(text):
+        yield "\n" * text.count("\n", 0, found.start(1)) + found[1], found[2]
+
+
+def without_comments(text):
+    """Printed programs name the lines of the page, which move."""
+    return [line.split("  #")[0].rstrip() for line in text.strip().splitlines()]
 
 
 @pytest.fixture
@@ -26,13 +38,17 @@ def table():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_python_snippet_runs(page, table):
-    for code in snippets(page):
-        exec(compile(code, str(page), "exec"), {"np": np, "elementwise": elementwise})  # noqa: S102
+def test_every_python_snippet_runs_and_prints_the_text_after_it(page, table, capsys):
+    names = {"np": np, "elementwise": elementwise}
+    for code, said in snippets(page):
+        exec(compile(code, str(page), "exec"), names)  # noqa: S102
+        out = capsys.readouterr().out
+        if said is not None:
+            assert without_comments(out) == without_comments(said)
 
 
 def test_the_first_snippet_prints_what_its_comments_say(capsys):
-    code = snippets(PAGES[0])[0]
+    code, _ = next(snippets(PAGES[0]))
     exec(compile(code, "README.md", "exec"), {})  # noqa: S102
     promised = re.findall(r"print\(.*?\)  # (.*)", code)
     assert promised

@@ -182,8 +182,8 @@ def predictions(net: Any, images: Any) -> np.ndarray:
 def say_comparison(compiled: History, eager: History, say: Say) -> None:
     """Print how much faster the compiled step was, and how far the two runs are apart.
 
-    Both began with the same parameters and saw the same batches. The first call is eager, for Adam
-    makes its state there; the second compiles, and so does the first that sees the smaller batch.
+    Both began with the same parameters and saw the same batches. The first call with a batch of new
+    size compiles the step, and the second prepares quick calls of it.
     """
     epochs = len(compiled.test)
     batches = len(compiled.losses) // epochs

@@ -283,6 +283,18 @@ def test_globals_and_closures_are_read_anew_when_they_change() -> None:
     SCALE = 2.0
 
 
+def test_a_view_from_outside_is_read_at_each_call() -> None:
+    # An array with a base was once a constant, whoever held it: table.reshape(...) went stale.
+    rows = np.arange(6.0).reshape(2, 3)
+    columns = np.arange(6.0).reshape(3, 2).T
+    f = wg.compile(lambda x: x + rows + columns)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(np.ones((2, 3))), 1 + rows + columns)
+        rows += 1
+        columns *= 2
+    assert f.retraces == []
+
+
 def test_arguments_changed_in_place_are_changed_for_the_caller() -> None:
     @wg.compile
     def f(x: Any, y: Any) -> Any:

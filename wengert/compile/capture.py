@@ -546,13 +546,14 @@ class Capture:
 
     def _adopt_arrays(self) -> None:
         """Arrays that somebody outside holds are read at each call; others are constants."""
+        named = {id(g.value) for g in self.guards.values() if isinstance(g, (ItemIs, CellIs))}
         for key in list(self.arrays):
             array, copy, value = self.arrays.pop(key)
             changed = not _equal(copy, array)
             self.program.constants[value] = copy
             # Held by this loop, and as getrefcount's own argument.
-            held = sys.getrefcount(array) > 2 and array.base is None and array.flags.writeable
-            if held and not changed:
+            held = key in named or (sys.getrefcount(array) > 2 and array.base is None)
+            if held and array.flags.writeable and not changed:
                 del self.program.constants[value]
                 self.program.inputs.append(value)
                 self.program.names[value] = f"array_{len(self.sources)}"

@@ -170,10 +170,12 @@ class Callback:
     """What native code calls for a `Call` step: with its number and the addresses of its arrays."""
 
     def __init__(self, plan: Plan) -> None:
+        from wengert.compile.llvm.natives import is_native
+
         self.steps = {
             number: _PythonStep(step)
             for number, step in enumerate(plan.steps)
-            if isinstance(step, Call)
+            if isinstance(step, Call) and not is_native(step)
         }
 
     def __call__(self, number: int, addresses: bytes) -> None:

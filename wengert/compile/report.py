@@ -82,10 +82,13 @@ def measure(plan: Plan) -> list[float]:
 
 
 def _line(step: Step, share: float) -> Line:
+    from wengert.compile.llvm.natives import is_native
+
     if isinstance(step, Call):
         name, line = step.statement.name, step.statement.line()
         moved = sum(_nbytes(x) for x in (*step.inputs.values(), *step.outputs))
-        return Line("python", name, "", moved, 0, share, line)
+        kind = "native" if is_native(step) else "python"
+        return Line(kind, name, "", moved, 0, share, line)
     what = ", ".join(dict.fromkeys(_names(step.statements)))
     line = step.statements[0].line() if step.statements else ""
     if isinstance(step, Multiply):

@@ -15,7 +15,8 @@ from typing import Any
 from llvmlite import ir
 
 from wengert.compile.kernel import Access, Kernel, Load, Store
-from wengert.compile.llvm import loops, machine, matmul
+from wengert.compile.llvm import loops, machine, matmul, natives
+from wengert.compile.llvm.natives import is_native
 from wengert.compile.llvm.tiles import I64, POINTER
 from wengert.compile.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
 
@@ -112,7 +113,8 @@ class _Body:
         steps = self.plan.steps
         for slot in sorted({self.table.slot(p) for step in steps for p in places(step)}):
             self.bases[slot] = self._entry(slot)
-        most = max((len(call_layouts(s)) for s in steps if isinstance(s, Call)), default=0)
+        calls = [s for s in steps if isinstance(s, Call) and not is_native(s)]
+        most = max((len(call_layouts(s)) for s in calls), default=0)
         if most:
             self.addresses = self.builder.alloca(ir.ArrayType(POINTER, most))
             self.addresses.type = POINTER  # llvmlite gives it a type that knows its contents
@@ -174,6 +176,11 @@ class _Body:
 
     def _call(self, number: int, step: Call) -> None:
         builder, layouts = self.builder, call_layouts(step)
+        if is_native(step):
+            function = natives.define(self.module, step)
+            self.called.append(function)
+            builder.call(function, [self._at(layout.place) for layout in layouts])
+            return
         for position, layout in enumerate(layouts):
             at = builder.gep(self.addresses, [I64(position)], inbounds=True, source_etype=POINTER)
             builder.store(self._at(layout.place), at, align=8)

@@ -178,7 +178,12 @@ Guard = ItemIs | CellIs | AttributeIs | SlotIs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayOutput:
-    """A fresh array; wrapped in a fresh Tensor of the given type, if any."""
+    """A fresh array; wrapped in a fresh Tensor of the given type, if any.
+
+    An entry keeps the last `KEPT` large arrays that it gave out for an output, as long as it lives,
+    and gives one out again if nobody else can see it any more: the pages of fresh memory cost as
+    much as writing them.
+    """
 
     buffer: int
     dtype: np.dtype
@@ -226,6 +231,18 @@ class Result:
     object: Any = None
 
 
+KEPT = 2
+"""Two arrays: in `y = f(x)` the old y lives until the call returns."""
+
+LARGE = 1 << 18
+"""Bytes from which on an output's memory is used again."""
+
+
+def keeps(output: Output) -> bool:
+    """Whether an output's memory is used again."""
+    return isinstance(output, ArrayOutput) and nbytes(output) >= LARGE
+
+
 def nothing(*_: Any) -> None:
     """What an entry calls where nothing need be done."""
 
@@ -237,8 +254,9 @@ class Entry:
     The body returns 0; or -1 having set a Python exception; or a positive number, and then the call
     ends as `failed(number)` does, which raises. `calls` says that it runs Python code, or lets
     other threads run. `wrote(tensor)` is called for each Tensor whose array was written and whose
-    `_cell` somebody else has too, a node that saved it or a view: others do not see the write. A call returns the one of `results`, or a tuple of them if `many`; with
-    `rebuild`, what that makes of it.
+    `_cell` somebody else has too, a node that saved it or a view: others do not see the write. A
+    call returns the one of `results`, or a tuple of them if `many`; with `rebuild`, what that makes
+    of it.
     """
 
     body: int

@@ -19,6 +19,7 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm import layouts as at
+from wengert.compile.llvm.entry import KEPT
 from wengert.compile.llvm.machine import Code, compile_module, register
 
 WORD = ir.IntType(64)
@@ -88,6 +89,7 @@ class Field(IntEnum):
     KEY = 9
     WRITTEN = 10
     HISTORY = 11
+    KEPT = 11  # of an output: the place of references to arrays given out before, if any are kept
     LAST = 12  # where a state's data was at the last call
     ARRAY = 13  # while a call runs
     MADE = 14  # while a call runs: an object that is ours
@@ -258,6 +260,38 @@ def _write_fresh(module: ir.Module) -> None:
     dimensions = w.word(record, Field.DIMENSIONS)
     array = w.known("entry.ndarray")
     w.build.ret(w.call("entry.new_array", array, dtype, ndim, dimensions, zero, zero, none, zero))
+
+
+def _write_output(module: ir.Module) -> None:
+    """output(record): an array for an output, one given out before if nobody else can see it; or 0.
+
+    A kept array has the one reference that is kept. A new one takes the first place; the last goes.
+    """
+    w = Writer(module, "output", WORD, WORD)
+    w.function.linkage = "internal"
+    (record,) = w.function.args
+    begin = w.word(record, Field.KEPT)
+    with w.when(w.same(begin, 0)):
+        w.build.ret(w.call("fresh", record))
+    with w.each(begin, w.number(KEPT), 1) as place:
+        following = w.block("following")
+        array = w.word(place, 0)
+        w.need(w.call("fits", record, array), following)
+        w.need(w.same(w.load(array, at.COUNT, HALF), 1), following)
+        for part in (at.BASE, at.WEAK_REFERENCES):
+            w.need(w.same(w.load(array, part), 0), following)
+        w.call("python.Py_IncRef", array)
+        w.build.ret(array)
+        w.build.position_at_end(following)
+    made = w.call("fresh", record)
+    with w.when(w.differs(made, 0)):
+        last = w.word(begin, KEPT - 1)
+        for k in reversed(range(1, KEPT)):
+            w.store(w.word(begin, k - 1), begin, k)
+        w.call("python.Py_IncRef", made)
+        w.store(made, begin)
+        w.call("python.Py_DecRef", last)
+    w.build.ret(made)
 
 
 def _write_wrap(module: ir.Module, offsets: at.Layouts) -> None:
@@ -513,11 +547,11 @@ class _Entry:
     def make_outputs(self) -> None:
         w = self.w
         with w.section(self.table, Head.OUTPUTS) as record, w.when(w.is_kind(record, Kind.ARRAY)):
-            self.give_fresh(record)
+            self.give(record, "output")
 
-    def give_fresh(self, record: ir.Value) -> None:
+    def give(self, record: ir.Value, maker: str) -> None:
         w = self.w
-        array = w.call("fresh", record)
+        array = w.call(maker, record)
         w.need(w.differs(array, 0), self.lost)
         w.store(array, record, Field.ARRAY)
         w.store(w.load(array, at.DATA), w.word(record, Field.PLACE))
@@ -534,7 +568,7 @@ class _Entry:
             found = w.call("reusable", record)
             with w.build.if_else(w.same(found, 0)) as (then, otherwise):
                 with then:
-                    self.give_fresh(record)
+                    self.give(record, "fresh")
                 with otherwise:
                     array = w.load(found, self.offsets.array)
                     w.store(w.load(array, at.DATA), w.word(record, Field.PLACE))
@@ -695,6 +729,7 @@ def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
     module = ir.Module("entry")
     _write_fits(module)
     _write_fresh(module)
+    _write_output(module)
     _write_wrap(module, offsets)
     _write_item(module)
     _write_accept(module)

@@ -14,6 +14,7 @@ from wengert.compile.llvm import layouts as at
 from wengert.compile.llvm.entry import (
     Argument,
     ArrayOutput,
+    KEPT,
     AttributeIs,
     CellIs,
     CellNumber,
@@ -31,6 +32,7 @@ from wengert.compile.llvm.entry import (
     TensorArgument,
     TensorState,
     conflicts,
+    keeps,
     nbytes,
 )
 from wengert.compile.llvm.entry_code import RECORD, Field, Head, Kind, entry_code
@@ -259,7 +261,12 @@ class _Table:
     def output(self, output: Output) -> Record:
         if isinstance(output, ArrayOutput):
             kind = 0 if output.type is None else self.object(output.type)
-            return {**self.array(output, 0), Field.KIND: Kind.ARRAY, Field.OBJECT: kind}
+            record = {**self.array(output, _OWN), Field.KIND: Kind.ARRAY, Field.OBJECT: kind}
+            if keeps(output):
+                kept = np.full(KEPT, None)  # its words are references, which die with it
+                self.keep.append(kept)
+                record[Field.KEPT] = kept.ctypes.data
+            return record
         return {Field.KIND: _KINDS[output.kind], Field.PLACE: self.cell(output.buffer)}
 
     def gradient(self, gradient: Gradient | NoGradient) -> Record:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from wengert.compile.llvm.entry import (
     AttributeIs,
     CellIs,
     CellNumber,
+    KEPT,
     Entry,
     FixedArgument,
     Gradient,
@@ -31,6 +33,7 @@ from wengert.compile.llvm.entry import (
     TensorArgument,
     TensorState,
     conflicts,
+    keeps,
     nbytes,
 )
 from wengert.tensor import Tensor, View, bare
@@ -94,6 +97,7 @@ class _Running:
         self.last = [0] * len(entry.states)
         self.held: list[Any] = []
         self.arrays: list[Any] = []  # per output
+        self.kept: dict[int, list[Any]] = {}  # by buffer: large arrays given out before
         self.fresh: list[Any] = []  # per gradient: a new array, or the Tensor whose memory is used
 
     def _cell(self, buffer: int, kind: str) -> None:
@@ -169,7 +173,7 @@ class _Running:
         for output in self.entry.outputs:
             array = None
             if isinstance(output, ArrayOutput):
-                array = np.empty(output.shape, output.dtype)
+                array = self._array(output)
                 self.table[output.buffer] = array.ctypes.data
             self.arrays.append(array)
         for gradient in self.entry.gradients:
@@ -178,6 +182,19 @@ class _Running:
             else:
                 self.fresh.append(None)
         return int(self.body(self.table.ctypes.data))
+
+    def _array(self, output: ArrayOutput) -> np.ndarray:
+        """An array given out before that nobody else can see any more, or a new one."""
+        if not keeps(output):
+            return np.empty(output.shape, output.dtype)
+        kept = self.kept.setdefault(output.buffer, [])
+        for k in range(len(kept)):
+            if _is_free(kept, k, output):
+                return kept[k]  # type: ignore[no-any-return]
+        array = np.empty(output.shape, output.dtype)
+        kept.insert(0, array)
+        del kept[KEPT:]
+        return array
 
     def _gradient(self, gradient: Gradient) -> Any:
         """The Tensor whose memory may be used again, or a new array."""
@@ -270,7 +287,32 @@ def _set_gradient(gradient: Gradient | NoGradient, fresh: Any) -> None:
         gradient.tensor.__dict__["_grad"] = made
 
 
-# ---- who else holds a gradient -------------------------------------------------------------
+# ---- who else holds an array ---------------------------------------------------------------
+
+
+def _holders_in(arrays: list[Any], k: int) -> int:
+    """How many hold an array of a list, this call included."""
+    return _count(arrays[k])
+
+
+_ONLY_LISTED = _holders_in([np.zeros(1)], 0)
+
+
+def _is_free(kept: list[Any], k: int, output: ArrayOutput) -> bool:
+    """Whether an array given out before can be seen by nobody else."""
+    if _holders_in(kept, k) != _ONLY_LISTED or _ONLY_LISTED < 0:
+        return False
+    array = kept[k]
+    return (
+        _is_plain(array, output.dtype, output.shape)
+        and _is_its_own(array)
+        and weakref.getweakrefcount(array) == 0
+    )
+
+
+def _is_its_own(array: np.ndarray) -> bool:
+    """Whether an array's memory is not that of something else, and may be written."""
+    return bool(array.flags.owndata and array.flags.writeable and array.base is None)
 
 
 def _holders(members: dict[str, Any]) -> tuple[int, int]:
@@ -290,6 +332,4 @@ def _is_unshared(members: dict[str, Any], gradient: Gradient) -> bool:
     if before._node is not None or before._origin is not None or before._cell is not None:
         return False
     array = before._array
-    if not _is_plain(array, gradient.dtype, gradient.shape):
-        return False
-    return bool(array.flags.owndata and array.flags.writeable and array.base is None)
+    return _is_plain(array, gradient.dtype, gradient.shape) and _is_its_own(array)

@@ -13,6 +13,7 @@ import importlib
 import sys
 import sysconfig
 import types
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +49,7 @@ class Layouts:
 COUNT, TYPE = 0, 8
 # NumPy's array: PyArrayObject_fields in its header ndarraytypes.h, kept stable for all who compile
 # against it; then what begins a dtype.
-DATA, NDIM, DIMENSIONS, BASE, DTYPE, FLAGS = 16, 24, 32, 48, 56, 64
+DATA, NDIM, DIMENSIONS, BASE, DTYPE, FLAGS, WEAK_REFERENCES = 16, 24, 32, 48, 56, 64, 72
 BYTE_ORDER, TYPE_NUMBER = 26, 28
 
 C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
@@ -111,7 +112,10 @@ def _check_arrays() -> None:
     _expect(_half(address + FLAGS) == array.flags.num, "an array's flags")
     flags = C_CONTIGUOUS | OWNS_DATA | ALIGNED | WRITEABLE
     _expect(array.flags.num & flags == flags, "an array's flags")
-    del part
+    _expect(_word(address + WEAK_REFERENCES) == 0, "an array's weak references")
+    reference = weakref.ref(array)
+    _expect(_word(address + WEAK_REFERENCES) == id(reference), "an array's weak references")
+    del part, reference
     array.flags.writeable = False
     _expect(array.T.flags.num & flags == ALIGNED, "an array's flags")
     for dtype in (np.dtype("=f4"), np.dtype("=i8"), np.dtype("b1"), np.dtype(">f4")):
