@@ -75,6 +75,9 @@ class Spent(Node):
 
     __slots__ = ()
 
+    def name(self) -> str:
+        return "CompiledBackward"
+
     def pull(self, g: Any) -> Any:
         raise FreedGraphError(
             "Trying to backward through the graph of a compiled function a second time: the "

@@ -206,7 +206,8 @@ class Grouping:
                 group = self._merge(other, group, None)
         large = [v for v in reads if v.size > 1]
         for value in large:
-            for other in list(dict.fromkeys(g.now for g in self.readers.get(value, ())))[-3:]:
+            for reader in list(dict.fromkeys(g.now for g in self.readers.get(value, ())))[-3:]:
+                other = reader.now  # which may be in this group by now
                 if other is not group and self._gains(other, group, None):
                     group = self._merge(other, group, value)
         return group
@@ -233,6 +234,7 @@ class Grouping:
 
     def _merge(self, a: Group, b: Group, shared: Value | None) -> Group:
         """The merged group, or `b` if they stay apart; `shared` is a value that both read."""
+        assert a.now is not b.now, "a group merged with itself"
         fit = self._fit(a, b, shared)
         if fit is None or not self.order.merge(a.node, b.node):
             return b

@@ -120,6 +120,16 @@ class Accumulator:
             b.store(self._added(b, total, value), total)
             self._write(b, k, like(value, -0.0))
 
+    def scale(self, b: B, factor: V, begins: V) -> None:
+        """Multiply what was summed so far by a factor; begin anew in lanes where that is said."""
+        for (variable,) in self.variables:
+            value = b.fmul(b.load(variable, typ=variable.allocated_type), factor)
+            b.store(b.select(begins, like(value, -0.0), value), variable)
+        for total in self.totals:
+            wider = cast(b, factor, self.dtype, FLOAT64)
+            value = b.fmul(b.load(total, typ=total.allocated_type), wider)
+            b.store(b.select(begins, like(value, -0.0), value), total)
+
     def _added(self, b: B, total: V, value: V) -> V:
         return b.fadd(b.load(total, typ=total.allocated_type), cast(b, value, self.dtype, FLOAT64))
 

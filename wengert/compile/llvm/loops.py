@@ -10,6 +10,7 @@ does not depend on.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -37,6 +38,7 @@ from wengert.compile.llvm.phases import Phase, Phases
 from wengert.compile.llvm.scalars import apply
 from wengert.compile.llvm.scalars import supported as supported
 from wengert.compile.llvm.schedule import Nest, arguments, arrange, cost, dtype_of
+from wengert.compile.llvm.streams import Stream
 from wengert.compile.llvm.values import (
     BIT,
     I32,
@@ -204,8 +206,15 @@ class _Emitter:
         if depth < self.nest.outer:
             self._loop(depth, lambda: self._outer(depth + 1))
             return
-        for passed, phase in enumerate(self.plan.phases, 1):
-            self._pass(phase)
+        phases, passed = self.plan.phases, 0
+        while passed < len(phases):
+            stream = self.plan.streams.get(passed)
+            if stream is not None:
+                self._stream(stream, phases[passed], phases[passed + 1])
+                passed += 1
+            else:
+                self._pass(phases[passed])
+            passed += 1
             self._compute(depth, self.plan.live, passed)
 
     def _pass(self, phase: Phase) -> None:
@@ -238,6 +247,86 @@ class _Emitter:
             return
         chunk = chunks[1] if depth == chunks[0] else 0
         self._loop(depth, lambda: self._row(depth + 1, phase, made, chunks), chunk, flush)
+
+    # ---- two passes in one ------------------------------------------------------------------
+
+    def _stream(self, stream: Stream, first: Phase, second: Phase) -> None:
+        """Both passes at once; one after the other if the outcome is not finite."""
+        b, depth = self.b, self.nest.outer
+        made = {k: self._accumulator(k, self._steps(second)) for k in second.reduces}
+        vector = ir.VectorType(element(self._dtype(stream.maximum)), self.lanes)
+        with b.goto_entry_block():
+            top = b.alloca(vector)
+        b.store(number(vector, -math.inf), top)
+        with self._scope():
+            self._streamed(stream, first, second, top, made)
+        found = {stream.maximum: lane(b, b.load(top, typ=vector), 0)}
+        found |= {k: accumulator.results(b, 1)[0] for k, accumulator in made.items()}
+        with b.goto_entry_block():
+            places = {k: b.alloca(value.type) for k, value in found.items()}
+        total: V | None = None
+        for k, value in found.items():
+            b.store(value, places[k])
+            # Times 0 it is 0, if it is finite.
+            nothing = b.fmul(value, like(value, 0.0))
+            total = nothing if total is None else b.fadd(total, nothing)
+        with b.if_then(b.fcmp_unordered("uno", total, total), likely=False), self._scope():
+            self._pass(first)
+            self._compute(depth, self.plan.live, self.plan.ready[stream.maximum])
+            self._pass(second)
+            for k, place in places.items():
+                b.store(self.values[k][0], place)
+        for k, place in places.items():
+            self._assign(k, [b.load(place, typ=found[k].type)])
+
+    def _streamed(
+        self, stream: Stream, first: Phase, second: Phase, top: V, made: dict[int, Accumulator]
+    ) -> None:
+        b, depth, passed = self.b, self.nest.outer, len(self.plan.phases)
+
+        def body() -> None:
+            self._compute(depth + 1, first.needed, passed, first)
+            self._raise(stream, top, made)
+            now = b.load(top, typ=top.allocated_type)
+            for k in (stream.maximum, stream.shift):
+                self.values[k], self.splats[k] = [lane(b, now, 0)], now
+            self._compute(depth + 1, second.needed, passed, second)
+            self._accumulate(made)
+
+        def flush() -> None:
+            for accumulator in made.values():
+                accumulator.flush(b)
+
+        at, chunk = self._chunks(made)
+        self._loop(depth, body, chunk if at == depth else 0, flush)
+
+    def _raise(self, stream: Stream, top: V, made: dict[int, Accumulator]) -> None:
+        """Where a block holds something larger than the maximum so far, that is the maximum.
+
+        A NaN may be overlooked here: the sums will be NaN.
+        """
+        b, op = self.b, self.operations[stream.maximum]
+        assert isinstance(op, Reduce)
+        dtype, values = op.dtype, self._vectors(op.arg)
+        if self.active[-1] < self.lanes:
+            lowest = like(values[-1], -math.inf)
+            values = [*values[:-1], blend(b, self.active[-1], values[-1], lowest)]
+
+        def larger(x: V, y: V) -> V:
+            return b.select(b.fcmp_ordered(">", x, y), x, y)
+
+        largest = values[0]
+        for value in values[1:]:
+            largest = larger(value, largest)
+        old = b.load(top, typ=top.allocated_type)
+        higher = b.bitcast(b.fcmp_ordered(">", largest, old), ir.IntType(self.lanes))
+        with b.if_then(b.icmp_unsigned("!=", higher, like_bits(self.lanes)), likely=False):
+            new = splat(b, folded(b, larger(largest, old), larger), self.lanes)
+            factor = apply(b, "exp", dtype, (dtype,), [b.fsub(old, new)])
+            begins = b.fcmp_ordered("==", old, like(old, -math.inf))
+            for accumulator in made.values():
+                accumulator.scale(b, factor, begins)
+            b.store(new, top)
 
     # ---- operations -------------------------------------------------------------------------
 

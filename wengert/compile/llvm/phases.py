@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from wengert.compile.kernel import Access, Load, Reduce, Store
 from wengert.compile.llvm.schedule import Nest, arguments, cost, dtype_of, loops_of
+from wengert.compile.llvm.streams import Stream, stream_of
 
 ROW_BYTES = 64 * 1024
 """Room on the stack for all row buffers of a kernel."""
@@ -48,6 +49,7 @@ class Phases:
         self.ready = self._ready()
         self.live = self._live()
         self.phases = self._phases()
+        self.streams = self._streams()
         self.kept = {k for phase in self.phases for k in phase.saved}
 
     # ---- where and when ---------------------------------------------------------------------
@@ -166,6 +168,15 @@ class Phases:
         same = mine.strides == other.strides and mine.offset == other.offset
         written = self.nest.buffers[other.buffer]
         return same and load.dtype.itemsize == written.itemsize
+
+    def _streams(self) -> dict[int, Stream]:
+        """By the number of a phase: how it is one pass together with the next."""
+        found: dict[int, Stream] = {}
+        for k, (first, second) in enumerate(zip(self.phases, self.phases[1:], strict=False)):
+            stream = stream_of(self, first, second)
+            if stream is not None:
+                found[k] = stream
+        return found
 
     # ---- row buffers ------------------------------------------------------------------------
 
