@@ -446,3 +446,65 @@ def test_options_are_refused() -> None:
         wg.compile(backend="inductor")
     with pytest.raises(TypeError, match="function or a module"):
         wg.compile(3)
+
+
+def test_a_tensor_that_is_an_argument_and_found_outside_is_one_tensor() -> None:
+    net = nn.Linear(2, 1)
+    ps = list(net.parameters())
+
+    @wg.compile
+    def slopes(parameters: Any, x: Any) -> Any:
+        return wg.autograd.grad(net(x).sum(), parameters)
+
+    for k in (1.0, 2.0):
+        weight, bias = slopes(ps, wg.ones(3, 2) * k)
+        assert weight.tolist() == [[3 * k, 3 * k]]
+        assert bias.tolist() == [3]
+    assert slopes.retraces == []
+
+
+def test_numbers_in_the_users_own_objects_are_read_anew_when_they_change() -> None:
+    class Settings:
+        scale = 1.0
+
+        def __init__(self) -> None:
+            self.shift = 1.0
+            self.calls = 0
+
+    settings, table = Settings(), {"power": 2}
+
+    @wg.compile
+    def f(x: Any) -> Any:
+        settings.calls += 1
+        return x ** table["power"] + settings.shift
+
+    x = wg.ones(1) * 3
+    assert f(x).tolist() == [10]
+    assert f(x).tolist() == [10]
+    settings.shift = 2.0
+    assert f(x).tolist() == [11]
+    table["power"] = 3
+    assert f(x).tolist() == [29]
+    assert settings.calls == len(f.retraces) + 1
+
+
+def test_threads_that_use_the_same_tensors_do_not_see_a_trace() -> None:
+    import threading
+
+    net = network()
+    x, y = batch(0)
+    seen: list[Any] = []
+    stop = threading.Event()
+
+    def use() -> None:
+        while not stop.is_set():
+            with wg.no_grad():
+                seen.append(type(net(x)._array))
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    for _ in range(5):
+        wg.compile(stepper(net, optim.SGD(net.parameters(), lr=0.01)))(x, y)
+    stop.set()
+    thread.join()
+    assert set(seen) == {np.ndarray}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -173,7 +174,8 @@ SETTINGS: weakref.WeakSet[Any] = weakref.WeakSet()
 class Capture:
     """One trace of a function."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: dict[int, int] | None = None) -> None:
+        self.places = places or {}  # of the arguments that are tensors, by id
         self.trace = Trace()
         self.trace.external = self.external
         self.trace.decide = self.decide
@@ -267,37 +269,41 @@ class Capture:
 
     def array_of(self, tensor: Tensor, array: Any) -> Any:
         """A tensor's array is read."""
-        if type(array) is not np.ndarray or id(tensor) in self.lifted:
+        if type(array) is not np.ndarray:
             return array
-        with watch.aside():
-            lifted = self.lift(tensor, array)
-        watch.SLOT.__set__(tensor, lifted)
-        return lifted
+        lifted = self.lifted.get(id(tensor))
+        if lifted is None:
+            place = self.places.get(id(tensor))
+            if place is not None:
+                raise Specialize(place)  # it is an argument too
+            with watch.aside():
+                lifted = self.lift(tensor, array)
+        return lifted.now
 
     def array_for(self, tensor: Tensor, array: Any) -> Any:
-        """A tensor's array is set; what the trace makes of it."""
+        """A tensor's array is set; what its slot receives. A tensor from outside keeps its own."""
+        if type(array) is np.ndarray and array.dtype.kind in "biufc" and id(array) not in self.kept:
+            with watch.aside():
+                traced = self.trace.array(self.external(array))
+        else:
+            traced = array
         try:
             before = watch.SLOT.__get__(tensor)
         except AttributeError:
-            if id(array) in self.kept:
-                traced, real = self.kept[id(array)]
-                self.lifted[id(tensor)] = Lifted(tensor, real, traced, fresh=True)
-                self.sources[traced.value] = Held(tensor)
+            if id(array) not in self.kept:
+                self.born[id(tensor)] = weakref.ref(tensor)
                 return traced
-            self.born[id(tensor)] = weakref.ref(tensor)
-        else:
-            if type(before) is np.ndarray:
-                self.array_of(tensor, before)
-        if type(array) is np.ndarray and array.dtype.kind in "biufc":
-            with watch.aside():
-                return self.trace.array(self.constant(array))
-        return array
+            _, real = self.kept[id(array)]
+            self.lifted[id(tensor)] = Lifted(tensor, real, array, fresh=True)
+            self.sources[array.value] = Held(tensor)
+            return real
+        if type(before) is not np.ndarray:
+            return traced
+        self.array_of(tensor, before)
+        self.lifted[id(tensor)].now = traced
+        return before
 
-    def constant(self, array: Any) -> Value:
-        """An array made while tracing: what it holds now, unless somebody outside holds it too."""
-        return self.external(array)
-
-    def lift(self, tensor: Tensor, array: Any) -> TracedArray:
+    def lift(self, tensor: Tensor, array: Any) -> Lifted:
         """A traced array in the place of an array from outside, which the program reads."""
         traced = self._shared(array)
         if traced is None:
@@ -307,10 +313,10 @@ class Capture:
             traced = TracedArray(self.trace, Storage(value, value), ())
             low, high = np.lib.array_utils.byte_bounds(array)
             self.spans.append((low, high, traced, array))
-        self.lifted[id(tensor)] = Lifted(tensor, array, traced)
+        lifted = self.lifted[id(tensor)] = Lifted(tensor, array, traced)
         if tensor._cell is not None:
             self.cells.append((tensor._cell, dict(vars(tensor._cell))))
-        return traced
+        return lifted
 
     def _shared(self, array: Any) -> TracedArray | None:
         """What stands for the same memory already."""
@@ -385,6 +391,14 @@ class Capture:
         """A user's function reads a global."""
         if _guarded(value):
             self.note(ItemIs(mapping, key, value), (id(mapping), key))
+
+    def inside(self, owner: Any, names: Iterable[Any]) -> None:
+        """A user's function names these attributes of an object of the user's, or keys of a dict."""
+        mapping = owner if type(owner) is dict else getattr(owner, "__dict__", None)
+        if type(mapping) is dict:
+            for name in names:
+                if _guarded(mapping.get(name, self)):
+                    self.note(ItemIs(mapping, name, mapping[name]), (id(mapping), name))
 
     def enclosed(self, cell: Any) -> None:
         """A user's function has a variable of an enclosing one."""
@@ -466,7 +480,8 @@ class Capture:
         self._adopt_arrays()
         self._keep_used(bool(gradients))
         captured.sources = self.sources
-        captured.guards = list(self.guards.values())
+        # What the function itself has changed is no condition on later calls.
+        captured.guards = [g for g in self.guards.values() if type(g) is HasGradient or g.holds()]
         return captured
 
     def _joint(self, found: Any) -> tuple[Any, list[Value]]:
@@ -506,9 +521,8 @@ class Capture:
         ]
 
     def _final(self, lifted: Lifted) -> Value:
-        now = watch.SLOT.__get__(lifted.tensor)
-        traced = lifted.traced
-        if now is not traced and type(now) is TracedArray:
+        now, traced = lifted.now, lifted.traced
+        if now is not traced:
             if (now.shape, now.dtype) != (traced.shape, traced.dtype):
                 raise TracingError(
                     f"a tensor from outside was given an array of shape {list(now.shape)} and "
@@ -518,8 +532,12 @@ class Capture:
             return now.value
         return traced.value
 
+    def _array(self, tensor: Tensor) -> Any:
+        lifted = self.lifted.get(id(tensor))
+        return watch.SLOT.__get__(tensor) if lifted is None else lifted.now
+
     def _output(self, tensor: Any) -> int:
-        array = watch.SLOT.__get__(tensor) if isinstance(tensor, Tensor) else tensor
+        array = self._array(tensor) if isinstance(tensor, Tensor) else tensor
         if type(array) is not TracedArray:
             array = self.trace.array(self.external(np.asarray(array)))
         value = array.value
@@ -573,7 +591,8 @@ def _guarded(value: Any) -> bool:
 
 
 class Specialize(Exception):
-    """A number among the arguments decides something: it becomes part of the signature."""
+    """An argument becomes part of the signature: a number that decides something, or a tensor that
+    the function finds in its surroundings too."""
 
     def __init__(self, place: int) -> None:
         self.place = place
@@ -589,16 +608,16 @@ class Grad:
 
 
 class Lifted:
-    """A tensor whose array is traced for a while, and what it was."""
+    """A tensor from outside: the traced array that stands for its own, and what it holds `now`."""
 
-    __slots__ = ("array", "cell", "node", "origin", "tensor", "traced")
+    __slots__ = ("array", "cell", "node", "now", "origin", "tensor", "traced")
 
     def __init__(
         self, tensor: Tensor, array: Any, traced: TracedArray, fresh: bool = False
     ) -> None:
         self.tensor = tensor
         self.array = array
-        self.traced = traced
+        self.traced = self.now = traced
         self.node = self.cell = self.origin = None
         if fresh:
             return
@@ -610,7 +629,6 @@ class Lifted:
 
     def restore(self) -> None:
         tensor = self.tensor
-        watch.SLOT.__set__(tensor, self.array)
         tensor._node, tensor._cell, tensor._origin = self.node, self.cell, self.origin
 
 

@@ -193,9 +193,10 @@ class CompiledFunction:
             return made, self._signature(structure, flat)
 
     def _capture(self, args: Any, kwargs: Any) -> Captured:
-        capture = Capture()
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
+        places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
+        capture = Capture({k: i for k, i in places.items() if i not in self._static})
         same = dict(_same_memory(flat))
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)
@@ -205,7 +206,8 @@ class CompiledFunction:
                 for cell in getattr(self.function, "__closure__", None) or ():
                     capture.enclosed(cell)
                 result = [self.function(*args, **kwargs)]
-                tensors = [(i, t) for i, t in enumerate(traced) if isinstance(t, Tensor)]
+                tensors = [(i, t) for i, t in enumerate(traced) if t is not flat[i]]
+                tensors = [(i, t) for i, t in tensors if isinstance(t, Tensor)]
                 found = differentiate(capture, result[0], tensors)
                 with watch.aside():
                     return capture.captured(result, found)
@@ -217,12 +219,14 @@ class CompiledFunction:
                     capture.restore()
 
     def _stand_in(self, capture: Capture, place: int, x: Any, same: int | None) -> Any:
+        if place in self._static:
+            return x
         if isinstance(x, Tensor):
             traced = capture.argument(place, x._array, f"x{place}", same)
             return leaf(traced, type(x), x.requires_grad)
         if isinstance(x, np.ndarray):
             return capture.argument(place, x, f"x{place}", same)
-        if type(x) is float and place not in self._static:
+        if type(x) is float:
             from wengert.compile.capture import Argument
 
             return capture.number(Argument(place), x, f"x{place}")
@@ -250,6 +254,8 @@ class CompiledModule(CompiledFunction):
 
 def _kind(x: Any, static: bool) -> Any:
     """What a specialization depends on in an argument."""
+    if static and isinstance(x, Tensor):
+        return Tensor, id(x)
     if isinstance(x, Tensor):
         return type(x), x._array.shape, x._array.dtype, x.requires_grad
     if isinstance(x, np.ndarray):

@@ -87,7 +87,9 @@ class _Link:
             buffer, value = at.get(place, (-1, None))
             if isinstance(x, (Tensor, np.ndarray)) and buffer < 0:  # not read, but looked at
                 buffer, self.spare = self.spare, self.spare + 1
-            if isinstance(x, Tensor):
+            if place in self.spec.owner._static:
+                found.append(form.FixedArgument(x))
+            elif isinstance(x, Tensor):
                 written = value in self.program.updates
                 array = x._array
                 found.append(

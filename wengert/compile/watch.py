@@ -185,12 +185,29 @@ class Calls:
         if code.co_filename.startswith((*_LIBRARY, "<frozen")):
             return
         with aside():
+            names = {*code.co_names, *(c for c in code.co_consts if type(c) is str)}
+            owners = [frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]]
             for name in code.co_names:
                 if name in frame.f_globals:
                     self.capture.outside(frame.f_globals, name, frame.f_globals[name])
-            if code.co_freevars:
-                for cell in cells_of(code):
-                    self.capture.enclosed(cell)
+                    owners.append(frame.f_globals[name])
+            for cell in cells_of(code) if code.co_freevars else ():
+                self.capture.enclosed(cell)
+            owners += [frame.f_locals[name] for name in code.co_freevars if name in frame.f_locals]
+            for owner in owners:
+                if type(owner) is dict or is_users(type(owner)):
+                    self.capture.inside(owner, names)
+
+
+def is_users(cls: type) -> bool:
+    """Whether a class is of the user's program: not of Python, nor of a library."""
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    if module is None or issubclass(cls, (type, types.ModuleType)):
+        return False
+    return file is None and cls.__module__ == "__main__" or (
+        file is not None and file not in INTERNAL and not file.startswith(_LIBRARY)
+    )
 
 
 def cells_of(code: types.CodeType) -> list[Any]:
