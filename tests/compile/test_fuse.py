@@ -498,3 +498,13 @@ def test_random_programs_of_what_counts_as_large(seed, monkeypatch):
     monkeypatch.setattr(GROUP, "CACHED", 0)
     monkeypatch.setattr(GROUP, "ROW", 5 + seed % 10)
     planned(random_program(seed, 40))
+
+
+@pytest.mark.parametrize("shape", [(), (3, 4)])
+def test_long_chains(shape):
+    b = Builder()
+    x = b.input(*shape)
+    for k in range(1500):
+        x = b([np.tanh, np.add][k % 2], *([x] if k % 2 == 0 else [x, 0.5]))
+    b.program.outputs = [x]
+    assert count(planned(b).steps) <= 20

@@ -6,7 +6,7 @@ that made what it reads, and with those that read the same large value, wherever
 - the loops can be identified, so that each value that one statement hands to another is read by the
   iteration that computes it (`loops.Match`);
 - a reduction whose result is used again in the same group sums exactly the loops within a row, and
-  a row is walked in the order of memory and fits in cache;
+  a row is walked in the order of memory, and fits in cache or is little work;
 - every statement runs either for each element or once per row, so nothing is computed twice;
 - no step outside the group lies between two in it (`Order`).
 """
@@ -24,17 +24,24 @@ from wengert.compile.indices import of_operand
 from wengert.compile.loops import Axis, Frame, Loop, Match, current, new_frame, resolved
 from wengert.compile.order import Order
 from wengert.compile.program import Program, Statement, Value
-from wengert.compile.roles import SEARCHES, Roles, axes_of, operands
+from wengert.compile.roles import CHEAP, SEARCHES, Roles, axes_of, operands
 from wengert.compile.strides import entries_of_view
 
 ROW = 1 << 17
-"""The longest row, in elements, that several stages walk again and again."""
+"""The longest row, in elements, that several stages walk again and again, whatever they compute.
+It stays in cache; of a longer one each stage computes again what it needs of those before."""
+
+LIGHT = 8
+"""So many statements on the elements of a longer row may be computed again, one exp among them."""
 
 CACHED = 1 << 10
 """This many elements may be walked in any order, for they stay in the nearest cache."""
 
-MOST = 160
+MOST = 400
 """The largest group, in statements."""
+
+DEEP = 100
+"""The longest chain of statements in a group: their terms are made by recursion."""
 
 FUSED = frozenset({"map", "reduce", "take", "hit"})
 
@@ -101,6 +108,8 @@ class Grouping:
         self.groups: dict[Statement, Group] = {}
         self.nodes: dict[Statement, int] = {}
         self.readers: dict[Value, list[Group]] = {}
+        # How many statements of its group a value comes after.
+        self.depth: dict[Value, int] = {}
         self.uses = program.users()
         for s in program.statements:
             role = roles.of[s]
@@ -174,6 +183,7 @@ class Grouping:
             if s.function in SEARCHES:
                 group.inner = self.summed(s)
         self.groups[s] = group
+        self.depth[s.output] = 1
         if self.fuse:
             group = self._merge_all(group, reads)
         for value in reads:
@@ -236,16 +246,33 @@ class Grouping:
         """The merged group, or `b` if they stay apart; `shared` is a value that both read."""
         assert a.now is not b.now, "a group merged with itself"
         fit = self._fit(a, b, shared)
-        if fit is None or not self.order.merge(a.node, b.node):
+        if fit is None or self._too_deep(a, b) or not self.order.merge(a.node, b.node):
             return b
         match, inner, fast = fit
         match.commit()
+        self._deepen(a, b)
         a.loops = tuple(dict.fromkeys((*resolved(a.loops), *resolved(b.loops))))
         a.phase = max(a.phase, b.phase)
         a.inner = resolved(inner) if inner is not None else None
         a.fast = fast
         a.absorb(b)
         return a
+
+    def _below(self, reader: Group, maker: Group) -> int:
+        """How deep the values lie that one group reads of another's."""
+        made = (v for v in reader.reads if self.group_of(v) is maker)
+        return max((self.depth[v] for v in made), default=0)
+
+    def _too_deep(self, a: Group, b: Group) -> bool:
+        if len(a.statements) + len(b.statements) <= DEEP:
+            return False
+        deepest = max(self.depth[s.output] for s in b.statements)
+        return deepest + self._below(b, a) > DEEP or self._below(a, b) > 0
+
+    def _deepen(self, a: Group, b: Group) -> None:
+        for reader, more in ((b, self._below(b, a)), (a, self._below(a, b))):
+            for s in reader.statements if more else ():
+                self.depth[s.output] += more
 
     # ---- whether two groups fit --------------------------------------------------------------
 
@@ -361,7 +388,9 @@ class Grouping:
         length = math.prod(k.extent for k in inner)
         every = {*resolved(a.loops, match.by), *resolved(b.loops, match.by)}
         total = math.prod(k.extent for k in every)
-        if length > ROW or (length == total and total > ROW // 2 and len(every) > 1):
+        if length > ROW and not _is_light([*a.statements, *b.statements], length):
+            return False
+        if length == total and total > ROW // 2 and len(every) > 1:
             return False
         last = resolved([fast], match.by)[-1] if fast else None
         return last in inner or (little and total <= CACHED)
@@ -399,6 +428,13 @@ class Grouping:
             if read is not None and not self._reachable(a, b, match, *read, budget):
                 return False
         return True
+
+
+def _is_light(statements: list[Statement], length: int) -> bool:
+    """Whether it is quicker to compute these again for a long row than to keep them in memory."""
+    for_each = [s.function.__name__ for s in statements if s.output.size >= length]
+    slow = [name for name in for_each if name not in CHEAP and name != "divide"]
+    return len(for_each) <= LIGHT and slow in ([], ["exp"])
 
 
 def operand_frames(s: Statement, work: Frame, roles: Roles) -> Iterator[tuple[Value, Frame]]:
