@@ -917,7 +917,15 @@ def _zeros(trace: Trace, shape: Any, dtype: Any) -> Value:
 def primitives() -> None:
     """Meanings of primitives, most of whose bodies write into arrays that they make."""
     from wengert.dispatch import lasting, number, once
-    from wengert.rules import convolution, elementwise, indexing, products, reductions, shapes
+    from wengert.rules import (
+        convolution,
+        elementwise,
+        indexing,
+        neural,
+        products,
+        reductions,
+        shapes,
+    )
 
     OPAQUE.update(
         value
@@ -934,6 +942,9 @@ def primitives() -> None:
         else np.matmul(x, np.transpose(weight)) + bias
     )
     MEANINGS[lasting] = _lasting
+    MEANINGS[neural.erf] = lambda trace, x: trace.array(
+        trace.elementwise(operations.erf, [_array(trace, x).value])
+    )
     MEANINGS[once] = _once
     MEANINGS[number] = _number
     MEANINGS[reductions.variance] = _variance

@@ -109,7 +109,7 @@ class Trace:
             return x
         return self.record(operations.astype, (x, np.dtype(dtype)), x.shape, dtype)
 
-    def elementwise(self, ufunc: np.ufunc, operands: list[Any], dtype: Any = None) -> Value:
+    def elementwise(self, ufunc: Any, operands: list[Any], dtype: Any = None) -> Value:
         """A ufunc of one result, operands cast to its loop's dtypes."""
         kinds: list[Any] = [kind_of(x) for x in operands]
         weak = all(type(k) is type for k in kinds)

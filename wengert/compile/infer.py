@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.operations import added, astype, full, number, take, updated, view
+from wengert.compile.operations import Special, added, astype, full, number, take, updated, view
 from wengert.compile.program import Program, Shape, Statement, Value
 from wengert.dispatch import Function
 
@@ -35,7 +35,8 @@ def infer(
 
 def is_ufunc(function: Function) -> bool:
     """Whether it is a NumPy function of single elements with one result."""
-    return isinstance(function, np.ufunc) and function.signature is None and function.nout == 1
+    kind = isinstance(function, (np.ufunc, Special))
+    return kind and function.signature is None and function.nout == 1  # type: ignore[attr-defined]
 
 
 def check_types(program: Program) -> None:

@@ -50,4 +50,32 @@ def number(x: Any, dtype: Any) -> Any:
     return np.dtype(dtype).type(x).item()
 
 
+class Special:
+    """A function of `scipy.special` on single elements; SciPy is imported when it is called."""
+
+    __module__ = "scipy.special"
+    nin = nout = 1
+    signature = None
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, x: Any) -> Any:
+        import scipy.special
+
+        return getattr(scipy.special, self.__name__)(x)
+
+    def resolve_dtypes(self, dtypes: Any, **rest: Any) -> Any:
+        """The dtypes of argument and result, as a ufunc tells them."""
+        dtype = np.dtype(dtypes[0] if dtypes[0] is not float else np.float64)
+        if dtype.kind not in "fc" or dtype.itemsize < 4:
+            dtype = np.dtype(np.float64 if dtype.kind != "f" else np.float32)
+        return dtype, dtype
+
+    def __repr__(self) -> str:
+        return f"scipy.special.{self.__name__}"
+
+
+erf = Special("erf")
+
 OPERATIONS = frozenset({astype, view, take, updated, added, full, number})

@@ -134,6 +134,8 @@ def name_of(function: Function) -> str:
     if isinstance(function, np.ufunc):
         home = "np." if getattr(np, function.__name__, None) is function else "special."
         return home + function.__name__
+    if module == "scipy.special":
+        return "special." + function.__name__
     if module.startswith("numpy"):
         return ("np.linalg." if "linalg" in module else "np.") + function.__name__
     return function.__name__

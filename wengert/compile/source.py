@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.infer import REDUCTIONS, axes_of, is_ufunc
-from wengert.compile.operations import added, astype, full, number, take, updated, view
+from wengert.compile.operations import Special, added, astype, full, number, take, updated, view
 from wengert.compile.program import Program, Statement, Value
 from wengert.dispatch import Function
 
@@ -161,7 +161,7 @@ class _Printer:
         home_name = getattr(function, "__module__", None) or "scipy.special"
         home = sys.modules.get(home_name)
         spelt = self.unique(name)
-        if getattr(home, name, None) is function:
+        if isinstance(function, Special) or getattr(home, name, None) is function:
             alias = "" if spelt == name else f" as {spelt}"
             self.imports[spelt] = f"from {home_name} import {name}{alias}"
         else:
