@@ -20,6 +20,7 @@ from numpy import dtype as dtype
 
 from wengert import autograd as autograd
 from wengert import cuda as cuda
+from wengert import func as func
 from wengert import nn as nn
 from wengert import numeric as numeric
 from wengert import optim as optim
@@ -512,6 +513,15 @@ from wengert.serialization import load as load
 from wengert.serialization import save as save
 from wengert.tensor import Size as Size
 from wengert.tensor import Tensor as Tensor
+from wengert.transforms.reverse import grad as grad
+from wengert.transforms.reverse import hessian as hessian
+from wengert.transforms.reverse import hvp as hvp
+from wengert.transforms.reverse import jacobian as jacobian
+from wengert.transforms.reverse import jacrev as jacrev
+from wengert.transforms.reverse import value_and_grad as value_and_grad
+from wengert.transforms.reverse import vhp as vhp
+from wengert.transforms.reverse import vjp as vjp
+from wengert.transforms.vmap import vmap as vmap
 
 newaxis = None
 __version__ = "0.1.0"

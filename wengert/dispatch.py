@@ -91,6 +91,18 @@ def once(x: Any) -> Any:
 
 
 @primitive
+def alike(x: Any, made: Any) -> Any:
+    """An array just made beside `x`, as a kind of array that can hold values like those of `x`."""
+    return made
+
+
+@primitive
+def arriving(x: Any, born: int) -> Any:
+    """A cotangent that a leaf made at the time `born` is about to keep."""
+    return x
+
+
+@primitive
 def number(x: Any) -> Any:
     """A Python number: of a tensor or an array with one element, or the number itself."""
     return float(x)

@@ -116,6 +116,8 @@ def result_type(*operands: Any) -> np.dtype[Any]:
                 raise foreign(operand)
             priority = 0 if len(operand.shape) else 1
             dtype = operand.dtype
+            if type(operand) is not np.ndarray and getattr(operand, "weak", False):
+                priority, dtype = 2, _of_number(dtype.type(0).item())  # stands for a number
         else:
             priority, dtype = 2, _of_number(operand)
         known = best[priority]
@@ -161,6 +163,8 @@ def native(array: Any) -> Any:
             raise TypeError(
                 "a masked array would lose its mask as a tensor. Use x.filled(...) first."
             )
+        if hasattr(array, "__array_function__") and not isinstance(array, (np.ndarray, np.generic)):
+            return array
         array = np.asarray(array)
     target = canonical(dtype)
     if dtype is target:

@@ -83,3 +83,12 @@ class TracingError(WengertError):
     values with `wengert.where` instead of `if`; pass what decides a branch as a Python number; do
     the rest outside, on what the function returns.
     """
+
+
+class BatchingError(RuntimeError):
+    """A function cannot be vmapped as it is written: it needs the numbers of one example.
+
+    Inside `vmap` a value stands for those of a whole batch. Choose with `wengert.where` instead of
+    `if`; write into arrays that are batched too (`np.zeros_like(x)`); say what random numbers are
+    to be with `randomness="different"` or `"same"`. (A RuntimeError, as PyTorch raises.)
+    """

@@ -75,14 +75,26 @@ class View:
 
     __slots__ = ("base", "call", "creation", "leaf", "parent", "seen", "turns")
 
-    def __init__(self, base: Tensor, parent: View | None, call: Call, creation: str | None):
-        self.base = base
-        self.parent = parent
-        self.call = call
-        self.creation = creation
-        self.leaf: AccumulateGrad | None = None
-        self.seen = base._cell.history  # type: ignore[union-attr]
-        self.turns = len(base._turns)
+    base: Tensor
+    parent: View | None
+    call: Call
+    creation: str | None
+    leaf: AccumulateGrad | None
+    seen: int
+    turns: int
+
+    @staticmethod
+    def of(base: Tensor, parent: View | None, call: Call, creation: str | None) -> View:
+        """A new view: a function, since to make an object by its class takes thrice as long."""
+        view = _new(View)
+        view.base = base
+        view.parent = parent
+        view.call = call
+        view.creation = creation
+        view.leaf = None
+        view.seen = base._cell.history  # type: ignore[union-attr]
+        view.turns = len(base._turns)
+        return view
 
     def path(self) -> list[Call]:
         """The calls that lead from the base, as it is now, to this view."""
@@ -180,7 +192,8 @@ class Tensor(_Methods):
         if self.requires_grad and modes.is_grad_enabled():
             raise RuntimeError(
                 "Can't call numpy() on a Tensor that requires grad: NumPy would drop its history. "
-                "Use tensor.detach().numpy(), or NumPy's functions on the tensor itself."
+                "Use tensor.detach().numpy(), or NumPy's functions on the tensor itself. An array "
+                "to be filled is made with np.zeros_like(x), one of results with np.stack([...])."
             )
         array = self._array
         if not isinstance(array, np.ndarray):
@@ -284,14 +297,16 @@ def view_of(
         if not state.grad:
             creation = "inference" if state.inference else "no_grad"
     if type(origin) is View:
-        out._origin = View(origin.base, origin, (record, args), creation or origin.creation)
+        out._origin = View.of(origin.base, origin, (record, args), creation or origin.creation)
     else:
-        out._origin = View(x, None, (record, args), creation)
+        out._origin = View.of(x, None, (record, args), creation)
 
 
 def _shares(array: Any, other: Any) -> bool:
-    if type(array) is not np.ndarray or array is other:
+    if array is other:
         return True
+    if type(array) is not np.ndarray:
+        return np.may_share_memory(array, other)
     base = array.base
     return base is not None and (base is other.base or np.may_share_memory(array, other))
 

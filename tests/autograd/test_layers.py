@@ -24,6 +24,7 @@ LAYERS = [
         "arrays",
         "compile",
         "transforms",
+        "func",
         "random",
         "linalg",
         "fft",
@@ -52,6 +53,10 @@ LAYERS = [
 """From the ground up. A module may import its own layer, at its own peril, and those before it."""
 
 UPWARD = {
+    (
+        "autograd",
+        "transforms",
+    ): "gradients for a batch of cotangents, is_grads_batched, are a vmap over the sweep",
     (
         "tensor",
         "functions",

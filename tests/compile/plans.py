@@ -269,6 +269,9 @@ def check_overlaps(step, ops, stage_of):
                     a, b = load.access, store.access
                     same = (a.strides, a.offset, a.indices) == (b.strides, b.offset, b.indices)
                     assert same, "an array is written over out of step"
+                    steps = zip(b.strides, kernel.extents, strict=True)
+                    once = all(step or extent <= 1 for step, extent in steps)
+                    assert once, "an element is read again after it was written over"
                     assert not store.combine
                     assert i < j, "an array is read after it was written over"
                     assert stage_of[i] <= stage_of[j]

@@ -261,3 +261,16 @@ def test_an_unknown_function_says_which_there_are():
     builder = ir.IRBuilder(function.append_basic_block())
     with pytest.raises(KeyError, match="gamma"):
         call(builder, "gamma", function.args[0])
+
+
+@pytest.mark.parametrize("dtype", KINDS, ids=lambda dtype: dtype.__name__)
+def test_exponentials_of_what_is_known_to_be_at_most_zero(dtype):
+    rng = np.random.default_rng(0)
+    near, far = -rng.uniform(0, 6, 200_000), -rng.uniform(6, 760, 200_000)
+    wide = np.longdouble if dtype is np.float64 else np.float64
+    for x, bound in [(near, 2), (far, 5 if dtype is np.float32 else 2)]:
+        x = x.astype(dtype)
+        result = by_vectors("falling_exp", x)
+        assert_close("falling_exp", result, np.exp(x.astype(wide)), [x], bound)
+    ends = np.array([0.0, -0.0, -np.inf, np.nan, -1e30, np.finfo(dtype).min], dtype)
+    np.testing.assert_array_equal(by_vectors("falling_exp", ends), [1, 1, 0, np.nan, 0, 0])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from wengert.compile.llvm import machine, matmul, tiles
+from wengert.compile.llvm import blocks, machine, matmul, tiles
 from wengert.compile.plan import Layout, Multiply, Place
 
 RNG = np.random.default_rng(0)
@@ -226,6 +226,67 @@ def test_every_width_of_vectors(size: int, monkeypatch: pytest.MonkeyPatch) -> N
     multiply_all(products)
     for a, b, out, _ in products:
         check(out, a, b)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products are cut into blocks that are small: several in each direction, and rests."""
+    for name, value in {"LEAST": 0, "LEAST_ROWS": 1, "NEAR": 5000, "BLOCK": 4000}.items():
+        monkeypatch.setattr(blocks, name, value)
+
+
+@pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize("dtype", [*FLOATS, np.int32, np.int8])
+def test_large_products_are_cut_into_blocks(dtype: Any, add: bool, small_blocks: None) -> None:
+    sizes = [(31, 97, 75), (24, 64, 64), (40, 33, 17)]
+    ways = itertools.product(sizes, ["slice of rows", "columns"], ["rows", "slice of columns"])
+    products, before = [], []
+    for (m, k, n), left, right in ways:
+        out = laid((m, n), dtype, "slice of rows" if right == "rows" else "columns")
+        before.append(out.copy() if add else 0)
+        products.append((laid((m, k), dtype, left), laid((k, n), dtype, right), out, add))
+        step = Multiply(*(layout(x) for x in products[-1][:3]))
+        assert blocks.suits(matmul.describe(step).matrices)
+    multiply_all(products)
+    for (a, b, out, _), old in zip(products, before, strict=True):
+        check(out, a, b, old)
+
+
+@pytest.mark.parametrize("size", [16, 32, 64])
+def test_blocks_in_every_width_of_vectors(
+    size: int, small_blocks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With columns of A copied, as those that lie far apart are."""
+    monkeypatch.setattr(blocks, "APART", 0)
+    monkeypatch.setattr(blocks, "BLOCK", 2**16)
+    few = tiles.Registers(size, 32 if size == 64 else 16)
+    monkeypatch.setattr(matmul, "registers", lambda: few)
+    whole = np.full((42, 203), 3, np.float32)
+    a, b = laid((40, 66), np.float32, "columns"), laid((66, 201), np.float32, "rows")
+    multiply(a, b, whole[1:-1, 1:-1])
+    check(whole[1:-1, 1:-1], a, b)
+    edge = np.ones(whole.shape, bool)
+    edge[1:-1, 1:-1] = False
+    assert (whole[edge] == 3).all()
+
+
+def test_products_in_blocks_share_their_tiles(small_blocks: None) -> None:
+    module = ir.Module("shared")
+    for m, k, n in [(24, 64, 64), (48, 32, 128), (36, 128, 64)]:
+        a, b, out = (np.empty(shape, np.float32) for shape in [(m, k), (k, n), (m, n)])
+        matmul.define(module, Multiply(layout(a), layout(b), layout(out)))
+    assert sum(f.name.startswith("tile") for f in module.functions) == 1
+
+
+def test_products_of_a_batch_ask_for_the_next_operands() -> None:
+    """What is asked for beyond the last product is not read: it may be no memory."""
+    a, b = numbers((3, 40, 32), np.float32), laid((3, 32, 40), np.float32, "columns")
+    out = np.empty((3, 40, 40), np.float32)
+    module = ir.Module("ahead")
+    matmul.define(module, Multiply(layout(a), layout(b), layout(out)))
+    assert "llvm.prefetch" in str(module)
+    multiply(a, b, out)
+    check(out, a, b)
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["tiles", "blas"])

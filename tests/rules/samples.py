@@ -200,6 +200,10 @@ REDUCTIONS: dict[Any, list[Call]] = {
         {"x": normal(2, 3, 2), "axis": (0, -1)},
         {"x": normal(2, 3), "axis": (0, 1), "keepdims": True},
     ],
+    reductions.logcumsumexp: [
+        *_axis_calls,
+        {"x": fixed(np.array([[-800.0, 1.0, -2.0], [3.0, -800.0, 2.0]])), "axis": 1},
+    ],
     reductions.softmax: _axis_calls,
     reductions.log_softmax: _axis_calls,
 }

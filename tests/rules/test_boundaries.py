@@ -140,6 +140,8 @@ VECTORS: list[tuple[Any, list[float], list[float]]] = [
 # Functions from vectors to vectors: (function, x, cotangent, gradient).
 MAPS: list[tuple[Any, list[float], list[float], list[float]]] = [
     (np.cumprod, [2.0, 0.0, 3.0], [1.0, 1.0, 1.0], [1.0, 8.0, 0.0]),
+    (reductions.logcumsumexp, [-inf, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.5, 0.5]),
+    (reductions.logcumsumexp, [1000.0, 1000.0, -inf], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]),
     (reductions.softmax, [1000.0, 0.0], [1.0, 0.0], [0.0, 0.0]),
     (reductions.softmax, [-inf, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.25, -0.25]),
     (reductions.log_softmax, [1000.0, 0.0], [1.0, 0.0], [0.0, 0.0]),

@@ -7,6 +7,7 @@ carries out by calling it. Its shape is then learned by running it once on zeros
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from wengert.arrays.traced import Trace, TracedArray, shape_of
 from wengert.compile import operations
 from wengert.compile.program import Shape, Value, mapped
+from wengert.compile.strides import reshaped, row_major
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 
@@ -90,13 +92,7 @@ def _into(out: Any, result: Any) -> Any:
     target = out[0] if isinstance(out, tuple) else out
     if target is None:
         return result
-    if type(target) is not TracedArray:
-        raise TracingError(
-            f"a compiled function writes into an array made outside of it, at\n  "
-            f"{line_of(*here())}\nReturn the result instead, or make the array inside with "
-            "np.zeros_like(x) of an argument; tensors may be written in place."
-        )
-    target.write(result)
+    _target(target).write(result)
     return target
 
 
@@ -150,6 +146,8 @@ def _as(x: Any, dtype: Any) -> Any:
 def _call(trace: Trace, ufunc: np.ufunc, inputs: Any, dtype: Any, kwargs: Any) -> Any:
     if ufunc is np.matmul:
         return _matmul(trace, *inputs)
+    if ufunc in (np.equal, np.not_equal) and any(isinstance(x, (str, type(None))) for x in inputs):
+        return ufunc is np.not_equal
     if ufunc is np.divmod:
         return np.floor_divide(*inputs), np.remainder(*inputs)
     if ufunc is np.modf:
@@ -177,6 +175,17 @@ def added(trace: Trace, x: Value, index: Any, value: Any) -> Value:
     places, _ = _index(trace, x.shape, index)
     v = trace.cast(trace.operand(value), x.dtype)
     return trace.record(operations.added, (x, places, v), x.shape, x.dtype)
+
+
+def _target(x: Any) -> TracedArray:
+    """The array that a function writes into."""
+    if type(x) is TracedArray:
+        return x
+    raise TracingError(
+        f"a compiled function writes into an array made outside of it, at\n  "
+        f"{line_of(*here())}\nReturn the result instead, or make the array inside with "
+        "np.zeros_like(x) of an argument; tensors may be written in place."
+    )
 
 
 @means(np.where)
@@ -296,6 +305,8 @@ def _arg(trace: Trace, function: Any, a: Any, axis: Any, keepdims: bool) -> Any:
     if axis is None:
         flat = _arg(trace, function, np.reshape(a, (-1,)), 0, False)
         return np.reshape(flat, (1,) * a.ndim) if keepdims else flat
+    if not a.ndim:
+        return np.zeros_like(a, dtype=np.int64)
     i = _axis(axis, a.ndim)
     shape = _reduced(a.shape, (i,), keepdims)
     return trace.array(
@@ -320,7 +331,36 @@ def _reshape(trace: Trace, a: Any, shape: Any = None, order: str = "C", **rest: 
     )
     if wanted == a.shape:
         return a.look(operations.view, (slice(None),) * a.ndim, a.shape)
+    if reshaped(a.shape, _steps_of(a), wanted) is None:  # NumPy copies
+        return trace.array(trace.record(np.reshape, (a.value, wanted), wanted, a.dtype))
     return a.look(np.reshape, wanted, wanted)
+
+
+def _steps_of(a: TracedArray) -> tuple[int, ...]:
+    """The strides, in elements, of a view of an array that is row-major."""
+    shape = a.storage.value.shape
+    steps = row_major(shape)
+    for step in a.path:
+        if step.function is np.reshape:
+            steps = reshaped(shape, steps, step.shape) or row_major(step.shape)
+        elif step.function is np.transpose:
+            steps = tuple(steps[i] for i in step.args)
+        elif step.function is np.broadcast_to:
+            lead = len(step.shape) - len(shape)
+            kept = zip(shape, step.shape[lead:], steps, strict=True)
+            steps = (0,) * lead + tuple(0 if n != m else s for n, m, s in kept)
+        else:
+            sizes, found = iter(zip(shape, steps, strict=True)), []
+            for place in step.args:
+                if place is None:
+                    found.append(0)
+                elif type(place) is slice:
+                    found.append(next(sizes)[1] * (place.step or 1))
+                else:
+                    next(sizes)
+            steps = tuple(found)
+        shape = step.shape
+    return steps
 
 
 def _empty(a: TracedArray, shape: Any) -> Shape:
@@ -406,7 +446,7 @@ def _roll(trace: Trace, a: Any, shift: Any, axis: Any = None) -> Any:
         before = (slice(None),) * i
         if by:
             a = np.concatenate([a[(*before, slice(n - by, n))], a[(*before, slice(0, n - by))]], i)
-    return a
+    return a.copy()
 
 
 @means(np.tril)
@@ -462,7 +502,7 @@ def _tile(trace: Trace, A: Any, reps: Any) -> Any:
     pairs = [k for pair in zip((1,) * n, shape, strict=True) for k in pair]
     wide = [k for pair in zip(reps, shape, strict=True) for k in pair]
     repeated = np.broadcast_to(np.reshape(A, pairs), wide)
-    return np.reshape(repeated, [r * s for r, s in zip(reps, shape, strict=True)])
+    return np.reshape(repeated, [r * s for r, s in zip(reps, shape, strict=True)]).copy()
 
 
 @means(np.repeat)
@@ -480,10 +520,13 @@ def _repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
 @means(np.diagonal)
 def _diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     i, j = _axis(axis1, a.ndim), _axis(axis2, a.ndim)
+    rows, columns = a.shape[i], a.shape[j]
+    n = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     last = np.moveaxis(a, (i, j), (-2, -1))
-    n = max(0, min(a.shape[i] + min(offset, 0), a.shape[j] - max(offset, 0)))
-    rows = np.arange(n)
-    return last[..., rows - min(offset, 0), rows + max(offset, 0)]
+    flat = np.reshape(last, (*last.shape[:-2], rows * columns))  # a view, like all that follows
+    start = max(offset, 0) - min(offset, 0) * columns
+    end = start + max(n - 1, 0) * (columns + 1) + 1
+    return flat[..., start : end if n else start : columns + 1]
 
 
 @means(np.split, np.array_split)
@@ -542,6 +585,36 @@ def _copy(trace: Trace, a: Any, order: str = "K", subok: bool = False) -> Any:
     return _array(trace, a).copy()
 
 
+@means(np.put_along_axis)
+def _put_along(trace: Trace, arr: Any, indices: Any, values: Any, axis: Any, **rest: Any) -> None:
+    arr, indices = _target(arr), _array(trace, indices)
+    if axis is None:
+        np.reshape(arr, (-1,))[indices] = values
+    else:
+        arr[_along(arr.shape, indices, _axis(axis, arr.ndim))] = values
+
+
+@means(np.fill_diagonal)
+def _fill_diagonal(trace: Trace, a: Any, val: Any, wrap: bool = False) -> None:
+    a = _target(a)
+    step = sum(math.prod(a.shape[i + 1 :]) for i in range(a.ndim))
+    end = None if wrap or a.ndim > 2 else min(a.shape[1] ** 2, a.size)
+    np.reshape(a, (-1,))[:end:step] = val
+
+
+@means(np.put)
+def _put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    np.reshape(_target(a), (-1,))[ind] = v
+
+
+@means(np.putmask)
+def _putmask(trace: Trace, a: Any, mask: Any, values: Any) -> None:
+    a = _target(a)
+    if np.shape(values) not in ((), a.shape):
+        raise TracingError("np.putmask repeats values: use np.where(mask, values, a)")
+    a.write(np.where(mask, values, a))
+
+
 @means(np.copyto)
 def _copyto(
     trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: Any = True
@@ -596,12 +669,12 @@ def _shares(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
 
 @means(np.real)
 def _real(trace: Trace, val: Any) -> Any:
-    return val if val.dtype.kind != "c" else opaque(trace, np.real, (val,), {})
+    return val if val.dtype.kind != "c" else _frozen(np.real, trace, val)
 
 
 @means(np.imag)
 def _imag(trace: Trace, val: Any) -> Any:
-    return np.zeros_like(val) if val.dtype.kind != "c" else opaque(trace, np.imag, (val,), {})
+    return np.zeros_like(val) if val.dtype.kind != "c" else _frozen(np.imag, trace, val)
 
 
 @means(np.clip)
@@ -610,7 +683,7 @@ def _clip(
     dtype: Any = None,
 ) -> Any:  # fmt: skip
     low, high = (a_min if min is None else min), (a_max if max is None else max)
-    a = a if low is None else np.maximum(a, low)
+    a = a.copy() if low is None else np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
 
 
@@ -620,6 +693,11 @@ def _round(trace: Trace, a: Any, decimals: int = 0) -> Any:
         return np.rint(a) if a.dtype.kind in "fc" else a.copy()
     scale = 10.0 ** abs(decimals)
     return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+
+
+@means(np.count_nonzero)
+def _count_nonzero(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return np.sum(np.not_equal(a, 0), axis=axis, keepdims=keepdims, dtype=np.int64)
 
 
 @means(np.nan_to_num)
@@ -687,6 +765,14 @@ def _dot(trace: Trace, a: Any, b: Any) -> Any:
     return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 2,)))
 
 
+@means(np.inner)
+def _inner(trace: Trace, a: Any, b: Any) -> Any:
+    a, b = _array(trace, a), _array(trace, b)
+    if not a.ndim or not b.ndim:
+        return np.multiply(a, b)
+    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
+
+
 @means(np.tensordot)
 def _tensordot(trace: Trace, a: Any, b: Any, axes: Any = 2) -> Any:
     from wengert.rules.products import _axes as pairs
@@ -720,7 +806,7 @@ def _contract(trace: Trace, subscripts: str, operands: Any) -> Any:
         wanted = "".join(dict.fromkeys(c for c in ta + tb if c in output + "".join(terms)))
         items.insert(0, _pair(a, ta, b, tb, wanted))
         terms.insert(0, wanted)
-    return _arranged(items[0], terms[0], output)
+    return _arranged(items[0], terms[0], output).copy()
 
 
 def _arranged(a: Any, term: str, output: str) -> Any:
@@ -781,7 +867,10 @@ def getitem(x: TracedArray, index: Any) -> Any:
     if basic:
         return x.look(operations.view, places, _viewed(x.shape, places))
     shape = _taken(x.shape, places)
-    return x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))
+    made = x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))
+    if all(p.shape == () for p in places if type(p) is Value):
+        made.storage.frozen = True  # of a Tensor, it would be a view
+    return made
 
 
 def setitem(x: TracedArray, index: Any, value: Any) -> None:
@@ -934,7 +1023,9 @@ def primitives() -> None:
     )
     OPAQUE.update({elementwise.spherical_bessel, elementwise.make_complex})
     OPAQUE.add(reductions.recurrence)
-    OPAQUE.update({shapes.diagonal_scatter, shapes.overlapped, shapes.as_strided})
+    OPAQUE.add(shapes.diagonal_scatter)
+    MEANINGS[shapes.overlapped] = functools.partial(_frozen, shapes.overlapped)
+    MEANINGS[shapes.as_strided] = _as_strided
     MEANINGS[products.einsum] = _contract
     MEANINGS[products.affine] = lambda trace, x, weight, bias: (
         np.matmul(x, np.transpose(weight))
@@ -982,6 +1073,21 @@ def primitives() -> None:
         at = (np.arange(rows), np.reshape(index, (-1,)))
         out = _add_at(trace, np.reshape(g, (-1,)), at, (rows, shape[axis]))
         return np.moveaxis(np.reshape(out, (*g.shape, shape[axis])), -1, axis)
+
+
+def _frozen(function: Any, trace: Trace, *args: Any, **kwargs: Any) -> Any:
+    """A view of memory, for reading."""
+    made = opaque(trace, function, args, kwargs)
+    made.storage.frozen = True
+    return made
+
+
+def _as_strided(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
+    raise TracingError(
+        f"as_strided in a compiled function at\n  {line_of(*here())}\n"
+        "It looks at memory, which a traced array does not have yet: use slices, unfold, diagonal "
+        "or expand."
+    )
 
 
 def _variance(trace: Trace, x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:

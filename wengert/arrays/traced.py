@@ -152,6 +152,13 @@ def undecided(x: TracedArray, what: str) -> Any:
     )
 
 
+def lost(x: TracedArray, what: str) -> Any:
+    raise TracingError(
+        f"{what} of a value that was made while a function was compiled, which ended with an "
+        "error: the function never ran, so the value has no number. Do not keep it."
+    )
+
+
 def _unkept(array: Any, mapping: Any, key: Any) -> TracedArray:
     raise TracingError("a trace by itself keeps no arrays for later calls")
 
@@ -165,12 +172,13 @@ GENERATORS = frozenset({operations.full, np.arange})
 class Storage:
     """What an array holds: a value, replaced at each write."""
 
-    __slots__ = ("origin", "value", "writes")
+    __slots__ = ("frozen", "origin", "value", "writes")
 
     def __init__(self, value: Value, origin: Any = None) -> None:
         self.value = value
         self.origin = origin
         self.writes = 0
+        self.frozen = False  # a copy of what NumPy would have taken as a view
 
 
 class Step:
@@ -190,6 +198,8 @@ class Step:
 
     def put_back(self, trace: Trace, base: Value, new: Value) -> Value:
         """What `base` holds after this view of it was made to hold `new`."""
+        if not new.size:
+            return base
         if self.function is operations.view:
             args = (base, self.args, new)
             return trace.record(operations.updated, args, base.shape, base.dtype)
@@ -247,6 +257,11 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
     def become(self, value: Value) -> None:
         """Hold another value of this shape and dtype from now on."""
         storage = self.storage
+        if storage.frozen:
+            raise TracingError(
+                f"a write into a view by unfold, real or a 0-d index at\n  {line_of(*here())}\n"
+                "In a compiled function it is a copy. Write into the tensor itself, as in x[i] = y."
+            )
         storage.value = self._rewritten(storage.value, self.path, value)
         storage.writes += 1
 
@@ -359,7 +374,7 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
         return np.asarray(self.concrete(".tobytes()")).tobytes()
 
     def __format__(self, spec: str) -> str:
-        return format(self.concrete("formatting"), spec)
+        return format(self.concrete("formatting"), spec) if spec else repr(self)
 
     def __repr__(self) -> str:
         return f"<traced {self.dtype}{list(self.shape)}>"
@@ -447,11 +462,31 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
     def fill(self, number: Any) -> None:
         self.write(number)
 
+    def sort(self, axis: int = -1, **kwargs: Any) -> None:
+        self.write(np.sort(self, axis, **kwargs))
+
     def __copy__(self) -> TracedArray:
         return self.copy()
 
     def __deepcopy__(self, memo: Any) -> TracedArray:
         return self.copy()
+
+
+def _deferring(operator: Any) -> Any:
+    """An operator that leaves a number's meeting with a Tensor to the Tensor."""
+
+    def method(self: TracedArray, other: Any) -> Any:
+        if self.weak and hasattr(type(other), "_array"):
+            return NotImplemented
+        return operator(self, other)
+
+    return method
+
+
+_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
+for _name in [*_BINARY, "lt", "le", "eq", "ne", "gt", "ge"]:
+    _operator = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{_name}__")
+    setattr(TracedArray, f"__{_name}__", _deferring(_operator))
 
 
 def _method(name: str, function: Any) -> Any:

@@ -6,6 +6,7 @@ recorded), `engine` and `hooks` (the sweep), `saved` and `inplace` (what may be 
 """
 
 from wengert.autograd import function as function
+from wengert.autograd import functional as functional
 from wengert.autograd import graph as graph
 from wengert.autograd import methods as methods
 from wengert.autograd.anomaly import detect_anomaly as detect_anomaly

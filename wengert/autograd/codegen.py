@@ -13,6 +13,7 @@ What the text means is stated, interpretively, by `rules.rule.pull`. `record.lis
 from __future__ import annotations
 
 from collections.abc import Iterable
+from inspect import Parameter, Signature
 
 import numpy as np
 
@@ -26,7 +27,7 @@ ARRAY_ARGUMENTS = frozenset({"at", "condition", "index", "indices", "target", "m
 # The texts' own variables, which no rule's argument may be called.
 RESERVED = frozenset(
     {"array", "code", "cotangent", "frame", "node", "odd", "result", "results", "saved", "self"}
-    | {"is_complex", "record", "shapes", "special", "y", "y_cell"}
+    | {"into", "is_complex", "record", "shapes", "special", "y", "y_cell"}
 )
 
 
@@ -65,11 +66,38 @@ class Plan:
 
 def record_text(plan: Plan) -> str:
     """Any function: each argument may be a tensor or a plain value."""
+    head = f"def record({', '.join(_formal(plan.rule, n) for n in plan.rule.arguments)}):"
+    return "\n".join([head, *_record_body(plan)])
+
+
+def usual_text(plan: Plan, name: str, signature: Signature, condition: str, actual: str) -> str:
+    """The same as a public function with a signature of its own, for the calls that it usually gets.
+
+    Other calls go to `general`, and those that NumPy refuses: it will say what is wrong.
+    """
+    parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    general = f"return general({', '.join(map(_passed_on, parameters))})"
+    body = _record_body(plan)
+    error = next(i for i, line in enumerate(body) if line.startswith("    except (ValueError"))
+    body[error] = f"    except (ValueError, TypeError, IndexError): {general}"
+    return "\n".join(
+        [
+            f"def {name}{Signature(parameters)}:",
+            f"    if not ({condition}): {general}",
+            f"    {', '.join(plan.rule.arguments)} = {actual}",
+            *body,
+        ]
+    )
+
+
+def _passed_on(p: Parameter) -> str:
+    star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**", p.KEYWORD_ONLY: f"{p.name}="}
+    return f"{star.get(p.kind, '')}{p.name}"
+
+
+def _record_body(plan: Plan) -> list[str]:
     rule = plan.rule
-    lines = [
-        f"def record({', '.join(_formal(rule, n) for n in rule.arguments)}):",
-        "    odd = False",
-    ]
+    lines = ["    odd = False"]
     arrays = {n: n for n in rule.arguments}
     for n in rule.arguments:
         if n not in plan.tracked and n not in ARRAY_ARGUMENTS:
@@ -93,16 +121,21 @@ def record_text(plan: Plan) -> str:
             f"    except AttributeError: uniform = {other}  # a number, or None",
             f"    if not uniform: return {call}",
         ]
-    lines += _run(plan, _actual(rule, arrays), rule.arguments)
-    return "\n".join(lines + (_wrap(plan) if rule.outputs == 1 else _wrap_several(plan)))
+    lines += _run(plan, _actual(rule, arrays), rule.arguments, ", ".join(arrays.values()))
+    return lines + (_wrap(plan) if rule.outputs == 1 else _wrap_several(plan))
 
 
 def unary_text(plan: Plan) -> str:
-    """An elementwise function of one tensor; integers become floating point first."""
+    """An elementwise function of one tensor; integers become floating point first.
+
+    It has PyTorch's arguments, so that `x.exp()` and `exp(x)` call this very code.
+    """
     (x,) = plan.rule.arguments
     return "\n".join(
         [
-            f"def record({x}):",
+            "def record(input, *, out=None):",
+            "    if out is not None: return into(out, record, (input,), {})",
+            f"    {x} = input",
             f"    if not isinstance({x}, Tensor): return alone(record, rule, {x})",
             "    odd = False",
             f"    {x}_array = {x}._array",
@@ -175,20 +208,32 @@ def number_text(plan: Plan, name: str) -> str:
     )
 
 
-def _run(plan: Plan, actual: str, operands: Iterable[str]) -> list[str]:
+def _run(plan: Plan, actual: str, operands: Iterable[str], in_order: str = "") -> list[str]:
     """The call of the function; NumPy's complaint about shapes or dtypes becomes ours.
 
     A primitive's body, or the quick form of a NumPy function, is the meaning on plain arrays: it is
     called at once for them; the other kinds of arrays are reached through the function's dispatch.
+    Quick forms take all arguments `in_order`, which is quicker than by name.
     """
-    function = "function"
+    call = f"function({actual})"
     if hasattr(plan.rule.function, "plain") or plan.rule.function in QUICK:
-        plain = " and ".join(f"type({n}_array) is ndarray" for n in plan.tracked[:2])
-        function = f"(function if {plain} else dispatched)"
+        plain = " and ".join(_is_plain(plan, n) for n in plan.tracked)
+        if indices := [n for n in plan.rule.arguments if n in ARRAY_ARGUMENTS]:
+            # One index may be of another kind by itself; several are looked at in special modes.
+            direct = " and ".join(f"type({n}_array) in DIRECT" for n in indices)
+            plain = f"{plain} and {direct} and not modes.special"
+        quick = in_order if plan.rule.function in QUICK else actual
+        call = f"function({quick or actual}) if {plain} else dispatched({actual})"
     return [
-        f"    try: array = {function}({actual})",
+        f"    try: array = {call}",
         f"    except (ValueError, TypeError) as error: raise unsuited(rule, error, ({', '.join(operands)},)) from None",
     ]
+
+
+def _is_plain(plan: Plan, n: str) -> str:
+    """A test for a plain array; arguments after the first two may be left out of a call."""
+    optional = f" or {n}_array is None" if n in plan.tracked[2:] else ""
+    return f"(type({n}_array) is ndarray{optional})" if optional else f"type({n}_array) is ndarray"
 
 
 def _node_of(name: str, indent: str) -> list[str]:
@@ -274,8 +319,8 @@ def _make_node(plan: Plan, depth: int) -> list[str]:
         f"        node.frees = {bool(plan.arrays)}",
         f"        frame = getframe({depth})",
         "        code = frame.f_code",
-        "        if code.co_filename in INTERNAL:",
-        "            frame = user_frame(frame); code = frame.f_code",
+        "        while code.co_filename in INTERNAL and frame.f_back is not None:",
+        "            frame = frame.f_back; code = frame.f_code",
         "        node.code = code",
         "        node.at = frame.f_lasti",
         "        if odd or special: settle_node(node)",

@@ -210,7 +210,7 @@ def _batched(
     unused: Any,
     materialize: bool,
 ) -> tuple[Any, ...]:
-    """One pass per entry of the leading dimension, stacked."""
+    """One pass over all entries of the leading dimension at once."""
     given = as_sequence(grad_outputs)
     for root, g in zip(roots, given, strict=True):
         if g is not None and (not g.shape or tuple(g.shape[1:]) != tuple(root.shape)):
@@ -223,21 +223,19 @@ def _batched(
                 f"shape of {Size(g.shape)} and output has a shape of {Size(root.shape)}."
             )
     n = next(len(g) for g in given if g is not None)
-    rows = []
-    for i in range(n):
-        keep = True if i < n - 1 else retain
-        gs = [
-            None if g is None else g[i].to(root.dtype) for root, g in zip(roots, given, strict=True)
-        ]
-        rows.append(grad(roots, wanted, gs, keep, create_graph, allow_unused=unused))
-    columns: Any = zip(*rows, strict=True) if rows else [(None,)] * len(wanted)
+    if not n:
+        return tuple(_zeros(x, create_graph, 0) for x in wanted)
+
+    def one(*gs: Any) -> Any:
+        cast = [None if g is None else g.to(r.dtype) for r, g in zip(roots, gs, strict=True)]
+        return grad(roots, wanted, cast, retain, create_graph, allow_unused=unused)
+
+    from wengert.transforms.vmap import each
+
+    found = each(one, n, *given)
     return tuple(
-        np.stack(column)
-        if column[0] is not None
-        else _zeros(x, create_graph, n)
-        if materialize or not n
-        else None
-        for x, column in zip(wanted, columns, strict=True)
+        _zeros(x, create_graph, n) if g is None and materialize else g
+        for x, g in zip(wanted, found, strict=True)
     )
 
 

@@ -22,6 +22,7 @@ from numpy._core import umath  # private: see _ERRORS
 
 from wengert.autograd import anomaly, hooks, saved
 from wengert.autograd.saved import Freed
+from wengert.dispatch import arriving
 from wengert.errors import FreedGraphError
 from wengert.history import modes
 from wengert.history.location import here
@@ -186,7 +187,7 @@ def accumulate(node: AccumulateGrad, g: Any, recorded: bool) -> bool:
         ):
             leaf._grad = wrap(g)
         else:
-            leaf._grad = wrap(laid_out(g, array))
+            leaf._grad = wrap(laid_out(arriving(g, abs(node.order)), array))
     return True
 
 
@@ -254,8 +255,11 @@ class Targets:
     def find(self, roots: Iterable[tuple[Edge, Any]]) -> set[Node]:
         """The nodes that run, and the targets' own, which are met although they need not run."""
         ends = {node for node, _ in self.captured}
+        # No path to a target leads through what is older than all of them. (A leaf's order is
+        # the time of its creation, negative.)
+        oldest = min((abs(node.order) for node in ends), default=0)
         # Oldest first, each node after the nodes its edges lead to.
-        for node in sorted(reachable(roots), key=lambda node: node.order):
+        for node in sorted(reachable(roots, oldest), key=lambda node: node.order):
             for edge in node.edges:
                 child = edge and node_of(edge)
                 if child in self.passed or child in ends:
@@ -270,14 +274,16 @@ class Targets:
                 self.captured[node, slot] = item
 
 
-def reachable(roots: Iterable[tuple[Edge, Any]]) -> set[Node]:
-    """All nodes from the roots down to the leaves."""
+def reachable(roots: Iterable[tuple[Edge, Any]], oldest: int = 0) -> set[Node]:
+    """All nodes from the roots down to the leaves, or to nodes made before the time `oldest`."""
     seen: set[Node] = set()
     stack = [node_of(edge) for edge, _ in roots]
     while stack:
         node = stack.pop()
         if node not in seen:
             seen.add(node)
+            if node.order < oldest:
+                continue
             stack += [node_of(edge) for edge in node.edges if edge is not None]
     return seen
 

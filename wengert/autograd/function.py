@@ -415,7 +415,7 @@ class _Outputs:
                 parent = x._origin if isinstance(x._origin, View) else None
                 state = modes.current()
                 creation = "custom" if state.grad else "inference" if state.inference else "no_grad"
-                alias._origin = View(parent.base if parent else x, parent, (_same, ()), creation)
+                alias._origin = View.of(parent.base if parent else x, parent, (_same, ()), creation)
             else:
                 alias._origin = INFERENCE
             x = alias

@@ -114,8 +114,9 @@ def _check_memory(x: Tensor) -> None:
         view = x._origin
         if not isinstance(view, View) or not view.base._array.flags.writeable:
             raise RuntimeError(
-                "this tensor looks into a read-only NumPy array and cannot be changed in place. "
-                "Make it a copy: x = x.clone()."
+                "this tensor looks into a read-only NumPy array, or is an argument of a function "
+                "that is being differentiated, and cannot be changed in place. Make it a copy: "
+                "x = x.clone(), or x = np.copy(x)."
             )
         array.flags.writeable = True  # NumPy makes the views of broadcast_to and diagonal read-only
 
@@ -214,11 +215,11 @@ class CopySlices(Node):
 
     def written(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
         """An array of the base's shape that is 1 (or 1 + i) where the view looks, else 0."""
-        mask = laid_out(self.layout, shape, dtype)
-        mask[...] = 0
-        region = follow(self.calls, wrap(mask))._array
+        mask = wrap(laid_out(self.layout, shape, dtype))
+        mask._array[...] = 0
+        region = follow(self.calls, mask)._array
         region[...] = 1 + 1j if region.dtype.kind == "c" else 1
-        return mask
+        return mask._array
 
 
 def laid_out(layout: list[int], shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:

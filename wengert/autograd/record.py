@@ -9,9 +9,11 @@ Read `node.py` and `codegen.py` first; `engine.py` walks what is recorded here.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import sys
 from collections.abc import Callable
+from inspect import signature
 from types import FunctionType
 from typing import Any
 
@@ -22,7 +24,7 @@ from wengert.autograd import codegen, saved
 from wengert.dispatch import Function
 from wengert.errors import DtypeError, MissingRuleError, ShapeError
 from wengert.history import modes
-from wengert.history.location import INTERNAL, here, user_frame
+from wengert.history.location import INTERNAL, here
 from wengert.history.node import Node, Output, tick
 from wengert.rules.quick import QUICK
 from wengert.rules.rule import RULES, Rule, parameters, unbroadcast
@@ -39,6 +41,8 @@ from wengert.tensor import (
 )
 
 Recorder = Callable[..., Any]
+DIRECT = frozenset({np.ndarray, int, slice, tuple, list, type(None), type(Ellipsis)})
+"""What indices usually are."""
 _recorders: dict[Function, Recorder] = {}
 
 
@@ -63,26 +67,74 @@ def recorder(function: Function) -> Recorder:
 
 def _unwritten(rule: Rule) -> Recorder:
     space: dict[str, Any] = {}
-    record = FunctionType(_first_call.__code__, space, rule.name.lower())
+    first = _first_call_of_one if _is_unary(rule) else _first_call
+    record = FunctionType(first.__code__, space, rule.name.lower())
+    record.__kwdefaults__ = first.__kwdefaults__
 
     def write(*args: Any, **kwargs: Any) -> Any:
-        text = _compiled(rule, record, space)
-        record.__code__, record.__defaults__ = text.__code__, text.__defaults__
+        _write(record, rule)
         return record(*args, **kwargs)
 
     space["write"] = write
     return record
 
 
+def _write(record: Recorder, rule: Rule) -> dict[str, Any]:
+    """Write a recorder's text, unless that is done; the names that the text uses."""
+    space = record.__globals__
+    if "record" not in space:
+        _take_over(record, _compiled(rule, record, space))
+    return space
+
+
+def _take_over(function: Any, text: Any) -> None:
+    function.__code__, function.__defaults__ = text.__code__, text.__defaults__
+    function.__kwdefaults__ = text.__kwdefaults__
+
+
+# Each recorder has a `write` of its own.
 def _first_call(*args: Any, **kwargs: Any) -> Any:
-    return write(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  (each recorder has its own)
+    return write(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _first_call_of_one(input: Any, *, out: Any = None) -> Any:
+    return write(input, out=out)  # type: ignore[name-defined]  # noqa: F821
+
+
+def usually(function: Function, condition: str, actual: str) -> Callable[[Recorder], Recorder]:
+    """A decorator that takes the commonest calls of a public function straight to `function`.
+
+    Both texts are about the arguments of the decorated function and the names of its module: calls
+    that meet `condition` record `function(actual)`, by the text of its recorder under another
+    signature, without a layer between. All other calls go to the function as it is written.
+    """
+    rule = RULES[function]
+
+    def decorate(general: Recorder) -> Recorder:
+        space: dict[str, Any] = {}
+        public = FunctionType(_first_call.__code__, space)
+        functools.update_wrapper(public, general)
+
+        def write(*args: Any, **kwargs: Any) -> Any:
+            space.update({**general.__globals__, **_write(recorder(function), rule)})
+            space["general"] = general
+            text = codegen.usual_text(
+                codegen.Plan(rule), general.__name__, signature(general), condition, actual
+            )
+            _take_over(public, _compile(text, space, rule))
+            return public(*args, **kwargs)
+
+        space["write"] = write
+        return public
+
+    return decorate
 
 
 def listing(function: Function) -> str:
     """The text that was written for a function: how it records and how its node pulls back.
 
     >>> print(listing(np.tanh).splitlines()[0])
-    def record(x):
+    def record(input, *, out=None):
     """
     rule = RULES[function]
     plan = codegen.Plan(rule)
@@ -93,11 +145,15 @@ def listing(function: Function) -> str:
 
 
 def _text(rule: Rule, plan: codegen.Plan) -> str:
-    if rule.family == "elementwise" and len(rule.arguments) == 1:
+    if _is_unary(rule):
         return codegen.unary_text(plan)
     if _is_binary(rule):
         return codegen.binary_text(plan)
     return codegen.record_text(plan)
+
+
+def _is_unary(rule: Rule) -> bool:
+    return rule.family == "elementwise" and len(rule.arguments) == 1
 
 
 def _is_binary(rule: Rule) -> bool:
@@ -169,6 +225,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
     space: dict[str, Any] = {
         "Cell": saved.Cell,
         "Freed": saved.Freed,
+        "DIRECT": DIRECT,
         "INFERENCE": INFERENCE,
         "INTERNAL": INTERNAL,
         "NUMBERS": NUMBERS,
@@ -188,6 +245,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "freed": saved.freed,
         "function": QUICK.get(rule.function) or getattr(rule.function, "plain", rule.function),
         "getframe": sys._getframe,
+        "into": into,
         "may_record": may_record,
         "modes": modes,
         "modified": saved.modified,
@@ -208,7 +266,6 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "twin": saved.twin,
         "unbroadcast": unbroadcast,
         "unsuited": unsuited,
-        "user_frame": user_frame,
         "view_of": view_of,
         "wrap": wrap,
     }
@@ -303,6 +360,13 @@ class SequenceNode(Node):
         if g.dtype.kind == "c" and items:
             return [np.conj(x) for x in transpose(np.conj(g), *values)]
         return transpose(g, *values)
+
+
+def into(*call: Any) -> Any:
+    """What `out=` asks for; see `functions.arguments`, which is above this."""
+    from wengert.functions import arguments
+
+    return arguments.into(*call)
 
 
 # ---- operands of several kinds -------------------------------------------------------------

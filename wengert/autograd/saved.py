@@ -196,6 +196,8 @@ def settle_node(node: Node) -> None:
     from wengert.autograd import anomaly
 
     state = modes.current()
+    if state.level is not None:
+        state.level.enclose(node)
     if isinstance(node.saved, tuple):
         node.saved = tuple(_packed(node, value, state) for value in node.saved)
         if "y_cell" in node.fields:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.arrays.traced import Storage, Trace, TracedArray, undecided
 from wengert.compile import operations, watch
 from wengert.compile.program import Program, Value, mapped
@@ -70,7 +71,14 @@ class Cotangent:
     slot: int
 
 
-Source = Argument | Held | Gradient | Outside | Item | Cotangent
+@dataclass(frozen=True, slots=True)
+class ArgumentGradient:
+    """The array of the gradient of the argument at this place at the time."""
+
+    place: int
+
+
+Source = Argument | Held | Gradient | ArgumentGradient | Outside | Item | Cotangent
 
 
 # ---- what must be as it was for a program to be used again --------------------------------------
@@ -149,11 +157,13 @@ class Captured:
     result: Any  # a structure of Output and plain objects
     joint: Any = None  # of the derivative, if there is one
     guards: list[Guard] = field(default_factory=list)
-    gradients: list[tuple[Tensor, int | None]] = field(default_factory=list)
+    gradients: list[tuple[Tensor | Argument, int | None]] = field(default_factory=list)
     """Tensors whose gradient becomes an output of the program, or None."""
     leaked: list[tuple[Tensor, int]] = field(default_factory=list)
     """Tensors made by the function that outlive it: they receive an output after each call."""
     written: list[Tensor] = field(default_factory=list)
+    made: list[tuple[Any, Any]] = field(default_factory=list)
+    """Where state is kept that was made in the trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +173,15 @@ class Output:
     number: int
     tensor: bool
     requires_grad: bool = False
+    leaf: bool = False  # made by the function to differentiate by
+    weak: bool = False  # a Python number
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """In a result's structure: the argument at this place itself."""
+
+    place: int
 
 
 # ---- capturing --------------------------------------------------------------------------------
@@ -189,6 +208,9 @@ class Capture:
         self.grads: dict[int, Grad] = {}
         self.born: dict[int, weakref.ref[Tensor]] = {}
         self.arguments: dict[int, TracedArray] = {}  # by place
+        self.given: dict[int, Any] = {}  # what the caller passed, by place
+        self.stand_ins: dict[int, tuple[int, Tensor]] = {}  # for tensors passed, by their own id
+        self.graded: set[int] = set()  # places whose tensors' gradients the signature knows of
         self.outputs: dict[int, int] = {}  # of result tensors, by id
         self.kept: dict[int, tuple[TracedArray, Any]] = {}  # state made in the trace, by id
         self.made: list[tuple[Any, Any]] = []  # where it is kept
@@ -201,17 +223,36 @@ class Capture:
     # ---- inputs ---------------------------------------------------------------------------------
 
     def input(self, source: Source, shape: Any, dtype: Any, name: str, weak: bool = False) -> Value:
+        dtype = dtypes.canonical(dtype) if dtype.isnative else dtype
         value = self.program.input(shape, dtype, name, weak)
         self.sources[value] = source
         return value
 
     def argument(self, place: int, array: Any, name: str, same: int | None) -> TracedArray:
         """A traced array for an argument's array; the one of argument `same` if that is given."""
+        if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16 or array.dtype.char in "gG":
+            raise TracingError(
+                f"an argument of a compiled function is an array of dtype {array.dtype}; those "
+                "hold integers, truth values, and floating-point and complex numbers of up to 64 "
+                "bits per part. Convert it, e.g. with x.astype(float), or leave the function "
+                "uncompiled."
+            )
         if same is not None:
             return self.arguments[same]
         value = self.input(Argument(place), array.shape, array.dtype, name)
         traced = TracedArray(self.trace, Storage(value, value), ())
         self.arguments[place] = traced
+        return traced
+
+    def stand_in(self, place: int, tensor: Tensor, name: str, same: int | None) -> Tensor:
+        """A tensor in the place of one that the caller passes."""
+        self.given[place] = tensor
+        if same is not None and self.given.get(same) is tensor:
+            return next(t for at, t in self.stand_ins.values() if at == same)
+        traced = leaf(
+            self.argument(place, tensor._array, name, same), type(tensor), tensor.requires_grad
+        )
+        self.stand_ins[id(traced)] = place, traced
         return traced
 
     def number(self, source: Item | Argument, number: float, name: str) -> TracedArray:
@@ -230,7 +271,7 @@ class Capture:
                 f"an array of dtype {array.dtype} in a compiled function at\n  {line_of(*here())}\n"
                 "Convert it to numbers of the machine's byte order first, e.g. x.astype(float)."
             )
-        value = Value(array.shape, array.dtype)
+        value = Value(array.shape, dtypes.canonical(array.dtype))
         self.arrays[id(array)] = array, array.copy(), value
         self.program.constants[value] = array
         return value
@@ -309,6 +350,8 @@ class Capture:
         if traced is None:
             owner = next((g.tensor for g in self.grads.values() if g.before is tensor), None)
             source: Source = Gradient(owner) if owner is not None else Held(tensor)
+            if id(owner) in self.stand_ins:
+                source = ArgumentGradient(self.stand_ins[id(owner)][0])
             value = self.input(source, array.shape, array.dtype, self._name(tensor))
             traced = TracedArray(self.trace, Storage(value, value), ())
             low, high = np.lib.array_utils.byte_bounds(array)
@@ -345,6 +388,10 @@ class Capture:
             return grad.now
         if self._is_born(tensor):
             return own
+        if id(tensor) in self.stand_ins:
+            own = self._grad_of_argument(tensor)
+            self.grads[id(tensor)] = Grad(tensor, own, own)
+            return own
         self.grads[id(tensor)] = Grad(tensor, own, own)
         self.note(HasGradient(tensor, own is not None), (id(tensor), "grad"))
         return own
@@ -354,10 +401,20 @@ class Capture:
         if self._is_born(tensor):
             return False
         known = self.grads.get(id(tensor))
+        if known is None and id(tensor) in self.stand_ins:
+            own = self._grad_of_argument(tensor)
+            known = self.grads[id(tensor)] = Grad(tensor, own, own)
         if known is None:
             known = self.grads[id(tensor)] = Grad(tensor, tensor.__dict__.get("_grad"), None)
         known.now = grad
         return True
+
+    def _grad_of_argument(self, stand_in: Tensor) -> Any:
+        """The gradient that the tensor passed has; the signature says whether it has one."""
+        place, _ = self.stand_ins[id(stand_in)]
+        if place not in self.graded:
+            raise Specialize(place, graded=True)
+        return self.given[place].__dict__.get("_grad")
 
     def _is_born(self, tensor: Tensor) -> bool:
         ref = self.born.get(id(tensor))
@@ -435,8 +492,7 @@ class Capture:
 
     def forget(self) -> None:
         """Take away the state that a trace has made in vain."""
-        for mapping, key in self.made:
-            mapping.pop(key, None)
+        forget(self.made)
 
     def restore(self) -> None:
         """Put everything back as it was before the trace."""
@@ -462,24 +518,34 @@ class Capture:
             if grad.now is grad.before:
                 continue
             number = None if grad.now is None else self._output(grad.now)
-            captured.gradients.append((grad.tensor, number))
+            place, _ = self.stand_ins.get(id(grad.tensor), (None, None))
+            target = grad.tensor if place is None else Argument(place)
+            captured.gradients.append((target, number))
             grad.now = None
+        self._check_flags()
         for lifted in self.lifted.values():
-            target, value = lifted.traced.storage.origin, self._final(lifted)
+            target = lifted.traced.storage.origin
+            value = self._final(lifted.now, lifted.traced)
             if value is not target:
                 program.updates[target] = value
                 captured.written.append(lifted.tensor)
         for traced in self.arguments.values():
             if traced.storage.value is not traced.storage.origin:
                 program.updates[traced.storage.origin] = traced.storage.value
+        for place, tensor in self.stand_ins.values():
+            traced = self.arguments[place]
+            value = self._final(watch.SLOT.__get__(tensor), traced)
+            if value is not traced.storage.value:  # it was given another array
+                program.updates[traced.storage.origin] = value
         for ref in list(self.born.values()):
-            tensor = ref()
-            if tensor is not None:
-                captured.leaked.append((tensor, self._output(tensor)))
+            leaked = ref()
+            if leaked is not None:
+                captured.leaked.append((leaked, self._output(leaked)))
         program.outputs += gradients
         self._adopt_arrays()
         self._keep_used(bool(gradients))
         captured.sources = self.sources
+        captured.made = self.made
         # What the function itself has changed is no condition on later calls.
         captured.guards = [g for g in self.guards.values() if type(g) is HasGradient or g.holds()]
         return captured
@@ -520,8 +586,21 @@ class Capture:
             if v in used or (joint and isinstance(self.sources[v], Cotangent))
         ]
 
-    def _final(self, lifted: Lifted) -> Value:
-        now, traced = lifted.now, lifted.traced
+    def _check_flags(self) -> None:
+        """Whether a tensor requires grad is its owner's to decide, and no program changes it."""
+        pairs = [(lifted.node is not None, lifted.tensor) for lifted in self.lifted.values()]
+        pairs += [(self.given[k].requires_grad, tensor) for k, tensor in self.stand_ins.values()]
+        for before, tensor in pairs:
+            if before is not (tensor._node is not None):
+                raise TracingError(
+                    f"requires_grad of a tensor of shape {list(tensor.shape)} that the compiled "
+                    f"function was given, or found, was {before} and became {not before}: by "
+                    "requires_grad_(), or because something that requires grad was written into "
+                    "it. Call requires_grad_() before; write under no_grad(), or what was "
+                    "detached, or into a clone()."
+                )
+
+    def _final(self, now: TracedArray, traced: TracedArray) -> Value:
         if now is not traced:
             if (now.shape, now.dtype) != (traced.shape, traced.dtype):
                 raise TracingError(
@@ -548,11 +627,20 @@ class Capture:
 
     def _structure(self, item: Any) -> Any:
         if isinstance(item, Tensor):
+            if id(item) in self.stand_ins:
+                return Given(self.stand_ins[id(item)][0])
+            if self.is_held(item):
+                return item
             if id(item) not in self.outputs:
                 self.outputs[id(item)] = self._output(item)
-            return Output(self.outputs[id(item)], True, item._node is not None)
+            node = item._node
+            kind = isinstance(node, AccumulateGrad)
+            return Output(self.outputs[id(item)], True, node is not None, kind)
         if type(item) is TracedArray:
-            return Output(self._output(item), False)
+            for place, traced in self.arguments.items():
+                if item is traced and place not in self.given:
+                    return Given(place)
+            return Output(self._output(item), False, weak=item.weak)
         if isinstance(item, dict):
             return {key: self._structure(part) for key, part in item.items()}
         if isinstance(item, (list, tuple)):
@@ -560,7 +648,24 @@ class Capture:
             if hasattr(item, "_fields"):
                 return type(item)(*parts)
             return type(item)(parts)
+        if isinstance(item, Iterator):
+            raise TracingError(
+                f"a compiled function returned a {type(item).__name__}, whose items would be "
+                "computed after it has ended. Return a list."
+            )
         return item
+
+    def is_made(self, tensor: Tensor) -> bool:
+        """Whether a result was computed by the function: no argument, or tensor from outside."""
+        if id(tensor) in self.stand_ins or self.is_held(tensor):
+            return False
+        return not isinstance(tensor._node, AccumulateGrad)
+
+    def is_held(self, tensor: Tensor) -> bool:
+        """Whether a tensor was there before the trace, and is no gradient (these are replaced)."""
+        if self._is_born(tensor) or id(tensor) in self.stand_ins:
+            return False
+        return not any(grad.before is tensor for grad in self.grads.values())
 
     def _adopt_arrays(self) -> None:
         """Arrays that somebody outside holds are read at each call; others are constants."""
@@ -578,6 +683,11 @@ class Capture:
                 self.sources[value] = Outside(array)
 
 
+def forget(made: list[tuple[Any, Any]]) -> None:
+    for mapping, key in made:
+        mapping.pop(key, None)
+
+
 def _equal(a: Any, b: Any) -> bool:
     return a.shape == b.shape and a.tobytes() == b.tobytes()
 
@@ -592,10 +702,14 @@ def _guarded(value: Any) -> bool:
 
 class Specialize(Exception):
     """An argument becomes part of the signature: a number that decides something, or a tensor that
-    the function finds in its surroundings too."""
+    the function finds in its surroundings too.
 
-    def __init__(self, place: int) -> None:
+    So does, if `graded`, whether the tensor at this place has a gradient.
+    """
+
+    def __init__(self, place: int, graded: bool = False) -> None:
         self.place = place
+        self.graded = graded
 
 
 @dataclass(slots=True)

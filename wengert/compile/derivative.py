@@ -35,26 +35,29 @@ def differentiate(capture: Capture, result: Any, arguments: list[tuple[int, Tens
 
     None if nothing does; `Spent` if the function has already run its own backward pass.
     """
-    outs = [t for t in _tensors(result) if t._node is not None]
+    outs = [t for t in _tensors(result) if t._node is not None and capture.is_made(t)]
     outs = list({id(t): t for t in outs}.values())
     if not outs or not modes.is_grad_enabled():
         return None
-    leaves: list[tuple[Source, Tensor]] = [
-        (Argument(place), t) for place, t in arguments if t.requires_grad
-    ]
+    own = {id(t): (place, t) for place, t in reversed(arguments) if t.requires_grad}
+    leaves: list[tuple[Source, Tensor]] = [(Argument(place), t) for place, t in own.values()]
     leaves += [
         (Held(lifted.tensor), lifted.tensor)
         for lifted in capture.lifted.values()
         if lifted.node is not None and lifted.array.dtype.kind in "fc"
     ]
+    if not leaves:
+        return None
     values = [
         capture.input(Cotangent(k), t._array.shape, t._array.dtype, f"g{k}")
         for k, t in enumerate(outs)
     ]
     gs = [capture.trusted(value) for value in values]
+    count = len(capture.program.statements)
     try:
         found = grad(outs, [t for _, t in leaves], gs, allow_unused=True, retain_graph=True)
     except FreedGraphError:
+        del capture.program.statements[count:]  # some of the way back was still there
         return Spent
     pairs = [(s, g) for (s, _), g in zip(leaves, found, strict=True) if g is not None]
     return Found(outs, values, [s for s, _ in pairs], [g._array for _, g in pairs])

@@ -7,19 +7,22 @@ function is captured and compiled. What cannot be captured runs eagerly.
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.meanings import Postponed
+from wengert.arrays.traced import lost
 from wengert.compile import watch
-from wengert.compile.capture import Capture, Captured, Specialize, leaf
+from wengert.compile.capture import Capture, Captured, Specialize, forget
 from wengert.compile.derivative import differentiate, gradients_of
 from wengert.compile.link import link
 from wengert.compile.specialization import Specialization
+from wengert.errors import TracingError
 from wengert.history import modes
 from wengert.history.location import stacklevel
 from wengert.tensor import Tensor
@@ -78,6 +81,7 @@ class CompiledFunction:
         self.specializations: dict[Any, list[Specialization]] = {}
         self.retraces: list[str] = []
         self._static: set[int] = set()  # places of numbers that decide something
+        self._graded: set[int] = set()  # places of tensors whose gradients are used
         self._last: Specialization | None = None
         self._gradients: CompiledFunction | None = None
         self._entry: Callable[..., Any] = self._call
@@ -90,6 +94,14 @@ class CompiledFunction:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        """Pickled and copied as the function, or by name if it has taken its place."""
+        name = getattr(self.function, "__qualname__", "")
+        found: Any = sys.modules.get(getattr(self.function, "__module__", ""))
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (compile, (self.function,))
 
     def __repr__(self) -> str:
         return f"<compiled {getattr(self.function, '__qualname__', self.function)}>"
@@ -156,6 +168,8 @@ class CompiledFunction:
 
     def _signature(self, structure: Any, flat: list[Any]) -> Any:
         parts = [_kind(x, i in self._static) for i, x in enumerate(flat)]
+        for i in self._graded & set(range(len(flat))):
+            parts.append(isinstance(flat[i], Tensor) and flat[i]._grad is not None)
         state = modes.current()
         return (
             structure,
@@ -183,13 +197,17 @@ class CompiledFunction:
             try:
                 captured = self._capture(args, kwargs)
             except Specialize as decision:
-                self._static.add(decision.place)
+                (self._graded if decision.graded else self._static).add(decision.place)
                 continue
             except Postponed:
                 return None
             flat: list[Any] = []
             structure = flatten((args, kwargs), flat)
-            made = Specialization(self, captured, structure, flat)
+            try:
+                made = Specialization(self, captured, structure, flat)
+            except BaseException:
+                forget(captured.made)
+                raise
             return made, self._signature(structure, flat)
 
     def _capture(self, args: Any, kwargs: Any) -> Captured:
@@ -197,7 +215,8 @@ class CompiledFunction:
         structure = flatten((args, kwargs), flat)
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
         capture = Capture({k: i for k, i in places.items() if i not in self._static})
-        same = dict(_same_memory(flat))
+        capture.graded = self._graded
+        same = {i: first for i, first, _ in _same_memory(flat)}
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)
         with watch.watch(capture):
@@ -212,6 +231,7 @@ class CompiledFunction:
                 with watch.aside():
                     return capture.captured(result, found)
             except BaseException:
+                capture.trace.decide = lost
                 capture.forget()
                 raise
             finally:
@@ -219,11 +239,15 @@ class CompiledFunction:
                     capture.restore()
 
     def _stand_in(self, capture: Capture, place: int, x: Any, same: int | None) -> Any:
+        if isinstance(x, Iterator):
+            raise TracingError(
+                f"an argument of {self!r} is a {type(x).__name__}, which can be gone through once "
+                "only, while a program runs many times. Pass a list."
+            )
         if place in self._static:
             return x
         if isinstance(x, Tensor):
-            traced = capture.argument(place, x._array, f"x{place}", same)
-            return leaf(traced, type(x), x.requires_grad)
+            return capture.stand_in(place, x, f"x{place}", same)
         if isinstance(x, np.ndarray):
             return capture.argument(place, x, f"x{place}", same)
         if type(x) is float:
@@ -269,8 +293,8 @@ def _kind(x: Any, static: bool) -> Any:
     return type(x), x
 
 
-def _same_memory(flat: list[Any]) -> tuple[tuple[int, int], ...]:
-    """Which arguments are the same array as an earlier one."""
+def _same_memory(flat: list[Any]) -> tuple[tuple[int, int, bool], ...]:
+    """Which arguments are the same array as an earlier one, and whether they are one object."""
     first: dict[Any, int] = {}
     same = []
     for i, x in enumerate(flat):
@@ -278,7 +302,7 @@ def _same_memory(flat: list[Any]) -> tuple[tuple[int, int], ...]:
         if isinstance(array, np.ndarray) and array.size:
             where = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
             if first.setdefault(where, i) != i:
-                same.append((i, first[where]))
+                same.append((i, first[where], x is flat[first[where]]))
     return tuple(same)
 
 

@@ -385,6 +385,7 @@ class _Planner:
 
     def _call(self, s: Statement) -> None:
         inputs = {v: self.located(v) or self._copy(v) for v in dict.fromkeys(s.inputs)}
+        self._keep_apart(s, s.inputs)
         homes = [self._homes(v) for v in s.outputs]
         outs = tuple(h[0] for h in homes)
         use = Use([a.buffer for a in (*inputs.values(), *outs)])
@@ -456,8 +457,9 @@ class _Planner:
     def _keep_apart(self, s: Statement, read: list[Any]) -> None:
         """Do not write over an input that is still read while its parts are written."""
         buffers = self._buffers_of(*read)
-        if any(self.buffers[goal] in buffers for goal in self.goals.get(s.output, ())):
-            self._postpone(s.output)
+        for v in s.outputs:
+            if any(self.buffers[goal] in buffers for goal in self.goals.get(v, ())):
+                self._postpone(v)
 
     def _buffers_of(self, *values: Any) -> list[Buffer]:
         found = []

@@ -50,6 +50,11 @@ class _Link:
         args, kwargs = self.spec.structure[1]
         if kwargs[1] or any(part is not None for part in args[1]) or self.captured.leaked:
             raise NoEntry
+        if any(isinstance(owner, capture.Argument) for owner, _ in self.captured.gradients):
+            raise NoEntry
+        leaves = leaves_of(self.captured.result)
+        if any(type(x) is capture.Given or x.leaf or x.weak for x in leaves):
+            raise NoEntry
         arguments = self._arguments()
         states, numbers = self._sources()
         results, rebuild, many = self._results()
@@ -236,12 +241,17 @@ def _spent(structure: Any, position: dict[int, int]) -> Any:
 
 def outputs_in(item: Any) -> list[capture.Output]:
     """The outputs in a result's structure."""
-    if type(item) is capture.Output:
+    return [leaf for leaf in leaves_of(item) if type(leaf) is capture.Output]
+
+
+def leaves_of(item: Any) -> list[Any]:
+    """The outputs, and the arguments, in a result's structure."""
+    if type(item) in (capture.Output, capture.Given):
         return [item]
     if type(item) is dict:
-        return [o for part in item.values() for o in outputs_in(part)]
+        return [o for part in item.values() for o in leaves_of(part)]
     if isinstance(item, (list, tuple)):
-        return [o for part in item for o in outputs_in(part)]
+        return [o for part in item for o in leaves_of(part)]
     return []
 
 

@@ -46,7 +46,8 @@ def partition(joint: Program, gradients: list[Value], cotangents: list[Value]) -
     """Cut a program whose outputs are results followed by `gradients`."""
     results = joint.outputs[: len(joint.outputs) - len(gradients)]
     makers = {v: s for s in joint.statements for v in s.outputs}
-    first = _ancestors([*results, *joint.updates.values()], makers)
+    drawn = [v for s in joint.statements if getattr(s.function, "draws", False) for v in s.outputs]
+    first = _ancestors([*results, *drawn, *joint.updates.values()], makers)
     overwritten = set(joint.updates)
     available = {*joint.inputs, *joint.constants} - overwritten
     later: set[Statement] = set()

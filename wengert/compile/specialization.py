@@ -10,8 +10,10 @@ from wengert.autograd.engine import mark_written
 from wengert.compile import derivative
 from wengert.compile.capture import (
     Argument,
+    ArgumentGradient,
     Captured,
     Cotangent,
+    Given,
     Gradient,
     Held,
     Item,
@@ -123,7 +125,8 @@ class Specialization:
         outputs = self.forward.run(arrays)
         values = outputs[self.results :]
         captured = self.captured
-        for tensor, number in captured.gradients:
+        for owner, number in captured.gradients:
+            tensor = flat[owner.place] if isinstance(owner, Argument) else owner
             tensor._grad = None if number is None else wrap(outputs[number])
         for tensor, number in captured.leaked:
             tensor._array = outputs[number]
@@ -131,7 +134,7 @@ class Specialization:
             if tensor._cell is not None:
                 mark_written(tensor, "a compiled function")
         tensors: dict[int, Tensor] = {}
-        result = structured(captured.result, outputs, tensors)
+        result = structured(captured.result, outputs, tensors, flat)
         if self.joint is not None and modes.is_grad_enabled():
             differentiable = [tensors[number] for number in self.joint.slots]
             derivative.record(self, flat, differentiable, values)
@@ -196,25 +199,32 @@ def read(source: Source, flat: Any) -> Any:
     if isinstance(source, Gradient):
         grad = source.tensor._grad
         return None if grad is None else grad._array
+    if isinstance(source, ArgumentGradient):
+        grad = flat[source.place]._grad
+        return None if grad is None else grad._array
     if isinstance(source, Outside):
         return source.array
     assert isinstance(source, Item), Cotangent
     return source.mapping[source.key]
 
 
-def structured(item: Any, outputs: list[Any], tensors: dict[int, Tensor]) -> Any:
+def structured(item: Any, outputs: list[Any], tensors: dict[int, Tensor], flat: list[Any]) -> Any:
     """A result's structure, filled with the outputs; its tensors are noted by number."""
     if type(item) is Output:
         array = outputs[item.number]
         if not item.tensor:
-            return array
+            return array.item() if item.weak else array
         if item.number not in tensors:
             tensors[item.number] = wrap(array)
+            if item.leaf:
+                tensors[item.number].requires_grad_()
         return tensors[item.number]
+    if type(item) is Given:
+        return flat[item.place]
     if type(item) is dict:
-        return {key: structured(part, outputs, tensors) for key, part in item.items()}
+        return {key: structured(part, outputs, tensors, flat) for key, part in item.items()}
     if isinstance(item, (list, tuple)):
-        parts = [structured(part, outputs, tensors) for part in item]
+        parts = [structured(part, outputs, tensors, flat) for part in item]
         return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
     return item
 

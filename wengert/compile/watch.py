@@ -122,9 +122,12 @@ def watch(capture: Any) -> Iterator[None]:
                 setattr(cls, name, descriptor)
             for cls in OBJECTS:
                 setattr(cls, "__getattribute__", _getattribute)  # noqa: B010  (assigned for a while)
-    profile = sys.getprofile()
-    # A profiler written in C cannot be put back from here, so it is left in place.
-    free = profile is None or callable(profile)
+    profile: Any = sys.getprofile()
+    paused = hasattr(profile, "disable") and hasattr(profile, "enable")  # cProfile's
+    if paused:
+        profile.disable()
+    # Another profiler written in C cannot be put back from here, so it is left in place.
+    free = profile is None or paused or callable(profile)
     _thread.capture = capture
     if free:
         sys.setprofile(Calls(capture).event)
@@ -132,7 +135,9 @@ def watch(capture: Any) -> Iterator[None]:
         yield
     finally:
         if free:
-            sys.setprofile(profile)
+            sys.setprofile(None if paused else profile)
+        if paused:
+            profile.enable()
         _thread.capture = None
         with _lock:
             _watching -= 1

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.dispatch import known
 from wengert.tensor import Tensor
 
 _PYTHON = {bool: dtypes.bool, int: dtypes.int64}
@@ -20,7 +21,11 @@ _PYTHON = {bool: dtypes.bool, int: dtypes.int64}
 def to_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     """A new array of what the user gave: nested lists, numbers, arrays, tensors."""
     if isinstance(data, Tensor):
-        array = np.array(data._array)
+        data = data._array
+    if not known(data) and hasattr(type(data), "__array_function__"):
+        array = np.copy(data)  # an array of another kind stays one
+        if dtype is None and getattr(data, "weak", False):  # it stands for a Python number
+            dtype = dtypes.result_type(data)
     elif isinstance(data, (np.ndarray, np.generic)) or (
         hasattr(data, "__array__") and not isinstance(data, type)
     ):

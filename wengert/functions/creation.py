@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.dispatch import alike, known
 from wengert.functions.conversion import to_array
 from wengert.history import modes
 from wengert.history.node import AccumulateGrad
@@ -74,9 +75,14 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     check_device(device)
     if isinstance(data, Tensor):
         return data if dtype is None or data.dtype == dtype else data.to(dtype)
-    if isinstance(data, np.ndarray) and (dtype is None or data.dtype == dtype):
+    if _is_array(data) and (dtype is None or data.dtype == dtype):
         return finish(dtypes.native(data))
     return tensor(data, dtype=dtype)
+
+
+def _is_array(x: Any) -> bool:
+    """Whether this is an array, of NumPy's or of another kind that may stand for one."""
+    return isinstance(x, np.ndarray) or hasattr(type(x), "__array_function__")
 
 
 def asarray(
@@ -102,7 +108,7 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     >>> a
     array([1., 1.])
     """
-    if not isinstance(array, np.ndarray):
+    if not _is_array(array):
         raise TypeError(
             f"expected np.ndarray (got {type(array).__name__}). Use wengert.tensor for other data."
         )
@@ -197,9 +203,13 @@ def full(
 ) -> Tensor:
     """A tensor of the given shape filled with one value, whose kind decides the dtype."""
     check_device(device)
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    value = fill_value
+    if isinstance(value, Tensor):
+        value = value.item() if known(value._array) else value._array
     dtype = dtype if dtype is not None else dtypes.result_type(value)
-    return finish(np.full(shape_of((size,)), value, dtype), requires_grad)
+    if isinstance(value, (np.ndarray, np.generic)) or not _is_array(value):
+        return finish(np.full(shape_of((size,)), value, dtype), requires_grad)
+    return finish(np.full_like(value, value, dtype, shape=shape_of((size,))), requires_grad)
 
 
 def _like(fill: Any, doc: str) -> Any:
@@ -215,7 +225,7 @@ def _like(fill: Any, doc: str) -> Any:
     ) -> Tensor:
         check_device(device)
         array = fill(tuple(input.shape), dtype if dtype is not None else input.dtype)
-        return finish(array, requires_grad)
+        return finish(alike(input._array, array), requires_grad)
 
     make.__doc__ = doc
     return make

@@ -16,7 +16,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
-from wengert.autograd.record import cast, recorder
+from wengert.autograd.record import cast, recorder, usually
 from wengert.dispatch import as_array, known
 from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
 from wengert.history import modes
@@ -37,6 +37,12 @@ _FULL = slice(None)
 # ---- x[index] ------------------------------------------------------------------------------
 
 
+@usually(
+    rules.slices,
+    "type(index) is slice and type(index.start) in _BOUND and type(index.stop) in _BOUND "
+    "and index.step is None and x._array.ndim",
+    "x, index",
+)
 def get(x: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for numbers and slices, a copy for index tensors and masks."""
     try:
@@ -271,6 +277,11 @@ def _arrays_of(advanced: Any) -> Any:
 
 def put(x: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`, in place; value and history as PyTorch has them."""
+    truth = isinstance(index, Tensor) and not index.ndim and index.dtype == bool
+    if truth and not known(index._array):
+        inplace.refuse(x, (value,) if isinstance(value, Tensor) else ())
+        x.copy_(_where(index, value_for(value, x), x))
+        return
     basic, advanced = divide(x._array.shape, index)
     if type(x._array) is np.ndarray and not _tracked(x) and not _tracked(value):
         inplace.refuse(x, (value,))
@@ -402,6 +413,12 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Tensor:
     """`input` with the elements where the mask holds replaced by those of `source`, in order."""
     mask = np.broadcast_to(mask._array, np.broadcast_shapes(input.shape, mask.shape))
     input = input.expand(mask.shape)
+    if not known(mask):
+        if not source.numel():
+            return input.clone()
+        place = np.clip(np.cumsum(mask) - 1, 0, source.numel() - 1)
+        drawn = source.reshape(-1)[plain_result(place)].reshape(mask.shape)
+        return _where(plain_result(mask), cast(drawn, input.dtype), input)
     n = int(mask.sum())
     if source.numel() < n:
         raise RuntimeError(
@@ -505,7 +522,7 @@ def take(input: Any, index: Any) -> Tensor:
     """Elements of the flattened tensor."""
     flat = tensor_of(input).reshape(-1)
     _, places = check_wrapped(flat, index)
-    return _get(flat, (places,))
+    return _get(flat, (np.reshape(places, (-1,)),)).reshape(places.shape)
 
 
 def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import recorder
+from wengert.dispatch import known
 from wengert.functions import (
     comparison,
     indexing,
@@ -141,6 +142,11 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Make the diagonal one number."""
+    if not known(self._array):
+        flat, step = self.view(-1), sum(self.stride())
+        end = None if wrap and self.ndim == 2 else max(min(self.shape) - 1, 0) * step + 1
+        fill_(flat[0:end:step], fill_value)
+        return self
     if not wrap or self.ndim != 2:
         n = min(self.shape)
         view = shapes.as_strided(self, (n,), (sum(self.stride()),), self.storage_offset())

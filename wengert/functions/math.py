@@ -24,29 +24,14 @@ Function = Callable[..., Any]
 
 
 def _unary(function: Function, doc: str) -> Function:
-    """A function of one tensor."""
+    """A function of one tensor: what records it takes PyTorch's arguments itself."""
     record = recorder(function)
-
-    def apply(input: Any, *, out: Any = None) -> Any:
-        if out is not None:
-            return into(out, apply, (input,), {})
-        return record(input)
-
-    apply.__doc__ = doc
-    return apply
+    record.__doc__ = doc
+    _unary_functions.add(record)
+    return record
 
 
-def _floating_unary(function: Function, doc: str) -> Function:
-    """The same where NumPy keeps integers, which PyTorch makes floating."""
-    record = recorder(function)
-
-    def apply(input: Any, *, out: Any = None) -> Any:
-        if out is not None:
-            return into(out, apply, (input,), {})
-        return record(floating(tensor_of(input)))
-
-    apply.__doc__ = doc
-    return apply
+_unary_functions: set[Function] = set()
 
 
 def _rounding(function: Function, doc: str) -> Function:
@@ -183,8 +168,14 @@ neg = negative = _unary(np.negative, "-x.")
 positive = _unary(np.positive, "x itself.")
 abs = absolute = _unary(np.absolute, "The absolute value; of complex numbers, the modulus.")
 square = _unary(np.square, "x squared.")
-reciprocal = _floating_unary(np.reciprocal, "1 / x.")
 sqrt = _unary(np.sqrt, "The square root; NaN below zero.")
+_reciprocal = recorder(np.reciprocal)
+
+
+@takes_out
+def reciprocal(input: Any) -> Any:
+    """1 / x, of integers too."""
+    return _reciprocal(floating(tensor_of(input)))
 
 
 @takes_out
@@ -367,9 +358,9 @@ def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = No
 
 # ---- activations and their kin -------------------------------------------------------------
 
-sigmoid = expit = _floating_unary(neural.sigmoid, "1 / (1 + exp(-x)).")
+sigmoid = expit = _unary(neural.sigmoid, "1 / (1 + exp(-x)).")
 relu = _unary(neural.relu, "max(x, 0).")
-erf = _floating_unary(neural.erf, "The error function.")
+erf = _unary(neural.erf, "The error function.")
 _softmax = recorder(reduction_rules.softmax)
 _log_softmax = recorder(reduction_rules.log_softmax)
 
@@ -517,5 +508,6 @@ def isnan(x: Tensor) -> Tensor:
 
 
 for _name, _value in list(globals().items()):
-    if callable(_value) and getattr(_value, "__name__", "") == "apply":
+    if callable(_value) and (_value in _unary_functions or _value.__name__ == "apply"):
         _value.__name__ = _value.__qualname__ = _name
+        _value.__module__ = __name__

@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import cast, recorder
+from wengert.dispatch import known
 from wengert.errors import DtypeError, ShapeError
 from wengert.functions import (
     comparison,
@@ -53,6 +54,13 @@ def _real_element(x: Any) -> Any:
             "a complex value cannot be converted to a real number without overflow: take x.real"
         )
     return value
+
+
+def _beside(x: Tensor, made: Tensor) -> Tensor:
+    """A new tensor that can hold values like those of `x`."""
+    if not known(x._array):
+        made._array = alike(x._array, made._array)
+    return made
 
 
 @attach
@@ -223,7 +231,7 @@ class TensorMethods(OperatorMethods, InplaceMethods):
         return math.trunc(self)
 
     def __format__(self: Any, spec: str) -> str:
-        if not self._array.ndim:
+        if not self._array.ndim and (spec or known(self._array)):
             return format(self._array.item(), spec)
         return object.__format__(self, spec)
 
@@ -398,21 +406,21 @@ class TensorMethods(OperatorMethods, InplaceMethods):
 
     def new_zeros(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
         """Zeros of this dtype."""
-        return creation.zeros(*size, dtype=dtype or self.dtype, **options)
+        return _beside(self, creation.zeros(*size, dtype=dtype or self.dtype, **options))
 
     def new_ones(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
         """Ones of this dtype."""
-        return creation.ones(*size, dtype=dtype or self.dtype, **options)
+        return _beside(self, creation.ones(*size, dtype=dtype or self.dtype, **options))
 
     def new_empty(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
         """An uninitialised tensor of this dtype."""
-        return creation.empty(*size, dtype=dtype or self.dtype, **options)
+        return _beside(self, creation.empty(*size, dtype=dtype or self.dtype, **options))
 
     def new_full(
         self: Any, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any
     ) -> Any:
         """One number repeated, of this dtype."""
-        return creation.full(size, fill_value, dtype=dtype or self.dtype, **options)
+        return _beside(self, creation.full(size, fill_value, dtype=dtype or self.dtype, **options))
 
     def new_empty_strided(
         self: Any, size: Any, stride: Any, *, dtype: Any = None, **options: Any

@@ -20,6 +20,7 @@ from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import cast, recorder
+from wengert.dispatch import as_array
 from wengert.errors import MissingRuleError
 from wengert.history import modes
 from wengert.rules import RULES, neural, reductions
@@ -110,7 +111,9 @@ def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
     if rule.sequence is not None:
         return call
     found = {
-        n: call[n] for n in rule.reverse if isinstance(call[n], (Tensor, np.ndarray, np.generic))
+        n: call[n]
+        for n in rule.reverse
+        if hasattr(type(call[n]), "__array_ufunc__") and not getattr(call[n], "weak", False)
     }
     kinds = {x.dtype for x in found.values()}
     if len(kinds) > 1 and not (
@@ -123,7 +126,7 @@ def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
         # NumPy's own floating dtype for integers, where the wengert name takes the default one.
         samples = {n: np.ones(1, x.dtype) for n, x in found.items()}
         with np.errstate(all="ignore"):
-            target = np.asarray(rule.function(*{**call, **samples}.values())).dtype
+            target = as_array(rule.function(*{**call, **samples}.values())).dtype
         if target.kind == "f":
             for n, x in found.items():
                 call[n] = _cast(x, target)
@@ -131,7 +134,7 @@ def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cast(x: Any, dtype: Any) -> Tensor:
-    return cast(x, dtype) if isinstance(x, Tensor) else wrap(np.asarray(x, dtype))
+    return cast(x, dtype) if isinstance(x, Tensor) else wrap(as_array(x, dtype))
 
 
 def _tensors(*values: Any) -> list[Tensor]:
@@ -159,6 +162,8 @@ def _wrapped(value: Any) -> Any:
         return wrap(settle(value))
     if type(value) in (list, tuple):
         return type(value)(_wrapped(v) for v in value)
+    if hasattr(type(value), "__array_function__") and not isinstance(value, Tensor):
+        return wrap(value)
     return value
 
 

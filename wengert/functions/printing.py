@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.dispatch import known
 from wengert.history.node import AccumulateGrad, source
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def set_printoptions(
 
 def tensor_text(x: Tensor, head: str = "tensor(") -> str:
     """The text of `repr(x)`: values, then whatever of dtype, size and history is not the usual."""
+    if not known(x._array):  # numbers that are not there yet: of which kind they will be
+        return _with_tail(head + repr(x._array), history_text(x), len(head))
     array = np.asarray(x._array)
     tail = []
     usual = (dtypes.get_default_dtype(), dtypes.int64, dtypes.bool, dtypes.default_complex())

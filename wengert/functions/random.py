@@ -18,6 +18,7 @@ from wengert import dtypes
 from wengert.dispatch import as_array, known
 from wengert.functions.arguments import array_of, plain_result, takes_out, tensor_of
 from wengert.functions.creation import check_device, finish, shape_of
+from wengert.history import modes
 from wengert.tensor import Tensor
 
 
@@ -108,7 +109,10 @@ default_generator = Generator()
 
 def numbers_of(generator: Generator | None) -> np.random.Generator:
     """NumPy's generator inside ours; the default one if none is given."""
-    return (default_generator if generator is None else generator)._numbers
+    numbers = (default_generator if generator is None else generator)._numbers
+    if modes.special and modes.current().level is not None:
+        numbers = modes.current().level.numbers(numbers)
+    return numbers
 
 
 def manual_seed(seed: int) -> Generator:

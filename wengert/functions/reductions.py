@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, recorder
+from wengert.autograd.record import cast, recorder, usually
+from wengert.dispatch import as_array, known
 from wengert.functions import results
 from wengert.functions.arguments import (
     Dim,
@@ -32,7 +33,8 @@ from wengert.tensor import Tensor, wrap
 
 _sum, _mean, _prod = recorder(np.sum), recorder(np.mean), recorder(np.prod)
 _amax, _amin = recorder(np.max), recorder(np.min)
-_cumsum = recorder(np.cumsum)
+_cumsum, _cumprod = recorder(np.cumsum), recorder(np.cumprod)
+_logcumsumexp = recorder(rules.logcumsumexp)
 _logsumexp = recorder(rules.logsumexp)
 _pick, _pick_along = recorder(indexing_rules.pick), recorder(np.take_along_axis)
 _variance = recorder(rules.variance)
@@ -40,6 +42,13 @@ _variance = recorder(rules.variance)
 # ---- sums ----------------------------------------------------------------------------------
 
 
+_PLAIN = (
+    "dim is None and keepdim is False and dtype is out is None and not names "
+    "and isinstance(input, Tensor) and input._array.dtype.kind not in 'biu'"
+)
+
+
+@usually(np.sum, _PLAIN, "input, None, False")
 def sum(
     input: Any,
     dim: Dim = None,
@@ -68,6 +77,7 @@ def sum(
     return _sum(input, dim if dim is None else some_dims(dim, input.ndim), keepdim)
 
 
+@usually(np.mean, f"{_PLAIN} and input._array.size", "input, None, False")
 def mean(
     input: Any,
     dim: Dim = None,
@@ -236,7 +246,7 @@ def std_mean(
 
 def root(square: Tensor) -> Tensor:
     """The square root with subgradient 0 at 0."""
-    if np.all(square._array):
+    if known(square._array) and np.all(square._array):
         return square.sqrt()
     zero = plain_result(square._array == 0)
     one = wrap(np.ones((), square.dtype))
@@ -281,7 +291,7 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
         return _sum(size, axis, keepdim)
     total = _sum(size**p, axis, keepdim)
     zero = plain_result(total._array == 0)
-    if not np.any(zero._array):
+    if known(zero._array) and not np.any(zero._array):
         return total ** (1 / p)
     safe = wrap(np.ones((), total.dtype)).where(zero, total) ** (1 / p)
     return (0 * total).where(zero, safe)
@@ -455,7 +465,7 @@ def count_nonzero(input: Any, dim: Dim = None) -> Tensor:
     """How many elements are not zero."""
     input = tensor_of(input)
     return plain_result(
-        np.asarray(np.count_nonzero(input._array, axis=some_dims(dim, input.ndim)), np.int64)
+        as_array(np.count_nonzero(input._array, axis=some_dims(dim, input.ndim)), np.int64)
     )
 
 
@@ -484,14 +494,7 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
     input, axis = _running(input, dim, dtype)
     if not input.ndim or not input._array.size:
         return input.clone()
-    if not input.requires_grad:
-        return plain_result(np.cumprod(input._array, axis))
-    from wengert.functions.joining import stack, unbind
-
-    products: list[Tensor] = []
-    for part in unbind(input, axis):
-        products.append(products[-1] * part if products else part)
-    return stack(products, axis)
+    return _cumprod(input, axis)
 
 
 @takes_out
@@ -501,16 +504,10 @@ def logcumsumexp(input: Any, dim: int) -> Tensor:
     axis = one_dim(dim, input.ndim)
     if not input.ndim or not input._array.size:
         return input.clone()
-    from wengert.functions.joining import stack, unbind
-    from wengert.functions.math import logaddexp
-
-    sums: list[Tensor] = []
-    for part in unbind(input, axis):
-        sums.append(logaddexp(sums[-1], part) if sums else part)
-    return stack(sums, axis)
+    return _logcumsumexp(input, axis)
 
 
-def _running_extremum(better: Any, result: Any, name: str, doc: str) -> Any:
+def _running_extremum(extremum: Any, result: Any, name: str, doc: str) -> Any:
     @takes_out
     def running(input: Any, dim: int) -> Any:
         input = tensor_of(input)
@@ -519,14 +516,10 @@ def _running_extremum(better: Any, result: Any, name: str, doc: str) -> Any:
             return result(input.clone(), plain_result(np.zeros((), np.int64)))
         if not input._array.size:
             return result(input.clone(), plain_result(np.zeros(input.shape, np.int64)))
-        x = np.moveaxis(input._array, axis, 0)
-        indices = np.zeros(x.shape, np.int64)
-        best = x[0]
-        for i in range(1, len(x)):
-            wins = better(x[i], best) | np.isnan(x[i])
-            indices[i] = np.where(wins, i, indices[i - 1])
-            best = np.where(wins, x[i], best)
-        indices = np.moveaxis(indices, 0, axis)
+        x = input._array
+        wins = (x == extremum.accumulate(x, axis=axis)) | (x != x)
+        steps = np.arange(x.shape[axis]).reshape(-1, *[1] * (x.ndim - 1 - axis))
+        indices = np.maximum.accumulate(np.where(wins, steps, 0), axis=axis)
         return result(_pick_along(input, indices, axis), plain_result(indices))
 
     running.__name__ = running.__qualname__ = name
@@ -535,13 +528,13 @@ def _running_extremum(better: Any, result: Any, name: str, doc: str) -> Any:
 
 
 cummax = _running_extremum(
-    np.greater_equal,
+    np.maximum,
     results.cummax_result,
     "cummax",
     "The largest so far along `dim`, and where it was met.",
 )
 cummin = _running_extremum(
-    np.less_equal,
+    np.minimum,
     results.cummin_result,
     "cummin",
     "The smallest so far along `dim`, and where it was met.",

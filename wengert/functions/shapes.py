@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import recorder
+from wengert.autograd.record import recorder, usually
 from wengert.errors import ShapeError
 from wengert.functions.arguments import array_of, one_dim, plain_result, sizes, takes_out, tensor_of
 from wengert.functions.creation import check_device
@@ -53,6 +53,11 @@ def _inferred(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
     return tuple(n // known if s == -1 else s for s in shape) if unknown else shape
 
 
+@usually(
+    np.reshape,
+    "isinstance(input, Tensor) and shape and type(shape[0]) is type(shape[-1]) is int and not named",
+    "input, shape",
+)
 def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:
     """The same elements in another shape, a view where memory allows; one size may be -1.
 
@@ -147,12 +152,23 @@ def squeeze(input: Any, dim: Any = None) -> Tensor:
     return _squeeze(input, axes)
 
 
+@usually(
+    np.expand_dims,
+    "isinstance(input, Tensor) and type(dim) is int and 0 <= dim <= input._array.ndim",
+    "input, dim",
+)
 def unsqueeze(input: Any, dim: int) -> Tensor:
     """With a new dimension of size 1 at `dim`."""
     input = tensor_of(input)
     return _expand_dims(input, one_dim(dim, input.ndim + 1))
 
 
+@usually(
+    np.transpose,
+    "isinstance(input, Tensor) and axes and type(axes[0]) is type(axes[-1]) is int "
+    "and len(axes) == input._array.ndim and dims is None",
+    "input, axes",
+)
 def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order."""
     input = tensor_of(input)
@@ -169,6 +185,11 @@ def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     return _transpose(input, order)
 
 
+@usually(
+    np.swapaxes,
+    "isinstance(input, Tensor) and type(dim0) is type(dim1) is int and input._array.ndim",
+    "input, dim0, dim1",
+)
 def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
     input = tensor_of(input)
@@ -180,6 +201,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
 swapaxes = swapdims = transpose
 
 
+@usually(np.swapaxes, "isinstance(input, Tensor) and input._array.ndim == 2", "input, 0, 1")
 def t(input: Any) -> Tensor:
     """The transpose of a matrix; vectors and numbers stay as they are."""
     input = tensor_of(input)

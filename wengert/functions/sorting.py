@@ -20,7 +20,7 @@ from wengert.functions.reductions import picked
 from wengert.functions.shapes import movedim
 from wengert.tensor import Tensor, wrap
 
-_pick, _amax = recorder(np.take_along_axis), recorder(np.max)
+_pick, _amax, _where = recorder(np.take_along_axis), recorder(np.max), recorder(np.where)
 
 # ---- sorting -------------------------------------------------------------------------------
 
@@ -116,6 +116,9 @@ def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) 
         if input.dtype.kind in "biu":
             return plain_result(as_array(middle))
         # Equal elements share the gradient evenly, as those of a maximum do.
+        if not known(hit):
+            rest = np.asarray(-math.inf, input.dtype)
+            return _amax(_where(plain_result(hit), flat, plain_result(rest)), None, False)
         return _amax(flat[plain_result(hit)], None, False)
     axis = one_dim(dim, input.ndim)
     if not input.ndim:
@@ -209,7 +212,7 @@ def _quantile(
     elif interpolation == "nearest":
         picked = _pick(ordered, np.rint(rank).astype(np.int64), -1)
     elif interpolation in ("linear", "midpoint"):
-        weight = np.asarray(
+        weight = as_array(
             rank - low if interpolation == "linear" else (low != high) * 0.5, input.dtype
         )
         below, above = _pick(ordered, low, -1), _pick(ordered, high, -1)
@@ -344,6 +347,11 @@ def searchsorted(
     place: Any = side or ("right" if right else "left")
     if sequence.ndim == 1:
         found = np.searchsorted(sequence, values, place)
+    elif not (known(sequence) and known(values)):
+        rows, sought = sequence[..., None, :], values[..., None]
+        before = rows < sought if place == "left" else rows <= sought
+        last = (sought != sought) & (True if place == "right" else rows == rows)
+        found = (before | last).sum(-1)
     else:
         rows = zip(
             sequence.reshape(-1, sequence.shape[-1]),
@@ -351,7 +359,7 @@ def searchsorted(
             strict=True,
         )
         found = np.reshape([np.searchsorted(s, v, place) for s, v in rows], values.shape)
-    return plain_result(np.asarray(found, np.int32 if out_int32 else np.int64))
+    return plain_result(as_array(found, np.int32 if out_int32 else np.int64))
 
 
 @takes_out

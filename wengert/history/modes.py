@@ -29,6 +29,7 @@ class State:
     check_nan: bool = True
     clone_saved: Any = None
     creator: Any = None
+    level: Any = None  # the innermost vmap
 
 
 DEFAULT = State()

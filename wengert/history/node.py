@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from wengert.history import modes
+
 if TYPE_CHECKING:
     from wengert.rules.rule import Rule
 
@@ -52,6 +54,8 @@ class Node:
 
     def begin(self, edges: tuple[Any, ...] = ()) -> None:
         """Set the slots of a node that is made otherwise than by a recorder."""
+        if edges and modes.special and modes.current().level is not None:
+            edges = modes.current().level.bridged(edges)
         self.edges = edges
         self.saved = ()
         self.order = tick()

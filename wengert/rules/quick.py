@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import Function
+from wengert.rules.indexing import getitem, select, slices
 from wengert.rules.products import SMALL
 from wengert.rules.reductions import count
 
@@ -48,6 +49,27 @@ def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return a.swapaxes(axis1, axis2)
 
 
+def _expand_dims(a: Any, axis: Any) -> Any:
+    if type(axis) is int and 0 <= axis <= a.ndim:
+        return a[(*_ALL[:axis], None, ...)]
+    return np.expand_dims(a, axis)
+
+
+def _squeeze(a: Any, axis: Any = None) -> Any:
+    return a.squeeze(axis)
+
+
+def _select(x: Any, index: Any) -> Any:
+    return x[index, ...] if type(index) is int else getitem.plain(x, index)  # type: ignore[attr-defined]
+
+
+def _slices(x: Any, index: Any) -> Any:
+    return x[index] if type(index) is slice else getitem.plain(x, index)  # type: ignore[attr-defined]
+
+
+_ALL = (slice(None),) * 64  # no array has more dimensions
+
+
 QUICK: dict[Function, Function] = {
     np.sum: _sum,
     np.mean: _mean,
@@ -55,4 +77,8 @@ QUICK: dict[Function, Function] = {
     np.reshape: _reshape,
     np.transpose: _transpose,
     np.swapaxes: _swapaxes,
+    np.expand_dims: _expand_dims,
+    np.squeeze: _squeeze,
+    select: _select,
+    slices: _slices,
 }

@@ -225,9 +225,29 @@ def logsumexp(x: Any, axis: Any, keepdims: bool = False) -> Any:
 
 
 @primitive
+def logcumsumexp(x: Any, axis: int) -> Any:
+    """y[i] = log(sum of exp(x[j]) for j <= i) along `axis`, without overflow."""
+    return np.logaddexp.accumulate(x, axis=axis)
+
+
+_FEW_COLUMNS = 32
+
+
+def tops(x: Any, axis: int) -> Any:
+    """The largest along `axis`, which is kept.
+
+    NumPy begins anew for each row of a matrix; with few columns it is ten times as fast to copy
+    them and to go along them, all rows at once.
+    """
+    if axis == 1 and x.ndim == 2 and x.shape[1] <= _FEW_COLUMNS < x.size:
+        return np.maximum.reduce(np.ascontiguousarray(x.T), axis=0)[:, None]
+    return np.maximum.reduce(x, axis=axis, keepdims=True)
+
+
+@primitive
 def softmax(x: Any, axis: int) -> Any:
     """exp(x) / sum(exp(x)) along `axis`."""
-    e = np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True))
+    e = np.subtract(x, tops(x, axis))
     np.exp(e, out=e)
     e /= np.add.reduce(e, axis=axis, keepdims=True)
     return e
@@ -236,7 +256,7 @@ def softmax(x: Any, axis: int) -> Any:
 @primitive
 def log_softmax(x: Any, axis: int) -> Any:
     """x - log(sum(exp(x))) along `axis`."""
-    out = np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True))
+    out = np.subtract(x, tops(x, axis))
     out -= np.log(np.add.reduce(np.exp(out), axis=axis, keepdims=True))
     return out
 
@@ -260,6 +280,22 @@ general(
     forward={
         "x": lambda t, x, y, axis, keepdims: np.sum(
             t * _weights(x, y, axis, keepdims), axis=axis, keepdims=keepdims
+        )
+    },
+)
+# With z[i] = g[i] + exp(y[i] - y[i+1]) z[i+1], the cotangent of x[i] is z[i] exp(x[i] - y[i]). The
+# running sums only grow, so that no exponent is positive.
+general(
+    logcumsumexp,
+    reverse={
+        "x": lambda g, x, y, axis: (
+            _backwards(g, exponential_share(before(y, axis, -np.inf), y), axis)
+            * exponential_share(x, y)
+        )
+    },
+    forward={
+        "x": lambda t, x, y, axis: recurrence(
+            t * exponential_share(x, y), exponential_share(before(y, axis, -np.inf), y), axis
         )
     },
 )

@@ -79,7 +79,7 @@ def _untile(g: Any, shape: tuple[int, ...], reps: Any) -> Any:
 @primitive
 def repeat_interleave(x: Any, repeats: Any, axis: int) -> Any:
     """Each slice of `x` along `axis` repeated as often as `repeats`, a number or one per slice."""
-    return np.repeat(x, repeats, axis)
+    return np.repeat(x, repeats, axis if np.ndim(x) else None)
 
 
 linear(repeat_interleave, lambda g, x_shape, repeats, axis: _unrepeat(g, x_shape, repeats, axis))
@@ -92,6 +92,8 @@ def _unrepeat(g: Any, shape: tuple[int, ...], repeats: Any, axis: int | None) ->
     if axis is None:
         flat = _unrepeat(np.reshape(g, (-1,)), (math.prod(shape),), repeats, 0)
         return np.reshape(flat, shape)
+    if not shape:
+        return np.sum(g)
     axis = axis % len(shape)
     if isinstance(repeats, int):
         return np.sum(

@@ -233,3 +233,45 @@ class Position(Accumulator):
         )
         takes = b.or_(self._better(b, y[0], x[0]), b.and_(same, earlier))
         return b.select(takes, y[0], x[0]), b.select(takes, y[1], x[1])
+
+
+class RunningMaximum:
+    """The maximum of a row so far, in all lanes of a vector, and what has to happen as it rises."""
+
+    def __init__(self, b: B, dtype: np.dtype, lanes: int) -> None:
+        self.dtype, self.lanes = dtype, lanes
+        kind = wide(element(dtype), lanes)
+        with b.goto_entry_block():
+            self.variable = b.alloca(kind)
+        b.store(number(kind, -float("inf")), self.variable)
+
+    def value(self, b: B) -> V:
+        return b.load(self.variable, typ=self.variable.allocated_type)
+
+    def rise(self, b: B, values: list[V], active: int, sums: list[Accumulator]) -> None:
+        """Take in a block, of whose last vector so many lanes count. `sums` are of exponentials
+        relative to the maximum: where it rises, they shrink.
+
+        A NaN may be overlooked here: then the sums are NaN.
+        """
+        if active < self.lanes:
+            lowest = like(values[-1], -float("inf"))
+            values = [*values[:-1], blend(b, active, values[-1], lowest)]
+
+        def larger(x: V, y: V) -> V:  # one instruction, which gives y if one is NaN
+            return b.select(b.fcmp_ordered(">", x, y), x, y)
+
+        largest = values[0]
+        for value in values[1:]:
+            largest = larger(value, largest)
+        old = self.value(b)
+        bits = ir.IntType(self.lanes)
+        higher = b.bitcast(b.fcmp_ordered(">", largest, old), bits)
+        with b.if_then(b.icmp_unsigned("!=", higher, bits(0)), likely=False):
+            new = splat(b, folded(b, larger(largest, old), larger), self.lanes)
+            factor = apply(b, "exp", self.dtype, (self.dtype,), [b.fsub(old, new)])
+            # What was summed relative to -inf is nothing, or NaN that means nothing.
+            begins = b.fcmp_ordered("==", old, like(old, -float("inf")))
+            for accumulator in sums:
+                accumulator.scale(b, factor, begins)
+            b.store(new, self.variable)

@@ -179,7 +179,9 @@ class _Body:
         if is_native(step):
             function = natives.define(self.module, step)
             self.called.append(function)
-            builder.call(function, [self._at(layout.place) for layout in layouts])
+            status = builder.call(function, [self._at(layout.place) for layout in layouts])
+            if status.type == I32:
+                self._stop_if(builder.icmp_signed("!=", status, I32(0)), status)
             return
         for position, layout in enumerate(layouts):
             at = builder.gep(self.addresses, [I64(position)], inbounds=True, source_etype=POINTER)

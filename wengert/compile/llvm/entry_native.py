@@ -12,9 +12,9 @@ import numpy as np
 
 from wengert.compile.llvm import layouts as at
 from wengert.compile.llvm.entry import (
+    KEPT,
     Argument,
     ArrayOutput,
-    KEPT,
     AttributeIs,
     CellIs,
     CellNumber,

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.llvm.entry import (
+    KEPT,
     Argument,
     ArrayOutput,
     AttributeIs,
     CellIs,
     CellNumber,
-    KEPT,
     Entry,
     FixedArgument,
     Gradient,
@@ -71,9 +71,7 @@ def reference_entry(entry: Entry) -> Callable[..., Any]:
 def _without_history(x: Tensor) -> bool:
     """Neither the tensor nor what it is a view of has a history."""
     view = x._origin
-    return x._node is None and (
-        view is None or (type(view) is View and view.base._node is None)
-    )
+    return x._node is None and (view is None or (type(view) is View and view.base._node is None))
 
 
 class _Running:
@@ -190,7 +188,7 @@ class _Running:
         kept = self.kept.setdefault(output.buffer, [])
         for k in range(len(kept)):
             if _is_free(kept, k, output):
-                return kept[k]  # type: ignore[no-any-return]
+                return kept[k]
         array = np.empty(output.shape, output.dtype)
         kept.insert(0, array)
         del kept[KEPT:]

@@ -13,6 +13,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from wengert.compile.llvm import machine
+
 INT1 = ir.IntType(1)
 INT32 = ir.IntType(32)
 
@@ -294,6 +296,28 @@ def sqrt(x: Lanes) -> Lanes:
 
 def copysign(magnitude: Lanes, sign: Lanes) -> Lanes:
     return magnitude.call("copysign", sign)
+
+
+def can_scale(x: Lanes) -> bool:
+    """Whether the processor multiplies such lanes by powers of two in one instruction."""
+    kind = x.type
+    return (
+        isinstance(kind, ir.VectorType)
+        and x.is_float
+        and kind.count * x.format.bits == 512
+        and machine.host().has("avx512f")
+    )
+
+
+def scale(x: Lanes, n: Lanes) -> Lanes:
+    """x 2^n for whole n, rounded once: AVX-512's vscalef."""
+    short, mask = ("ps", ir.IntType(16)) if x.format is FLOAT32 else ("pd", ir.IntType(8))
+    kinds = [x.type, x.type, x.type, mask, INT32]
+    signature = ir.FunctionType(x.type, kinds)
+    name = f"llvm.x86.avx512.mask.scalef.{short}.512"
+    function = declare(x.builder.module, name, signature)
+    every, as_usual = mask(-1), INT32(4)  # all lanes; the current direction of rounding
+    return x.new(x.builder.call(function, [x.value, n.value, x.value, every, as_usual]))
 
 
 def negate_where(mask: Lanes, x: Lanes) -> Lanes:

@@ -275,8 +275,8 @@ def power64(x: Lanes, y: Lanes) -> Lanes:
     # Past the ends of exp, what was lost no longer matters, and may be inf - inf.
     bounded = larger(smaller(product, 710.0), -746.0)
     error = where(bounded.equals(product), error, 0.0)
-    n, _, r = reduced(bounded)
-    return scaled(exp_reduced(r + error), n)
+    n, whole, r = reduced(bounded)
+    return scaled(exp_reduced(r + error), n, whole)
 
 
 def log_two_parts(x: Lanes) -> tuple[Lanes, Lanes]:

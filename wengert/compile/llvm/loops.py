@@ -10,7 +10,6 @@ does not depend on.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -19,26 +18,39 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.kernel import Access, Apply, Const, Index, Kernel, Load, Reduce, Store
-from wengert.compile.llvm.accumulators import BLOCK, Accumulator, Position, identity
+from wengert.compile.llvm import machine
+from wengert.compile.llvm import math as series
+from wengert.compile.llvm.accumulators import (
+    BLOCK,
+    Accumulator,
+    Position,
+    RunningMaximum,
+    identity,
+)
 from wengert.compile.llvm.casts import cast
 from wengert.compile.llvm.division import Inverse
 from wengert.compile.llvm.memory import (
+    PART,
     blend,
+    fence,
     folded,
     gather,
     lane,
     load,
     offset,
     one_by_one,
+    prefetch,
     splat,
     store,
+    store_past_caches,
     transposed,
 )
 from wengert.compile.llvm.phases import Phase, Phases
 from wengert.compile.llvm.scalars import apply
 from wengert.compile.llvm.scalars import supported as supported
 from wengert.compile.llvm.schedule import Nest, arguments, arrange, cost, dtype_of
-from wengert.compile.llvm.streams import Stream
+from wengert.compile.llvm.streams import Stream, falling
+from wengert.compile.llvm.traffic import AHEAD, LINE, from_afar, past_caches
 from wengert.compile.llvm.values import (
     BIT,
     I32,
@@ -103,8 +115,28 @@ def _emit(b: B, kernel: Kernel, bases: list[V], flags: dict[int, V], lanes_bytes
     for op in nest.operations:
         if isinstance(op, Store) and op.combine and not (op.onto or op.access.indices):
             _emit(b, _start(nest, op), bases, flags, lanes_bytes)
-    if 0 not in nest.extents[: nest.outer]:
-        _Emitter(b, nest, bases, flags, lanes_bytes > 16).run()
+    if 0 in nest.extents[: nest.outer]:
+        return
+    fused = lanes_bytes > 16
+    past = past_caches(nest) if machine.host().triple.startswith("x86_64") else frozenset()
+    if not past:
+        _Emitter(b, nest, bases, flags, fused).run()
+        return
+    with b.if_else(_are_aligned(b, nest, bases, past)) as (then, otherwise):
+        with then:
+            _Emitter(b, nest, bases, flags, fused, past).run()
+            fence(b)
+        with otherwise:
+            _Emitter(b, nest, bases, flags, fused).run()
+
+
+def _are_aligned(b: B, nest: Nest, bases: list[V], stores: frozenset[int]) -> V:
+    """Whether what these stores write begins where memory can be written past the caches."""
+    together: V = I64(0)
+    for access in (nest.operations[k].access for k in stores):  # type: ignore[union-attr]
+        begin = offset(b, bases[access.buffer], access.offset, nest.buffers[access.buffer])
+        together = b.or_(together, b.ptrtoint(begin, I64))
+    return b.icmp_unsigned("==", b.and_(together, I64(PART - 1)), I64(0))
 
 
 def _start(nest: Nest, accumulated: Store) -> Kernel:
@@ -127,7 +159,15 @@ def _start(nest: Nest, accumulated: Store) -> Kernel:
 class _Emitter:
     """Writes one nest at the builder's position."""
 
-    def __init__(self, b: B, nest: Nest, bases: list[V], flags: dict[int, V], fused: bool) -> None:
+    def __init__(
+        self,
+        b: B,
+        nest: Nest,
+        bases: list[V],
+        flags: dict[int, V],
+        fused: bool,
+        past: frozenset[int] = frozenset(),
+    ) -> None:
         self.b, self.nest, self.bases, self.flags = b, nest, bases, flags
         self.operations = nest.operations
         self.plan = Phases(nest)
@@ -143,6 +183,9 @@ class _Emitter:
         self.divisors = self._used_as_divisors()
         self.inverses: dict[int, Inverse] = {}
         self.tiles: dict[int, V] = {}  # by load: where a transposed square lies
+        self.falling = falling(nest.operations)
+        self.past = past  # stores that are not to be kept in the caches
+        self.far = from_afar(nest)
         self.tile_row: V = I64(0)
         self.in_square = False
 
@@ -252,43 +295,37 @@ class _Emitter:
 
     def _stream(self, stream: Stream, first: Phase, second: Phase) -> None:
         """Both passes at once; one after the other if the outcome is not finite."""
-        b, depth = self.b, self.nest.outer
-        made = {k: self._accumulator(k, self._steps(second)) for k in second.reduces}
-        vector = ir.VectorType(element(self._dtype(stream.maximum)), self.lanes)
-        with b.goto_entry_block():
-            top = b.alloca(vector)
-        b.store(number(vector, -math.inf), top)
-        with self._scope():
-            self._streamed(stream, first, second, top, made)
-        found = {stream.maximum: lane(b, b.load(top, typ=vector), 0)}
-        found |= {k: accumulator.results(b, 1)[0] for k, accumulator in made.items()}
+        b = self.b
+        found = self._streamed(stream, first, second)
         with b.goto_entry_block():
             places = {k: b.alloca(value.type) for k, value in found.items()}
         total: V | None = None
         for k, value in found.items():
             b.store(value, places[k])
-            # Times 0 it is 0, if it is finite.
-            nothing = b.fmul(value, like(value, 0.0))
-            total = nothing if total is None else b.fadd(total, nothing)
+            zero = b.fmul(value, like(value, 0.0))  # NaN of what is not finite
+            total = zero if total is None else b.fadd(total, zero)
         with b.if_then(b.fcmp_unordered("uno", total, total), likely=False), self._scope():
             self._pass(first)
-            self._compute(depth, self.plan.live, self.plan.ready[stream.maximum])
+            self._compute(self.nest.outer, self.plan.live, self.plan.ready[stream.maximum])
             self._pass(second)
             for k, place in places.items():
                 b.store(self.values[k][0], place)
         for k, place in places.items():
             self._assign(k, [b.load(place, typ=found[k].type)])
 
-    def _streamed(
-        self, stream: Stream, first: Phase, second: Phase, top: V, made: dict[int, Accumulator]
-    ) -> None:
+    def _streamed(self, stream: Stream, first: Phase, second: Phase) -> dict[int, V]:
+        """The maximum and the sums, of one pass."""
         b, depth, passed = self.b, self.nest.outer, len(self.plan.phases)
+        op = self.operations[stream.maximum]
+        assert isinstance(op, Reduce)
+        top = RunningMaximum(b, op.dtype, self.lanes)
+        made = {k: self._accumulator(k, self._steps(second)) for k in second.reduces}
 
         def body() -> None:
             self._compute(depth + 1, first.needed, passed, first)
-            self._raise(stream, top, made)
-            now = b.load(top, typ=top.allocated_type)
-            for k in (stream.maximum, stream.shift):
+            top.rise(b, self._vectors(op.arg), self.active[-1], list(made.values()))
+            now = top.value(b)
+            for k in (stream.maximum, *stream.shifts):
                 self.values[k], self.splats[k] = [lane(b, now, 0)], now
             self._compute(depth + 1, second.needed, passed, second)
             self._accumulate(made)
@@ -298,35 +335,12 @@ class _Emitter:
                 accumulator.flush(b)
 
         at, chunk = self._chunks(made)
-        self._loop(depth, body, chunk if at == depth else 0, flush)
-
-    def _raise(self, stream: Stream, top: V, made: dict[int, Accumulator]) -> None:
-        """Where a block holds something larger than the maximum so far, that is the maximum.
-
-        A NaN may be overlooked here: the sums will be NaN.
-        """
-        b, op = self.b, self.operations[stream.maximum]
-        assert isinstance(op, Reduce)
-        dtype, values = op.dtype, self._vectors(op.arg)
-        if self.active[-1] < self.lanes:
-            lowest = like(values[-1], -math.inf)
-            values = [*values[:-1], blend(b, self.active[-1], values[-1], lowest)]
-
-        def larger(x: V, y: V) -> V:
-            return b.select(b.fcmp_ordered(">", x, y), x, y)
-
-        largest = values[0]
-        for value in values[1:]:
-            largest = larger(value, largest)
-        old = b.load(top, typ=top.allocated_type)
-        higher = b.bitcast(b.fcmp_ordered(">", largest, old), ir.IntType(self.lanes))
-        with b.if_then(b.icmp_unsigned("!=", higher, like_bits(self.lanes)), likely=False):
-            new = splat(b, folded(b, larger(largest, old), larger), self.lanes)
-            factor = apply(b, "exp", dtype, (dtype,), [b.fsub(old, new)])
-            begins = b.fcmp_ordered("==", old, like(old, -math.inf))
-            for accumulator in made.values():
-                accumulator.scale(b, factor, begins)
-            b.store(new, top)
+        before, self.falling = self.falling, self.falling | stream.exponentials
+        with self._scope():
+            self._loop(depth, body, chunk if at == depth else 0, flush)
+        self.falling = before
+        sums = {k: accumulator.results(b, 1)[0] for k, accumulator in made.items()}
+        return {stream.maximum: lane(b, top.value(b), 0), **sums}
 
     # ---- operations -------------------------------------------------------------------------
 
@@ -382,6 +396,8 @@ class _Emitter:
             rows = list(zip(*(self._vectors(k) for k in op.args), strict=True))
         else:
             rows = [tuple(self.values[k][0] for k in op.args)]
+        if number in self.falling:
+            return [series.call(self.b, "falling_exp", *args) for args in rows]
         return [apply(self.b, op.name, op.dtype, kinds, list(args)) for args in rows]
 
     def _divides(self, number: int, op: Apply) -> bool:
@@ -572,7 +588,10 @@ class _Emitter:
                 if combine is not None:
                     old = load(self.b, place, dtype, self.lanes, step, self.active[u])
                     value = combine(old, value)
-                store(self.b, value, place, dtype, self.lanes, step, self.active[u])
+                if number in self.past and self.active[u] == self.lanes:
+                    store_past_caches(self.b, value, place, dtype)
+                else:
+                    store(self.b, value, place, dtype, self.lanes, step, self.active[u])
         else:
             value = self._single(op, dtype, combine)
             if combine is not None:
@@ -741,7 +760,20 @@ class _Emitter:
                 stride = access.strides[depth]
                 if stride:
                     self.pointers[access] = self._moved(pointer, access, index, stride)
+            if depth == self.nest.vector:
+                self._prefetch()
             body()
+
+    def _prefetch(self) -> None:
+        """Bring near what a long row is read at some blocks later."""
+        for access, pointer in self.pointers.items():
+            if access not in self.far:
+                continue
+            dtype = self._dtype_at(access)
+            size = len(self.active) * self.lanes * dtype.itemsize
+            for line in range(0, size, LINE):
+                ahead = (AHEAD + line) // dtype.itemsize
+                prefetch(self.b, offset(self.b, pointer, ahead, dtype))
 
     def _moved(self, pointer: V, access: Access, index: V, stride: int) -> V:
         if isinstance(index, ir.Constant):

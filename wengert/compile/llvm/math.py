@@ -4,7 +4,8 @@ Each function is defined in the caller's module once for every type it is called
 can inline it into a loop and keep its constants in registers. They hold to NumPy's values at
 infinities, nan and signed zeros, and to 2 units in the last place elsewhere, denormal numbers
 included: 4 for `power` and `tan`, and for `logaddexp`, which cancels near 0, 4 of its largest
-argument. `tests/compile/test_math.py` measures it. `lanes.py` is the language of the formulas, and
+argument; 5 for what only the compiler calls, exp(x - m) of float32 where m is the maximum of x,
+once that is below -6. `tests/compile/test_math.py` measures it. `lanes.py` is the language of the formulas, and
 the files beside it hold them by family.
 """
 
@@ -75,6 +76,8 @@ FUNCTIONS: dict[str, Callable[..., Lanes]] = {
     "trunc": partial(arithmetic.rounded, "trunc"),
 }
 NAMES = frozenset(FUNCTIONS)
+# What only the compiler knows where to use.
+FUNCTIONS["falling_exp"] = exponentials.falling_exp
 # Long functions, and those with rare paths: LLVM may inline one where it is called once.
 LARGE = frozenset(
     {"power", "float_power", "sin", "cos", "tan", "erfc", "arctan2", "logaddexp", "logaddexp2"}

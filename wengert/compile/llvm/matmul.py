@@ -18,25 +18,38 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm import machine
-from wengert.compile.llvm.tiles import I64, POINTER, Matrices, Registers, emit, fold, repeat
+from wengert.compile.llvm.blocks import emit_blocks, suits
+from wengert.compile.llvm.tiles import (
+    I64,
+    LINE,
+    POINTER,
+    Matrices,
+    Registers,
+    Vectors,
+    emit,
+    fold,
+    repeat,
+)
 from wengert.compile.plan import Multiply
 
-OWN = {1: 512**3, 2: 170**3}
+OWN = {1: 2**32, 2: 170**3}
 """Multiplications up to which our own tiles beat BLAS, by the number of its threads.
 
-Ours reach nine tenths of a core's peak for all that lies in the second-level cache, where one
-thread of OpenBLAS reaches six to seven; it needs some microseconds to get more threads going.
+Ours reach eight to nine tenths of what a core can do, one thread of OpenBLAS six to seven; it needs
+some microseconds to get more threads going.
 """
 OWN_MANY = 100**3
 """The same for three threads and more."""
+OWN_SINGLE, OWN_DOWN = 512**3, 2**22
+"""The same for products that `blocks.py` does not suit, and where those read a down its columns."""
+FAR = 1024
+"""Bytes from which columns lie so far apart that reading down them is slow."""
+AHEAD = 2**15
+"""Multiplications from which a product of a batch asks for the operands of the next."""
 INLINE = 160
 """Instructions up to which a product becomes part of the function that calls it."""
 
 _LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
-OWN_DOWN = 2**22
-"""The same where a is read down its columns, whose elements lie far apart: BLAS copies it first."""
-WIDE, OWN_WIDE = 512, 2**24
-"""The same where b has rows so wide, which BLAS copies in pieces that fit a cache."""
 _LARGEST = 2**31 - 1  # BLAS counts with 32 bits
 
 
@@ -159,7 +172,8 @@ def _batches(builder: Any, product: Product, pointers: list[Any]) -> None:
         _matrices(builder, product.matrices, pointers)
         return
     (extent, *strides), *inner = product.batch
-    size = product.matrices.dtype.itemsize
+    p, size = product.matrices, product.matrices.dtype.itemsize
+    ahead = p.m * p.k * p.n >= AHEAD and not suits(p) and p.dtype.kind != "c"
 
     def once(index: Any) -> None:
         moved = [
@@ -171,9 +185,38 @@ def _batches(builder: Any, product: Product, pointers: list[Any]) -> None:
             )
             for pointer, stride in zip(pointers, strides, strict=True)
         ]
+        if not inner and ahead:
+            _prefetch(builder, product, pointers, index)
         _batches(builder, replace(product, batch=tuple(inner)), moved)
 
     repeat(builder, extent, once)
+
+
+def _prefetch(builder: Any, product: Product, pointers: list[Any], index: Any) -> None:
+    """Ask for the operands that come next in the innermost leading dimension.
+
+    They are small, and rows of slices lie far apart: no cache foresees them.
+    """
+    p = product.matrices
+    v, line = Vectors(builder, p.dtype), LINE // p.dtype.itemsize
+    following = builder.add(index, I64(1))
+
+    def matrix(pointer: Any, stride: int, rows: int, columns: int, far: int) -> None:
+        def row(i: Any) -> None:
+            for at in range(0, columns, line):
+                v.prefetch(pointer, (following, stride), (i, far), (I64(at), 1))
+
+        repeat(builder, rows, row)
+
+    (_, x, y, _), (a, b, _) = product.batch[0], pointers
+    for pointer, stride, (rows, columns), (far, near) in (
+        (a, x, (p.m, p.k), p.a),
+        (b, y, (p.k, p.n), p.b),
+    ):
+        if stride and near == 1:
+            matrix(pointer, stride, rows, columns, far)
+        elif stride and far == 1:
+            matrix(pointer, stride, columns, rows, near)
 
 
 def _matrices(builder: Any, p: Matrices, pointers: list[Any]) -> None:
@@ -189,6 +232,8 @@ def _matrices(builder: Any, p: Matrices, pointers: list[Any]) -> None:
     call = blas_call(p) if not ours(p) else None
     if call is not None:
         _gemm(builder, p, call, pointers)
+    elif suits(p):
+        emit_blocks(builder, p, registers(), pointers)
     else:
         emit(builder, p, registers(), pointers)
 
@@ -205,10 +250,9 @@ def ours(p: Matrices) -> bool:
     if min(p.m, p.n) == 1:
         return True  # all time goes into reading the matrix, which straight loops do best
     most = OWN.get(blas_threads(), OWN_MANY)
-    if p.a[0] == 1 and p.m > 1:
-        most = min(most, OWN_DOWN)
-    elif p.b[1] == 1 and p.n >= WIDE:
-        most = min(most, OWN_WIDE)
+    if not suits(p):
+        down = p.a[1] != 1 and p.a[1] * p.dtype.itemsize >= FAR
+        most = min(most, OWN_DOWN if down else OWN_SINGLE)
     return p.m * p.n * p.k <= most
 
 

@@ -166,6 +166,28 @@ def permuted(b: B, value: V, order: Sequence[int], other: V | None = None) -> V:
     return b.shuffle_vector(value, value if other is None else other, picks)
 
 
+PART = 16
+"""Bytes to which memory must be aligned to be written past the caches."""
+
+
+def store_past_caches(b: B, value: V, pointer: V, dtype: np.dtype) -> None:
+    """Write a whole vector to memory that is aligned to `PART`, without reading it first.
+
+    Such writes are ordered with others only by `fence`.
+    """
+    instruction = b.store(_to_memory(b, value, dtype), pointer, align=PART)
+    instruction.set_metadata("nontemporal", b.module.add_metadata([I32(1)]))
+
+
+def fence(b: B) -> None:
+    intrinsic(b, "x86.sse.sfence", [], VOID, [])
+
+
+def prefetch(b: B, pointer: V) -> None:
+    """Have the line of the cache that an address lies in brought near, for reading."""
+    intrinsic(b, "prefetch", [POINTER], VOID, [pointer, I32(0), I32(3), I32(1)])
+
+
 # ---- complex numbers -----------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ step's layouts and dtypes; otherwise by calling the function in Python.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,8 @@ class Native:
     """How statements of one function become machine code.
 
     `fits` tells whether a step can; `define(module, step)` gives the function of the addresses of
-    the step's inputs and outputs, in order, which returns nothing. Equal steps share a function.
+    the step's distinct inputs and its outputs, in order. It returns nothing; or an i32 which is 0,
+    or -1 with a Python exception set. Equal steps share a function.
     """
 
     fits: Callable[[Call], bool]
@@ -28,8 +30,18 @@ class Native:
 NATIVES: dict[Any, Native] = {}
 
 
+@functools.cache
+def _fill() -> None:
+    """The files that register what they have."""
+    from wengert.compile.llvm import convolution as convolution
+    from wengert.compile.llvm import pooling as pooling
+    from wengert.compile.llvm import scans as scans
+    from wengert.compile.llvm import sorts as sorts
+
+
 def is_native(step: Call) -> bool:
     """Whether a step is machine code, rather than a call of Python."""
+    _fill()
     native = NATIVES.get(step.statement.function)
     return native is not None and native.fits(step)
 

@@ -3,6 +3,7 @@
 A row is passed over once per phase. A reduction of a phase is known in the next one. What a later
 phase needs again of an earlier one is computed again if that is cheap, and else kept in a buffer
 as long as the row. Values that are the same for a whole row are computed once for it.
+`streams.py` says which two passes over a long row may be one.
 """
 
 from __future__ import annotations
@@ -56,18 +57,17 @@ class Phases:
 
     def _levels(self) -> list[int]:
         levels: list[int] = []
+        reduced: list[bool] = []
         for k, op in enumerate(self.operations):
+            after = any(reduced[i] for i in arguments(op))
+            reduced.append(after or isinstance(op, Reduce))
             level = max(self.loops[k], default=-1) + 1
             # What accumulates, or depends on a reduction, belongs to a row at least.
             accumulates = isinstance(op, Reduce) or (isinstance(op, Store) and op.combine)
-            if accumulates or any(self._after_reduction(i) for i in arguments(op)):
+            if accumulates or after:
                 level = max(level, self.nest.outer)
             levels.append(level)
         return levels
-
-    def _after_reduction(self, number: int) -> bool:
-        op = self.operations[number]
-        return isinstance(op, Reduce) or any(map(self._after_reduction, arguments(op)))
 
     def _ready(self) -> list[int]:
         ready: list[int] = []

@@ -56,11 +56,11 @@ def erfc_positive(x: Lanes) -> Lanes:
     low = mad(inverse, smooth_low, low)
     # exp(-x²) would magnify the rounding error of x² as well.
     square, error = two_product(x, x)
-    n, _, r = reduced(-square)
+    n, whole, r = reduced(-square)
     r = r - error
     total = r + 1.0
     rest = mad(r * r, polynomial(r, polynomials.EXP), (1.0 - total) + r)
-    return scaled(mad(total, factor, mad(rest, factor, total * low)), n)
+    return scaled(mad(total, factor, mad(rest, factor, total * low)), n, whole)
 
 
 def erfc_positive32(x: Lanes) -> Lanes:

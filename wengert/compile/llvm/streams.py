@@ -11,31 +11,30 @@ plan are of it. The last word on what is infinite or NaN have the two passes: se
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from wengert.compile.kernel import Apply, Const, Load, Operation, Reduce
+from wengert.compile.kernel import Apply, Const, Index, Load, Operation, Reduce
 from wengert.compile.llvm.schedule import arguments
+from wengert.compile.llvm.traffic import LONG
 
 if TYPE_CHECKING:
     from wengert.compile.llvm.phases import Phase, Phases
-
-LONG = 1 << 18
-"""Bytes of a row from which on a second pass over it costs more than the care in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Two passes that may be one.
 
-    `maximum` is the reduction of the first, `shift` what is made of it and subtracted in the
-    exponents of the second: it is the maximum itself, or computed from it alone.
+    `maximum` is the reduction of the first, `shifts` what is subtracted in the exponents of the
+    second: the maximum itself, or another number where that is not finite. `exponentials` are these
+    operations.
     """
 
     maximum: int
-    shift: int
+    shifts: frozenset[int]
+    exponentials: frozenset[int]
 
 
 def stream_of(plan: Phases, first: Phase, second: Phase) -> Stream | None:
@@ -54,63 +53,115 @@ def stream_of(plan: Phases, first: Phase, second: Phase) -> Stream | None:
     length = sum(op.dtype.itemsize for op in loads if isinstance(op, Load)) * nest.extents[-1]
     if top.name != "maximum" or top.dtype.kind != "f" or top.dtype.itemsize < 4 or length < LONG:
         return None
-    finder = _Finder(plan, maximum, top)
-    shifts = {finder.shift(k) for k in second.reduces}
-    shift = shifts.pop() if len(shifts) == 1 else None
-    return None if shift is None else Stream(maximum, shift)
+    finder = _Finder(operations, canonical(operations), maximum, top)
+    if not all(map(finder.adds_exponentials, second.reduces)):
+        return None
+    return Stream(maximum, frozenset(finder.shifts), frozenset(finder.exponentials))
 
 
-@dataclass(frozen=True, slots=True)
+def canonical(operations: tuple[Operation, ...]) -> list[int]:
+    """For each operation the first that is equal to it: stages repeat loads and what is cheap."""
+    first: dict[object, int] = {}
+    found: list[int] = []
+    for k, op in enumerate(operations):
+        args = tuple(found[i] for i in arguments(op))
+        key: object = k  # no store is like another
+        if isinstance(op, Load):
+            sizes = tuple(sizes for _, *sizes in op.access.indices)
+            key = replace(op.access, indices=()), str(sizes), args, op.dtype
+        elif isinstance(op, Const):
+            key = Const, repr(op.value), op.dtype
+        elif isinstance(op, Index):
+            key = op
+        elif isinstance(op, Apply | Reduce):
+            key = type(op), op.name, args, op.dtype
+        found.append(first.setdefault(key, k))
+    return found
+
+
+def falling(operations: tuple[Operation, ...]) -> set[int]:
+    """Exponentials of what is at most 0: of x less the maximum of x."""
+    found: set[int] = set()
+    same = canonical(operations)
+    for k, op in enumerate(operations):
+        if not isinstance(op, Apply) or op.name != "exp" or op.dtype.itemsize < 4:
+            continue
+        difference = operations[op.args[0]]
+        if op.dtype.kind != "f" or not _is_difference(difference):
+            continue
+        x, top = difference.args  # type: ignore[union-attr]
+        maximum = operations[top]
+        if not isinstance(maximum, Reduce) or maximum.name != "maximum":
+            continue
+        if same[x] == same[maximum.arg]:
+            found.add(k)
+    return found
+
+
+def _is_difference(op: Operation) -> bool:
+    return isinstance(op, Apply) and op.name == "subtract"
+
+
+@dataclass(slots=True)
 class _Finder:
-    plan: Phases
+    """Looks through a pass, and notes the exponentials in it and what is subtracted in them."""
+
+    operations: tuple[Operation, ...]
+    same: list[int]
     maximum: int
     top: Reduce
+    shifts: set[int] = field(default_factory=set)
+    exponentials: set[int] = field(default_factory=set)
 
-    def shift(self, number: int) -> int | None:
-        """What is subtracted in the exponents of a sum, if it is a sum of c exp(x - shift)."""
-        op = self.plan.operations[number]
+    def adds_exponentials(self, number: int) -> bool:
+        """Whether a reduction is a sum of c exp(x - shift)."""
+        op = self.operations[number]
         if not isinstance(op, Reduce) or op.name != "add" or op.dtype != self.top.dtype:
-            return None
-        return self._of_exponential(op.arg)
+            return False
+        return self._is_scaled(op.arg)
 
-    def _of_exponential(self, number: int) -> int | None:
-        """The shift of exp(x - shift), or of that times or by what does not depend on it."""
-        op = self.plan.operations[number]
+    def _is_scaled(self, number: int) -> bool:
+        """exp(x - shift), or that times or by what does not depend on the maximum."""
+        op = self.operations[number]
         if not isinstance(op, Apply) or op.dtype != self.top.dtype:
-            return None
-        if op.name == "exp":
-            return self._of_difference(op.args[0])
+            return False
+        if op.name == "exp" and self._is_shifted(op.args[0]):
+            self.exponentials.add(number)
+            return True
         if op.name in ("multiply", "divide") and not self._follows(op.args[1]):
-            return self._of_exponential(op.args[0])
+            return self._is_scaled(op.args[0])
         if op.name == "multiply" and not self._follows(op.args[0]):
-            return self._of_exponential(op.args[1])
-        return None
+            return self._is_scaled(op.args[1])
+        return False
 
-    def _of_difference(self, number: int) -> int | None:
-        op = self.plan.operations[number]
-        if not isinstance(op, Apply) or op.name != "subtract" or op.args[0] != self.top.arg:
-            return None
-        return op.args[1] if self._made_of_maximum(op.args[1]) else None
+    def _is_shifted(self, number: int) -> bool:
+        op = self.operations[number]
+        if not isinstance(op, Apply) or op.name != "subtract":
+            return False
+        x, shift = op.args
+        if self.same[x] != self.same[self.top.arg] or not self._is_maximum(shift):
+            return False
+        self.shifts.add(shift)
+        return True
 
-    def _follows(self, number: int) -> bool:
-        """Whether a value depends on the maximum."""
-        return self.maximum in _all_of(self.plan.operations, number)
-
-    def _made_of_maximum(self, number: int) -> bool:
+    def _is_maximum(self, number: int) -> bool:
         """Whether a value is the maximum where that is finite: itself, or a guarded form of it."""
         if number == self.maximum:
             return True
-        op = self.plan.operations[number]
+        op = self.operations[number]
         if not isinstance(op, Apply) or op.name != "where" or op.args[1] != self.maximum:
             return False
-        condition, other = (self.plan.operations[op.args[k]] for k in (0, 2))
+        condition, other = (self.operations[op.args[k]] for k in (0, 2))
         return (
             isinstance(condition, Apply)
             and condition.name == "isfinite"
             and condition.args == (self.maximum,)
             and isinstance(other, Const)
-            and math.isfinite(abs(other.value))
         )
+
+    def _follows(self, number: int) -> bool:
+        """Whether a value depends on the maximum."""
+        return self.maximum in _all_of(self.operations, number)
 
 
 def _all_of(operations: tuple[Operation, ...], number: int) -> Iterator[int]:

@@ -24,6 +24,8 @@ POINTER = ir.PointerType()
 
 PANEL = 32 * 1024
 """Bytes of the stack that a transposed panel of B may take: what stays in the first-level cache."""
+LINE = 64
+"""Bytes of a line of the cache."""
 UNROLLED = 160
 """Multiplications of vectors up to which a tile's loop over the shared dimension is unrolled."""
 LATENCY = 8
@@ -174,6 +176,17 @@ class Vectors:
         store = self._intrinsic(name, ir.VoidType(), types)
         align = ir.Constant(ir.IntType(32), self.size)
         self.builder.call(store, [value, pointer, align, mask])
+
+    def prefetch(self, base: Any, *terms: tuple[Any, int]) -> None:
+        """Ask for the line of memory at `base` plus the sum of index * stride; it may be none."""
+        b, word = self.builder, ir.IntType(32)
+        offset = I64(0)
+        for index, stride in terms:
+            offset = b.add(offset, b.mul(index, I64(stride)))
+        place = b.gep(base, [offset], source_etype=self.type)
+        kind = [POINTER, word, word, word]
+        prefetch = self._intrinsic("llvm.prefetch.p0", ir.VoidType(), kind)
+        b.call(prefetch, [place, word(0), word(3), word(1)])  # to read, soon, and no code
 
     @property
     def _suffix(self) -> str:
@@ -341,6 +354,34 @@ def _transposer(module: Any, dtype: np.dtype, lanes: int, used: int, size: int) 
         v.store(column, line(target, row, number), lanes)
     builder.ret_void()
     return function
+
+
+def transpose(
+    v: Vectors,
+    source: tuple[Any, tuple[int, int]],
+    target: tuple[Any, int],
+    k: int,
+    lanes: int,
+    used: int,
+) -> None:
+    """Copy `used` columns of B to `k` rows of a panel, in blocks if they are contiguous along k.
+
+    `source` has the strides of B, `target` the stride of the panel's rows.
+    """
+    (b, strides), (copy, row) = source, target
+    block = min(lanes, power_of_two(k)) if strides[0] == 1 else 1
+
+    def copied(l: Any, first: int, size: int) -> None:
+        """`size` elements along k, from number l * block + first."""
+        base, to = v.at(b, (l, block * strides[0])), v.at(copy, (l, block * row))
+        base, to = v.at(base, (first, strides[0])), v.at(to, (first, row))
+        function = _transposer(v.module, v.dtype, lanes, used, size)
+        v.builder.call(function, [base, I64(strides[1]), to, I64(row)])
+
+    whole, rest = divmod(k, block)
+    repeat(v.builder, whole, lambda l: copied(l, 0, block))
+    if rest:
+        copied(0, whole * block, rest)
 
 
 class _Emitter:
@@ -529,30 +570,14 @@ class _Emitter:
             start = v.at(b, (j, wide * p.b[1]))
             for n in range(0, columns, lanes):
                 used = min(lanes, columns - n)
-                self._transpose(v.at(start, (n, p.b[1])), v.at(copy, (n, 1)), wide, lanes, used)
+                source, target = v.at(start, (n, p.b[1])), v.at(copy, (n, 1))
+                transpose(v, (source, p.b), (target, wide), p.k, lanes, used)
             self._rows(a, copy, wide, v.at(c, (j, wide)), tile, lanes, columns)
 
         full, rest = divmod(p.n, wide)
         repeat(self.builder, full, lambda j: panel(j, wide))
         if rest:
             panel(full, rest)
-
-    def _transpose(self, b: Any, copy: Any, row: int, lanes: int, used: int) -> None:
-        """Copy `used` columns of B to rows of a panel, in blocks if they are contiguous along k."""
-        p, v = self.product, self.vectors
-        block = min(lanes, power_of_two(p.k)) if p.b[0] == 1 else 1
-
-        def copied(l: Any, k: int, size: int) -> None:
-            """`size` elements along k, from number l * block + k."""
-            base, to = v.at(b, (l, block * p.b[0])), v.at(copy, (l, block * row))
-            base, to = v.at(base, (k, p.b[0])), v.at(to, (k, row))
-            function = _transposer(self.builder.module, p.dtype, lanes, used, size)
-            self.builder.call(function, [base, I64(p.b[1]), to, I64(row)])
-
-        whole, rest = divmod(p.k, block)
-        repeat(self.builder, whole, lambda l: copied(l, 0, block))
-        if rest:
-            copied(0, whole * block, rest)
 
     def _deep(self, a: Any, b: Any, c: Any, depth: int) -> None:
         """Take the shared dimension in blocks, so that the panels stay in the cache."""

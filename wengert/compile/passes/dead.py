@@ -1,4 +1,7 @@
-"""Statements that no result needs, constants that nobody reads, and updates that change nothing."""
+"""Statements that no result needs, constants that nobody reads, and updates that change nothing.
+
+Random draws stay in any case: the next one of the generator depends on them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ def dead(program: Program) -> Program:
     needed: set[Value] = set(program.results)
     kept = []
     for s in reversed(program.statements):
-        if any(value in needed for value in s.outputs):
+        if any(value in needed for value in s.outputs) or getattr(s.function, "draws", False):
             needed.update(s.inputs)
             kept.append(s)
     kept.reverse()

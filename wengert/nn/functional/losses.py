@@ -212,13 +212,15 @@ def _smoothed(
         smooth = where(kept, smooth, 0)
     per = smoothing / log_p._array.shape[classes]
     if reduction == "mean":
+        count: Any
         if weight is None:
-            count: Any = float(kept.sum())
+            count = kept.sum()
         else:
-            weights = weight._array[np.where(kept, t, 0)] * kept
-            count = float(weights.sum())
-        if count == 0:
-            count = math.nan
+            count = (weight._array[np.where(kept, t, 0)] * kept).sum()
+        if known(count):
+            count = float(count) or math.nan
+        else:
+            count = wrap(count.astype(log_p._array.dtype))
         return ((1 - smoothing) * total(nll) + per * total(smooth)) / count
     return reduced((1 - smoothing) * nll + per * smooth, reduction)
 

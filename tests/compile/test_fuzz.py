@@ -1,0 +1,85 @@
+"""Random functions, eagerly and compiled: results, gradients and what else they change.
+
+WENGERT_FUZZ_PROGRAMS says how many are drawn in all (10000 before a release), WENGERT_FUZZ_SEED
+where their seeds begin. A failure shows the source of the function and its seed:
+`WENGERT_FUZZ_SEED=1234 WENGERT_FUZZ_PROGRAMS=1` runs that one alone.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.compile.random_functions import Function, compare, draw, outcome
+
+COUNT = int(os.environ.get("WENGERT_FUZZ_PROGRAMS", "200"))
+FIRST = int(os.environ.get("WENGERT_FUZZ_SEED", "0"))
+CHUNK = 20
+"""So many functions are one test."""
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
+def test_compiled_is_eager(first: int) -> None:
+    found = []
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(first, min(first + CHUNK, FIRST + COUNT)):
+            function = draw(seed)
+            error = trouble([function])
+            if error is not None:
+                found.append(report(function, error))
+    if found:
+        pytest.fail("\n\n".join(found), pytrace=False)
+
+
+def trouble(functions: list[Function]) -> Exception | None:
+    """What is wrong with one of these functions when it is compiled, if something is."""
+    try:
+        for f in functions:
+            check(f)
+    except Exception as error:
+        return error
+    return None
+
+
+def check(f: Function) -> None:
+    eager, twin = f.made(), f.made()
+    compiled = wg.compile(twin)
+    compiled.state = twin.state
+    tolerance = 2e-4 if f.single else 1e-9
+    for call in range(2):
+        # Twice with each: first a program is made, later its native entry runs.
+        for _ in range(2):
+            expected = outcome(eager, f.fresh(call))
+            try:
+                compare(outcome(compiled, f.fresh(call)), expected, tolerance, f"call {call}: ")
+            except AssertionError:
+                if steady(f, call, tolerance):
+                    raise
+
+
+def steady(f: Function, call: int, tolerance: float) -> bool:
+    """Whether the results do not depend on how numbers are rounded.
+
+    Where they do (the order of two values that are equal but for rounding, say), nothing can be
+    said.
+    """
+    expected = outcome(f.made(), f.fresh(call))
+    for seed in range(3):
+        try:
+            shaken = outcome(f.made(np.random.default_rng(seed)), f.fresh(call))
+            compare(shaken, expected, tolerance)
+        except (AssertionError, RuntimeError):
+            return False
+    return True
+
+
+def report(f: Function, error: Exception) -> str:
+    notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+    arguments = "\n".join(f"    {x!r}" for x in f.arguments[0])
+    kind = type(error).__name__
+    return f"seed {f.seed}: {kind}: {error}{notes}\n{f.source}called with\n{arguments}"

@@ -1,0 +1,863 @@
+"""The batched meanings of NumPy's functions: most are themselves, with dimensions counted anew."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert import dispatch
+from wengert.arrays.batched import BatchedArray, Level
+from wengert.arrays.batching import (
+    ELEMENTWISE,
+    MEANINGS,
+    SLOW,
+    Place,
+    aligned,
+    at,
+    axes_of,
+    axis_of,
+    check_target,
+    getitem,
+    loop,
+    means,
+    ndim_of,
+    raw,
+    results,
+    setitem,
+)
+from wengert.dispatch import as_array
+from wengert.errors import BatchingError
+
+ELEMENTWISE.update({
+    np.where: 3, np.clip: 3, np.isclose: 2, np.real: 1, np.imag: 1, np.angle: 1, np.round: 1,
+    np.around: 1, np.sinc: 1, np.i0: 1, np.nan_to_num: 1, np.isreal: 1, np.iscomplex: 1,
+    np.isposinf: 1, np.isneginf: 1, np.fix: 1,
+})  # fmt: skip
+
+# ---- reductions -----------------------------------------------------------------------------
+
+
+def _reduction(function: Any) -> None:
+    """A function of `axis`, all dimensions by default."""
+
+    def meaning(level: Level, a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if not at(a, level):  # a batched axis, where or initial: nothing that has a meaning
+            return loop(level, function, (a, axis, *args), kwargs)
+        axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
+        kwargs = {k: aligned(v, a.ndim, level) if at(v, level) else v for k, v in kwargs.items()}
+        return BatchedArray(function(a.raw, axes, *args, **kwargs), level)
+
+    MEANINGS[function] = meaning
+
+
+for _function in (
+    np.sum, np.prod, np.max, np.min, np.mean, np.any, np.all, np.std, np.var, np.nansum,
+    np.nanprod, np.nanmax, np.nanmin, np.nanmean, np.nanstd, np.nanvar, np.median, np.nanmedian,
+    np.ptp, np.count_nonzero,
+):  # fmt: skip
+    _reduction(_function)
+
+
+def _along(function: Any, default: Any) -> None:
+    """A function along one dimension; of the flattened array if that is None."""
+
+    def meaning(level: Level, a: Any, axis: Any = default, *args: Any, **kwargs: Any) -> Any:
+        if not at(a, level):
+            return loop(level, function, (a, axis, *args), kwargs)
+        x = a
+        if axis is None:
+            x, axis = np.reshape(a, (-1,)), 0
+        x = x if x.ndim else np.reshape(x, (1,))
+        made = function(x.raw, axis_of(axis, x.ndim) + 1, *args, **kwargs)
+        if not a.ndim and made.ndim > 1 and function not in (np.cumsum, np.cumprod):
+            made = np.reshape(made, (level.size,))
+        return BatchedArray(made, level)
+
+    MEANINGS[function] = meaning
+
+
+for _function, _default in (
+    (np.cumsum, None), (np.cumprod, None), (np.nancumsum, None), (np.nancumprod, None),
+    (np.sort, -1), (np.argsort, -1),
+):  # fmt: skip
+    _along(_function, _default)
+
+
+@means(np.partition)
+def _partition(level: Level, a: Any, kth: Any, axis: Any = -1, **rest: Any) -> Any:
+    return _partitioned(level, np.partition, a, kth, axis, rest)
+
+
+@means(np.argpartition)
+def _argpartition(level: Level, a: Any, kth: Any, axis: Any = -1, **rest: Any) -> Any:
+    return _partitioned(level, np.argpartition, a, kth, axis, rest)
+
+
+def _partitioned(level: Level, function: Any, a: Any, kth: Any, axis: Any, rest: Any) -> Any:
+    if not at(a, level) or at(kth, level):
+        return loop(level, function, (a, kth), {"axis": axis, **rest})
+    if axis is None:
+        a, axis = np.reshape(a, (-1,)), 0
+    return BatchedArray(function(a.raw, kth, axis=axis_of(axis, a.ndim) + 1, **rest), level)
+
+
+def _extremum(function: Any) -> None:
+    def meaning(level: Level, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        if axis is None:
+            found = function(np.reshape(a.raw, (level.size, -1)), 1)
+            if keepdims:
+                found = np.reshape(found, (level.size, *(1,) * a.ndim))
+            return BatchedArray(found, level)
+        made = function(a.raw, axis_of(axis, a.ndim) + 1, keepdims=bool(keepdims))
+        return BatchedArray(made, level)
+
+    MEANINGS[function] = meaning
+
+
+for _function in (np.argmax, np.argmin, np.nanargmax, np.nanargmin):
+    _extremum(_function)
+
+
+def _quantile(function: Any) -> None:
+    def meaning(level: Level, a: Any, q: Any, axis: Any = None, **rest: Any) -> Any:
+        if not at(a, level) or at(q, level):
+            return loop(level, function, (a, q), {"axis": axis, **rest})
+        axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
+        made = function(a.raw, q, axis=axes, **rest)
+        return BatchedArray(np.moveaxis(made, np.ndim(q), 0), level)
+
+    MEANINGS[function] = meaning
+
+
+for _function in (np.quantile, np.percentile, np.nanquantile, np.nanpercentile):
+    _quantile(_function)
+
+
+@means(np.diff)
+def _diff(level: Level, a: Any, n: int = 1, axis: int = -1, **rest: Any) -> Any:
+    if not at(a, level) or rest:
+        return loop(level, np.diff, (a, n, axis), rest)
+    return BatchedArray(np.diff(a.raw, n, axis_of(axis, a.ndim) + 1), level)
+
+
+# ---- shapes ---------------------------------------------------------------------------------
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
+    return tuple(shape) if isinstance(shape, (tuple, list)) else (shape.__index__(),)
+
+
+@means(np.reshape)
+def _reshape(level: Level, a: Any, shape: Any = None, order: str = "C", **rest: Any) -> Any:
+    shape = _sizes(rest.get("newshape", shape))
+    if -1 in shape:
+        known = math.prod(n for n in shape if n != -1)
+        if shape.count(-1) > 1 or (known and a.size % known) or (not known and a.size):
+            raise ValueError(f"cannot reshape array of size {a.size} into shape {shape}")
+        shape = tuple((a.size // known if known else 0) if n == -1 else n for n in shape)
+    if math.prod(shape) != a.size:
+        raise ValueError(f"cannot reshape array of size {a.size} into shape {shape}")
+    if order == "F":
+        back = np.reshape(np.transpose(a), tuple(reversed(shape)))
+        return np.transpose(back)
+    return BatchedArray(np.reshape(a.raw, (level.size, *shape)), level)
+
+
+@means(np.ravel)
+def _ravel(level: Level, a: Any, order: str = "C") -> Any:
+    return np.reshape(a, (-1,), order=order)  # type: ignore[call-overload]
+
+
+@means(np.transpose)
+def _transpose(level: Level, a: Any, axes: Any = None) -> Any:
+    order = range(a.ndim)[::-1] if axes is None else [axis_of(i, a.ndim) for i in axes]
+    return BatchedArray(np.transpose(a.raw, (0, *(i + 1 for i in order))), level)
+
+
+@means(np.swapaxes)
+def _swapaxes(level: Level, a: Any, axis1: int, axis2: int) -> Any:
+    i, j = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
+    return BatchedArray(np.swapaxes(a.raw, i + 1, j + 1), level) if a.ndim else a[...]
+
+
+@means(np.matrix_transpose, np.linalg.matrix_transpose)
+def _matrix_transpose(level: Level, x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+@means(np.moveaxis)
+def _moveaxis(level: Level, a: Any, source: Any, destination: Any) -> Any:
+    here, there = (tuple(i + 1 for i in axes_of(p, a.ndim)) for p in (source, destination))
+    return BatchedArray(np.moveaxis(a.raw, here, there), level)
+
+
+@means(np.squeeze)
+def _squeeze(level: Level, a: Any, axis: Any = None) -> Any:
+    gone = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else axes_of(axis, a.ndim)
+    if any(a.shape[i] != 1 for i in gone):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return np.reshape(a, tuple(n for i, n in enumerate(a.shape) if i not in gone))
+
+
+@means(np.expand_dims)
+def _expand_dims(level: Level, a: Any, axis: Any) -> Any:
+    return np.reshape(a, np.expand_dims(np.broadcast_to(np.False_, a.shape), axis).shape)
+
+
+@means(np.broadcast_to)
+def _broadcast_to(level: Level, array: Any, shape: Any, subok: bool = False) -> Any:
+    shape = _sizes(shape)
+    if len(shape) < array.ndim:
+        raise ValueError(
+            f"operands could not be broadcast together with remapped shapes: {array.shape} and "
+            f"requested shape {shape}"
+        )
+    wide = aligned(array, len(shape), level)
+    return BatchedArray(np.broadcast_to(wide, (level.size, *shape)), level)
+
+
+@means(np.broadcast_arrays)
+def _broadcast_arrays(level: Level, *args: Any, subok: bool = False) -> Any:
+    shape = np.broadcast_shapes(*(np.shape(x) for x in args))
+    return tuple(np.broadcast_to(x, shape) for x in args)
+
+
+@means(np.flip)
+def _flip(level: Level, m: Any, axis: Any = None) -> Any:
+    return BatchedArray(np.flip(m.raw, tuple(i + 1 for i in axes_of(axis, m.ndim))), level)
+
+
+@means(np.roll)
+def _roll(level: Level, a: Any, shift: Any, axis: Any = None) -> Any:
+    if at(shift, level) or not at(a, level):
+        return loop(level, np.roll, (a, shift, axis), {})
+    if axis is None:
+        return np.reshape(np.roll(np.reshape(a, (-1,)), shift, 0), a.shape)
+    axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
+    shift = shift if len(axes) > 1 or np.ndim(shift) else (shift,)
+    return BatchedArray(np.roll(a.raw, shift, axes if len(axes) > 1 else axes[0]), level)
+
+
+@means(np.rot90)
+def _rot90(level: Level, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    i, j = axes_of(axes, m.ndim)
+    return BatchedArray(np.rot90(m.raw, k, (i + 1, j + 1)), level)
+
+
+@means(np.tril)
+def _tril(level: Level, m: Any, k: int = 0) -> Any:
+    return BatchedArray(np.tril(_square(m).raw, k), level)
+
+
+@means(np.triu)
+def _triu(level: Level, m: Any, k: int = 0) -> Any:
+    return BatchedArray(np.triu(_square(m).raw, k), level)
+
+
+def _square(m: Any) -> Any:
+    """Of a vector NumPy makes a matrix with equal rows."""
+    return np.broadcast_to(m, m.shape * 2) if m.ndim == 1 else m
+
+
+@means(np.tile)
+def _tile(level: Level, A: Any, reps: Any) -> Any:
+    reps = _sizes(reps)
+    n = max(A.ndim, len(reps))
+    return BatchedArray(np.tile(aligned(A, n, level), (1,) * (n + 1 - len(reps)) + reps), level)
+
+
+@means(np.repeat)
+def _repeat(level: Level, a: Any, repeats: Any, axis: Any = None) -> Any:
+    if at(repeats, level) or not at(a, level):
+        return loop(level, np.repeat, (a, repeats, axis), {})
+    if axis is None:
+        a, axis = np.reshape(a, (-1,)), 0
+    return BatchedArray(np.repeat(a.raw, repeats, axis_of(axis, a.ndim) + 1), level)
+
+
+@means(np.diagonal, np.linalg.diagonal)
+def _diagonal(level: Level, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    i, j = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
+    return BatchedArray(np.diagonal(a.raw, offset, i + 1, j + 1), level)
+
+
+@means(np.diag)
+def _diag(level: Level, v: Any, k: int = 0) -> Any:
+    if v.ndim != 1:
+        return np.diagonal(v, k)
+    n = v.shape[0] + abs(k)
+    rows = np.arange(v.shape[0])
+    out = np.zeros_like(v, shape=(n, n))
+    out[rows + max(-k, 0), rows + max(k, 0)] = v
+    return out
+
+
+@means(np.trace)
+def _trace(level: Level, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **r: Any) -> Any:
+    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, **r)
+
+
+@means(np.linalg.trace)
+def _matrix_trace(level: Level, x: Any, *, offset: int = 0, dtype: Any = None) -> Any:
+    return np.sum(np.diagonal(x, offset, -2, -1), axis=-1, dtype=dtype)
+
+
+@means(np.concatenate)
+def _concatenate(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
+    items: list[Any] = [as_array(x) for x in arrays]
+    if axis is None:
+        items, axis = [np.reshape(x, (-1,)) for x in items], 0
+    i = axis_of(axis, items[0].ndim) + 1
+    return BatchedArray(np.concatenate([raw(x, level) for x in items], i, **rest), level)
+
+
+@means(np.stack)
+def _stack(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
+    items: list[Any] = [as_array(x) for x in arrays]
+    i = axis_of(axis, items[0].ndim + 1) + 1
+    return BatchedArray(np.stack([raw(x, level) for x in items], i, **rest), level)
+
+
+def _joined(function: Any, change: Any, axis: Any) -> None:
+    def meaning(level: Level, tup: Any, **rest: Any) -> Any:
+        items: list[Any] = [change(as_array(x)) for x in tup]
+        return np.concatenate(items, axis(items[0]), **rest)
+
+    MEANINGS[function] = meaning
+
+
+_joined(np.vstack, np.atleast_2d, lambda x: 0)
+_joined(np.hstack, np.atleast_1d, lambda x: 0 if x.ndim == 1 else 1)
+_joined(np.dstack, np.atleast_3d, lambda x: 2)
+_joined(np.column_stack, lambda x: x if x.ndim > 1 else np.reshape(x, (-1, 1)), lambda x: 1)
+
+
+@means(np.split, np.array_split)
+def _split(level: Level, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    i = axis_of(axis, ary.ndim) + 1
+    return results(level, np.array_split(ary.raw, indices_or_sections, i))
+
+
+@means(np.pad)
+def _pad(level: Level, array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    if any(at(v, level) for v in options.values()):
+        return loop(level, np.pad, (array, pad_width, mode), options)
+    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
+    for name, value in options.items():
+        if np.ndim(value):
+            options[name] = [(0, 0), *np.broadcast_to(np.asarray(value), (array.ndim, 2)).tolist()]
+    return BatchedArray(np.pad(array.raw, [(0, 0), *widths], mode, **options), level)
+
+
+# ---- making arrays, and about them ----------------------------------------------------------
+
+
+def _like(function: Any) -> None:
+    def meaning(level: Level, a: Any, *args: Any, shape: Any = None, **rest: Any) -> Any:
+        if args and at(args[0], level) or not at(a, level):  # full_like with a batched value
+            shape = a.shape if shape is None else _sizes(shape)
+            out = BatchedArray(np.empty_like(raw(a, level), shape=(level.size, *shape)), level)
+            out[...] = args[0]
+            return out
+        whole = None if shape is None else (level.size, *_sizes(shape))
+        return BatchedArray(function(a.raw, *args, shape=whole, **rest), level)
+
+    MEANINGS[function] = meaning
+
+
+for _function in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
+    _like(_function)
+
+
+@means(np.copy)
+def _copy(level: Level, a: Any, order: str = "K", subok: bool = False) -> Any:
+    return a.copy()
+
+
+@means(np.copyto)
+def _copyto(level: Level, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> Any:
+    check_target(level, dst, "np.copyto")
+    n = dst.ndim
+    np.copyto(dst.raw, aligned(src, n, level), casting=casting, where=aligned(where, n, level))
+
+
+@means(np.shape)
+def _shape(level: Level, a: Any) -> Any:
+    return as_array(a).shape
+
+
+@means(np.ndim)
+def _ndim(level: Level, a: Any) -> int:
+    return ndim_of(a)
+
+
+@means(np.size)
+def _size(level: Level, a: Any, axis: Any = None) -> int:
+    return a.size if axis is None else a.shape[axis]
+
+
+@means(np.iscomplexobj)
+def _iscomplexobj(level: Level, x: Any) -> bool:
+    return x.dtype.kind == "c"
+
+
+@means(np.isrealobj)
+def _isrealobj(level: Level, x: Any) -> bool:
+    return x.dtype.kind != "c"
+
+
+@means(np.result_type)
+def _result_type(level: Level, *operands: Any) -> Any:
+    return np.result_type(*(x.dtype if at(x, level) else x for x in operands))
+
+
+@means(np.can_cast)
+def _can_cast(level: Level, from_: Any, to: Any, casting: Any = "safe") -> bool:
+    return np.can_cast(from_.dtype, to, casting)
+
+
+@means(np.may_share_memory, np.shares_memory)
+def _shares(level: Level, a: Any, b: Any, max_work: Any = None) -> bool:
+    a, b = (x.raw if at(x, level) else x for x in (a, b))
+    return bool(np.may_share_memory(a, b))
+
+
+@means(np.array_equal)
+def _array_equal(level: Level, a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    if np.shape(a1) != np.shape(a2):
+        return False
+    equal = np.equal(a1, a2)
+    return np.all(equal | (np.isnan(a1) & np.isnan(a2)) if equal_nan else equal)
+
+
+@means(np.allclose)
+def _allclose(level: Level, a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
+    return np.all(np.isclose(a, b, *args, **kwargs))
+
+
+# ---- products -------------------------------------------------------------------------------
+
+
+def _no_fit(a: Any, b: Any) -> ValueError:
+    return ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit")
+
+
+@means(np.matmul)
+def _matmul(level: Level, a: Any, b: Any, **rest: Any) -> Any:
+    """Vectors among many examples are the rows of a matrix, so that one product does for all."""
+    a, b = as_array(a), as_array(b)
+    m, n = a.ndim, b.ndim
+    if not m or not n:
+        raise ValueError("matmul: an operand does not have enough dimensions (0, 1 is needed)")
+    if a.shape[-1] != b.shape[-2 if n > 1 else 0]:
+        raise _no_fit(a, b)
+    x, y = (v.raw if at(v, level) else v for v in (a, b))
+    size = level.size
+    if not at(b, level) and n <= 2:
+        if m == 1 or n == 1:
+            return BatchedArray(np.matmul(x, y), level)
+        rows = np.reshape(x, (size * math.prod(a.shape[:-1]), a.shape[-1]))
+        return BatchedArray(np.reshape(np.matmul(rows, y), (*x.shape[:-1], b.shape[-1])), level)
+    if not at(a, level) and m <= 2 and n == 1:
+        return BatchedArray(np.matmul(y, np.transpose(x) if m == 2 else x), level)
+    if m == n == 1:
+        return BatchedArray(np.sum(x * y, axis=-1), level)
+    if n == 1:
+        y = np.reshape(y, (size, *(1,) * (m - 2), y.shape[-1], 1))
+        return BatchedArray(np.matmul(x, y)[..., 0], level)
+    if m == 1:
+        if at(a, level):
+            x = np.reshape(x, (size, *(1,) * (n - 2), 1, x.shape[-1]))
+            return BatchedArray(np.matmul(x, y)[..., 0, :], level)
+        return BatchedArray(np.matmul(x, y), level)
+    lead = max(m, n)
+    x, y = (aligned(v, lead, level) for v in (a, b))
+    if a.shape[-1] == 1:  # outer products, for which np.matmul calls BLAS once each
+        return BatchedArray(x * y, level)
+    return BatchedArray(np.matmul(x, y), level)
+
+
+@means(np.dot)
+def _dot(level: Level, a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    if not a.ndim or not b.ndim:
+        return np.multiply(a, b)
+    if b.ndim <= 2:
+        return np.matmul(a, b)
+    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 2,)))
+
+
+@means(np.vdot)
+def _vdot(level: Level, a: Any, b: Any) -> Any:
+    a, b = (np.reshape(as_array(x), (-1,)) for x in (a, b))
+    return np.matmul(np.conj(a), b)
+
+
+@means(np.inner)
+def _inner(level: Level, a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    if not a.ndim or not b.ndim:
+        return np.multiply(a, b)
+    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
+
+
+@means(np.outer, np.linalg.outer)
+def _outer(level: Level, a: Any, b: Any) -> Any:
+    return np.multiply(np.reshape(as_array(a), (-1, 1)), np.reshape(as_array(b), (1, -1)))
+
+
+@means(np.tensordot, np.linalg.tensordot)
+def _tensordot(level: Level, a: Any, b: Any, axes: Any = 2) -> Any:
+    from wengert.rules.products import _axes as pairs
+
+    a, b = as_array(a), as_array(b)
+    there, here = pairs(axes, a.ndim, b.ndim)
+    free_a = [i for i in range(a.ndim) if i not in there]
+    free_b = [i for i in range(b.ndim) if i not in here]
+    n = math.prod(a.shape[i] for i in there)
+    x = np.reshape(np.transpose(a, free_a + there), (math.prod(a.shape[i] for i in free_a), n))
+    y = np.reshape(np.transpose(b, here + free_b), (n, math.prod(b.shape[i] for i in free_b)))
+    shape = (*(a.shape[i] for i in free_a), *(b.shape[i] for i in free_b))
+    return np.reshape(np.matmul(x, y), shape)
+
+
+@means(np.linalg.multi_dot)
+def _multi_dot(level: Level, arrays: Any) -> Any:
+    return functools.reduce(np.dot, arrays)
+
+
+@means(np.kron)
+def _kron(level: Level, a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    n = max(a.ndim, b.ndim)
+    p, q = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
+    x = np.reshape(a, [k for i in p for k in (i, 1)])
+    y = np.reshape(b, [k for i in q for k in (1, i)])
+    return np.reshape(x * y, [i * j for i, j in zip(p, q, strict=True)])
+
+
+@means(np.cross)
+def _cross(
+    level: Level, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
+    axis: Any = None,
+) -> Any:  # fmt: skip
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.moveaxis(as_array(a), axisa, -1), np.moveaxis(as_array(b), axisb, -1)
+    n = max(a.ndim, b.ndim)
+    made = np.cross(aligned(a, n, level), aligned(b, n, level))
+    return np.moveaxis(BatchedArray(made, level), -1, axisc)
+
+
+def contracted(level: Level, subscripts: str, operands: Any) -> Any:
+    """Our einsum of a list of operands: the batch is one more letter."""
+    from wengert.rules.products import einsum
+
+    inputs, output = subscripts.split("->")
+    letter = next(c for c in "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONM" if c not in subscripts)
+    terms = [
+        letter + term if at(x, level) else term
+        for term, x in zip(inputs.split(","), operands, strict=True)
+    ]
+    arrays = [x.raw if at(x, level) else x for x in operands]
+    return BatchedArray(einsum(f"{','.join(terms)}->{letter}{output}", arrays), level)
+
+
+# ---- linear algebra -------------------------------------------------------------------------
+#
+# NumPy's functions take a batch in front as they are.
+
+
+def _of_matrices(function: Any) -> None:
+    def meaning(level: Level, a: Any, *args: Any, **kwargs: Any) -> Any:
+        if not at(a, level) or any(at(v, level) for v in (*args, *kwargs.values())):
+            return loop(level, function, (a, *args), kwargs)
+        if a.ndim < 2:
+            raise np.linalg.LinAlgError(
+                f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"
+            )
+        return results(level, function(a.raw, *args, **kwargs))
+
+    MEANINGS[function] = meaning
+
+
+for _function in (
+    np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky, np.linalg.qr,
+    np.linalg.eigh, np.linalg.eig, np.linalg.eigvals, np.linalg.eigvalsh, np.linalg.svd,
+    np.linalg.svdvals, np.linalg.pinv, np.linalg.matrix_power, np.linalg.cond,
+):  # fmt: skip
+    _of_matrices(_function)
+
+
+@means(np.linalg.matrix_rank)
+def _matrix_rank(level: Level, A: Any, *args: Any, **kwargs: Any) -> Any:
+    if A.ndim < 2:
+        return np.any(A != 0).astype(int)
+    return BatchedArray(np.linalg.matrix_rank(A.raw, *args, **kwargs), level)
+
+
+@means(np.linalg.solve)
+def _solve(level: Level, a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    if b.ndim != 1:
+        n = max(a.ndim, b.ndim)
+        x, y = aligned(a, n, level), aligned(b, n, level)
+        if y.ndim == 1:
+            y = np.reshape(y, (-1, 1))
+        return BatchedArray(np.linalg.solve(x, y), level)
+    if not at(a, level) and a.ndim == 2:  # each example is one column
+        return BatchedArray(np.transpose(np.linalg.solve(a, np.transpose(b.raw))), level)
+    column = np.expand_dims(b, -1)
+    n = max(a.ndim, 2)
+    made = np.linalg.solve(aligned(a, n, level), aligned(column, n, level))
+    return BatchedArray(made[..., 0], level)
+
+
+@means(np.linalg.norm)
+def _norm(level: Level, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if not at(x, level) or at(ord, level):
+        return loop(level, np.linalg.norm, (x, ord, axis, keepdims), {})
+    if axis is None:
+        if ord is None:
+            flat = np.linalg.norm(np.reshape(x.raw, (level.size, -1)), axis=1)
+            shape = (level.size, *(1,) * x.ndim) if keepdims else (level.size,)
+            return BatchedArray(np.reshape(flat, shape), level)
+        axis = tuple(range(x.ndim))
+    axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
+    made = np.linalg.norm(x.raw, ord, axes if len(axes) > 1 else axes[0], keepdims)
+    return BatchedArray(made, level)
+
+
+@means(np.linalg.vector_norm)
+def _vector_norm(
+    level: Level, x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
+) -> Any:
+    axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
+    return BatchedArray(np.linalg.vector_norm(x.raw, axis=axes, keepdims=keepdims, ord=ord), level)
+
+
+@means(np.linalg.matrix_norm)
+def _matrix_norm(level: Level, x: Any, **rest: Any) -> Any:
+    return BatchedArray(np.linalg.matrix_norm(x.raw, **rest), level)
+
+
+# ---- Fourier transforms ---------------------------------------------------------------------
+
+
+def _transform(function: Any) -> None:
+    def meaning(level: Level, a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+        return BatchedArray(function(a.raw, n, axis_of(axis, a.ndim) + 1, norm), level)
+
+    MEANINGS[function] = meaning
+
+
+def _transforms(function: Any, default: Any) -> None:
+    def meaning(level: Level, a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
+        if axes is None:
+            axes = range(-a.ndim if s is None else -len(s), 0)
+        axes = tuple(axis_of(i, a.ndim) + 1 for i in axes)
+        return BatchedArray(function(a.raw, s, axes, norm), level)
+
+    MEANINGS[function] = meaning
+
+
+for _function in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft):
+    _transform(_function)
+for _name in ("fft", "ifft", "rfft", "irfft"):
+    _transforms(getattr(np.fft, f"{_name}2"), (-2, -1))
+    _transforms(getattr(np.fft, f"{_name}n"), None)
+for _function in (np.fft.fftshift, np.fft.ifftshift):
+    MEANINGS[_function] = (
+        lambda f: lambda level, x, axes=None: BatchedArray(
+            f(x.raw, tuple(i + 1 for i in axes_of(axes, x.ndim))), level
+        )
+    )(_function)
+
+# ---- indexing -------------------------------------------------------------------------------
+
+
+@means(np.take)
+def _take(level: Level, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    a, indices = as_array(a), as_array(indices)
+    if axis is None:
+        a, axis = np.reshape(a, (-1,)), 0
+    i = axis_of(axis, a.ndim)
+    if mode == "clip":
+        indices = np.clip(indices, 0, a.shape[i] - 1)
+    elif mode == "wrap":
+        indices = indices % a.shape[i]
+    return getitem(a, (*(slice(None),) * i, indices))
+
+
+@means(np.take_along_axis)
+def _take_along_axis(level: Level, arr: Any, indices: Any, axis: Any = -1) -> Any:
+    arr, indices = as_array(arr), as_array(indices)
+    if axis is None:
+        arr, axis = np.reshape(arr, (-1,)), 0
+    i = axis_of(axis, arr.ndim) + 1
+    return BatchedArray(np.take_along_axis(raw(arr, level), raw(indices, level), i), level)
+
+
+@means(np.searchsorted)
+def _searchsorted(level: Level, a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    if at(a, level) or sorter is not None:
+        return loop(level, np.searchsorted, (a, v, side, sorter), {})
+    return BatchedArray(np.searchsorted(a, v.raw, side), level)
+
+
+@means(np.digitize)
+def _digitize(level: Level, x: Any, bins: Any, right: bool = False) -> Any:
+    if at(bins, level):
+        return loop(level, np.digitize, (x, bins, right), {})
+    return BatchedArray(np.digitize(x.raw, bins, right), level)
+
+
+@means(np.interp)
+def _interp(level: Level, x: Any, xp: Any, fp: Any, **rest: Any) -> Any:
+    if at(xp, level) or at(fp, level) or rest:
+        return loop(level, np.interp, (x, xp, fp), rest)
+    return BatchedArray(np.interp(x.raw, xp, fp), level)
+
+
+# ---- our primitives about shapes, products and indexing --------------------------------------
+
+
+def _alike(level: Level, x: Any, made: Any) -> Any:
+    return BatchedArray(np.array(raw(made, level)), level)
+
+
+def _arriving(level: Level, x: Any, born: int) -> Any:
+    if level.alive and born < level.start:
+        raise BatchingError(
+            "vmap: backward() inside reached a tensor that was made outside, whose .grad cannot "
+            "take one value per example. Use wengert.autograd.grad inside, and return what it "
+            "gives; or call backward() on what vmap returns, which adds up the examples."
+        )
+    return x.copy()
+
+
+def primitives() -> None:
+    """Meanings of the primitives of `rules/` that are linear in the numbers they move."""
+    from wengert.rules import elementwise as e
+    from wengert.rules import indexing, products, shapes
+
+    ELEMENTWISE.update({e.spherical_bessel: 1, e.make_complex: 2, e.nan_to_num: 1})
+    SLOW.update({shapes.as_strided})
+    MEANINGS[dispatch.alike] = _alike
+    MEANINGS[dispatch.arriving] = _arriving
+    MEANINGS[products.einsum] = contracted
+    MEANINGS[products.affine] = _affine
+    MEANINGS[shapes.astype] = lambda level, x, dtype: BatchedArray(
+        shapes.astype(x.raw, dtype), level
+    )
+    MEANINGS[shapes.copy] = lambda level, x: x.copy()
+    MEANINGS[shapes.alias] = lambda level, x: x[...]
+    MEANINGS[shapes.expand] = lambda level, x, shape: np.broadcast_to(x, shape)
+    MEANINGS[shapes.repeat_interleave] = _repeat
+    MEANINGS[shapes.flipped] = lambda level, x, axis: np.flip(x, axis).copy()
+    MEANINGS[shapes.real_pairs] = lambda level, x: BatchedArray(shapes.real_pairs(x.raw), level)
+    MEANINGS[shapes.complex_of_pairs] = lambda level, x: BatchedArray(
+        shapes.complex_of_pairs(x.raw), level
+    )
+
+    @means(shapes.diagonal)
+    def _view(level: Level, x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        i, j = axis_of(axis1, x.ndim) + 1, axis_of(axis2, x.ndim) + 1
+        return BatchedArray(shapes.diagonal(x.raw, offset, i, j), level)
+
+    @means(shapes.diagonal_scatter)
+    def _diagonal_scatter(
+        level: Level, g: Any, shape: Any, offset: int = 0, axis1: int = 0, axis2: int = 1
+    ) -> Any:
+        i, j = axis_of(axis1, len(shape)) + 1, axis_of(axis2, len(shape)) + 1
+        made = shapes.diagonal_scatter(g.raw, (level.size, *shape), offset, i, j)
+        return BatchedArray(made, level)
+
+    @means(shapes.split)
+    def _pieces(level: Level, x: Any, sizes: Any, axis: int) -> Any:
+        return results(level, shapes.split(x.raw, sizes, axis_of(axis, x.ndim) + 1))
+
+    @means(shapes.unbind)
+    def _unbind(level: Level, x: Any, axis: int) -> Any:
+        return results(level, shapes.unbind(x.raw, axis_of(axis, x.ndim) + 1))
+
+    @means(shapes.windows)
+    def _windows(level: Level, x: Any, axis: int, size: int, step: int) -> Any:
+        if not x.ndim:
+            return np.reshape(x, (1,))
+        return BatchedArray(shapes.windows(x.raw, axis_of(axis, x.ndim) + 1, size, step), level)
+
+    @means(shapes.overlapped)
+    def _overlapped(level: Level, g: Any, shape: Any, axis: int, step: int) -> Any:
+        if not shape:
+            return np.reshape(g, ())
+        i = axis_of(axis, len(shape)) + 1
+        return BatchedArray(shapes.overlapped(g.raw, (level.size, *shape), i, step), level)
+
+    for taking in (indexing.getitem, indexing.select, indexing.slices):
+        MEANINGS[taking] = lambda level, x, index: getitem(x, index)
+
+    @means(indexing.add_at, indexing.add_rows)
+    def _add_at(level: Level, g: Any, index: Any, shape: Any) -> Any:
+        place = Place(level, tuple(shape), index, target=True)
+        if not place.advanced:
+            value = raw(g, level)
+            made = indexing.add_at(value, place.index, (level.size, *shape))
+        else:
+            made = indexing.add_at(place.put(g), place.index, (level.size, *shape))
+        return BatchedArray(made, level)
+
+    @means(indexing.put)
+    def _put(level: Level, x: Any, index: Any, value: Any) -> Any:
+        out = BatchedArray(np.copy(raw(x, level)), level)
+        setitem(out, index, value)
+        return out
+
+    @means(indexing.gather)
+    def _gather(level: Level, x: Any, index: Any, axis: int) -> Any:
+        i = axis_of(axis, len(index.shape)) + 1
+        return BatchedArray(indexing.gather(raw(x, level), raw(index, level), i), level)
+
+    @means(indexing.scatter_add)
+    def _scatter_add(level: Level, g: Any, index: Any, shape: Any, axis: int) -> Any:
+        i = axis_of(axis, len(shape)) + 1
+        args = raw(g, level), raw(index, level), (level.size, *shape), i
+        return BatchedArray(indexing.scatter_add(*args), level)
+
+    @means(indexing.pick)
+    def _pick(level: Level, x: Any, index: Any, axis: int) -> Any:
+        i = axis_of(axis, len(x.shape)) + 1
+        return BatchedArray(indexing.pick(raw(x, level), raw(index, level), i), level)
+
+    @means(indexing.unpick)
+    def _unpick(level: Level, g: Any, index: Any, shape: Any, axis: int) -> Any:
+        i = axis_of(axis, len(shape)) + 1
+        args = raw(g, level), raw(index, level), (level.size, *shape), i
+        return BatchedArray(indexing.unpick(*args), level)
+
+    @means(indexing.put_along_axis)
+    def _put_along_axis(level: Level, g: Any, indices: Any, shape: Any, axis: Any) -> Any:
+        if axis is None:
+            flat = _put_along_axis(level, g, indices, (math.prod(shape),), 0)
+            return np.reshape(flat, shape)
+        i = axis_of(axis, len(shape)) + 1
+        args = raw(g, level), raw(indices, level), (level.size, *shape), i
+        return BatchedArray(indexing.put_along_axis(*args), level)
+
+    @means(indexing.take_rows)
+    def _take_rows(level: Level, weight: Any, index: Any) -> Any:
+        if not at(weight, level):
+            return BatchedArray(indexing.take_rows(weight, index.raw), level)
+        return getitem(weight, as_array(index))
+
+    for overwriting in (indexing.overwritten, indexing.refilled):
+        MEANINGS[overwriting] = lambda level, old, value: np.broadcast_to(value, old.shape)
+    MEANINGS[indexing.zeroed] = lambda level, old: np.zeros_like(old)
+
+
+def _affine(level: Level, x: Any, weight: Any, bias: Any) -> Any:
+    out = np.matmul(x, np.swapaxes(weight, 0, 1))
+    return out if bias is None else out + bias

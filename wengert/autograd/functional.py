@@ -1,0 +1,358 @@
+"""`autograd.functional`: products and whole Jacobians of functions of Tensors, as PyTorch has them.
+
+Inputs and outputs are Tensors or tuples of them. The results have no history unless
+`create_graph=True`. `wengert.func` has the forms that nest, and that take arrays and containers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from wengert.autograd.differentiate import grad
+from wengert.autograd.record import recorder
+from wengert.errors import GradError
+from wengert.history import modes
+from wengert.tensor import Size, Tensor, wrap
+
+Tensors = Tensor | tuple[Tensor, ...]
+Function = Callable[..., Tensors]
+
+USER = "outputs of the user-provided function"
+STRICT = "This is not allowed in strict mode."
+
+
+# ---- in and out ----------------------------------------------------------------------------
+
+
+def _tuple_of(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]]:
+    """Whether a tuple was given, and the tuple; TypeError unless it holds Tensors."""
+    several = isinstance(value, tuple)
+    items = value if several else (value,)
+    for i, item in enumerate(items):
+        if not isinstance(item, Tensor):
+            found = f"value at index {i}" if several else f"given {what}"
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the"
+                f" {found} has type {type(item)}."
+            )
+    return several, items
+
+
+def _fresh(tensors: Sequence[Tensor], create_graph: bool, needs_grad: bool) -> tuple[Tensor, ...]:
+    """Tensors of their own, so that the same ones used by the function otherwise stay apart."""
+    return tuple(
+        recorder(np.reshape)(t, t._array.shape)
+        if create_graph and t.requires_grad
+        else t.detach().requires_grad_(needs_grad)
+        for t in tensors
+    )
+
+
+def _vector(v: Any, like: Sequence[Tensor], several: bool, create_graph: bool, name: str) -> Any:
+    """The vector of a product, checked against what it multiplies."""
+    _, items = _tuple_of(v, "v", name)
+    if len(items) != len(like):
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(items)}."
+            if several
+            else "The given v should contain a single Tensor."
+        )
+    for i, (mine, other) in enumerate(zip(items, like, strict=True)):
+        if mine._array.shape != other._array.shape:
+            raise RuntimeError(
+                f"{f'Entry {i} in ' if several else ''}v has invalid size: should be "
+                f"{Size(other._array.shape)} but got {Size(mine._array.shape)}."
+            )
+    return _fresh(items, create_graph, False)
+
+
+def _check_can_be_left_out(tensors: Sequence[Tensor], what: str) -> None:
+    if len(tensors) != 1 or tensors[0]._array.size != 1:
+        raise RuntimeError(
+            f"The vector v can only be None if {what} a single Tensor with a single element."
+        )
+
+
+def _result(tensors: Sequence[Tensor], several: bool, create_graph: bool) -> Any:
+    """As the caller's own form, without history unless it was asked for."""
+    items = tuple(t if create_graph else t.detach() for t in tensors)
+    return items if several else items[0]
+
+
+def _pulled(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    vectors: Sequence[Any] | None,
+    create_graph: bool,
+    retain_graph: bool | None = None,
+) -> tuple[Any, ...]:
+    """As `grad`, with None where an input has no influence; untracked outputs count as constant."""
+    given = vectors or [None] * len(outputs)
+    pairs = [(y, v) for y, v in zip(outputs, given, strict=True) if y.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    roots, seeds = zip(*pairs, strict=True)
+    return grad(roots, inputs, seeds, retain_graph, create_graph, allow_unused=True)
+
+
+def _filled(
+    gradients: Sequence[Any], like: Sequence[Tensor], strict: str, create_graph: bool
+) -> list[Tensor]:
+    """Zeros for what is None; an error instead if `strict`, the name of what is differentiated."""
+    filled = []
+    for i, (g, x) in enumerate(zip(gradients, like, strict=True)):
+        if g is None:
+            if strict:
+                raise RuntimeError(
+                    f"The {strict} of the user-provided function is independent of input {i}. "
+                    f"{STRICT}"
+                )
+            g = wrap(np.zeros_like(x._array))
+        elif strict and create_graph and not g.requires_grad:
+            what = "jacobian" if strict == "output" else "hessian"
+            raise RuntimeError(
+                f"The {what} of the user-provided function is independent of input {i}. This is "
+                "not allowed in strict mode when create_graph=True."
+            )
+        filled.append(g)
+    return filled
+
+
+def _check_tracked(outputs: Sequence[Tensor], strict: bool) -> None:
+    for i, y in enumerate(outputs):
+        if strict and not y.requires_grad:
+            raise RuntimeError(
+                f"Output {i} of the user-provided function does not require gradients. The outputs "
+                "must be computed in a differentiable manner from the input when running in strict "
+                "mode."
+            )
+
+
+def _check_jacobian(gradients: Sequence[Any], strict: bool) -> None:
+    for i, g in enumerate(gradients):
+        if strict and g is None:
+            raise RuntimeError(
+                f"The output of the user-provided function is independent of input {i}. {STRICT}"
+            )
+        if strict and not g.requires_grad:
+            raise RuntimeError(
+                "While computing the hessian, found that the jacobian of the user-provided "
+                f"function with respect to input {i} is independent of the input. {STRICT} You "
+                "should ensure that your function is twice differentiable and that the jacobian "
+                "depends on the inputs (this would be violated by a linear function for example)."
+            )
+
+
+def _one_element(outputs: Sequence[Tensor], several: bool, name: str) -> None:
+    if several:
+        raise RuntimeError(f"The function given to {name} should return a single Tensor")
+    if outputs[0]._array.size != 1:
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {name} should contain a single element"
+        )
+
+
+# ---- products ------------------------------------------------------------------------------
+
+
+def vjp(
+    func: Function,
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """(func(*inputs), v^T J). `v` may be left out for an output of one element.
+
+    >>> import wengert as wg
+    >>> vjp(lambda x: x * x, wg.tensor([1.0, 2.0]), wg.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    with modes.enable_grad():
+        several, given = _tuple_of(inputs, "inputs", "vjp")
+        primals = _fresh(given, create_graph, True)
+        several_out, outputs = _tuple_of(func(*primals), USER, "vjp")
+        _check_tracked(outputs, strict)
+        if v is None:
+            _check_can_be_left_out(outputs, "the user-provided function returns")
+            vectors = None
+        else:
+            vectors = _vector(v, outputs, several_out, create_graph, "vjp")
+        pulled = _pulled(outputs, primals, vectors, create_graph)
+        product = _filled(pulled, primals, "output" if strict else "", create_graph)
+    return _result(outputs, several_out, create_graph), _result(product, several, create_graph)
+
+
+def vhp(
+    func: Function,
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """(func(*inputs), v^T H), where H is the Hessian of `func`, which returns one element.
+
+    >>> import wengert as wg
+    >>> vhp(lambda x: (x**3).sum(), wg.tensor([1.0, 2.0]), wg.tensor([1.0, 0.0]))
+    (tensor(9.), tensor([6., 0.]))
+    """
+    return _second("vhp", func, inputs, v, create_graph, strict)
+
+
+def hvp(
+    func: Function,
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """(func(*inputs), H v). H is symmetric, so this is what `vhp` computes, at the same cost.
+
+    >>> import wengert as wg
+    >>> hvp(lambda x: (x**3).sum(), wg.tensor([1.0, 2.0]), wg.tensor([1.0, 0.0]))
+    (tensor(9.), tensor([6., 0.]))
+    """
+    return _second("hvp", func, inputs, v, create_graph, strict)
+
+
+def _second(
+    name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
+    with modes.enable_grad():
+        several, given = _tuple_of(inputs, "inputs", name)
+        primals = _fresh(given, create_graph, True)
+        if v is None:
+            _check_can_be_left_out(primals, "the input to the user-provided function is")
+            vectors = None
+        else:
+            vectors = _vector(v, primals, several, create_graph, name)
+        several_out, outputs = _tuple_of(func(*primals), USER, name)
+        _check_tracked(outputs, strict)
+        _one_element(outputs, several_out, name)
+        gradients = _pulled(outputs, primals, None, create_graph=True)
+        _check_jacobian(gradients, strict)
+        kept = [i for i, g in enumerate(gradients) if g is not None]
+        pulled = _pulled(
+            [gradients[i] for i in kept],
+            primals,
+            None if vectors is None else [vectors[i] for i in kept],
+            create_graph,
+        )
+        product = _filled(pulled, primals, "jacobian" if strict else "", create_graph)
+    return _result(outputs, False, create_graph), _result(product, several, create_graph)
+
+
+# ---- matrices ------------------------------------------------------------------------------
+
+
+def jacobian(
+    func: Function,
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian, of the output's shape followed by the input's; nested, outputs outside.
+
+    `vectorize` allows the rows to be computed together; the values are the same. `strict` makes
+    independence of an input an error instead of zeros.
+
+    >>> import wengert as wg
+    >>> jacobian(lambda x: x * x, wg.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    _check_strategy("jacobian", strategy)
+    with modes.enable_grad():
+        several, given = _tuple_of(inputs, "inputs", "jacobian")
+        primals = _fresh(given, create_graph, True)
+        several_out, outputs = _tuple_of(func(*primals), USER, "jacobian")
+        _check_tracked(outputs, strict)
+        if vectorize and strict:
+            raise RuntimeError(
+                "jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
+                "either set `strict=False` or `vectorize=False`."
+            )
+        blocks = [_rows(y, primals, create_graph, strict, vectorize) for y in outputs]
+    found = tuple(_result(block, several, create_graph) for block in blocks)
+    return found if several_out else found[0]
+
+
+def hessian(
+    func: Function,
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function that returns one element; a tuple of tuples for several inputs.
+
+    >>> import wengert as wg
+    >>> hessian(lambda x: x[0] ** 2 * x[1], wg.tensor([1.0, 3.0]))
+    tensor([[6., 2.],
+            [2., 0.]])
+    """
+    several, _ = _tuple_of(inputs, "inputs", "hessian")
+    _check_strategy("hessian", outer_jacobian_strategy)
+
+    def scalar(*xs: Tensor) -> Tensor:
+        several_out, outputs = _tuple_of(func(*xs), USER, "hessian")
+        _check_tracked(outputs, strict)
+        _one_element(outputs, several_out, "hessian")
+        return recorder(np.reshape)(outputs[0], ())
+
+    def gradient(*xs: Tensor) -> Tensors:
+        found = jacobian(scalar, xs, create_graph=True)
+        _check_jacobian(found, strict)
+        return found if several else found[0]
+
+    return jacobian(gradient, inputs, create_graph, strict, vectorize)
+
+
+def _check_strategy(name: str, strategy: str) -> None:
+    if strategy == "reverse-mode":
+        return
+    if strategy != "forward-mode":
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode", but got '
+            f"{strategy!r}."
+        )
+    _needs_forward_mode(name)
+
+
+def _needs_forward_mode(name: str) -> NoReturn:
+    raise NotImplementedError(
+        f'{name}: strategy="forward-mode" needs forward-mode differentiation, which is not there '
+        'yet. The values are the same with strategy="reverse-mode".'
+    )
+
+
+def _rows(
+    y: Tensor, primals: Sequence[Tensor], create_graph: bool, strict: bool, vectorize: bool
+) -> list[Tensor]:
+    """The Jacobians of one output by each input, one sweep per element."""
+    array = y._array
+    if array.dtype.kind == "c" and not vectorize:
+        raise GradError(
+            "jacobian: grad can be implicitly created only for real scalar outputs but got "
+            f"{array.dtype}. Differentiate the real and the imaginary part, e.g. y.real."
+        )
+    lines = []
+    for k in range(array.size):
+        seed = np.zeros(array.size, array.dtype)
+        seed[k] = 1
+        vector = wrap(seed.reshape(array.shape))
+        pulled = _pulled([y], primals, [vector], create_graph, retain_graph=True)
+        lines.append(_filled(pulled, primals, "output" if strict else "", create_graph))
+    shapes = [(*array.shape, *x._array.shape) for x in primals]
+    if not lines:
+        zeros = zip(shapes, primals, strict=True)
+        return [wrap(np.zeros_like(x._array, shape=shape)) for shape, x in zeros]
+    stack, reshape = recorder(np.stack), recorder(np.reshape)
+    columns = zip(shapes, zip(*lines, strict=True), strict=True)
+    return [reshape(stack(list(column), 0), shape) for shape, column in columns]

@@ -1,0 +1,297 @@
+"""What a transformed function is called with, and what it gives back.
+
+Users pass Tensors, NumPy arrays, Python numbers, and lists, tuples, dicts, named tuples and
+dataclasses of them. Inside, every leaf is a Tensor whose history ends at a `Primal`; on the way out
+each result takes the kind that its caller used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.errors import GradError
+from wengert.history.node import Node
+from wengert.tensor import Tensor, cell_of, current_node, settle, wrap
+
+# ---- containers ----------------------------------------------------------------------------
+
+
+class Tree(NamedTuple):
+    """A container without its leaves: its type, its keys (None for sequences) and its parts."""
+
+    kind: type
+    keys: tuple[Any, ...] | None
+    parts: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        if self.kind is type(None):
+            return "None"
+        if self.keys is None:
+            inside = ", ".join(map(repr, self.parts))
+            return f"[{inside}]" if self.kind is list else f"({inside})"
+        pairs = zip(self.keys, self.parts, strict=True)
+        if issubclass(self.kind, dict):
+            return "{" + ", ".join(f"{key!r}: {part!r}" for key, part in pairs) + "}"
+        return f"{self.kind.__name__}(" + ", ".join(f"{k}={p!r}" for k, p in pairs) + ")"
+
+
+class _Leaf:
+    def __repr__(self) -> str:
+        return "*"
+
+
+LEAF = _Leaf()
+NOTHING = Tree(type(None), None, ())
+_ATOMS = frozenset({Tensor, np.ndarray, float, int, bool, complex, np.float64, np.float32})
+
+
+def flatten(item: Any, leaves: list[Any]) -> Any:
+    """Collect the leaves of nested containers; what is returned says how to put them together.
+
+    None is a container of nothing.
+
+    >>> leaves = []
+    >>> flatten({"a": 1.0, "b": [2.0, None]}, leaves), leaves
+    ({'a': *, 'b': [*, None]}, [1.0, 2.0])
+    """
+    kind = type(item)
+    if kind in _ATOMS:
+        leaves.append(item)
+        return LEAF
+    if item is None:
+        return NOTHING
+    if kind is tuple or kind is list:
+        return Tree(kind, None, tuple([flatten(part, leaves) for part in item]))
+    named = names_of(item)
+    if named is None:
+        leaves.append(item)
+        return LEAF
+    return Tree(kind, tuple(named), tuple([flatten(part, leaves) for part in named.values()]))
+
+
+def names_of(item: Any) -> dict[Any, Any] | None:
+    """The parts of a container whose parts have names; None for anything else."""
+    kind = type(item)
+    if kind is dict or kind is OrderedDict:
+        return item
+    if isinstance(item, tuple) and hasattr(kind, "_fields"):
+        return dict(zip(kind._fields, item, strict=True))
+    if dataclasses.is_dataclass(kind):
+        return {f.name: getattr(item, f.name) for f in dataclasses.fields(kind) if f.init}
+    return None
+
+
+def rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
+    """The containers of `flatten`, around other leaves."""
+    if tree is LEAF:
+        return next(leaves)
+    kind, keys, parts = tree
+    if kind is type(None):
+        return None
+    made = [rebuild(part, leaves) for part in parts]
+    if keys is None:
+        return kind(made)
+    pairs = zip(keys, made, strict=True)
+    return kind(pairs) if issubclass(kind, dict) else kind(**dict(pairs))
+
+
+def paths(tree: Any, before: str = "") -> Iterator[str]:
+    """How to reach each leaf, as Python writes it: [0]['weight']."""
+    if tree is LEAF:
+        yield before
+        return
+    for i, part in enumerate(tree.parts):
+        if tree.keys is None:
+            step = f"[{i}]"
+        elif issubclass(tree.kind, dict):
+            step = f"[{tree.keys[i]!r}]"
+        else:
+            step = f".{tree.keys[i]}"
+        yield from paths(part, before + step)
+
+
+def matched(tree: Any, item: Any, what: str) -> list[Any]:
+    """The leaves of an item that must have the containers of `tree`; keys in any order."""
+    leaves: list[Any] = []
+
+    def collect(tree: Any, item: Any) -> bool:
+        if tree is LEAF:
+            leaves.append(item)
+            return flatten(item, []) is LEAF
+        kind, keys, parts = tree
+        if kind is type(None):
+            return item is None
+        if keys is None:
+            same = type(item) is kind and len(item) == len(parts)
+            return same and all(map(collect, parts, item))
+        named = names_of(item) if isinstance(item, (dict, kind)) else None
+        if named is None or set(named) != set(keys):
+            return False
+        return all(collect(part, named[key]) for key, part in zip(keys, parts, strict=True))
+
+    if not collect(tree, item):
+        found = repr(flatten(item, []))
+        raise GradError(
+            f"{what} must have the structure {tree!r}, but {found} was given, where each * is a "
+            "tensor, an array or a number."
+        )
+    return leaves
+
+
+# ---- what a function is differentiated by --------------------------------------------------
+
+
+class Primal(Node):
+    """An argument of a function that a transform differentiates: its sweep ends here.
+
+    To an outer differentiation it is the identity. Each call makes its own, which is what keeps
+    nested derivatives apart.
+    """
+
+    __slots__ = ()
+
+    def pull(self, g: Any) -> Any:
+        return (g,)
+
+    def pull_recorded(self, g: Any) -> Any:
+        return (g,)
+
+
+def variable(leaf: Any, tracked: bool, lasting: bool, where: Callable[[], str]) -> Tensor:
+    """A fresh tensor for an argument; `tracked` connects it to the history that it has.
+
+    A `lasting` one does not change when the caller changes his array. `where` names the argument,
+    for errors.
+    """
+    edge = None
+    if isinstance(leaf, Tensor):
+        array = leaf._array
+        if tracked:
+            edge = current_node(leaf)
+    else:
+        array = array_of(leaf, where)
+    if array.dtype.kind not in "fc":
+        raise GradError(_no_derivative(leaf, array, where()))
+    node = Primal()
+    node.begin((edge,))
+    node.plain = node.frees = True
+    if type(array) is np.ndarray:
+        # A function that writes into its argument would change the caller's numbers, and make the
+        # derivative one at another point; the error of a write says what to do instead.
+        plain = not isinstance(leaf, Tensor)  # writes to a tensor are counted, and noticed
+        array = array.copy() if lasting and plain else array.view()
+        array.flags.writeable = False
+    made = wrap(array, node)
+    if isinstance(leaf, Tensor):
+        made._cell = cell_of(leaf)  # writes by others to this memory count
+    return made
+
+
+def array_of(leaf: Any, where: Callable[[], str]) -> Any:
+    """A number or an array as an array; other kinds of arrays stay what they are."""
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return dtypes.native(np.asarray(leaf))
+    if isinstance(leaf, (bool, int, float, complex)):
+        return np.asarray(leaf)
+    if hasattr(type(leaf), "__array_function__") and hasattr(leaf, "dtype"):
+        return leaf
+    raise TypeError(
+        f"{where()} is {_article(type(leaf).__name__)}, by which nothing can be differentiated: "
+        "tensors, NumPy arrays, numbers, and lists, tuples, dicts, named tuples and dataclasses of "
+        "them can. Leave it out of argnums, pass it as a keyword argument, or close over it."
+    )
+
+
+def _no_derivative(leaf: Any, array: Any, where: str) -> str:
+    found = (
+        f"{type(leaf).__name__} {leaf!r}"
+        if isinstance(leaf, (int, np.integer, np.bool_))
+        else f"an array of dtype {array.dtype}"
+        if isinstance(leaf, np.ndarray)
+        else f"{_article(type(leaf).__name__)} of dtype {array.dtype}"
+    )
+    cure = f"{float(leaf)!r}" if isinstance(leaf, (int, np.integer)) else "x.astype(float)"
+    if isinstance(leaf, Tensor):
+        cure = "x.double()"
+    return (
+        f"{where} is {found}: only floating-point and complex numbers can be differentiated by. "
+        f"Write {cure}; or, if it is no variable, leave it out of argnums, pass it as a keyword "
+        "argument, or close over it."
+    )
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[0].lower() in "aeiou" else f"a {noun}"
+
+
+# ---- results in the caller's kind ----------------------------------------------------------
+
+NUMBER, ARRAY, TENSOR = range(3)
+
+
+def kind_of(*values: Any) -> int:
+    """What a call is about: tensors, if there is one among its arguments; else arrays; numbers."""
+    leaves: list[Any] = []
+    flatten(values, leaves)
+    found = NUMBER
+    for leaf in leaves:
+        if isinstance(leaf, Tensor):
+            return TENSOR
+        if found == NUMBER and hasattr(leaf, "dtype") and not isinstance(leaf, np.generic):
+            found = ARRAY
+    return found
+
+
+class Results:
+    """Hands out the results of one call: no two share memory that a NumPy user may write to."""
+
+    def __init__(self, kind: int, copies: bool = False) -> None:
+        self.kind = kind
+        self.copies = copies
+        self._given: list[Any] = []  # kept alive, so that the ids stay their own
+
+    def like(self, leaf: Any, t: Tensor) -> Any:
+        """A derivative by `leaf`, as that is."""
+        if isinstance(leaf, Tensor) or t._node is not None:
+            return t
+        if isinstance(leaf, (np.ndarray, np.generic)):
+            array = self.own(t._array)
+            return array[()] if isinstance(leaf, np.generic) and not array.ndim else array
+        if isinstance(leaf, (float, complex)):
+            return self.of_kind(t) if t._array.ndim else _number(t._array)
+        return t._array
+
+    def of_kind(self, t: Tensor) -> Any:
+        """A value or other result, as the call's arguments are."""
+        if self.kind == TENSOR or t._node is not None:
+            return t
+        array = self.own(t._array)
+        if array.ndim or type(array) is not np.ndarray:
+            return array
+        return _number(array) if self.kind == NUMBER else array[()]
+
+    def own(self, array: Any) -> Any:
+        """The array, or a copy where someone else may hold its memory."""
+        if type(array) is not np.ndarray:
+            return array
+        flags = array.flags
+        alone = flags.owndata and flags.writeable and not self.copies
+        if not alone or any(array is x for x in self._given):
+            return array.copy()
+        self._given.append(array)
+        return array
+
+
+def _number(array: Any) -> Any:
+    return array.item() if type(array) is np.ndarray else array
+
+
+def zeros(t: Tensor, *before: int) -> Tensor:
+    """A derivative by what has no influence."""
+    return wrap(settle(np.zeros_like(t._array, shape=(*before, *t._array.shape))))

@@ -1,0 +1,278 @@
+"""One run of a function on variables: what every transform starts from.
+
+`Run` makes fresh variables of the arguments (`calls.variable`), runs the function on them, and
+pulls cotangents back to them. The function may be plain NumPy code: its arrays are Tensors then.
+Nothing here knows of levels: each variable is a place in the graph of its own, so derivatives nest
+to any depth without being confused. If an outer differentiation can see the result, because an
+argument or a tensor that the function closes over has history, the sweep is recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import engine
+from wengert.autograd.graph import SavedCopies
+from wengert.autograd.hooks import shown
+from wengert.errors import GradError
+from wengert.history import modes
+from wengert.history.node import Node, source, tick
+from wengert.tensor import Tensor, current_node, wrap
+from wengert.transforms import calls
+from wengert.transforms.calls import Results, flatten, paths, rebuild
+
+Function = Callable[..., Any]
+Argnums = int | Sequence[int]
+
+
+class Run:
+    """One run of a function on variables: its result, and how to pull cotangents back.
+
+    `out` holds the tensors it returned, `tree` the containers around them. `tracked` says whether
+    the caller's mode records, so that outer differentiations may see what is computed here. A
+    `lasting` run is pulled back after its caller has the results: it shares no memory with them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        f: Function,
+        argnums: Argnums | None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        has_aux: bool = False,
+        lasting: bool = False,
+    ) -> None:
+        self.name = name
+        self.f = f
+        self.tracked = modes.is_grad_enabled()
+        self.begun = tick()
+        self.results = Results(calls.kind_of(args, kwargs), lasting)
+        self.places = places(name, argnums, len(args))
+        chosen = [args[i] for i in self.places]
+        self.leaves: list[Any] = []
+        self.inputs = [flatten(arg, self.leaves) for arg in chosen]
+        self.variables = [
+            calls.variable(leaf, self.tracked, lasting, functools.partial(self._where, k))
+            for k, leaf in enumerate(self.leaves)
+        ]
+        given = list(args)
+        items = iter(self.variables)
+        for i, tree in zip(self.places, self.inputs, strict=True):
+            given[i] = rebuild(tree, items)
+        with recording(plain=self.results.kind != calls.TENSOR):
+            result = f(*given, **kwargs)
+        self.aux = None
+        if has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise GradError(
+                    f"{name} with has_aux=True needs {called(f)} to return a pair (output, aux), "
+                    f"but it returned {described(result)}."
+                )
+            result, self.aux = result
+        self.out: list[Any] = []
+        self.tree = flatten(result, self.out)
+
+    def _where(self, k: int) -> str:
+        """Names a leaf of the arguments: argument 0 of f, or a part of it."""
+        for i, tree in zip(self.places, self.inputs, strict=True):
+            steps = list(paths(tree))
+            if k < len(steps):
+                part = f", at {steps[k]}," if steps[k] else ""
+                return f"{self.name}: argument {i} of {called(self.f)}{part}"
+            k -= len(steps)
+        raise AssertionError(k)
+
+    # ---- results ----------------------------------------------------------------------------
+
+    def connected(self, tensors: Iterable[Tensor]) -> bool:
+        """Whether history from before this run can be reached, and somebody may ask for it."""
+        if not self.tracked:
+            return False
+        stack = [source(current_node(t))[0] for t in tensors]
+        seen: set[Node] = set()
+        while stack:
+            node = stack.pop()
+            if node is None or node in seen:
+                continue
+            if node.order < self.begun:  # leaves, whose order is negative, among them
+                return True
+            seen.add(node)
+            stack += [source(edge)[0] for edge in node.edges]
+        return False
+
+    def seen_outside(self, t: Tensor) -> Tensor:
+        """A tensor that leaves this run: without the history that belongs to it alone."""
+        array = t._array
+        if t._node is None:
+            return t
+        node = current_node(t) if self.connected([t]) else None
+        owned = type(array) is not np.ndarray or array.flags.writeable
+        if owned and node is not None:
+            return t
+        out = wrap(array if owned else array.copy(), node)
+        out._cell = t._cell if owned else None
+        return out
+
+    def value(self) -> Any:
+        """What the function returned, in the caller's kind."""
+        outs = [self.results.of_kind(self.seen_outside(t)) for t in self.out]
+        return rebuild(self.tree, iter(outs))
+
+    def auxiliary(self) -> Any:
+        """The other part of what it returned; tensors in the caller's kind, the rest as it is."""
+        leaves: list[Any] = []
+        tree = flatten(self.aux, leaves)
+        if not any(isinstance(x, Tensor) for x in leaves):
+            return self.aux
+        return rebuild(
+            tree,
+            iter(
+                self.results.of_kind(self.seen_outside(x)) if isinstance(x, Tensor) else x
+                for x in leaves
+            ),
+        )
+
+    def arranged(self, argnums: Argnums | None, derivatives: Iterable[Any]) -> Any:
+        """Derivatives by the leaves in the containers of the arguments."""
+        items = iter(derivatives)
+        made = tuple([rebuild(tree, items) for tree in self.inputs])
+        return made[0] if isinstance(argnums, int) else made
+
+    # ---- checks -----------------------------------------------------------------------------
+
+    def check_outputs(self) -> None:
+        """GradError unless the function returned tensors with a derivative, and nothing else."""
+        if not self.out:
+            raise GradError(
+                f"{self.name} needs {called(self.f)} to return a tensor or containers of tensors, "
+                f"but it returned {self.tree!r}. Is a `return` missing?"
+            )
+        for where, t in zip(paths(self.tree), self.out, strict=True):
+            if not isinstance(t, Tensor):
+                raise GradError(f"{self.name}: {self._untracked(t, where)}")
+            if t._array.dtype.kind not in "fc":
+                raise GradError(
+                    f"{self.name}: {called(self.f)} returned{_at(where)} a tensor of dtype "
+                    f"{t.dtype}, which has no derivative. Return it as aux, with has_aux=True."
+                )
+
+    def _untracked(self, found: Any, where: str) -> str:
+        return (
+            f"{called(self.f)} returned{_at(where)} {described(found)}, where a tensor computed "
+            "from its arguments was expected. Functions of `math`, float(x), np.array([...]) and "
+            "arrays made by np.zeros(n) drop history: use NumPy's functions, np.stack([...]) and "
+            "np.zeros_like(x). A constant result may be written 0 * x + c; what is no output may "
+            "be returned as aux, with has_aux=True."
+        )
+
+    def scalar(self) -> Tensor:
+        """The output, after the check that it is one real number."""
+        name, f = self.name, called(self.f)
+        if self.tree is not calls.LEAF:
+            hint = " For a pair (output, aux) pass has_aux=True." if _pair(self.tree) else ""
+            if self.tree is calls.NOTHING:
+                hint = " Is a `return` missing?"
+            raise GradError(
+                f"{name} needs {f} to return one number, but it returned {self.tree!r}.{hint}"
+            )
+        (y,) = self.out
+        if not isinstance(y, Tensor):
+            raise GradError(f"{name}: {self._untracked(y, '')}")
+        if y._array.ndim:
+            raise GradError(
+                f"{name} needs a scalar output, but {f} returned shape {tuple(y.shape)}. Reduce "
+                "it, e.g. y.sum(), or use wengert.jacrev or wengert.vjp."
+            )
+        if y._array.dtype.kind == "c":
+            raise GradError(
+                f"{name} needs a real output, but {f} returned {y.dtype}. Differentiate np.real(y) "
+                "or np.abs(y), or use wengert.vjp with a complex cotangent."
+            )
+        if y._array.dtype.kind != "f":
+            raise GradError(
+                f"{name}: {f} returned a tensor of dtype {y.dtype}, which has no derivative."
+            )
+        return y
+
+    # ---- pulling back -----------------------------------------------------------------------
+
+    def pull(
+        self, roots: list[tuple[Any, Any]], retain: bool, recorded: bool, targets: Any = None
+    ) -> list[Tensor | None]:
+        """Cotangents from (edge, cotangent) pairs back to the variables."""
+        ends = [(v._node, 0) for v in self.variables]
+        targets = targets or engine.Targets(ends)  # type: ignore[arg-type]
+        if roots and ends:
+            engine.run(roots, retain, recorded, targets)
+        return [shown(targets.captured[end]) for end in ends]
+
+
+def _at(where: str) -> str:
+    return f", at {where}," if where else ""
+
+
+def _pair(tree: Any) -> bool:
+    return isinstance(tree, calls.Tree) and tree.kind is tuple and len(tree.parts) == 2
+
+
+@contextmanager
+def recording(plain: bool) -> Iterator[None]:
+    """Operations inside are recorded, whatever the caller's mode.
+
+    `plain` NumPy code fills arrays from what it has filled in already, y[i] = y[i - 1] * x[i]: what
+    was saved of them is copied before it is overwritten. Code that has Tensors has PyTorch's error.
+    """
+    state = modes.current()
+    wanted = state
+    if not state.grad or state.inference:
+        wanted = replace(wanted, grad=True, inference=False)
+    if plain and state.clone_saved is None and state.hooks is None:
+        wanted = replace(wanted, clone_saved=SavedCopies())
+    if wanted is state:
+        yield
+        return
+    modes.enter(wanted)
+    try:
+        yield
+    finally:
+        modes.enter(state)
+
+
+def called(f: Any) -> str:
+    """What an error calls a function."""
+    name = getattr(f, "__name__", None)
+    return "the function" if name in (None, "<lambda>") else str(name)
+
+
+def described(value: Any) -> str:
+    """What an error calls a value that has the wrong type."""
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)}"
+    if hasattr(value, "shape"):
+        return f"{type(value).__name__} of shape {tuple(value.shape)}"
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) < 40 else text[:37] + '...'}"
+
+
+def places(name: str, argnums: Argnums | None, n: int) -> list[int]:
+    """The positions that `argnums` means among `n` arguments; all of them for None."""
+    if argnums is None:
+        return list(range(n))
+    wanted = [argnums] if isinstance(argnums, int) else list(argnums)
+    for i in wanted:
+        if not -n <= i < n:
+            raise GradError(
+                f"{name}: Got argnum={i}, but only {n} positional inputs. Arguments that are "
+                "differentiated by are passed by position."
+            )
+    positions = [i % n for i in wanted]
+    if len(set(positions)) != len(positions):
+        raise GradError(f"{name}: argnums elements must be unique, got {tuple(wanted)}")
+    return positions
