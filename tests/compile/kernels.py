@@ -147,7 +147,8 @@ def write(
         return
     ufunc = REDUCTIONS[op.combine]
     if op.onto or op.access.indices:
-        ufunc.at(target, at, value)
+        with np.errstate(all="ignore"):
+            ufunc.at(target, at, value)
         return
     wide = np.float64 if target.dtype in (np.float16, np.float32) else target.dtype
     identity = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}

@@ -60,7 +60,7 @@ def sample(
     return [*made[:2], made[2] if biased else None, made[3]]
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(12))
 def test_convolutions_of_random_shapes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     dims = 1 if seed % 6 == 5 else 2
@@ -81,8 +81,7 @@ def test_convolutions_of_random_shapes(seed: int) -> None:
     run = all_three(geometry)
     compiled = wg.compile(run)
     same(compiled(*values), run(*values))
-    for name in ("convolution", "convolution_input", "convolution_weight"):
-        assert kinds(compiled)[name] == "native"
+    assert set(kinds(compiled).values()) == {"native"}
 
 
 @pytest.mark.parametrize(
@@ -92,12 +91,23 @@ def test_convolutions_of_random_shapes(seed: int) -> None:
         ((2, 3, 32, 32, 32), (5, 5), ((2, 2), (2, 2), (1, 1), 1)),
         ((2, 64, 64, 8, 8), (1, 1), ((1, 1), (0, 0), (1, 1), 1)),
         ((2, 32, 48, 9, 9), (1, 1), ((2, 2), (0, 0), (1, 1), 1)),
+        ((4, 160, 96, 4, 6), (3, 3), ((1, 1), (1, 1), (1, 1), 1)),
         ((1, 2, 5, 40, 40), (11, 7), ((1, 1), (5, 3), (1, 1), 1)),
         ((3, 8, 8, 1, 1), (3, 3), ((1, 1), (1, 1), (1, 1), 1)),
         ((2, 4, 6, 2, 70), (2, 3), ((4, 4), (1, 1), (1, 2), 2)),
         ((2, 3, 5, 16, 16), (4, 4), ((4, 4), (0, 0), (1, 1), 1)),
     ],
-    ids=["3x3", "strided", "1x1", "strided 1x1", "large", "one pixel", "wide", "patches"],
+    ids=[
+        "3x3",
+        "strided",
+        "1x1",
+        "strided 1x1",
+        "many channels",
+        "large",
+        "one pixel",
+        "wide",
+        "patches",
+    ],
 )
 def test_layers_of_ordinary_networks(sizes: Any, kernel: Any, geometry: Any) -> None:
     values = sample(np.random.default_rng(0), sizes, kernel, geometry, np.float32)
@@ -176,7 +186,7 @@ def geometry_of(rng: Any, dims: int, ceil: bool) -> tuple[Any, list[int]]:
     return (tuple(kernel), tuple(stride), tuple(padding), tuple(dilation), out), spatial
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(10))
 def test_pools_of_random_shapes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     dtype = FLOATS[seed % 2]

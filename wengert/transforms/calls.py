@@ -34,7 +34,8 @@ class Tree(NamedTuple):
             return "None"
         if self.keys is None:
             inside = ", ".join(map(repr, self.parts))
-            return f"[{inside}]" if self.kind is list else f"({inside})"
+            comma = "," if len(self.parts) == 1 else ""
+            return f"[{inside}]" if self.kind is list else f"({inside}{comma})"
         pairs = zip(self.keys, self.parts, strict=True)
         if issubclass(self.kind, dict):
             return "{" + ", ".join(f"{key!r}: {part!r}" for key, part in pairs) + "}"

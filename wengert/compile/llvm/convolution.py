@@ -9,6 +9,7 @@ registers over the pixels of a few rows, with the channels of the result's cotan
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -608,7 +609,7 @@ class _WeightEmitter:
         width = layer.y.shape[3]
         count, length = (1, self.panel * width) if row == width * column else (self.panel, width)
 
-        def turn(n: Any, i: Any, first: int) -> None:
+        def turn(n: Any, first: int, i: Any) -> None:
             used = min(lanes, layer.outputs - first)
             source = v.at(y, (n, layer.y.strides[0]), (first, channel), (i, row))
             target = v.at(turned, (n, self._turned), (i, width * self.wide), (first, 1))
@@ -616,7 +617,7 @@ class _WeightEmitter:
 
         def sample(n: Any) -> None:
             for first in range(0, layer.outputs, lanes):
-                repeat(v.builder, count, lambda i, first=first: turn(n, i, first))
+                repeat(v.builder, count, functools.partial(turn, n, first))
 
         repeat(v.builder, self.samples, sample)
         for first, times, channels, tap, taps in _column_tiles(layer, self.sums.columns):

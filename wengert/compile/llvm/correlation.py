@@ -9,6 +9,7 @@ then computed for nothing, where that wastes fewer lanes than a last vector in e
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -232,23 +233,25 @@ class _Emitter:
         stay near while the samples do."""
         v, (count, dx, dy) = self.v, self.samples
         if count == 1:
-            for patch in self.how.patches:
-                self._patch(patch, x, y, lambda a, b, patch=patch: self._all(patch, a, w, b))
+            self._patches(x, y, lambda patch, a, b: self._all(patch, a, w, b))
             return
 
-        def channels(w: Any, target: Any, bias: Any, channels: int) -> None:
-            def sample(n: Any) -> None:
-                for patch in self.how.patches:
-                    self._patch(
-                        patch,
-                        v.at(x, (n, dx)),
-                        v.at(target, (n, dy)),
-                        lambda a, b, patch=patch: self._tile(patch, channels, a, w, b, bias),
-                    )
+        def some(w: Any, target: Any, bias: Any, channels: int) -> None:
+            def tile(patch: Patch, a: Any, b: Any) -> None:
+                self._tile(patch, channels, a, w, b, bias)
 
-            repeat(v.builder, count, sample)
+            repeat(
+                v.builder,
+                count,
+                lambda n: self._patches(v.at(x, (n, dx)), v.at(target, (n, dy)), tile),
+            )
 
-        self._channels(w, y, channels)
+        self._channels(w, y, some)
+
+    def _patches(self, x: Any, y: Any, body: Callable[[Patch, Any, Any], None]) -> None:
+        """Run `body(patch, x, y)` at all places of all patches."""
+        for patch in self.how.patches:
+            self._patch(patch, x, y, functools.partial(body, patch))
 
     def _patch(self, patch: Patch, x: Any, y: Any, body: Callable[[Any, Any], None]) -> None:
         """Run `body(x, y)` at all places of a patch."""

@@ -5,8 +5,8 @@ can inline it into a loop and keep its constants in registers. They hold to NumP
 infinities, nan and signed zeros, and to 2 units in the last place elsewhere, denormal numbers
 included: 4 for `power` and `tan`, and for `logaddexp`, which cancels near 0, 4 of its largest
 argument; 5 for what only the compiler calls, exp(x - m) of float32 where m is the maximum of x,
-once that is below -6. `tests/compile/test_math.py` measures it. `lanes.py` is the language of the formulas, and
-the files beside it hold them by family.
+once that is below -6. `tests/compile/test_math.py` measures it. `lanes.py` is the language of the
+formulas, and the files beside it hold them by family.
 """
 
 from __future__ import annotations
