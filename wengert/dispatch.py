@@ -35,7 +35,7 @@ def primitive(function: Function) -> Function:
 
     @functools.wraps(function)
     def dispatched(*args: Any, **kwargs: Any) -> Any:
-        for arg in args:
+        for arg in (*args, *kwargs.values()) if kwargs else args:
             kind = type(arg)
             if kind is ndarray or kind in PLAIN:
                 continue

@@ -9,7 +9,8 @@ import numpy as np
 
 from wengert.autograd import saved
 from wengert.autograd.differentiate import grad
-from wengert.compile.capture import Argument, Capture, Cotangent, Held, Source
+from wengert.compile.capture import Capture
+from wengert.compile.captured import Argument, Cotangent, Held, Source
 from wengert.errors import FreedGraphError
 from wengert.history import modes
 from wengert.history.location import here

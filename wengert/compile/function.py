@@ -18,7 +18,8 @@ from wengert import dtypes
 from wengert.arrays.meanings import Postponed
 from wengert.arrays.traced import lost
 from wengert.compile import watch
-from wengert.compile.capture import Capture, Captured, Specialize, forget
+from wengert.compile.capture import Capture, Specialize, forget
+from wengert.compile.captured import Argument, Captured
 from wengert.compile.derivative import differentiate, gradients_of
 from wengert.compile.link import link
 from wengert.compile.specialization import Specialization
@@ -251,8 +252,6 @@ class CompiledFunction:
         if isinstance(x, np.ndarray):
             return capture.argument(place, x, f"x{place}", same)
         if type(x) is float:
-            from wengert.compile.capture import Argument
-
             return capture.number(Argument(place), x, f"x{place}")
         return x
 

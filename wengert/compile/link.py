@@ -9,7 +9,8 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
-from wengert.compile import capture, derivative
+from wengert.compile import derivative
+from wengert.compile.captured import Argument, CellIs, Given, Held, Item, ItemIs, Output, Outside
 from wengert.compile.program import Value
 from wengert.history import modes
 from wengert.tensor import Tensor
@@ -50,10 +51,10 @@ class _Link:
         args, kwargs = self.spec.structure[1]
         if kwargs[1] or any(part is not None for part in args[1]) or self.captured.leaked:
             raise NoEntry
-        if any(isinstance(owner, capture.Argument) for owner, _ in self.captured.gradients):
+        if any(isinstance(owner, Argument) for owner, _ in self.captured.gradients):
             raise NoEntry
         leaves = leaves_of(self.captured.result)
-        if any(type(x) is capture.Given or x.leaf or x.weak for x in leaves):
+        if any(type(x) is Given or x.leaf or x.weak for x in leaves):
             raise NoEntry
         arguments = self._arguments()
         states, numbers = self._sources()
@@ -85,7 +86,7 @@ class _Link:
         form = self.form
         at: dict[int, tuple[int, Value]] = {}
         for i, (value, source) in enumerate(self._inputs()):
-            if isinstance(source, capture.Argument):
+            if isinstance(source, Argument):
                 at[source.place] = self.table.input(i), value
         found: list[Any] = []
         for place, x in enumerate(self.flat):
@@ -120,16 +121,16 @@ class _Link:
         numbers: list[Any] = []
         for i, (value, source) in enumerate(self._inputs()):
             buffer, written = self.table.input(i), value in self.program.updates
-            if isinstance(source, capture.Held):
+            if isinstance(source, Held):
                 states.append(
                     form.TensorState(source.tensor, buffer, value.dtype, value.shape, written)
                 )
-            elif isinstance(source, capture.Outside):
+            elif isinstance(source, Outside):
                 states.append(form.ArrayState(source.array, buffer, value.dtype, value.shape))
-            elif isinstance(source, capture.Item):
+            elif isinstance(source, Item):
                 kind = _KINDS[value.dtype.kind]
                 numbers.append(form.ItemNumber(source.mapping, source.key, buffer, kind))
-            elif not isinstance(source, capture.Argument):
+            elif not isinstance(source, Argument):
                 raise NoEntry
         return tuple(states), tuple(numbers)
 
@@ -140,9 +141,9 @@ class _Link:
             form.ItemIs(vars(dtypes), "_default", dtypes.get_default_dtype()),
         ]
         for guard in self.captured.guards:
-            if isinstance(guard, capture.ItemIs):
+            if isinstance(guard, ItemIs):
                 guards.append(form.ItemIs(guard.mapping, guard.key, guard.value))
-            elif isinstance(guard, capture.CellIs):
+            elif isinstance(guard, CellIs):
                 guards.append(form.CellIs(guard.cell, guard.value))
             elif guard.has:
                 raise NoEntry
@@ -151,7 +152,7 @@ class _Link:
                 own.setdefault("_grad", None)
                 guards.append(form.ItemIs(own, "_grad", None))
         for source, _, _, tracked in self.spec.states:
-            if isinstance(source, capture.Held):
+            if isinstance(source, Held):
                 guards.append(form.SlotIs(source.tensor, "_node", None, equal=not tracked))
         return tuple(guards)
 
@@ -194,7 +195,7 @@ class _Link:
         simple = captured.joint is None
         if simple and captured.result is None:
             return (), None, False
-        if simple and type(captured.result) is capture.Output:
+        if simple and type(captured.result) is Output:
             return (form.Result("output", position[captured.result.number]),), None, False
         everything = tuple(form.Result("output", position[k]) for k in kept)
         if captured.joint is derivative.Spent:
@@ -224,7 +225,7 @@ def _spent(structure: Any, position: dict[int, int]) -> Any:
     """Results whose history the function has gone through."""
     node = derivative.spent()
     tracked = [position[o.number] for o in outputs_in(structure) if o.tensor and o.requires_grad]
-    alone = position[structure.number] if type(structure) is capture.Output else None
+    alone = position[structure.number] if type(structure) is Output else None
 
     def one(values: tuple[Any, ...]) -> Any:
         tensor = values[alone]  # type: ignore[index]
@@ -239,14 +240,14 @@ def _spent(structure: Any, position: dict[int, int]) -> Any:
     return one if alone is not None and tracked else several
 
 
-def outputs_in(item: Any) -> list[capture.Output]:
+def outputs_in(item: Any) -> list[Output]:
     """The outputs in a result's structure."""
-    return [leaf for leaf in leaves_of(item) if type(leaf) is capture.Output]
+    return [leaf for leaf in leaves_of(item) if type(leaf) is Output]
 
 
 def leaves_of(item: Any) -> list[Any]:
     """The outputs, and the arguments, in a result's structure."""
-    if type(item) in (capture.Output, capture.Given):
+    if type(item) in (Output, Given):
         return [item]
     if type(item) is dict:
         return [o for part in item.values() for o in leaves_of(part)]
@@ -256,7 +257,7 @@ def leaves_of(item: Any) -> list[Any]:
 
 
 def _filled(item: Any, values: tuple[Any, ...], position: dict[int, int]) -> Any:
-    if type(item) is capture.Output:
+    if type(item) is Output:
         return values[position[item.number]]
     if type(item) is dict:
         return {key: _filled(part, values, position) for key, part in item.items()}

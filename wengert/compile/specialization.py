@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.autograd.engine import mark_written
 from wengert.compile import derivative
-from wengert.compile.capture import (
+from wengert.compile.captured import (
     Argument,
     ArgumentGradient,
     Captured,

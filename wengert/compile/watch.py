@@ -210,7 +210,7 @@ def is_users(cls: type) -> bool:
     file = getattr(module, "__file__", None)
     if module is None or issubclass(cls, (type, types.ModuleType)):
         return False
-    return file is None and cls.__module__ == "__main__" or (
+    return (file is None and cls.__module__ == "__main__") or (
         file is not None and file not in INTERNAL and not file.startswith(_LIBRARY)
     )
 
