@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.rules.calls import Call, arrays_of, gradients, like, outputs, pulled, recorded
-from tests.rules.calls import with_arrays
+from tests.rules.calls import (
+    Call,
+    arrays_of,
+    gradients,
+    like,
+    outputs,
+    pulled,
+    recorded,
+    with_arrays,
+)
 from tests.rules.test_table import CASES
 from wengert.arrays.batched import BatchedArray, Level
 from wengert.errors import BatchingError
@@ -68,3 +76,209 @@ def test_value_and_gradient_of_every_rule(rule: Rule, call: Call, chosen: str) -
     for k, g in enumerate(found):
         column = np.stack([s[k] for s in slopes])
         close(g, column if k in picked else column.sum(0))
+
+
+def test_every_rule_is_mapped_without_a_loop() -> None:
+    # Warnings are errors here, so a loop in the test above fails; this is what it leaves out.
+    assert {as_strided} == LOOPED
+
+
+# ---- NumPy's functions ----------------------------------------------------------------------
+
+random = np.random.default_rng(5)
+X = random.standard_normal((3, 4, 5))
+S = X @ np.swapaxes(X, 1, 2) + np.eye(4)
+V = random.standard_normal((3, 4))
+W = random.standard_normal((4, 5))
+u = random.standard_normal(4)
+I = random.integers(0, 4, (3, 2))
+
+FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "sum": (lambda x: np.sum(x, axis=-1, keepdims=True), X),
+    "std": (lambda x: np.std(x, axis=0, ddof=1), X),
+    "var": (np.var, X),
+    "median": (lambda x: np.median(x, axis=1), X),
+    "quantile": (lambda x: np.quantile(x, [0.1, 0.5], axis=0), X),
+    "argmax": (lambda x: np.argmax(x, axis=1), X),
+    "argmin of all": (np.argmin, X),
+    "sort": (lambda x: np.sort(x, axis=0), X),
+    "sort of all": (lambda x: np.sort(x, axis=None), X),
+    "argsort": (lambda x: x.argsort(), X),
+    "partition": (lambda x: np.partition(x, 1), V),
+    "cumsum": (lambda x: np.cumsum(x), X),
+    "diff": (np.diff, X),
+    "any": (lambda x: np.any(x > 1, axis=0), X),
+    "count_nonzero": (lambda x: np.count_nonzero(x > 0), X),
+    "reshape in Fortran's order": (lambda x: np.reshape(x, (5, 4), order="F"), X),
+    "swapaxes": (lambda x: x.swapaxes(0, 1), X),
+    "rollaxis": (lambda x: np.rollaxis(x, 1), X),
+    "atleast_3d": (np.atleast_3d, X),
+    "stacks": (lambda x, b: (np.vstack([x, b]), np.hstack([x, b]), np.dstack([x, b])), V, u),
+    "column_stack": (lambda x, b: np.column_stack([b, x]), V, u),
+    "broadcast_arrays": (lambda x, b: np.broadcast_arrays(x, b)[1], V, W.T),
+    "meshgrid": (lambda x: np.meshgrid(x, u)[0], V),
+    "pad": (lambda x: np.pad(x, ((1, 0), (0, 2)), constant_values=3.0), X),
+    "pad reflect": (lambda x: np.pad(x, 1, mode="reflect"), X),
+    "split": (lambda x: np.split(x, [1, 2], axis=1), X),
+    "tile": (lambda x: np.tile(x, (2, 1, 2)), X),
+    "diag": (lambda x: np.diag(x, 1), V),
+    "diag of a matrix": (np.diag, X),
+    "trace": (np.trace, X),
+    "isclose": (lambda x, b: np.isclose(x, b, atol=0.5), V, u),
+    "allclose": (lambda x, b: np.allclose(x, b, atol=0.5), V, u),
+    "array_equal": (np.array_equal, V, V),
+    "clip": (lambda x, b: np.clip(x, -np.abs(b), np.abs(b)), V, V),
+    "select": (lambda x: np.select([x > 0.5, x < 0], [x, -x], 7.0), V),
+    "nan_to_num": (lambda x: np.nan_to_num(np.log(x)), np.abs(X)),
+    "divmod": (lambda x, b: np.divmod(x, b), X, np.abs(W)),
+    "frexp": (np.frexp, X),
+    "logaddexp.reduce": (lambda x: np.logaddexp.reduce(x, axis=1), X),
+    "maximum.accumulate": (lambda x: np.maximum.accumulate(x, axis=1), X),
+    "add.outer": (np.add.outer, V, u),
+    "vecdot": (np.vecdot, X, W),
+    "matmul": (lambda x, b: x @ b, X, W.T),
+    "matmul of vectors": (lambda x, b: x @ b, V, V),
+    "matmul of a vector": (lambda x, b: b @ x, X, V),
+    "dot": (np.dot, W.T, V),
+    "inner": (np.inner, V, u),
+    "vdot": (np.vdot, V, u),
+    "outer": (np.outer, V, V),
+    "kron": (np.kron, V, u),
+    "cross": (lambda x, b: np.cross(x[:3], b[:3]), V, u),
+    "tensordot": (lambda x, b: np.tensordot(x, b, ((0,), (0,))), X, W),
+    "einsum": (lambda x, b: np.einsum("ij,ij->i", x, b), X, W),
+    "einsum, implicit": (lambda x, b: np.einsum("ij,jk", x, b), X, W.T),
+    "inv": (np.linalg.inv, S),
+    "det": (np.linalg.det, S),
+    "slogdet": (lambda x: np.linalg.slogdet(x).logabsdet, S),
+    "cholesky": (np.linalg.cholesky, S),
+    "eigh": (lambda x: np.linalg.eigh(x).eigenvalues, S),
+    "svd": (lambda x: np.linalg.svd(x, compute_uv=False), X),
+    "qr": (lambda x: np.linalg.qr(x).R, S),
+    "pinv": (np.linalg.pinv, X),
+    "solve": (np.linalg.solve, S, V),
+    "solve for one matrix": (np.linalg.solve, S[0], V),
+    "solve for many columns": (np.linalg.solve, S, W),
+    "solve one system": (np.linalg.solve, S, u),
+    "matrix_power": (lambda x: np.linalg.matrix_power(x, 3), S),
+    "norm": (np.linalg.norm, X),
+    "norm along": (lambda x: np.linalg.norm(x, 1, axis=0), X),
+    "norm of a matrix": (lambda x: np.linalg.norm(x, "nuc"), X),
+    "multi_dot": (lambda x, b: np.linalg.multi_dot([x, b, x]), X, W.T),
+    "fft": (np.fft.fft, X),
+    "fft2": (np.fft.fft2, X),
+    "rfftn": (np.fft.rfftn, X),
+    "fftshift": (np.fft.fftshift, X),
+    "interp": (lambda x: np.interp(x, [-1.0, 0.0, 1.0], [1.0, 5.0, 2.0]), X),
+    "searchsorted": (lambda x: np.searchsorted(np.array([-1.0, 0, 1]), x), X),
+    "digitize": (lambda x: np.digitize(x, np.array([-1.0, 0, 1])), X),
+    "take": (lambda x, i: np.take(x, i, axis=0), X, I),
+    "take from a table": (lambda i, b: wg.as_tensor(b)[i]._array, I, W),
+    "take_along_axis": (lambda x, i: np.take_along_axis(x, i, 0), V, I),
+    "zeros_like": (lambda x: np.zeros_like(x) + np.ones_like(x, shape=(5,)), X),
+    "full_like": (lambda x: np.full_like(x, 3), X),
+    "copyto": (lambda x: _filled(x), X),
+    "linalg.lstsq's rank": (lambda x: np.linalg.matrix_rank(x), X),
+}
+
+
+def _filled(x: Any) -> Any:
+    out = np.empty_like(x)
+    np.copyto(out, x)
+    np.add(out, 1, out=out)
+    np.add.at(out, (np.array([0, 0, 2]), 1), x[0, 0])
+    out *= 2
+    return out
+
+
+def looped(f: Any, xs: Any, mapped: Any) -> list[Any]:
+    made = [f(*(x[i] if m else x for x, m in zip(xs, mapped, strict=True))) for i in range(SIZE)]
+    if isinstance(made[0], (tuple, list)):
+        return [np.stack(column) for column in zip(*made, strict=True)]
+    return [np.stack(made)]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_numpy_functions(name: str) -> None:
+    f, *xs = FUNCTIONS[name]
+    mapped = [x.shape[0] == SIZE for x in xs]
+    expected = looped(f, xs, mapped)
+    found = wg.vmap(f, in_dims=tuple(0 if m else None for m in mapped))(*xs)
+    found = list(found) if isinstance(found, (tuple, list)) else [found]
+    for a, b in zip(found, expected, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+# ---- indexing -------------------------------------------------------------------------------
+
+T = random.standard_normal((4, 5, 6))
+J = random.integers(0, 4, (3, 7))
+_fixed = np.array([0, 2, 2, 1, 3, 3, 0])
+INDICES: dict[str, Any] = {
+    "first": lambda j: j,
+    "after a slice": lambda j: (slice(1, None), j),
+    "last": lambda j: (Ellipsis, j),
+    "two": lambda j: (j, _fixed),
+    "two, apart": lambda j: (j, slice(None), _fixed),
+    "a number and one": lambda j: (1, j),
+    "a number and one, apart": lambda j: (1, slice(None), j),
+    "with a new dimension": lambda j: (None, j, slice(None), None),
+    "new in between": lambda j: (j, None, _fixed),
+    "two, in the middle": lambda j: (slice(None), j, _fixed),
+    "a grid": lambda j: (j[:, None], _fixed[None, :3]),
+    "a single one": lambda j: j[0],
+    "a single one, later": lambda j: (slice(None), j[0]),
+    "a list": lambda j: [j[0], j[1]],
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+@pytest.mark.parametrize("kind", ["both", "index", "array"])
+def test_indices(name: str, kind: str) -> None:
+    index = INDICES[name]
+    table = np.stack([T, T + 1, T * 2]) if kind != "index" else T
+    j = J if kind != "array" else _fixed
+    dims = (None if kind == "index" else 0, None if kind == "array" else 0)
+    f = lambda t, j: t[index(j)] if kind != "index" else wg.rules.indexing.getitem(t, index(j))
+    mapped = (kind != "index", kind != "array")
+    (expected,) = looped(f, (table, j), mapped)
+    found = wg.vmap(f, in_dims=dims)(table, j)
+    np.testing.assert_array_equal(found, expected)
+    if kind != "index":
+
+        def write(t: Any, j: Any) -> Any:
+            t = t.copy()
+            t[index(j)] = 7.0
+            t[index(j)] *= t[index(j)]
+            np.add.at(t, tuple(p) if isinstance(p := index(j), tuple) else p, 1.0)
+            return t
+
+        (expected,) = looped(write, (table, j), mapped)
+        np.testing.assert_array_equal(wg.vmap(write, in_dims=dims)(table, j), expected)
+
+
+def test_gradient_by_a_table_that_is_looked_up() -> None:
+    table = wg.from_numpy(W.copy()).requires_grad_()
+    index = wg.from_numpy(I)
+    wg.vmap(lambda i: (table[i] ** 2).sum() + wg.nn.functional.embedding(i, table).sum())(
+        index
+    ).sum().backward()
+    counts = np.bincount(I.ravel(), minlength=4)[:, None]
+    close(table.grad, counts * (2 * W + 1))
+
+
+# ---- the array itself -----------------------------------------------------------------------
+
+
+def test_what_a_batched_array_shows() -> None:
+    x = BatchedArray(X, Level(3))
+    assert (x.shape, x.ndim, x.size, len(x), x.dtype) == ((4, 5), 2, 20, 4, X.dtype)
+    assert repr(x) == "<batched float64[4, 5], 3 examples>"
+    assert x.T.shape == (5, 4)
+    assert np.may_share_memory(x[1:], x)
+    assert not np.may_share_memory(x.copy(), x)
+    with pytest.raises(BatchingError, match="data-dependent"):
+        bool(x[0, 0] > 0)
+    with pytest.raises(IndexError, match="too many indices"):
+        x[0, 0, 0]

@@ -224,6 +224,21 @@ def test_the_first_of_equal_numbers_gets_the_gradient() -> None:
     assert made.numpy().tolist() == [[[[5, 0, 0, 7], [0, 0, 0, 0]]]]
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_an_infinite_gradient_spreads_as_it_does_eagerly() -> None:
+    # Places that lost get the gradient times zero, which is NaN here, and never a negative zero.
+    geometry = ((2, 2), (2, 2), (0, 0), (1, 1), (1, 2))
+    x = wg.tensor(np.arange(8.0).reshape(1, 1, 2, 4))
+    most = wg.tensor(np.array([[[[5.0, 7]]]]))
+    g = wg.tensor(np.array([[[[math.inf, -1]]]]))
+    run = lambda g, x, most: (apply(rules.max_spread, g, x, most, *geometry),)
+    (made,), (wanted,) = wg.compile(run)(g, x, most), run(g, x, most)
+    np.testing.assert_array_equal(made.numpy(), wanted.numpy())
+    number = ~np.isnan(wanted.numpy())  # the sign of a NaN says nothing
+    signs = (np.signbit(y.numpy()[number]) for y in (made, wanted))
+    np.testing.assert_array_equal(*signs)
+
+
 def test_a_pool_of_integers() -> None:
     x = wg.tensor(np.arange(-30, 30).reshape(1, 1, 6, 10) % 13 - 6)
     run = lambda x: (max_pool2d(x, 3, 2, 1),)

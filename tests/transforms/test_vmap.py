@@ -56,7 +56,7 @@ def test_nested_containers() -> None:
 
 def test_an_output_that_is_the_same_for_all() -> None:
     same(wg.vmap(lambda x: 2.0)(A), np.full(4, 2.0))
-    y, w = wg.vmap(lambda x: (x, B), out_dims=(0, None))(A)
+    _, w = wg.vmap(lambda x: (x, B), out_dims=(0, None))(A)
     assert w.shape == (3,)
     with pytest.raises(ValueError, match="can not return a BatchedTensor when out_dim is None"):
         wg.vmap(lambda x: x, out_dims=None)(A)
@@ -210,8 +210,9 @@ def test_modules_and_their_gradients_per_example() -> None:
 
 
 def test_a_convolution_of_each_example_with_its_own_weight() -> None:
-    x, w = tensor(random.standard_normal((4, 2, 3, 6, 6))), tensor(
-        random.standard_normal((4, 5, 3, 3, 3))
+    x, w = (
+        tensor(random.standard_normal((4, 2, 3, 6, 6))),
+        tensor(random.standard_normal((4, 5, 3, 3, 3))),
     )
     f = lambda x, w: F.max_pool2d(F.conv2d(x, w, padding=1), 2)
     y = wg.vmap(f)(x, w)
@@ -280,7 +281,6 @@ def test_writing_in_place() -> None:
 
     expected = np.stack([f(wg.from_numpy(a)).numpy() for a in A.copy()])
     same(wg.vmap(f)(x), expected)
-    same(wg.vmap(f)(A.copy()) if False else wg.vmap(f)(x), expected)
 
 
 def test_writing_a_batched_value_into_an_array_without_batch() -> None:
@@ -315,7 +315,7 @@ def test_writing_into_an_argument_reaches_the_caller() -> None:
         (lambda x: x * x.sum().item(), r"\.item\(\)"),
         (lambda x: x * float(x.sum()), "rewrite what follows|item"),
         (lambda x: x[x > 0], "mask"),
-        (lambda x: x.numpy(), "numbers of a batched array"),
+        (lambda x: np.array([x[0], x[1]]), "float|np.stack"),
     ],
 )
 def test_data_dependent_control_flow(f: Any, phrase: str) -> None:
@@ -360,7 +360,9 @@ def test_randomness() -> None:
 
 
 def test_randomness_is_repeatable() -> None:
-    f = wg.vmap(lambda x: wg.rand_like(x) + wg.bernoulli(wg.full_like(x, 0.5)), randomness="different")
+    f = wg.vmap(
+        lambda x: wg.rand_like(x) + wg.bernoulli(wg.full_like(x, 0.5)), randomness="different"
+    )
     x = wg.from_numpy(A)
     wg.manual_seed(5)
     first = f(x)

@@ -5,7 +5,8 @@ axis 0 is the batch, `raw`, and shows the rest of its shape; NumPy's functions o
 examples at once. The array beneath may be NumPy's, a traced one, or batched itself: vmaps nest,
 and the newest level lies outermost.
 
-What each NumPy function means here is said in `batching.py` and `batched_functions.py`.
+What each NumPy function means here is said in `batching.py` and in the files named after their
+functions.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ class BatchedArray(np.lib.mixins.NDArrayOperatorsMixin):
             f"write them into an array that is not batched, at\n  {line_of(*here())}\n"
             "One array cannot hold the values of all examples. Use out-of-place functions, or "
             "write into an array that is batched too: np.zeros_like(x), x.new_zeros(shape). To "
-            "join batched values use np.stack; to look one up in a table, np.take(table, i, 0)."
+            "join batched values use np.stack; to look one up in a table, wg.as_tensor(table)[i]."
         )
 
     def item(self, *index: Any) -> Any:
@@ -302,10 +303,35 @@ def _method(name: str, function: Any) -> Any:
     return method
 
 
-for _name in (
-    "all any argmax argmin argsort argpartition clip cumprod cumsum diagonal dot max mean min "
-    "nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var"
-).split():
+for _name in [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "argpartition",
+    "clip",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ravel",
+    "repeat",
+    "round",
+    "searchsorted",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "var",
+]:
     setattr(BatchedArray, _name, _method(_name, getattr(np, _name)))
 for _name in ("conj", "conjugate"):
     setattr(BatchedArray, _name, _method(_name, np.conjugate))

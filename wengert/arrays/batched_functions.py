@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 import numpy as np
 
-from wengert import dispatch
 from wengert.arrays.batched import BatchedArray, Level
 from wengert.arrays.batching import (
     ELEMENTWISE,
     MEANINGS,
-    SLOW,
-    Place,
     aligned,
     at,
     axes_of,
@@ -26,16 +22,24 @@ from wengert.arrays.batching import (
     ndim_of,
     raw,
     results,
-    setitem,
 )
 from wengert.dispatch import as_array
-from wengert.errors import BatchingError
 
+_function: Any
 ELEMENTWISE.update({
     np.where: 3, np.clip: 3, np.isclose: 2, np.real: 1, np.imag: 1, np.angle: 1, np.round: 1,
     np.around: 1, np.sinc: 1, np.i0: 1, np.nan_to_num: 1, np.isreal: 1, np.iscomplex: 1,
     np.isposinf: 1, np.isneginf: 1, np.fix: 1,
 })  # fmt: skip
+
+
+@means(np.select)
+def _select(level: Level, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    out = default
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        out = np.where(condition, choice, out)
+    return out
+
 
 # ---- reductions -----------------------------------------------------------------------------
 
@@ -67,7 +71,7 @@ def _along(function: Any, default: Any) -> None:
     def meaning(level: Level, a: Any, axis: Any = default, *args: Any, **kwargs: Any) -> Any:
         if not at(a, level):
             return loop(level, function, (a, axis, *args), kwargs)
-        x = a
+        x: Any = a
         if axis is None:
             x, axis = np.reshape(a, (-1,)), 0
         x = x if x.ndim else np.reshape(x, (1,))
@@ -357,7 +361,7 @@ def _pad(level: Level, array: Any, pad_width: Any, mode: Any = "constant", **opt
 
 def _like(function: Any) -> None:
     def meaning(level: Level, a: Any, *args: Any, shape: Any = None, **rest: Any) -> Any:
-        if args and at(args[0], level) or not at(a, level):  # full_like with a batched value
+        if (args and at(args[0], level)) or not at(a, level):  # full_like with a batched value
             shape = a.shape if shape is None else _sizes(shape)
             out = BatchedArray(np.empty_like(raw(a, level), shape=(level.size, *shape)), level)
             out[...] = args[0]
@@ -438,244 +442,6 @@ def _allclose(level: Level, a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
     return np.all(np.isclose(a, b, *args, **kwargs))
 
 
-# ---- products -------------------------------------------------------------------------------
-
-
-def _no_fit(a: Any, b: Any) -> ValueError:
-    return ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit")
-
-
-@means(np.matmul)
-def _matmul(level: Level, a: Any, b: Any, **rest: Any) -> Any:
-    """Vectors among many examples are the rows of a matrix, so that one product does for all."""
-    a, b = as_array(a), as_array(b)
-    m, n = a.ndim, b.ndim
-    if not m or not n:
-        raise ValueError("matmul: an operand does not have enough dimensions (0, 1 is needed)")
-    if a.shape[-1] != b.shape[-2 if n > 1 else 0]:
-        raise _no_fit(a, b)
-    x, y = (v.raw if at(v, level) else v for v in (a, b))
-    size = level.size
-    if not at(b, level) and n <= 2:
-        if m == 1 or n == 1:
-            return BatchedArray(np.matmul(x, y), level)
-        rows = np.reshape(x, (size * math.prod(a.shape[:-1]), a.shape[-1]))
-        return BatchedArray(np.reshape(np.matmul(rows, y), (*x.shape[:-1], b.shape[-1])), level)
-    if not at(a, level) and m <= 2 and n == 1:
-        return BatchedArray(np.matmul(y, np.transpose(x) if m == 2 else x), level)
-    if m == n == 1:
-        return BatchedArray(np.sum(x * y, axis=-1), level)
-    if n == 1:
-        y = np.reshape(y, (size, *(1,) * (m - 2), y.shape[-1], 1))
-        return BatchedArray(np.matmul(x, y)[..., 0], level)
-    if m == 1:
-        if at(a, level):
-            x = np.reshape(x, (size, *(1,) * (n - 2), 1, x.shape[-1]))
-            return BatchedArray(np.matmul(x, y)[..., 0, :], level)
-        return BatchedArray(np.matmul(x, y), level)
-    lead = max(m, n)
-    x, y = (aligned(v, lead, level) for v in (a, b))
-    if a.shape[-1] == 1:  # outer products, for which np.matmul calls BLAS once each
-        return BatchedArray(x * y, level)
-    return BatchedArray(np.matmul(x, y), level)
-
-
-@means(np.dot)
-def _dot(level: Level, a: Any, b: Any) -> Any:
-    a, b = as_array(a), as_array(b)
-    if not a.ndim or not b.ndim:
-        return np.multiply(a, b)
-    if b.ndim <= 2:
-        return np.matmul(a, b)
-    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 2,)))
-
-
-@means(np.vdot)
-def _vdot(level: Level, a: Any, b: Any) -> Any:
-    a, b = (np.reshape(as_array(x), (-1,)) for x in (a, b))
-    return np.matmul(np.conj(a), b)
-
-
-@means(np.inner)
-def _inner(level: Level, a: Any, b: Any) -> Any:
-    a, b = as_array(a), as_array(b)
-    if not a.ndim or not b.ndim:
-        return np.multiply(a, b)
-    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
-
-
-@means(np.outer, np.linalg.outer)
-def _outer(level: Level, a: Any, b: Any) -> Any:
-    return np.multiply(np.reshape(as_array(a), (-1, 1)), np.reshape(as_array(b), (1, -1)))
-
-
-@means(np.tensordot, np.linalg.tensordot)
-def _tensordot(level: Level, a: Any, b: Any, axes: Any = 2) -> Any:
-    from wengert.rules.products import _axes as pairs
-
-    a, b = as_array(a), as_array(b)
-    there, here = pairs(axes, a.ndim, b.ndim)
-    free_a = [i for i in range(a.ndim) if i not in there]
-    free_b = [i for i in range(b.ndim) if i not in here]
-    n = math.prod(a.shape[i] for i in there)
-    x = np.reshape(np.transpose(a, free_a + there), (math.prod(a.shape[i] for i in free_a), n))
-    y = np.reshape(np.transpose(b, here + free_b), (n, math.prod(b.shape[i] for i in free_b)))
-    shape = (*(a.shape[i] for i in free_a), *(b.shape[i] for i in free_b))
-    return np.reshape(np.matmul(x, y), shape)
-
-
-@means(np.linalg.multi_dot)
-def _multi_dot(level: Level, arrays: Any) -> Any:
-    return functools.reduce(np.dot, arrays)
-
-
-@means(np.kron)
-def _kron(level: Level, a: Any, b: Any) -> Any:
-    a, b = as_array(a), as_array(b)
-    n = max(a.ndim, b.ndim)
-    p, q = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
-    x = np.reshape(a, [k for i in p for k in (i, 1)])
-    y = np.reshape(b, [k for i in q for k in (1, i)])
-    return np.reshape(x * y, [i * j for i, j in zip(p, q, strict=True)])
-
-
-@means(np.cross)
-def _cross(
-    level: Level, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
-    axis: Any = None,
-) -> Any:  # fmt: skip
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    a, b = np.moveaxis(as_array(a), axisa, -1), np.moveaxis(as_array(b), axisb, -1)
-    n = max(a.ndim, b.ndim)
-    made = np.cross(aligned(a, n, level), aligned(b, n, level))
-    return np.moveaxis(BatchedArray(made, level), -1, axisc)
-
-
-def contracted(level: Level, subscripts: str, operands: Any) -> Any:
-    """Our einsum of a list of operands: the batch is one more letter."""
-    from wengert.rules.products import einsum
-
-    inputs, output = subscripts.split("->")
-    letter = next(c for c in "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONM" if c not in subscripts)
-    terms = [
-        letter + term if at(x, level) else term
-        for term, x in zip(inputs.split(","), operands, strict=True)
-    ]
-    arrays = [x.raw if at(x, level) else x for x in operands]
-    return BatchedArray(einsum(f"{','.join(terms)}->{letter}{output}", arrays), level)
-
-
-# ---- linear algebra -------------------------------------------------------------------------
-#
-# NumPy's functions take a batch in front as they are.
-
-
-def _of_matrices(function: Any) -> None:
-    def meaning(level: Level, a: Any, *args: Any, **kwargs: Any) -> Any:
-        if not at(a, level) or any(at(v, level) for v in (*args, *kwargs.values())):
-            return loop(level, function, (a, *args), kwargs)
-        if a.ndim < 2:
-            raise np.linalg.LinAlgError(
-                f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"
-            )
-        return results(level, function(a.raw, *args, **kwargs))
-
-    MEANINGS[function] = meaning
-
-
-for _function in (
-    np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky, np.linalg.qr,
-    np.linalg.eigh, np.linalg.eig, np.linalg.eigvals, np.linalg.eigvalsh, np.linalg.svd,
-    np.linalg.svdvals, np.linalg.pinv, np.linalg.matrix_power, np.linalg.cond,
-):  # fmt: skip
-    _of_matrices(_function)
-
-
-@means(np.linalg.matrix_rank)
-def _matrix_rank(level: Level, A: Any, *args: Any, **kwargs: Any) -> Any:
-    if A.ndim < 2:
-        return np.any(A != 0).astype(int)
-    return BatchedArray(np.linalg.matrix_rank(A.raw, *args, **kwargs), level)
-
-
-@means(np.linalg.solve)
-def _solve(level: Level, a: Any, b: Any) -> Any:
-    a, b = as_array(a), as_array(b)
-    if b.ndim != 1:
-        n = max(a.ndim, b.ndim)
-        x, y = aligned(a, n, level), aligned(b, n, level)
-        if y.ndim == 1:
-            y = np.reshape(y, (-1, 1))
-        return BatchedArray(np.linalg.solve(x, y), level)
-    if not at(a, level) and a.ndim == 2:  # each example is one column
-        return BatchedArray(np.transpose(np.linalg.solve(a, np.transpose(b.raw))), level)
-    column = np.expand_dims(b, -1)
-    n = max(a.ndim, 2)
-    made = np.linalg.solve(aligned(a, n, level), aligned(column, n, level))
-    return BatchedArray(made[..., 0], level)
-
-
-@means(np.linalg.norm)
-def _norm(level: Level, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    if not at(x, level) or at(ord, level):
-        return loop(level, np.linalg.norm, (x, ord, axis, keepdims), {})
-    if axis is None:
-        if ord is None:
-            flat = np.linalg.norm(np.reshape(x.raw, (level.size, -1)), axis=1)
-            shape = (level.size, *(1,) * x.ndim) if keepdims else (level.size,)
-            return BatchedArray(np.reshape(flat, shape), level)
-        axis = tuple(range(x.ndim))
-    axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
-    made = np.linalg.norm(x.raw, ord, axes if len(axes) > 1 else axes[0], keepdims)
-    return BatchedArray(made, level)
-
-
-@means(np.linalg.vector_norm)
-def _vector_norm(
-    level: Level, x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
-) -> Any:
-    axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
-    return BatchedArray(np.linalg.vector_norm(x.raw, axis=axes, keepdims=keepdims, ord=ord), level)
-
-
-@means(np.linalg.matrix_norm)
-def _matrix_norm(level: Level, x: Any, **rest: Any) -> Any:
-    return BatchedArray(np.linalg.matrix_norm(x.raw, **rest), level)
-
-
-# ---- Fourier transforms ---------------------------------------------------------------------
-
-
-def _transform(function: Any) -> None:
-    def meaning(level: Level, a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
-        return BatchedArray(function(a.raw, n, axis_of(axis, a.ndim) + 1, norm), level)
-
-    MEANINGS[function] = meaning
-
-
-def _transforms(function: Any, default: Any) -> None:
-    def meaning(level: Level, a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
-        if axes is None:
-            axes = range(-a.ndim if s is None else -len(s), 0)
-        axes = tuple(axis_of(i, a.ndim) + 1 for i in axes)
-        return BatchedArray(function(a.raw, s, axes, norm), level)
-
-    MEANINGS[function] = meaning
-
-
-for _function in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft):
-    _transform(_function)
-for _name in ("fft", "ifft", "rfft", "irfft"):
-    _transforms(getattr(np.fft, f"{_name}2"), (-2, -1))
-    _transforms(getattr(np.fft, f"{_name}n"), None)
-for _function in (np.fft.fftshift, np.fft.ifftshift):
-    MEANINGS[_function] = (
-        lambda f: lambda level, x, axes=None: BatchedArray(
-            f(x.raw, tuple(i + 1 for i in axes_of(axes, x.ndim))), level
-        )
-    )(_function)
-
 # ---- indexing -------------------------------------------------------------------------------
 
 
@@ -720,144 +486,3 @@ def _interp(level: Level, x: Any, xp: Any, fp: Any, **rest: Any) -> Any:
     if at(xp, level) or at(fp, level) or rest:
         return loop(level, np.interp, (x, xp, fp), rest)
     return BatchedArray(np.interp(x.raw, xp, fp), level)
-
-
-# ---- our primitives about shapes, products and indexing --------------------------------------
-
-
-def _alike(level: Level, x: Any, made: Any) -> Any:
-    return BatchedArray(np.array(raw(made, level)), level)
-
-
-def _arriving(level: Level, x: Any, born: int) -> Any:
-    if level.alive and born < level.start:
-        raise BatchingError(
-            "vmap: backward() inside reached a tensor that was made outside, whose .grad cannot "
-            "take one value per example. Use wengert.autograd.grad inside, and return what it "
-            "gives; or call backward() on what vmap returns, which adds up the examples."
-        )
-    return x.copy()
-
-
-def primitives() -> None:
-    """Meanings of the primitives of `rules/` that are linear in the numbers they move."""
-    from wengert.rules import elementwise as e
-    from wengert.rules import indexing, products, shapes
-
-    ELEMENTWISE.update({e.spherical_bessel: 1, e.make_complex: 2, e.nan_to_num: 1})
-    SLOW.update({shapes.as_strided})
-    MEANINGS[dispatch.alike] = _alike
-    MEANINGS[dispatch.arriving] = _arriving
-    MEANINGS[products.einsum] = contracted
-    MEANINGS[products.affine] = _affine
-    MEANINGS[shapes.astype] = lambda level, x, dtype: BatchedArray(
-        shapes.astype(x.raw, dtype), level
-    )
-    MEANINGS[shapes.copy] = lambda level, x: x.copy()
-    MEANINGS[shapes.alias] = lambda level, x: x[...]
-    MEANINGS[shapes.expand] = lambda level, x, shape: np.broadcast_to(x, shape)
-    MEANINGS[shapes.repeat_interleave] = _repeat
-    MEANINGS[shapes.flipped] = lambda level, x, axis: np.flip(x, axis).copy()
-    MEANINGS[shapes.real_pairs] = lambda level, x: BatchedArray(shapes.real_pairs(x.raw), level)
-    MEANINGS[shapes.complex_of_pairs] = lambda level, x: BatchedArray(
-        shapes.complex_of_pairs(x.raw), level
-    )
-
-    @means(shapes.diagonal)
-    def _view(level: Level, x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        i, j = axis_of(axis1, x.ndim) + 1, axis_of(axis2, x.ndim) + 1
-        return BatchedArray(shapes.diagonal(x.raw, offset, i, j), level)
-
-    @means(shapes.diagonal_scatter)
-    def _diagonal_scatter(
-        level: Level, g: Any, shape: Any, offset: int = 0, axis1: int = 0, axis2: int = 1
-    ) -> Any:
-        i, j = axis_of(axis1, len(shape)) + 1, axis_of(axis2, len(shape)) + 1
-        made = shapes.diagonal_scatter(g.raw, (level.size, *shape), offset, i, j)
-        return BatchedArray(made, level)
-
-    @means(shapes.split)
-    def _pieces(level: Level, x: Any, sizes: Any, axis: int) -> Any:
-        return results(level, shapes.split(x.raw, sizes, axis_of(axis, x.ndim) + 1))
-
-    @means(shapes.unbind)
-    def _unbind(level: Level, x: Any, axis: int) -> Any:
-        return results(level, shapes.unbind(x.raw, axis_of(axis, x.ndim) + 1))
-
-    @means(shapes.windows)
-    def _windows(level: Level, x: Any, axis: int, size: int, step: int) -> Any:
-        if not x.ndim:
-            return np.reshape(x, (1,))
-        return BatchedArray(shapes.windows(x.raw, axis_of(axis, x.ndim) + 1, size, step), level)
-
-    @means(shapes.overlapped)
-    def _overlapped(level: Level, g: Any, shape: Any, axis: int, step: int) -> Any:
-        if not shape:
-            return np.reshape(g, ())
-        i = axis_of(axis, len(shape)) + 1
-        return BatchedArray(shapes.overlapped(g.raw, (level.size, *shape), i, step), level)
-
-    for taking in (indexing.getitem, indexing.select, indexing.slices):
-        MEANINGS[taking] = lambda level, x, index: getitem(x, index)
-
-    @means(indexing.add_at, indexing.add_rows)
-    def _add_at(level: Level, g: Any, index: Any, shape: Any) -> Any:
-        place = Place(level, tuple(shape), index, target=True)
-        if not place.advanced:
-            value = raw(g, level)
-            made = indexing.add_at(value, place.index, (level.size, *shape))
-        else:
-            made = indexing.add_at(place.put(g), place.index, (level.size, *shape))
-        return BatchedArray(made, level)
-
-    @means(indexing.put)
-    def _put(level: Level, x: Any, index: Any, value: Any) -> Any:
-        out = BatchedArray(np.copy(raw(x, level)), level)
-        setitem(out, index, value)
-        return out
-
-    @means(indexing.gather)
-    def _gather(level: Level, x: Any, index: Any, axis: int) -> Any:
-        i = axis_of(axis, len(index.shape)) + 1
-        return BatchedArray(indexing.gather(raw(x, level), raw(index, level), i), level)
-
-    @means(indexing.scatter_add)
-    def _scatter_add(level: Level, g: Any, index: Any, shape: Any, axis: int) -> Any:
-        i = axis_of(axis, len(shape)) + 1
-        args = raw(g, level), raw(index, level), (level.size, *shape), i
-        return BatchedArray(indexing.scatter_add(*args), level)
-
-    @means(indexing.pick)
-    def _pick(level: Level, x: Any, index: Any, axis: int) -> Any:
-        i = axis_of(axis, len(x.shape)) + 1
-        return BatchedArray(indexing.pick(raw(x, level), raw(index, level), i), level)
-
-    @means(indexing.unpick)
-    def _unpick(level: Level, g: Any, index: Any, shape: Any, axis: int) -> Any:
-        i = axis_of(axis, len(shape)) + 1
-        args = raw(g, level), raw(index, level), (level.size, *shape), i
-        return BatchedArray(indexing.unpick(*args), level)
-
-    @means(indexing.put_along_axis)
-    def _put_along_axis(level: Level, g: Any, indices: Any, shape: Any, axis: Any) -> Any:
-        if axis is None:
-            flat = _put_along_axis(level, g, indices, (math.prod(shape),), 0)
-            return np.reshape(flat, shape)
-        i = axis_of(axis, len(shape)) + 1
-        args = raw(g, level), raw(indices, level), (level.size, *shape), i
-        return BatchedArray(indexing.put_along_axis(*args), level)
-
-    @means(indexing.take_rows)
-    def _take_rows(level: Level, weight: Any, index: Any) -> Any:
-        if not at(weight, level):
-            return BatchedArray(indexing.take_rows(weight, index.raw), level)
-        return getitem(weight, as_array(index))
-
-    for overwriting in (indexing.overwritten, indexing.refilled):
-        MEANINGS[overwriting] = lambda level, old, value: np.broadcast_to(value, old.shape)
-    MEANINGS[indexing.zeroed] = lambda level, old: np.zeros_like(old)
-
-
-def _affine(level: Level, x: Any, weight: Any, bias: Any) -> Any:
-    out = np.matmul(x, np.swapaxes(weight, 0, 1))
-    return out if bias is None else out + bias

@@ -44,8 +44,11 @@ def _reductions() -> None:
 
     for function in (reductions.softmax, reductions.log_softmax, reductions.logcumsumexp):
         MEANINGS[function] = (
-            lambda f: lambda level, x, axis: BatchedArray(
-                f(x.raw, axis_of(axis, x.ndim) + 1) if x.ndim else f(x.raw[:, None], 1)[:, 0], level
+            lambda f: (
+                lambda level, x, axis: BatchedArray(
+                    f(x.raw, axis_of(axis, x.ndim) + 1) if x.ndim else f(x.raw[:, None], 1)[:, 0],
+                    level,
+                )
             )
         )(function)
 
@@ -198,8 +201,10 @@ def _windows() -> None:
         )(function)
     for function in (c.max_spread, c.max_collect):
         MEANINGS[function] = (
-            lambda f: lambda level, g, x, y, *rest: BatchedArray(
-                f(raw(g, level), raw(x, level), raw(y, level), *rest), level
+            lambda f: (
+                lambda level, g, x, y, *rest: BatchedArray(
+                    f(raw(g, level), raw(x, level), raw(y, level), *rest), level
+                )
             )
         )(function)
     MEANINGS[c.max_places] = lambda level, x, target, *rest: BatchedArray(
@@ -208,4 +213,3 @@ def _windows() -> None:
     MEANINGS[c.sum_spread] = lambda level, g, shape, *rest: BatchedArray(
         c.sum_spread(g.raw, (level.size, *shape), *rest), level
     )
-

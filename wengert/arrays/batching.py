@@ -1,9 +1,9 @@
 """What a call means on batched arrays: how one is found, ufuncs, indexing, and the loop.
 
 A function is answered, in this order, by its batched meaning (`MEANINGS`, filled here and by
-`batched_functions.py`); if it is elementwise, by the function itself on aligned arrays; by the body
-of a primitive, which is written in functions that have a meaning; by the meaning it has on
-Tensors; or by calling it for each example in turn, which is slow, and said once.
+the files named `batched_...`); if it is elementwise, by the function itself on aligned arrays; by
+the body of a primitive, which is written in functions that have a meaning; by the meaning it has
+on Tensors; or by calling it for each example in turn, which is slow, and said once.
 """
 
 from __future__ import annotations
@@ -81,9 +81,10 @@ def of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def _fill() -> None:
     if not SLOW:
-        from wengert.arrays import batched_functions, batched_layers
+        from wengert.arrays import batched_functions as _  # noqa: F401  (fills the table)
+        from wengert.arrays import batched_layers, batched_primitives
 
-        batched_functions.primitives()
+        batched_primitives.primitives()
         batched_layers.primitives()
 
 
@@ -561,4 +562,3 @@ def setitem(x: Any, index: Any, value: Any) -> None:
         x.raw[place.index] = wide
         return
     x.raw[place.index] = place.put(value)
-

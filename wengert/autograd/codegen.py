@@ -91,8 +91,10 @@ def usual_text(plan: Plan, name: str, signature: Signature, condition: str, actu
 
 
 def _passed_on(p: Parameter) -> str:
-    star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**", p.KEYWORD_ONLY: f"{p.name}="}
-    return f"{star.get(p.kind, '')}{p.name}"
+    if p.kind == p.KEYWORD_ONLY:
+        return f"{p.name}={p.name}"
+    stars = "*" if p.kind == p.VAR_POSITIONAL else "**" if p.kind == p.VAR_KEYWORD else ""
+    return stars + p.name
 
 
 def _record_body(plan: Plan) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import cast, recorder
-from wengert.dispatch import known
+from wengert.dispatch import alike, known
 from wengert.errors import DtypeError, ShapeError
 from wengert.functions import (
     comparison,

@@ -42,13 +42,16 @@ _variance = recorder(rules.variance)
 # ---- sums ----------------------------------------------------------------------------------
 
 
-_PLAIN = (
-    "dim is None and keepdim is False and dtype is out is None and not names "
-    "and isinstance(input, Tensor) and input._array.dtype.kind not in 'biu'"
+_USUAL = (
+    "dtype is out is None and not names "
+    "and isinstance(input, Tensor) and input._array.dtype.kind not in 'biu' "
+    "and (dim is None or type(dim) is int and 0 <= dim + (dim < 0) * input._array.ndim "
+    "< input._array.ndim)"
 )
+_ARGUMENTS = "input, dim if dim is None else dim % input._array.ndim, keepdim"
 
 
-@usually(np.sum, _PLAIN, "input, None, False")
+@usually(np.sum, _USUAL, _ARGUMENTS)
 def sum(
     input: Any,
     dim: Dim = None,
@@ -77,7 +80,7 @@ def sum(
     return _sum(input, dim if dim is None else some_dims(dim, input.ndim), keepdim)
 
 
-@usually(np.mean, f"{_PLAIN} and input._array.size", "input, None, False")
+@usually(np.mean, f"{_USUAL} and input._array.size", _ARGUMENTS)
 def mean(
     input: Any,
     dim: Dim = None,

@@ -55,7 +55,8 @@ def _inferred(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
 
 @usually(
     np.reshape,
-    "isinstance(input, Tensor) and shape and type(shape[0]) is type(shape[-1]) is int and not named",
+    "isinstance(input, Tensor) and shape and type(shape[0]) is type(shape[-1]) is int "
+    "and not named",
     "input, shape",
 )
 def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:

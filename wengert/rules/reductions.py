@@ -239,7 +239,7 @@ def tops(x: Any, axis: int) -> Any:
     NumPy begins anew for each row of a matrix; with few columns it is ten times as fast to copy
     them and to go along them, all rows at once.
     """
-    if axis == 1 and x.ndim == 2 and x.shape[1] <= _FEW_COLUMNS < x.size:
+    if type(x) is np.ndarray and axis == 1 and x.ndim == 2 and x.shape[1] <= _FEW_COLUMNS < x.size:
         return np.maximum.reduce(np.ascontiguousarray(x.T), axis=0)[:, None]
     return np.maximum.reduce(x, axis=axis, keepdims=True)
 

@@ -237,14 +237,14 @@ def _spread(tree: Any, dims: Dims, found: list[Any]) -> bool:
         found.append(dims)
         return not isinstance(dims, (tuple, list, dict))
     if dims is None or not isinstance(dims, (tuple, list, dict)):
-        return all([_spread(part, dims, found) for part in tree.parts])
+        return all(_spread(part, dims, found) for part in tree.parts)
     if isinstance(dims, dict):
         if tree.keys is None or set(dims) != set(tree.keys):
             return False
         dims = [dims[key] for key in tree.keys]
     if len(dims) != len(tree.parts):
         return False
-    return all([_spread(part, d, found) for part, d in zip(tree.parts, dims, strict=True)])
+    return all(_spread(part, d, found) for part, d in zip(tree.parts, dims, strict=True))
 
 
 def _places(name: str, out_dims: Dims, tree: Any, count: int, result: Any) -> list[Any]:

@@ -408,7 +408,10 @@ class _Spreading:
             )
             hit = b.and_(hit, waiting)
             waiting = b.xor(hit, waiting)
-            shares.append(b.select(hit, gs, v.zero(lanes)))
+            # A product, as the eager function has it, and not a choice: inf * 0 is NaN. Adding zero
+            # keeps -1 * 0 from leaving a negative one.
+            won = b.select(hit, number(gs.type, 1), v.zero(lanes))
+            shares.append(v.multiply_add(gs, won, v.zero(lanes)))
         return shares
 
     def _add_row(self, v: Vectors, shares: list[Any], target: Any, used: int) -> None:

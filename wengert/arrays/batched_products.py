@@ -1,0 +1,264 @@
+"""The batched meanings of products, linear algebra and Fourier transforms."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.arrays.batched import BatchedArray, Level
+from wengert.arrays.batching import (
+    MEANINGS,
+    aligned,
+    at,
+    axes_of,
+    axis_of,
+    loop,
+    means,
+    results,
+)
+from wengert.dispatch import as_array
+
+_function: Any
+
+# ---- products -------------------------------------------------------------------------------
+
+
+def _no_fit(a: Any, b: Any) -> ValueError:
+    return ValueError(f"matmul: shapes {a.shape} and {b.shape} do not fit")
+
+
+@means(np.matmul)
+def _matmul(level: Level, a: Any, b: Any, **rest: Any) -> Any:
+    """Vectors among many examples are the rows of a matrix, so that one product does for all."""
+    a, b = as_array(a), as_array(b)
+    m, n = a.ndim, b.ndim
+    if not m or not n:
+        raise ValueError("matmul: an operand does not have enough dimensions (0, 1 is needed)")
+    if a.shape[-1] != b.shape[-2 if n > 1 else 0]:
+        raise _no_fit(a, b)
+    x, y = (v.raw if at(v, level) else v for v in (a, b))
+    size = level.size
+    if not at(b, level) and n <= 2:
+        if m == 1 or n == 1:
+            return BatchedArray(np.matmul(x, y), level)
+        rows = np.reshape(x, (size * math.prod(a.shape[:-1]), a.shape[-1]))
+        return BatchedArray(np.reshape(np.matmul(rows, y), (*x.shape[:-1], b.shape[-1])), level)
+    if not at(a, level) and m <= 2 and n == 1:
+        return BatchedArray(np.matmul(y, np.transpose(x) if m == 2 else x), level)
+    if m == n == 1:
+        return BatchedArray(np.sum(x * y, axis=-1), level)
+    if n == 1:
+        y = np.reshape(y, (size, *(1,) * (m - 2), y.shape[-1], 1))
+        return BatchedArray(np.matmul(x, y)[..., 0], level)
+    if m == 1:
+        if at(a, level):
+            x = np.reshape(x, (size, *(1,) * (n - 2), 1, x.shape[-1]))
+            return BatchedArray(np.matmul(x, y)[..., 0, :], level)
+        return BatchedArray(np.matmul(x, y), level)
+    lead = max(m, n)
+    x, y = (aligned(v, lead, level) for v in (a, b))
+    if a.shape[-1] == 1:  # outer products, for which np.matmul calls BLAS once each
+        return BatchedArray(x * y, level)
+    return BatchedArray(np.matmul(x, y), level)
+
+
+@means(np.dot)
+def _dot(level: Level, a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    if not a.ndim or not b.ndim:
+        return np.multiply(a, b)
+    if b.ndim <= 2:
+        return np.matmul(a, b)
+    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 2,)))
+
+
+@means(np.vdot)
+def _vdot(level: Level, a: Any, b: Any) -> Any:
+    a, b = (np.reshape(as_array(x), (-1,)) for x in (a, b))
+    return np.matmul(np.conj(a), b)
+
+
+@means(np.inner)
+def _inner(level: Level, a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    if not a.ndim or not b.ndim:
+        return np.multiply(a, b)
+    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
+
+
+@means(np.outer, np.linalg.outer)
+def _outer(level: Level, a: Any, b: Any) -> Any:
+    return np.multiply(np.reshape(as_array(a), (-1, 1)), np.reshape(as_array(b), (1, -1)))
+
+
+@means(np.tensordot, np.linalg.tensordot)
+def _tensordot(level: Level, a: Any, b: Any, axes: Any = 2) -> Any:
+    from wengert.rules.products import _axes as pairs
+
+    a, b = as_array(a), as_array(b)
+    there, here = pairs(axes, a.ndim, b.ndim)
+    free_a = [i for i in range(a.ndim) if i not in there]
+    free_b = [i for i in range(b.ndim) if i not in here]
+    n = math.prod(a.shape[i] for i in there)
+    x = np.reshape(np.transpose(a, free_a + there), (math.prod(a.shape[i] for i in free_a), n))
+    y = np.reshape(np.transpose(b, here + free_b), (n, math.prod(b.shape[i] for i in free_b)))
+    shape = (*(a.shape[i] for i in free_a), *(b.shape[i] for i in free_b))
+    return np.reshape(np.matmul(x, y), shape)
+
+
+@means(np.linalg.multi_dot)
+def _multi_dot(level: Level, arrays: Any) -> Any:
+    return functools.reduce(np.dot, arrays)
+
+
+@means(np.kron)
+def _kron(level: Level, a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    n = max(a.ndim, b.ndim)
+    p, q = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
+    x = np.reshape(a, [k for i in p for k in (i, 1)])
+    y = np.reshape(b, [k for i in q for k in (1, i)])
+    return np.reshape(x * y, [i * j for i, j in zip(p, q, strict=True)])
+
+
+@means(np.cross)
+def _cross(
+    level: Level, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
+    axis: Any = None,
+) -> Any:  # fmt: skip
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.moveaxis(as_array(a), axisa, -1), np.moveaxis(as_array(b), axisb, -1)
+    n = max(a.ndim, b.ndim)
+    made: Any = BatchedArray(np.cross(aligned(a, n, level), aligned(b, n, level)), level)
+    return np.moveaxis(made, -1, axisc)
+
+
+def contracted(level: Level, subscripts: str, operands: Any) -> Any:
+    """Our einsum of a list of operands: the batch is one more letter."""
+    from wengert.rules.products import einsum
+
+    inputs, output = subscripts.split("->")
+    letter = next(c for c in "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONM" if c not in subscripts)
+    terms = [
+        letter + term if at(x, level) else term
+        for term, x in zip(inputs.split(","), operands, strict=True)
+    ]
+    arrays = [x.raw if at(x, level) else x for x in operands]
+    return BatchedArray(einsum(f"{','.join(terms)}->{letter}{output}", arrays), level)
+
+
+# ---- linear algebra -------------------------------------------------------------------------
+#
+# NumPy's functions take a batch in front as they are.
+
+
+def _of_matrices(function: Any) -> None:
+    def meaning(level: Level, a: Any, *args: Any, **kwargs: Any) -> Any:
+        if not at(a, level) or any(at(v, level) for v in (*args, *kwargs.values())):
+            return loop(level, function, (a, *args), kwargs)
+        if a.ndim < 2:
+            raise np.linalg.LinAlgError(
+                f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"
+            )
+        return results(level, function(a.raw, *args, **kwargs))
+
+    MEANINGS[function] = meaning
+
+
+for _function in (
+    np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky, np.linalg.qr,
+    np.linalg.eigh, np.linalg.eig, np.linalg.eigvals, np.linalg.eigvalsh, np.linalg.svd,
+    np.linalg.svdvals, np.linalg.pinv, np.linalg.matrix_power, np.linalg.cond,
+):  # fmt: skip
+    _of_matrices(_function)
+
+
+@means(np.linalg.matrix_rank)
+def _matrix_rank(level: Level, A: Any, *args: Any, **kwargs: Any) -> Any:
+    if A.ndim < 2:
+        return np.any(A != 0).astype(int)
+    return BatchedArray(np.linalg.matrix_rank(A.raw, *args, **kwargs), level)
+
+
+@means(np.linalg.solve)
+def _solve(level: Level, a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    if b.ndim != 1:
+        n = max(a.ndim, b.ndim)
+        x, y = aligned(a, n, level), aligned(b, n, level)
+        if y.ndim == 1:
+            y = np.reshape(y, (-1, 1))
+        return BatchedArray(np.linalg.solve(x, y), level)
+    if not at(a, level) and a.ndim == 2:  # each example is one column
+        return BatchedArray(np.transpose(np.linalg.solve(a, np.transpose(b.raw))), level)
+    column = np.expand_dims(b, -1)
+    n = max(a.ndim, 2)
+    made = np.linalg.solve(aligned(a, n, level), aligned(column, n, level))
+    return BatchedArray(made[..., 0], level)
+
+
+@means(np.linalg.norm)
+def _norm(level: Level, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if not at(x, level) or at(ord, level):
+        return loop(level, np.linalg.norm, (x, ord, axis, keepdims), {})
+    if axis is None:
+        if ord is None:
+            flat = np.linalg.norm(np.reshape(x.raw, (level.size, -1)), axis=1)
+            shape = (level.size, *(1,) * x.ndim) if keepdims else (level.size,)
+            return BatchedArray(np.reshape(flat, shape), level)
+        axis = tuple(range(x.ndim))
+    axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
+    made = np.linalg.norm(x.raw, ord, axes if len(axes) > 1 else axes[0], keepdims)
+    return BatchedArray(made, level)
+
+
+@means(np.linalg.vector_norm)
+def _vector_norm(
+    level: Level, x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
+) -> Any:
+    axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
+    return BatchedArray(np.linalg.vector_norm(x.raw, axis=axes, keepdims=keepdims, ord=ord), level)
+
+
+@means(np.linalg.matrix_norm)
+def _matrix_norm(level: Level, x: Any, **rest: Any) -> Any:
+    return BatchedArray(np.linalg.matrix_norm(x.raw, **rest), level)
+
+
+# ---- Fourier transforms ---------------------------------------------------------------------
+
+
+def _transform(function: Any) -> None:
+    def meaning(level: Level, a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+        return BatchedArray(function(a.raw, n, axis_of(axis, a.ndim) + 1, norm), level)
+
+    MEANINGS[function] = meaning
+
+
+def _transforms(function: Any, default: Any) -> None:
+    def meaning(level: Level, a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
+        if axes is None:
+            axes = range(-a.ndim if s is None else -len(s), 0)
+        axes = tuple(axis_of(i, a.ndim) + 1 for i in axes)
+        return BatchedArray(function(a.raw, s, axes, norm), level)
+
+    MEANINGS[function] = meaning
+
+
+for _function in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft):
+    _transform(_function)
+for _name in ("fft", "ifft", "rfft", "irfft"):
+    _transforms(getattr(np.fft, f"{_name}2"), (-2, -1))
+    _transforms(getattr(np.fft, f"{_name}n"), None)
+for _function in (np.fft.fftshift, np.fft.ifftshift):
+    MEANINGS[_function] = (
+        lambda f: (
+            lambda level, x, axes=None: BatchedArray(
+                f(x.raw, tuple(i + 1 for i in axes_of(axes, x.ndim))), level
+            )
+        )
+    )(_function)
