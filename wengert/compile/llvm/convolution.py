@@ -97,7 +97,8 @@ def _layer(step: Call, names: str, roles: str) -> Layer | None:
     places = dict(zip(roles, (position[given[first]], position[given[second]]), strict=False))
     places[roles[2]] = len(position)
     layouts = [*step.inputs.values(), *step.outputs]
-    images = {role: Image.of(layouts[place]) for role, place in places.items()}
+    spatial = len(given["stride"])
+    images = {role: Image.of(layouts[place], spatial) for role, place in places.items()}
     dtype = layouts[0].dtype
     if None in images.values() or not _floating(layouts):
         return None

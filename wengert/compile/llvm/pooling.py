@@ -65,7 +65,7 @@ def _pool(step: Call, names: str, arrays: str, wide: str) -> Pool | None:
         return None
     places = [*(position[given[name]] for name in inputs), len(position)]
     layouts = [*step.inputs.values(), *step.outputs]
-    images = [Image.of(layouts[place]) for place in places]
+    images = [Image.of(layouts[place], len(given["kernel"])) for place in places]
     if None in images or len({layout.dtype for layout in layouts}) != 1:
         return None
     found = dict(zip((*inputs, result), images, strict=True))

@@ -37,14 +37,21 @@ class Image:
     strides: tuple[int, int, int, int]
 
     @staticmethod
-    def of(layout: Layout) -> Image | None:
-        """None for more dimensions than two; a signal of one is an image of one row."""
+    def of(layout: Layout, spatial: int) -> Image | None:
+        """The array that windows of so many dimensions slide over: None for more than two.
+
+        A signal is an image of one row; an image alone is a batch of one.
+        """
         shape, strides = layout.shape, layout.strides
-        if len(shape) == 3:
-            shape, strides = (*shape[:2], 1, shape[2]), (*strides[:2], 0, strides[2])
-        if len(shape) != 4:
+        before = len(shape) - spatial
+        if spatial not in (1, 2) or not 0 <= before <= 2:
             return None
-        return Image(shape, strides)  # type: ignore[arg-type]
+        lone = (1,) * (2 - before), (0,) * (2 - before)
+        row = ((1,), (0,)) if spatial == 1 else ((), ())
+        return Image(
+            (*lone[0], *shape[:before], *row[0], *shape[before:]),  # type: ignore[arg-type]
+            (*lone[1], *strides[:before], *row[1], *strides[before:]),  # type: ignore[arg-type]
+        )
 
 
 def pair(sizes: Sequence[int], missing: int) -> Pair:
