@@ -181,7 +181,7 @@ WRITES = (
     "{a}.fill({n})", "{i} += {s}", "np.add({a}, {c}, out={a})", "np.exp({a}, out={a})",
     "{a}[...] = {n}", "np.add.at({a}, {j}, {n})", "{b} &= {b}", "np.copyto({a}, {n})",
     "{f}.sub_({g}, alpha={n})", "{f}.lerp_({g}, 0.5)", "{f}.diagonal().zero_()",
-    "{f}.fill_diagonal_({n})", "{f}.transpose(0, -1)[0] = {n}", "{f}.data.mul_({n})",
+    "{f}.fill_diagonal_({n})", "{f}.transpose(0, -1)[0] = {n}", "{h}.data.mul_({n})",
     "{f}.detach().add_({n})", "{f}.detach_()", "{f}.bernoulli_(0.5)", "{f}.uniform_()",
     "{f}.normal_()", "{f}.pow_(2)", "{f}.sigmoid_()", "{f}.floor_()", "{i}[{x}] = {s}",
     "{f}[{i}] = {n}", "{f}[{i}] += {n}", "{f}.index_put_(({i},), wg.tensor({n}), accumulate=True)",
@@ -567,6 +567,7 @@ OPERANDS: dict[str, Callable[[Any], bool]] = {
     "g": lambda x: is_tensor(x, "f"),
     "t": lambda x: is_tensor(x, "fib"),
     "i": lambda x: is_tensor(x, "i"),
+    "h": lambda x: is_tensor(x, "f") and x.grad_fn is None,  # saved outputs would change unseen
     "b": lambda x: is_tensor(x, "b"),
     "a": lambda x: is_array(x, "f"),
     "c": lambda x: is_array(x, "f"),

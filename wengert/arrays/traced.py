@@ -287,7 +287,8 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
                     np.reshape, (value, value.shape[extra:]), value.shape[extra:], dtype
                 )
             value = self.trace.record(np.broadcast_to, (value, shape), shape, dtype)
-        self.become(value)
+        if 0 not in shape:
+            self.become(value)
 
     def look(self, function: Function, args: Any, shape: Shape) -> TracedArray:
         """A view of this array."""

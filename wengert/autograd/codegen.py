@@ -318,7 +318,7 @@ def _make_node(plan: Plan, depth: int) -> list[str]:
         "        node.order = tick()",
         "        node.extras = None",
         f"        node.plain = {plan.rule.outputs == 1}",
-        f"        node.frees = {bool(plan.arrays)}",
+        f"        node.frees = {_frees(plan)}",
         f"        frame = getframe({depth})",
         "        code = frame.f_code",
         "        while code.co_filename in INTERNAL and frame.f_back is not None:",
@@ -346,6 +346,14 @@ def _kept(plan: Plan, field: str) -> str:
     if field in plan.arrays and len(users) < len(plan.tracked):
         return f"{field} if {' or '.join(f'{n}_node is not None' for n in users)} else None"
     return field
+
+
+def _frees(plan: Plan) -> str:
+    """Whether arrays are saved: a node without any can be gone through again."""
+    users = {user for field in plan.arrays for user in plan.users(field)}
+    if users >= set(plan.tracked):
+        return str(bool(plan.arrays))
+    return " or ".join(f"{n}_node is not None" for n in plan.tracked if n in users) or "False"
 
 
 def _formal(rule: Rule, name: str) -> str:

@@ -23,7 +23,9 @@ def getitem(x: TracedArray, index: Any) -> Any:
     """`x[index]`: a view for slices and numbers, else a copy."""
     places, basic = index_of(x.trace, x.shape, index)
     if basic:
-        return x.look(operations.view, places, _viewed(x.shape, places))
+        seen = x.look(operations.view, places, _viewed(x.shape, places))
+        # Of an array, `x[0]` is a number that later writes do not change; `x[0, ...]` is a view.
+        return seen if seen.shape or _has_dots(index) else x.trace.array(seen.value)
     shape = _taken(x.shape, places)
     made = x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))
     if all(p.shape == () for p in places if type(p) is Value):
@@ -35,7 +37,7 @@ def setitem(x: TracedArray, index: Any, value: Any) -> None:
     """`x[index] = value`."""
     if type(index) is TracedArray and index.dtype == bool and index.shape == x.shape:
         return x.write(np.where(index, value, x))  # a scalar, or it fails to broadcast
-    if isinstance(index, np.ndarray) and index.dtype == bool and np.ndim(value) == 0:
+    if _is_mask(index, x.shape) and np.ndim(value) == 0:
         mask = np.reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
         return x.write(np.where(mask, value, x))
     places, basic = index_of(x.trace, x.shape, index)
@@ -45,6 +47,17 @@ def setitem(x: TracedArray, index: Any, value: Any) -> None:
     v = x.trace.cast(v, x.dtype)
     new = x.trace.record(operations.updated, (x.value, places, v), x.shape, x.dtype)
     return x.become(new)
+
+
+def _has_dots(index: Any) -> bool:
+    return index is Ellipsis or (type(index) is tuple and any(p is Ellipsis for p in index))
+
+
+def _is_mask(index: Any, shape: Shape) -> bool:
+    """Whether an index is an array of truth values for the first dimensions."""
+    if not isinstance(index, (np.ndarray, TracedArray)) or index.dtype != bool:
+        return False
+    return tuple(index.shape) == tuple(shape[: index.ndim])
 
 
 def index_of(trace: Trace, shape: Shape, index: Any) -> tuple[tuple[Any, ...], bool]:
