@@ -16,11 +16,13 @@ def getitem(x: Any, index: Any) -> Any:
     """`x[index]`; a view for basic indices, a zero-dimensional one for a single element."""
     if isinstance(x, np.ndarray):
         result = x[index]
-        if isinstance(result, np.ndarray) or not is_basic(index):
+        if isinstance(result, np.ndarray):
             return result
-        # A lone element would be a copy; the ellipsis makes it a view.
-        return x[(*index, ...) if isinstance(index, tuple) else (index, ...)]
-    return x[index]
+    if not is_basic(index):
+        return x[index]
+    # A lone element would be a copy; the ellipsis makes it a view.
+    parts = index if isinstance(index, tuple) else (index,)
+    return x[parts if Ellipsis in parts else (*parts, ...)]
 
 
 def is_basic(index: Any) -> bool:

@@ -20,11 +20,13 @@ from wengert.history.location import here, line_of
 
 
 def getitem(x: TracedArray, index: Any) -> Any:
-    """`x[index]`: a view for slices and numbers, else a copy."""
+    """`x[index]`: a view for slices and numbers, else a copy.
+
+    Without dots a single element is a copy too: NumPy makes a number of it.
+    """
     places, basic = index_of(x.trace, x.shape, index)
     if basic:
         seen = x.look(operations.view, places, _viewed(x.shape, places))
-        # Of an array, `x[0]` is a number that later writes do not change; `x[0, ...]` is a view.
         return seen if seen.shape or _has_dots(index) else x.trace.array(seen.value)
     shape = _taken(x.shape, places)
     made = x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))

@@ -49,8 +49,8 @@ class Image:
         lone = (1,) * (2 - before), (0,) * (2 - before)
         row = ((1,), (0,)) if spatial == 1 else ((), ())
         return Image(
-            (*lone[0], *shape[:before], *row[0], *shape[before:]),  # type: ignore[arg-type]
-            (*lone[1], *strides[:before], *row[1], *strides[before:]),  # type: ignore[arg-type]
+            (*lone[0], *shape[:before], *row[0], *shape[before:]),
+            (*lone[1], *strides[:before], *row[1], *strides[before:]),
         )
 
 
