@@ -125,9 +125,7 @@ def test_the_logistic_map_of_the_lecture() -> None:
     rows = swell(lambda l: 4 * l * (1 - l), 6)
     assert str(rows[1].derivative) == "4*(1 - x) - 4*x"
     assert str(rows[2].simplified) == "16*(-16*x**3 + 24*x**2 - 10*x + 1)"
-    growth = [
-        b.derivative_size / a.derivative_size for a, b in pairwise(rows[1:])
-    ]
+    growth = [b.derivative_size / a.derivative_size for a, b in pairwise(rows[1:])]
     assert min(growth) > 2
     steps = {b.forward_mode - a.forward_mode for a, b in pairwise(rows)}
     assert len(steps) == 1

@@ -56,8 +56,8 @@ from wengert.dtypes import uint8 as uint8
 from wengert.dtypes import uint16 as uint16
 from wengert.dtypes import uint32 as uint32
 from wengert.dtypes import uint64 as uint64
-from wengert.explain import Explanation as Explanation
 from wengert.explain import explain as explain
+from wengert.explanation import Explanation as Explanation
 from wengert.functions import inplace_methods as _inplace_methods
 from wengert.functions import methods as _methods
 

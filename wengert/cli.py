@@ -129,6 +129,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     trace.add_argument("--digits", metavar="N", type=int, default=3, help="decimals to show (3)")
     trace.add_argument("--markdown", action="store_true", help="print Markdown tables")
+    trace.add_argument("--latex", action="store_true", help="print LaTeX")
+    trace.add_argument(
+        "--html", metavar="FILE", help="write a page to step through, instead of printing"
+    )
     trace.add_argument("--ascii", action="store_true", help="use no letters or signs beyond ASCII")
     trace.set_defaults(run=_trace)
 
@@ -197,6 +201,11 @@ def _trace(options: argparse.Namespace) -> int:
         raise UsageError(f"--of {options.of}: choose from 1 to {formula.results}")
     e = explain(formula, *values.values(), wrt=wrt, of=options.of - 1, digits=options.digits)
 
+    if options.html is not None:
+        return _page(e, options.html)
+    if options.latex:
+        print(e.latex())
+        return OK
     ascii = options.ascii or not _can_print(str(e), sys.stdout)
     if options.markdown:
         print(e.markdown(ascii=ascii))
@@ -206,6 +215,20 @@ def _trace(options: argparse.Namespace) -> int:
         Console().print(e.rich())
     else:
         print(e.text(ascii=ascii))
+    return OK
+
+
+def _page(e: Any, name: str) -> int:
+    from pathlib import Path
+
+    from wengert.files import whole
+
+    try:
+        with whole(Path(name)) as part:
+            part.write_text(e.page(), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--html {name}: {error.strerror or error}") from None
+    print(f"{e.summary()}\nwrote {name}: open it in a browser, and press Next")
     return OK
 
 

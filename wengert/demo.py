@@ -23,6 +23,7 @@ import numpy as np
 import wengert as wg
 from wengert import nn, numeric, optim
 from wengert.data import load_digits
+from wengert.files import whole
 from wengert.nn import functional as F
 from wengert.utils.data import DataLoader, TensorDataset
 
@@ -292,21 +293,6 @@ def _prepare(folder: Path) -> None:
         raise OSError(f"{folder} cannot be made: choose another place with --out") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OSError(f"{folder} cannot be written to: choose another place with --out")
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Write a file whole or not at all: beside its place first, and moved there when complete."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield part
-        try:
-            part.replace(path)
-        except OSError as error:
-            raise OSError(f"{path} cannot be written: {error.strerror}") from None
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 # ---- the picture ---------------------------------------------------------------------------

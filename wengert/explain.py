@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.errors import GradError, MissingRuleError
+from wengert.explanation import Explanation, Row
 from wengert.functions import numpy
 from wengert.notation import (
     BAR,
     DOT,
-    ascii_only,
     marked,
     notation,
     number,
@@ -36,7 +36,7 @@ from wengert.rules.rule import Rule, pull, push
 from wengert.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
+    pass
 
 MAX_STEPS = 2000
 
@@ -339,158 +339,6 @@ def _position(wrt: str | int, names: list[str]) -> int:
 # ---- the three traces ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of a trace: `name = formula = numbers = value`.
-
-    In an adjoint trace `chain` is the formula with ∂v/∂w not yet worked out.
-    """
-
-    name: str
-    formula: str
-    numbers: str
-    value: float | np.ndarray
-    chain: str = ""
-
-
-class Explanation:
-    """The traces of one function at one point. Print it, or let a notebook show it.
-
-    `primal`, `tangent` and `adjoint` are lists of `Row`; `values` the results; `wrt` the argument
-    that was seeded and `derivatives` those of the results by it; `gradient` the derivatives of the
-    result `of` by all arguments, by name.
-    """
-
-    def __init__(
-        self,
-        title: str,
-        point: str,
-        primal: list[Row],
-        tangent: list[Row],
-        adjoint: list[Row],
-        wrt: str,
-        of: str,
-        values: tuple[Any, ...],
-        derivatives: tuple[Any, ...],
-        gradient: dict[str, Any],
-        digits: int,
-    ) -> None:
-        self.title = title
-        self.point = point
-        self.primal = primal
-        self.tangent = tangent
-        self.adjoint = adjoint
-        self.wrt = wrt
-        self.of = of
-        self.values = values
-        self.derivatives = derivatives
-        self.gradient = gradient
-        self.digits = digits
-
-    # ---- as text --------------------------------------------------------------------------
-
-    @property
-    def headings(self) -> tuple[str, str, str]:
-        return (
-            "Forward primal trace",
-            f"Forward tangent trace, ∂/∂{self.wrt}",
-            f"Reverse adjoint trace of {self.of}, from the last step back",
-        )
-
-    def summary(self) -> str:
-        """The gradient in one line: ∂y/∂x1 = 5.5, ∂y/∂x2 = 1.716."""
-        parts = (f"∂{self.of}/∂{n} = {self._shown(g)}" for n, g in self.gradient.items())
-        return ", ".join(parts)
-
-    def text(self, width: int = 120, *, ascii: bool = False) -> str:
-        """Aligned columns; the forward traces side by side where `width` characters allow it."""
-        spelled = ascii_only if ascii else str
-        primal, tangent, adjoint = (self._lines(rows, spelled) for rows in self._traces())
-        first, second, third = map(spelled, self.headings)
-        left, right = _aligned(primal), _aligned(tangent)
-        margin = max(map(_width, [first, *left])) + 4
-        if margin + max(map(_width, [second, *right])) <= width:
-            pairs = zip([first, *left], [second, *right], strict=True)
-            forward = [_padded(a, margin) + b for a, b in pairs]
-        else:
-            forward = [first, *left, "", second, *right]
-        head, foot = spelled(f"{self.title} at {self.point}"), spelled(self.summary())
-        lines = [head, "", *forward, "", third, *_aligned(adjoint), "", foot]
-        return "\n".join(line.rstrip() for line in lines)
-
-    __str__ = text
-
-    def __repr__(self) -> str:
-        return f"<Explanation of {self.title} at {self.point}: {self.summary()}>"
-
-    def markdown(self, *, ascii: bool = False) -> str:
-        """The same as Markdown tables."""
-        primal, tangent, adjoint = (self._lines(rows) for rows in self._traces())
-        first, second, third = self.headings
-        lines = [
-            f"**{_marked(self.title)}** at {_marked(self.point)}",
-            "",
-            f"| {first} | | | {_marked(second)} | | |",
-            "|:--|:--|--:|:--|:--|--:|",
-            *(_cells([*p, *t]) for p, t in zip(primal, tangent, strict=True)),
-            "",
-            f"| {_marked(third)} | | | |",
-            "|:--|:--|:--|--:|",
-            *map(_cells, adjoint),
-            "",
-            _marked(self.summary()),
-        ]
-        text = "\n".join(lines)
-        return ascii_only(text) if ascii else text
-
-    def _repr_html_(self) -> str:
-        primal, tangent, adjoint = (self._lines(rows) for rows in self._traces())
-        first, second, third = map(_html, self.headings)
-        forward = [[*p, *t] for p, t in zip(primal, tangent, strict=True)]
-        return "\n".join(
-            [
-                f"<p><b>{_html(self.title)}</b> at {_html(self.point)}</p>",
-                "<table>",
-                f'<tr><th colspan="3">{first}</th><th colspan="3">{second}</th></tr>',
-                *map(_html_row, forward),
-                "</table>",
-                "<table>",
-                f'<tr><th colspan="4">{third}</th></tr>',
-                *map(_html_row, adjoint),
-                "</table>",
-                f"<p>{_html(self.summary())}</p>",
-            ]
-        )
-
-    # ---- in a terminal --------------------------------------------------------------------
-
-    def rich(self) -> Any:
-        """Something for `rich` to print: tables, side by side where the terminal is wide enough."""
-        from wengert.visual.tables import Traces
-
-        return Traces(self)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self.rich()
-
-    def _traces(self) -> tuple[list[Row], list[Row], list[Row]]:
-        return self.primal, self.tangent, self.adjoint
-
-    def _lines(self, rows: list[Row], spelled: Callable[[str], str] = str) -> list[list[str]]:
-        adjoint = rows is self.adjoint
-        return [[spelled(cell) for cell in self._line(row, adjoint)] for row in rows]
-
-    def _line(self, row: Row, adjoint: bool) -> list[str]:
-        equals = lambda text: f"= {text}" if text else ""
-        first = [f"{row.name} = {row.chain or row.formula}"]
-        if adjoint:
-            first.append(equals(row.formula if row.chain else ""))
-        return [*first, equals(row.numbers), equals(self._shown(row.value))]
-
-    def _shown(self, value: Any) -> str:
-        return number(value, self.digits)
-
-
 def _explained(
     trace: Trace,
     names: list[str],
@@ -529,7 +377,17 @@ def _explained(
         derivatives=tuple(row.value for row in tangent_rows[-len(outputs) :]),
         gradient=gradient,
         digits=digits,
+        links=_links(trace, outputs),
     )
+
+
+def _links(trace: Trace, outputs: list[Any]) -> list[tuple[int, ...]]:
+    first = trace.inputs[0] if trace.inputs else 1
+    links: list[tuple[int, ...]] = [() for _ in trace.inputs]
+    links += [tuple(index - first for _, _, index in step.sources) for step in trace.steps]
+    return links + [
+        (output.index - first,) if isinstance(output, Traced) else () for output in outputs
+    ]
 
 
 def _labels(count: int, names: list[str]) -> list[str]:
@@ -719,48 +577,3 @@ def _item(value: Any) -> Any:
 
 
 # ---- layout --------------------------------------------------------------------------------
-
-
-def _width(text: str) -> int:
-    """Characters that take up room: the dots and bars over letters do not."""
-    return sum(c not in (DOT, BAR) for c in text)
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
-
-
-def _aligned(lines: list[list[str]]) -> list[str]:
-    """Columns padded to one width each, the first one at its equals sign."""
-    names = max((_width(line[0].split(" = ")[0]) for line in lines), default=0)
-    rows = []
-    for line in lines:
-        name, _, formula = line[0].partition(" = ")
-        rows.append([f"{_padded(name, names)} = {formula}", *line[1:]])
-    columns = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(_padded(cell, width) for cell, width in zip(row, columns, strict=True))
-        for row in rows
-    ]
-
-
-def _cells(cells: list[str]) -> str:
-    return f"| {' | '.join(map(_marked, cells))} |"
-
-
-def _marked(text: str) -> str:
-    """Text whose special characters mean nothing to Markdown."""
-    for sign in "\\|*_[]<>`":
-        text = text.replace(sign, "\\" + sign)
-    return text
-
-
-def _html(text: str) -> str:
-    from html import escape
-
-    return escape(text)
-
-
-def _html_row(cells: list[str]) -> str:
-    style = 'style="text-align: left; white-space: nowrap"'
-    return f"<tr>{''.join(f'<td {style}>{_html(cell)}</td>' for cell in cells)}</tr>"

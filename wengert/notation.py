@@ -215,6 +215,33 @@ def ascii_only(text: str) -> str:
     return text.encode("ascii", "replace").decode()
 
 
+_COMMANDS = re.compile(
+    r"(?<![A-Za-z])(ln|sin|cos|tan|sinh|cosh|tanh|arcsin|arccos|arctan|exp|max|min|log)(?![A-Za-z])"
+)
+
+
+def latex(text: str) -> str:
+    r"""The same for LaTeX's mathematics.
+
+    >>> print(latex("v̄₀ = v̄₂ × sin v₋₁"))
+    \bar{v}_{0} = \bar{v}_{2} \times \sin v_{-1}
+    """
+    text = unicodedata.normalize("NFD", text)
+    text = _COMMANDS.sub(r"\\\1", text)
+    text = re.sub(rf"(\w){DOT}", r"\\dot{\1}", text)
+    text = re.sub(rf"(\w){BAR}", r"\\bar{\1}", text)
+    text = re.sub("[₋₀-₉]+", lambda m: f"_{{{m[0].translate(_PLAIN)}}}", text)
+    text = re.sub(r"(?<=[A-Za-z}])(\d+)", r"_{\1}", text)
+    text = re.sub(r"(\d)e([+-]?)0*(\d+)", r"\1 \\cdot 10^{\2\3}", text)
+    text = re.sub(r"\^\(([^()]*)\)", r"^{\1}", text)
+    for sign, command in {
+        "×": r"\times", "·": r"\cdot", "²": "^2", "√": r"\surd ", "∛": r"\sqrt[3]", "ᵀ": r"^{\top}",
+        "∂": r"\partial ", "Σ": r"\sum ", "σ": r"\sigma ", "π": r"\pi ", "…": r"\dots", "→": r"\to",
+    }.items():  # fmt: skip
+        text = text.replace(sign, command)
+    return text.replace("^{+", "^{")
+
+
 def number(value: Any, digits: int = 3) -> str:
     """A number as a textbook prints it: three decimals, fewer if they are zeros.
 

@@ -12,7 +12,7 @@ import wengert
 ROOT = Path(wengert.__file__).parent
 
 LAYERS = [
-    {"errors"},
+    {"errors", "files"},
     {"dispatch"},
     {"dtypes"},
     {"rules"},
@@ -40,6 +40,8 @@ LAYERS = [
         "expressions",
         "notation",
         "explain",
+        "explanation",
+        "source",
         "tape",
         "interop",
         "distributed",

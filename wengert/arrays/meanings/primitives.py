@@ -71,7 +71,8 @@ def primitives() -> None:
     MEANINGS[shapes.diagonal] = lambda trace, x, *args, **rest: np.diagonal(x, *args, **rest)
     MEANINGS[shapes.expand] = lambda trace, x, shape: np.broadcast_to(x, shape)
     MEANINGS[shapes.astype] = _astype
-    MEANINGS[indexing.getitem] = lambda trace, x, index: indexing.getitem.plain(x, index)
+    viewed: Any = indexing.getitem
+    MEANINGS[viewed] = lambda trace, x, index: viewed.plain(x, index)
 
     @means(indexing.add_at, indexing.add_rows)
     def _add_at(trace: Trace, g: Any, index: Any, shape: Any) -> Any:

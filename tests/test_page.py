@@ -1,0 +1,182 @@
+"""The stepping page in a real browser: what a reader clicks, and what then stands there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.expressions import Expression
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+
+
+def lecture() -> wg.Explanation:
+    return wg.explain(Expression("log(x1) + x1*x2 - sin(x2)"), 2.0, 5.0)
+
+
+def large() -> wg.Explanation:
+    def f(a: Any, b: Any, c: Any) -> Any:
+        u = np.sin(a * b) + np.exp(c / a)
+        v = np.tanh(u * b - c) * np.log(b + 2)
+        w = u * v + np.sqrt(a * a + c * c)
+        return w / (1 + np.exp(-u)) + v
+
+    return wg.explain(f, 2.0, 1.5, 0.7)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    if BROWSER is None or DRIVER is None:
+        pytest.skip("needs Chromium and its driver: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1200,1000"):
+        options.add_argument(flag)
+    found = webdriver.Chrome(options, webdriver.ChromeService(DRIVER, env=os.environ))
+    try:
+        yield found
+    finally:
+        found.quit()
+
+
+Shown = Callable[[wg.Explanation], "Page"]
+
+
+class Page:
+    """What a reader can do on the page, and see."""
+
+    def __init__(self, browser: Any, e: wg.Explanation) -> None:
+        self.browser = browser
+        self.rows, self.total = len(e.primal), len(e.primal) + len(e.adjoint)
+
+    def element(self, selector: str) -> Any:
+        return self.browser.find_element("css selector", selector)
+
+    def text(self, selector: str) -> str:
+        return self.element(selector).text
+
+    def box(self, k: int) -> list[str]:
+        """Value, tangent and adjoint in a box."""
+        return [self.text(f"#b{k} .{kind}") for kind in ("v", "d", "b")]
+
+    def click(self, button: str, times: int = 1) -> None:
+        for _ in range(times):
+            self.element(f"#{button}").click()
+
+    def press(self, key: str) -> None:
+        self.element("body").send_keys(key)
+
+    def says(self) -> str:
+        return self.text("#says")
+
+    def step(self) -> str:
+        return self.text("#count")
+
+    def errors(self) -> list[Any]:
+        return [line for line in self.browser.get_log("browser") if line["level"] == "SEVERE"]
+
+
+@pytest.fixture
+def shown(browser: Any, tmp_path: Path) -> Iterator[Shown]:
+    def show(e: wg.Explanation) -> Page:
+        path = tmp_path / "page.html"
+        path.write_text(e.page(), encoding="utf-8")
+        browser.get(path.as_uri())
+        return Page(browser, e)
+
+    yield show
+    assert [line for line in browser.get_log("browser") if line["level"] == "SEVERE"] == []
+
+
+def test_at_first_nothing_is_known(shown: Shown) -> None:
+    page = shown(lecture())
+    assert page.step() == "step 0 of 19"
+    assert page.box(0) == ["", "", ""]
+    assert not page.element("#back").is_enabled()
+    assert not page.element("#summary").is_displayed()
+
+
+def test_next_fills_values_and_tangents_forward(shown: Shown) -> None:
+    page = shown(lecture())
+    page.click("next", 4)
+    assert page.box(3) == ["10", "5", ""]
+    assert page.box(4) == ["", "", ""]
+    assert "v₂ = v₋₁ × v₀ = 2 × 5 = 10" in page.says()
+    assert "now" in page.element("#e0-3").get_attribute("class")
+
+
+def test_then_the_adjoints_from_the_last_step_back(shown: Shown) -> None:
+    page = shown(lecture())
+    page.click("next", 8 + 1)
+    assert page.box(7)[0] == "11.652"
+    assert page.box(6) == ["11.652", "5.5", "1"]
+    assert page.says().startswith("v̄₅")
+    page.click("last")
+    assert [page.box(k)[2] for k in (0, 1)] == ["5.5", "1.716"]
+    assert page.text("#summary") == "∂y/∂x1 = 5.5, ∂y/∂x2 = 1.716"
+    assert not page.element("#next").is_enabled()
+
+
+def test_back_takes_the_last_step_away(shown: Shown) -> None:
+    page = shown(lecture())
+    page.click("next", 3)
+    page.click("back")
+    assert page.box(2) == ["", "", ""]
+    assert page.box(1) == ["5", "0", ""]
+    page.click("first")
+    assert page.step() == "step 0 of 19"
+
+
+def test_keys_slider_and_lines_move_too(shown: Shown) -> None:
+    page = shown(lecture())
+    page.press("\ue014")  # right arrow
+    assert page.step() == "step 1 of 19"
+    page.press("\ue010")  # End
+    assert page.step() == "step 19 of 19"
+    page.press("\ue012")  # left arrow
+    assert page.step() == "step 18 of 19"
+    page.element("#p2").click()
+    assert page.step() == "step 3 of 19"
+    page.element("#slider").send_keys("\ue014")
+    assert page.step() == "step 4 of 19"
+
+
+def test_a_function_of_more_than_twenty_steps(shown: Shown) -> None:
+    e = large()
+    page = shown(e)
+    assert page.rows >= 20
+    page.click("next", page.total)
+    assert page.step() == f"step {page.total} of {page.total}"
+    for k, name in enumerate(e.gradient):
+        assert page.box(k)[2] == e.shown(e.gradient[name])
+    assert page.text("#summary") == e.summary()
+
+
+def test_boxes_do_not_overlap(shown: Shown) -> None:
+    page = shown(large())
+    places = [page.element(f"#b{k} rect").rect for k in range(page.rows)]
+    for i, a in enumerate(places):
+        for b in places[:i]:
+            apart = abs(a["x"] - b["x"]) >= a["width"] or abs(a["y"] - b["y"]) >= a["height"]
+            assert apart
+
+
+def test_the_page_asks_for_nothing_from_outside() -> None:
+    text = lecture().page()
+    assert "src=" not in text
+    assert "http" not in text
+
+
+def test_names_that_look_like_tags_are_only_text() -> None:
+    e = wg.explain(lambda x: x * 2, 1.0)
+    e.title = "<script>alert(1)</script>"
+    assert "<script>alert" not in e.page()

@@ -1,0 +1,311 @@
+"""The textbook's traces as one web page, to step through forward and back.
+
+The page needs nothing but itself: a drawing of the computation, the three traces, a few buttons.
+Going forward fills in values and tangents, and then the adjoints from the last step back.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from wengert.notation import BAR, marked
+
+if TYPE_CHECKING:
+    from wengert.explanation import Explanation, Row
+
+WIDTH, HEIGHT = 116, 64
+"""Of a box in the drawing."""
+ACROSS, DOWN = 172, 84
+"""From one box to the next."""
+
+
+def page(e: Explanation) -> str:
+    """An explanation as the text of an HTML file.
+
+    >>> import wengert as wg
+    >>> text = page(wg.explain(lambda x: x * x, 3.0))
+    >>> text.startswith("<!DOCTYPE html>") and "http" not in text.replace("www.w3.org", "")
+    True
+    """
+    places = _places(e.links)
+    return Template(_PAGE).substitute(
+        title=html.escape(e.title),
+        point=html.escape(e.point),
+        summary=html.escape(e.summary()),
+        wrt=html.escape(e.wrt),
+        of=html.escape(e.of),
+        drawing=_drawing(e, places),
+        primal="\n".join(_row(e, "p", k, row) for k, row in enumerate(e.primal)),
+        tangent="\n".join(_row(e, "t", k, row) for k, row in enumerate(e.tangent)),
+        adjoint="\n".join(_row(e, "a", k, row) for k, row in enumerate(e.adjoint)),
+        data=json.dumps(_data(e)).replace("</", "<\\/"),
+        style=_STYLE,
+        script=_SCRIPT,
+    )
+
+
+def _data(e: Explanation) -> dict[str, Any]:
+    """What the script needs: to which box each line belongs, and where its numbers come from."""
+    boxes = {marked(row.name, BAR): k for k, row in enumerate(e.primal)}
+    return {
+        "links": [list(link) for link in e.links],
+        "values": [e.shown(row.value) for row in e.primal],
+        "tangents": [e.shown(row.value) for row in e.tangent],
+        "adjoints": [[boxes.get(row.name, -1), e.shown(row.value)] for row in e.adjoint],
+        "says": {
+            "p": [_sentence(e, row) for row in e.primal],
+            "t": [_sentence(e, row) for row in e.tangent],
+            "a": [_sentence(e, row) for row in e.adjoint],
+        },
+    }
+
+
+def _sentence(e: Explanation, row: Row) -> str:
+    parts = [row.name, row.chain, row.formula, row.numbers, e.shown(row.value)]
+    return " = ".join(part for part in parts if part)
+
+
+def _row(e: Explanation, kind: str, k: int, row: Row) -> str:
+    formula = " = ".join(part for part in (row.chain, row.formula) if part)
+    cells = [
+        f"{row.name} = {formula}",
+        row.numbers and f"= {row.numbers}",
+        f"= {e.shown(row.value)}",
+    ]
+    texts = [html.escape(cell) for cell in cells]
+    return (
+        f'<tr id="{kind}{k}"><td>{texts[0]}</td><td class="late">{texts[1]}</td>'
+        f'<td class="late value">{texts[2]}</td></tr>'
+    )
+
+
+# ---- the drawing -------------------------------------------------------------------------------
+
+
+def _places(links: list[tuple[int, ...]]) -> list[tuple[float, float]]:
+    """Where each box stands: columns by the longest way from an argument, rows close to sources."""
+    columns: list[int] = []
+    for link in links:
+        columns.append(1 + max((columns[k] for k in link), default=-1))
+    rows = [0.0] * len(links)
+    for column in range(max(columns, default=0) + 1):
+        inside = [k for k, c in enumerate(columns) if c == column]
+        wished = {
+            k: sum(rows[s] for s in links[k]) / len(links[k]) if links[k] else float(i)
+            for i, k in enumerate(inside)
+        }
+        inside.sort(key=lambda k: (wished[k], k))
+        last = float("-inf")
+        for k in inside:
+            rows[k] = last = max(wished[k], last + 1)
+        shift = sum(wished[k] - rows[k] for k in inside) / len(inside)
+        for k in inside:
+            rows[k] += shift
+    top = min(rows, default=0.0)
+    return [(c * ACROSS, (r - top) * DOWN) for c, r in zip(columns, rows, strict=True)]
+
+
+def _drawing(e: Explanation, places: list[tuple[float, float]]) -> str:
+    width = max(x for x, _ in places) + WIDTH + 16
+    height = max(y for _, y in places) + HEIGHT + 16
+    box = f'viewBox="-8 -8 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
+    parts = [f'<svg {box} role="img" aria-label="The computation as a graph">', _TIP]
+    for k, link in enumerate(e.links):
+        for s in dict.fromkeys(link):
+            (x, y), (u, v) = places[s], places[k]
+            x, y, v = x + WIDTH, y + HEIGHT / 2, v + HEIGHT / 2
+            bend = (u - x) / 2
+            parts.append(
+                f'<path class="edge" id="e{s}-{k}" marker-end="url(#tip)" '
+                f'd="M{x:g} {y:g}C{x + bend:g} {y:g} {u - bend:g} {v:g} {u:g} {v:g}"/>'
+            )
+    for k, (row, (x, y)) in enumerate(zip(e.primal, places, strict=True)):
+        middle = x + WIDTH / 2
+        parts.append(
+            f'<g class="box" id="b{k}"><rect x="{x:g}" y="{y:g}" width="{WIDTH}" '
+            f'height="{HEIGHT}" rx="8"/>'
+            f'<text class="name" x="{middle:g}" y="{y + 17:g}">{html.escape(_short(row))}</text>'
+            f'<text class="v" x="{middle:g}" y="{y + 33:g}"></text>'
+            f'<text class="d" x="{x + 8:g}" y="{y + 53:g}"></text>'
+            f'<text class="b" x="{x + WIDTH - 8:g}" y="{y + 53:g}"></text></g>'
+        )
+    return "\n".join([*parts, "</svg>"])
+
+
+def _short(row: Row) -> str:
+    text = f"{row.name} = {row.formula}"
+    return text if len(text) <= 17 else text[:16] + "…"
+
+
+_TIP = """<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7"
+ markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>"""
+
+
+# ---- the page ----------------------------------------------------------------------------------
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>
+$style
+</style>
+</head>
+<body>
+<header>
+<h1>$title</h1>
+<p>at $point</p>
+</header>
+<nav aria-label="Steps">
+<button id="first" title="Home">|◀ Start</button>
+<button id="back" title="left arrow key">◀ Back</button>
+<button id="next" title="right arrow key">Next ▶</button>
+<button id="last" title="End">End ▶|</button>
+<input id="slider" type="range" min="0" value="0" aria-label="Step">
+<span id="count"></span>
+</nav>
+<p id="says" aria-live="polite"></p>
+<div id="drawing">
+$drawing
+</div>
+<p class="legend">In each box: its value; below it on the left the <span class="d">tangent
+∂/∂$wrt</span>, on the right the <span class="b">adjoint ∂$of/∂v</span>.</p>
+<main>
+<section><h2>Forward primal trace</h2><table>
+$primal
+</table></section>
+<section><h2 class="d">Forward tangent trace, ∂/∂$wrt</h2><table>
+$tangent
+</table></section>
+<section><h2 class="b">Reverse adjoint trace of $of, from the last step back</h2><table>
+$adjoint
+</table></section>
+</main>
+<p id="summary">$summary</p>
+<script>
+const data = $data;
+$script
+</script>
+</body>
+</html>
+"""
+
+_STYLE = """:root {
+  --ink: #1c2330; --pale: #8a93a3; --paper: #fbfbf9; --line: #d5d9e0;
+  --now: #fff0c2; --value: #1c2330; --tangent: #0b6e4f; --adjoint: #a4243b;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ink: #e8eaf0; --pale: #7d8798; --paper: #171a21; --line: #343b48;
+    --now: #4a3f1c; --value: #e8eaf0; --tangent: #5fd3a8; --adjoint: #ff8fa0;
+  }
+}
+body { margin: 1.5rem auto; max-width: 75rem; padding: 0 1rem; color: var(--ink);
+  background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; margin: 0; }
+header p { margin: .2rem 0 1rem; color: var(--pale); }
+h2 { font-size: 1rem; margin: .5rem 0; }
+nav { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
+button { font: inherit; padding: .3rem .8rem; border: 1px solid var(--line); border-radius: 6px;
+  background: none; color: inherit; cursor: pointer; }
+button:hover:not(:disabled) { background: var(--now); }
+button:disabled { color: var(--pale); cursor: default; }
+#slider { flex: 1; min-width: 8rem; }
+#count { min-width: 7rem; text-align: right; color: var(--pale); }
+#says { min-height: 1.6rem; font-size: 1.15rem; margin: .8rem 0; }
+#drawing { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }
+.legend { color: var(--pale); font-size: .9rem; }
+main { display: grid; grid-template-columns: 2fr 3fr; gap: 0 1.5rem; }
+@media (max-width: 52rem) { main { grid-template-columns: 1fr; } }
+main section:last-child { grid-column: 1 / -1; }
+table { border-collapse: collapse; width: 100%; font-size: .95rem; }
+td { padding: .15rem .5rem; white-space: nowrap; border-bottom: 1px solid var(--line); }
+td.value { text-align: right; font-variant-numeric: tabular-nums; }
+section { overflow-x: auto; }
+tr:not(.known) .late { visibility: hidden; }
+tr:not(.known) { color: var(--pale); }
+tr.now { background: var(--now); }
+.d { color: var(--tangent); fill: var(--tangent); }
+.b { color: var(--adjoint); fill: var(--adjoint); }
+#summary { font-size: 1.15rem; visibility: hidden; }
+#summary.known { visibility: visible; }
+svg text { font: 13px system-ui, sans-serif; }
+svg .name { text-anchor: middle; fill: var(--pale); }
+svg .v { text-anchor: middle; fill: var(--value); font-weight: 600; }
+svg .b { text-anchor: end; }
+.box rect { fill: var(--paper); stroke: var(--line); stroke-width: 1.5; }
+.box.known rect { stroke: var(--pale); }
+.box.now rect { fill: var(--now); stroke: var(--ink); }
+.edge { fill: none; stroke: var(--line); stroke-width: 1.5; }
+.edge.now { stroke: var(--ink); stroke-width: 2.5; }
+#tip path { fill: var(--pale); }
+"""
+
+_SCRIPT = """const rows = data.values.length, total = rows + data.adjoints.length;
+const byId = id => document.getElementById(id);
+const slider = byId('slider');
+let step = 0;
+slider.max = total;
+
+function show(k) {
+  step = Math.max(0, Math.min(total, k));
+  const forward = Math.min(step, rows), back = Math.max(0, step - rows);
+  const adjoints = {};
+  data.adjoints.slice(0, back).forEach(([box, value]) => { adjoints[box] = value; });
+  for (let i = 0; i < rows; i++) {
+    const known = i < forward, now = step === i + 1;
+    for (const kind of ['p', 't']) {
+      byId(kind + i).classList.toggle('known', known);
+      byId(kind + i).classList.toggle('now', now);
+    }
+    const box = byId('b' + i);
+    box.classList.toggle('known', known);
+    box.classList.toggle('now', now || (back > 0 && data.adjoints[back - 1][0] === i));
+    box.querySelector('.v').textContent = known ? data.values[i] : '';
+    box.querySelector('.d').textContent = known ? data.tangents[i] : '';
+    box.querySelector('.b').textContent = i in adjoints ? adjoints[i] : '';
+    data.links[i].forEach(s => byId('e' + s + '-' + i).classList.toggle('now', now));
+  }
+  data.adjoints.forEach((_, i) => {
+    byId('a' + i).classList.toggle('known', i < back);
+    byId('a' + i).classList.toggle('now', i === back - 1);
+  });
+  const now = document.querySelector('.box.now rect');
+  if (now) {
+    const drawing = byId('drawing');
+    drawing.scrollLeft = Number(now.getAttribute('x')) - drawing.clientWidth / 2;
+  }
+  byId('says').textContent = step === 0
+    ? 'Press Next: values and tangents are computed forward, then adjoints back.'
+    : back ? data.says.a[back - 1]
+    : data.says.p[step - 1] + ',   ' + data.says.t[step - 1];
+  byId('count').textContent = 'step ' + step + ' of ' + total;
+  byId('summary').classList.toggle('known', step === total);
+  byId('first').disabled = byId('back').disabled = step === 0;
+  byId('last').disabled = byId('next').disabled = step === total;
+  slider.value = step;
+}
+
+byId('first').onclick = () => show(0);
+byId('back').onclick = () => show(step - 1);
+byId('next').onclick = () => show(step + 1);
+byId('last').onclick = () => show(total);
+slider.oninput = () => show(Number(slider.value));
+document.addEventListener('keydown', event => {
+  const moves = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: total };
+  if (event.key in moves && event.target !== slider) {
+    show(moves[event.key]);
+    event.preventDefault();
+  }
+});
+document.querySelectorAll('main tr').forEach(row => {
+  const kind = row.id[0], k = Number(row.id.slice(1));
+  row.onclick = () => show((kind === 'a' ? rows : 0) + k + 1);
+});
+show(0);
+"""
