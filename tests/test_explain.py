@@ -175,8 +175,8 @@ def test_the_math_module_is_refused_with_the_function_to_use():
 
 
 def test_functions_without_a_rule_and_bad_arguments_are_refused():
-    with pytest.raises(MissingRuleError, match="bincount has no derivative rule"):
-        explain(lambda x: np.bincount(x), 0.5)
+    with pytest.raises(MissingRuleError, match="packbits has no derivative rule"):
+        explain(lambda x: np.packbits(x), 0.5)
     with pytest.raises(TypeError, match="argument x is 'two'"):
         explain(lambda x: x, "two")
     with pytest.raises(TypeError, match=r"f returned None.*Does f lack a return\?"):
