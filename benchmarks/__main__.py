@@ -13,6 +13,8 @@ from benchmarks.peers import NAMES, use_one_thread
 BENCHMARKS = {
     "eager": "operations and training steps as they run without compilation",
     "compile": "training steps and array functions, compiled",
+    "transforms": "Jacobians, Hessians, vmap, and what derivatives cost",
+    "sparse": "sparse Jacobians and Hessians",
 }
 
 

@@ -25,6 +25,7 @@ VARIANTS = {
     "memory": ("memory", "memory in C", "memory past caches"),
 }
 COLUMNS = ("PyTorch", "PyTorch fused", "autograd", "JAX", "NumPy", "C", "matmuls", "memory")
+COLUMNS += ("plain", "gradient", "loop")  # wengert itself, doing less or otherwise
 
 
 @dataclass

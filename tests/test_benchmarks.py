@@ -14,7 +14,18 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from benchmarks import by_hand, cnn, compile, elementwise, first_call, gpt, mlp, peers, report
+from benchmarks import (
+    by_hand,
+    cnn,
+    compile,
+    elementwise,
+    first_call,
+    gpt,
+    mlp,
+    peers,
+    report,
+    sparse,
+)
 from benchmarks.timing import Case, check_agreement
 
 FOLDER = Path(__file__).resolve().parents[1]
@@ -146,3 +157,13 @@ def test_both_ways_to_move_memory_move_all_of_it():
 
 def test_a_first_call_is_timed(uncompiled):
     assert first_call.seconds_of_first_call("wengert", "MLP") > 0
+
+
+def test_sparse_matrices_agree_with_those_by_hand_and_with_dense_ones(monkeypatch):
+    monkeypatch.setattr(sparse, "DENSE", 20)
+    modules = {"wengert": wg, "NumPy": np}
+    for method, f, hand, shape in sparse.PROBLEMS.values():
+        small = (9, 9) if isinstance(shape, tuple) else 30
+        check_agreement(sparse.sparse_case(modules, "section", "small", method, f, hand, small))
+    torch = pytest.importorskip("torch")
+    check_agreement(sparse.dense_case({"wengert": wg, "PyTorch": torch}))

@@ -18,9 +18,15 @@ FOLDER = Path(__file__).resolve().parents[1] / "examples"
 PROGRAMS = sorted(FOLDER.glob("*.py"))
 
 SMALL = {
+    "cnn_digits": ["--epochs", "8"],
+    "evaluation_loop": ["--epochs", "8"],
+    "gpt_sonnets": ["--steps", "20", "--width", "32", "--context", "32"],
+    "lstm_airline": ["--steps", "60"],
+    "vae_digits": ["--epochs", "6"],
     "exponent_by_hand": ["--epochs", "150"],
     "grad_modes": ["--repeats", "1"],
     "named_scalars": ["--epochs", "300"],
+    "physics_informed": ["--steps", "400"],
 }
 """Arguments that make a program quick."""
 
@@ -31,18 +37,44 @@ SAYS = {
         "3.1635",
         "[6.0, 12.0, 18.0]",
     ],
+    "bilevel": ["derivative in a direction: implicit +0.0516", "test accuracy 0.911 -> 0.9"],
+    "complex_autograd": ["Re(z^3)            -0.8400 -2.8800i", "a real number"],
+    "data_parallel": [
+        "[10, 10, 10]",
+        "around the model were called in replicas: False",
+        "inside of forward were called in every replica: True",
+    ],
     "custom_function": ["ExpBackward\n", "needs_input_grad = (True, False)", "the result"],
+    "cnn_digits": ["test accuracy 9"],
+    "evaluation_loop": ["Accuracy: 2.4%, Avg loss: 2.321474", "Accuracy: 9"],
     "evaluation_mode": ["Dropout      differs", "LayerNorm    the same"],
     "exponent_autograd": ["optim.SGD    differs from the version by hand by at most"],
     "exponent_by_hand": ["batch gradient descent", "stochastic gradient descent"],
+    "expression_swell": ["16*(-16*x**3 + 24*x**2 - 10*x + 1)", "65536"],
     "freezing": ["dw1     None", "33 of 1153 numbers"],
+    "gpt_sonnets": ["6239 characters of 65 kinds", "\nWhen "],
     "grad_modes": ["inference  yes          yes       no", "cannot be saved for backward"],
+    "gradient_tape": ["to theta 1.4998", "0.6931471814", "before the tape began to record"],
     "hogwild": ["[7200.0, 7200.0, 7200.0]", "400 calls of 400"],
     "inplace": ["z = y.sin()", "y.mul_(3)", "a leaf Variable that requires grad", "CopySlices"],
     "kinks": ["gives inf", "gives (0.5, 0.5)", "refused"],
+    "linear_layer": ["16.25 TiB, X, W", "dL/dW: backward = the formula"],
+    "lynx_and_hare": ["-> -42.74", "a                0.5402", "period of 9.6 years"],
+    "lstm_airline": ["next year as this year: 15.5%"],
     "mini_engine": ["grad_fn=Add", "-12.583993  -12.583993", "derivative 1.0"],
+    "modules": [
+        "<All keys matched successfully>",
+        "['bias', 'weight_mask', 'weight_orig']",
+        "QuantizedConv2d(1, 8, kernel_size=(3, 3)",
+        "half of the weights pruned",
+    ],
     "named_scalars": ["x1 * x2 + sin(x1)", "sqrt((y - x ** theta) ** 2)", "131071"],
+    "numerical_differentiation": ["1001      2000        1 + sweep", "the rule eps^(1/3) says"],
+    "physics_informed": ["largest error of u"],
     "saved_tensor_hooks": ["after the last backward                0 files"],
+    "sparse_newton": ["products", "the pattern holds", "times less error"],
+    "traces": ["= 11.652", "∂y/∂x1 = 5.5, ∂y/∂x2 = 1.716", "row [5.5   1.716 0.   ]"],
+    "vae_digits": ["nats a picture"],
     "vector_jacobian": ["only for scalar outputs", "[36.0, 81.0]", "[-12.0, -8.0]"],
 }
 """A key number or phrase of each document, as the program prints it."""
@@ -78,11 +110,20 @@ def test_the_readme_lists_every_program_and_no_other():
         ("named_scalars", {"exponent_named_scalars.png"}),
         ("exponent_autograd", {"exponent_autograd.png"}),
         ("mini_engine", {"mini_engine_loss.png"}),
+        ("gradient_tape", {"exponent_tape.png"}),
+        ("lstm_airline", {"airline.png"}),
+        ("numerical_differentiation", {"numerical_differentiation.png"}),
+        ("physics_informed", {"physics_informed.png"}),
     ],
 )
 def test_pictures_are_drawn_where_asked(name, pictures, tmp_path, capsys):
-    size = ["--steps", "20"] if name == "mini_engine" else ["--epochs", "20"]
-    load(name).main([*size, "--out", str(tmp_path / "out")])
+    size = {
+        "lstm_airline": ["--steps", "5"],
+        "mini_engine": ["--steps", "20"],
+        "numerical_differentiation": [],
+        "physics_informed": ["--steps", "20"],
+    }
+    load(name).main([*size.get(name, ["--epochs", "20"]), "--out", str(tmp_path / "out")])
     assert {path.name for path in (tmp_path / "out").iterdir()} == pictures
 
 
@@ -145,3 +186,18 @@ def test_the_mini_engine_learns():
 
 def test_offloaded_files_outlive_the_first_pass_and_die_with_the_graph():
     assert load("saved_tensor_hooks").offloading() == [3, 3, 0]
+
+
+def test_the_network_solves_its_differential_equation():
+    example = load("physics_informed")
+    u, losses = example.train(800)
+    assert losses[-1] < 1e-2 * losses[0]
+    x = wg.linspace(0, 1, 11, dtype=wg.float64)
+    with wg.no_grad():
+        assert (wg.vmap(u)(x) - example.exact(x)).abs().max() < 0.05
+
+
+def test_complex_weights_are_found_by_descent(capsys):
+    losses, error = load("complex_autograd").descend()
+    assert losses[-1] < 1e-10 * losses[0]
+    assert error < 1e-5

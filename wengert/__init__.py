@@ -14,19 +14,26 @@ from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from numpy import dtype as dtype
 
 from wengert import autograd as autograd
+from wengert import backends as backends
+from wengert import compiler as compiler
 from wengert import cuda as cuda
-from wengert import func as func
+from wengert import jit as jit
+from wengert import linalg as linalg
 from wengert import nn as nn
 from wengert import numeric as numeric
 from wengert import optim as optim
+from wengert import primitive as primitive
 from wengert import random as random
 from wengert import rules as rules
+from wengert import special as special
 from wengert import utils as utils
+from wengert import version as version
 from wengert.autograd import methods as _history
 from wengert.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from wengert.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
@@ -57,13 +64,23 @@ from wengert.dtypes import uint16 as uint16
 from wengert.dtypes import uint32 as uint32
 from wengert.dtypes import uint64 as uint64
 from wengert.explain import explain as explain
-from wengert.explanation import Explanation as Explanation
 from wengert.functions import inplace_methods as _inplace_methods
 from wengert.functions import methods as _methods
 
 # Importing these gives Tensor its operators and methods.
 from wengert.functions import numpy as _numpy
+from wengert.functions import numpy_calculus as _numpy_calculus
+from wengert.functions import numpy_elementwise as _numpy_elementwise
+from wengert.functions import numpy_linalg as _numpy_linalg
+from wengert.functions import numpy_shapes as _numpy_shapes
+from wengert.functions import numpy_statistics as _numpy_statistics
 from wengert.functions import operators as _operators
+from wengert.functions.calculus import cumulative_trapezoid as cumulative_trapezoid
+from wengert.functions.calculus import diff as diff
+from wengert.functions.calculus import gradient as gradient
+from wengert.functions.calculus import trapezoid as trapezoid
+from wengert.functions.calculus import trapz as trapz
+from wengert.functions.calculus import vander as vander
 from wengert.functions.comparison import all as all
 from wengert.functions.comparison import allclose as allclose
 from wengert.functions.comparison import any as any
@@ -104,11 +121,13 @@ from wengert.functions.comparison import not_equal as not_equal
 from wengert.functions.comparison import signbit as signbit
 from wengert.functions.copies import alias_copy as alias_copy
 from wengert.functions.copies import as_strided_copy as as_strided_copy
+from wengert.functions.copies import detach_copy as detach_copy
 from wengert.functions.copies import diagonal_copy as diagonal_copy
 from wengert.functions.copies import expand_copy as expand_copy
 from wengert.functions.copies import narrow_copy as narrow_copy
 from wengert.functions.copies import permute_copy as permute_copy
 from wengert.functions.copies import select_copy as select_copy
+from wengert.functions.copies import slice_copy as slice_copy
 from wengert.functions.copies import split_copy as split_copy
 from wengert.functions.copies import split_with_sizes_copy as split_with_sizes_copy
 from wengert.functions.copies import squeeze_copy as squeeze_copy
@@ -120,22 +139,36 @@ from wengert.functions.copies import unsqueeze_copy as unsqueeze_copy
 from wengert.functions.copies import view_as_complex_copy as view_as_complex_copy
 from wengert.functions.copies import view_as_real_copy as view_as_real_copy
 from wengert.functions.copies import view_copy as view_copy
-from wengert.functions.creation import arange as arange
 from wengert.functions.creation import as_tensor as as_tensor
 from wengert.functions.creation import asarray as asarray
 from wengert.functions.creation import empty as empty
 from wengert.functions.creation import empty_like as empty_like
-from wengert.functions.creation import eye as eye
+from wengert.functions.creation import empty_permuted as empty_permuted
+from wengert.functions.creation import empty_strided as empty_strided
 from wengert.functions.creation import from_dlpack as from_dlpack
 from wengert.functions.creation import from_numpy as from_numpy
 from wengert.functions.creation import full as full
 from wengert.functions.creation import full_like as full_like
-from wengert.functions.creation import linspace as linspace
 from wengert.functions.creation import ones as ones
 from wengert.functions.creation import ones_like as ones_like
 from wengert.functions.creation import tensor as tensor
+from wengert.functions.creation import to_dlpack as to_dlpack
 from wengert.functions.creation import zeros as zeros
 from wengert.functions.creation import zeros_like as zeros_like
+from wengert.functions.decompositions import cholesky_inverse as cholesky_inverse
+from wengert.functions.decompositions import cholesky_solve as cholesky_solve
+from wengert.functions.decompositions import geqrf as geqrf
+from wengert.functions.decompositions import lu_unpack as lu_unpack
+from wengert.functions.decompositions import old_cholesky as cholesky
+from wengert.functions.decompositions import old_lu as lu
+from wengert.functions.decompositions import old_lu_solve as lu_solve
+from wengert.functions.decompositions import old_qr as qr
+from wengert.functions.decompositions import old_svd as svd
+from wengert.functions.decompositions import orgqr as orgqr
+from wengert.functions.decompositions import ormqr as ormqr
+from wengert.functions.decompositions import pca_lowrank as pca_lowrank
+from wengert.functions.decompositions import svd_lowrank as svd_lowrank
+from wengert.functions.decompositions import triangular_solve as triangular_solve
 from wengert.functions.device import channels_last as channels_last
 from wengert.functions.device import channels_last_3d as channels_last_3d
 from wengert.functions.device import contiguous_format as contiguous_format
@@ -144,6 +177,8 @@ from wengert.functions.device import layout as layout
 from wengert.functions.device import memory_format as memory_format
 from wengert.functions.device import preserve_format as preserve_format
 from wengert.functions.device import strided as strided
+from wengert.functions.fft import istft as istft
+from wengert.functions.fft import stft as stft
 from wengert.functions.indexing import argwhere as argwhere
 from wengert.functions.indexing import fill as fill
 from wengert.functions.indexing import gather as gather
@@ -155,6 +190,69 @@ from wengert.functions.indexing import nonzero as nonzero
 from wengert.functions.indexing import take as take
 from wengert.functions.indexing import take_along_dim as take_along_dim
 from wengert.functions.indexing import where as where
+from wengert.functions.inplace_functions import abs_ as abs_
+from wengert.functions.inplace_functions import acos_ as acos_
+from wengert.functions.inplace_functions import acosh_ as acosh_
+from wengert.functions.inplace_functions import addmv_ as addmv_
+from wengert.functions.inplace_functions import arccos_ as arccos_
+from wengert.functions.inplace_functions import arccosh_ as arccosh_
+from wengert.functions.inplace_functions import arcsin_ as arcsin_
+from wengert.functions.inplace_functions import arcsinh_ as arcsinh_
+from wengert.functions.inplace_functions import arctan_ as arctan_
+from wengert.functions.inplace_functions import arctanh_ as arctanh_
+from wengert.functions.inplace_functions import as_strided_ as as_strided_
+from wengert.functions.inplace_functions import asin_ as asin_
+from wengert.functions.inplace_functions import asinh_ as asinh_
+from wengert.functions.inplace_functions import atan_ as atan_
+from wengert.functions.inplace_functions import atanh_ as atanh_
+from wengert.functions.inplace_functions import ceil_ as ceil_
+from wengert.functions.inplace_functions import clamp_ as clamp_
+from wengert.functions.inplace_functions import clamp_max_ as clamp_max_
+from wengert.functions.inplace_functions import clamp_min_ as clamp_min_
+from wengert.functions.inplace_functions import clip_ as clip_
+from wengert.functions.inplace_functions import conj_physical_ as conj_physical_
+from wengert.functions.inplace_functions import cos_ as cos_
+from wengert.functions.inplace_functions import cosh_ as cosh_
+from wengert.functions.inplace_functions import deg2rad_ as deg2rad_
+from wengert.functions.inplace_functions import detach_ as detach_
+from wengert.functions.inplace_functions import erf_ as erf_
+from wengert.functions.inplace_functions import erfc_ as erfc_
+from wengert.functions.inplace_functions import exp2_ as exp2_
+from wengert.functions.inplace_functions import exp_ as exp_
+from wengert.functions.inplace_functions import expm1_ as expm1_
+from wengert.functions.inplace_functions import fill_ as fill_
+from wengert.functions.inplace_functions import fix_ as fix_
+from wengert.functions.inplace_functions import floor_ as floor_
+from wengert.functions.inplace_functions import frac_ as frac_
+from wengert.functions.inplace_functions import gcd_ as gcd_
+from wengert.functions.inplace_functions import i0_ as i0_
+from wengert.functions.inplace_functions import index_put_ as index_put_
+from wengert.functions.inplace_functions import lcm_ as lcm_
+from wengert.functions.inplace_functions import ldexp_ as ldexp_
+from wengert.functions.inplace_functions import log1p_ as log1p_
+from wengert.functions.inplace_functions import log2_ as log2_
+from wengert.functions.inplace_functions import log10_ as log10_
+from wengert.functions.inplace_functions import log_ as log_
+from wengert.functions.inplace_functions import logit_ as logit_
+from wengert.functions.inplace_functions import nan_to_num_ as nan_to_num_
+from wengert.functions.inplace_functions import neg_ as neg_
+from wengert.functions.inplace_functions import negative_ as negative_
+from wengert.functions.inplace_functions import rad2deg_ as rad2deg_
+from wengert.functions.inplace_functions import reciprocal_ as reciprocal_
+from wengert.functions.inplace_functions import resize_as_ as resize_as_
+from wengert.functions.inplace_functions import round_ as round_
+from wengert.functions.inplace_functions import rsqrt_ as rsqrt_
+from wengert.functions.inplace_functions import sigmoid_ as sigmoid_
+from wengert.functions.inplace_functions import sin_ as sin_
+from wengert.functions.inplace_functions import sinc_ as sinc_
+from wengert.functions.inplace_functions import sinh_ as sinh_
+from wengert.functions.inplace_functions import sqrt_ as sqrt_
+from wengert.functions.inplace_functions import square_ as square_
+from wengert.functions.inplace_functions import tan_ as tan_
+from wengert.functions.inplace_functions import tanh_ as tanh_
+from wengert.functions.inplace_functions import trunc_ as trunc_
+from wengert.functions.inplace_functions import xlogy_ as xlogy_
+from wengert.functions.inplace_functions import zero_ as zero_
 from wengert.functions.joining import block_diag as block_diag
 from wengert.functions.joining import cartesian_prod as cartesian_prod
 from wengert.functions.joining import cat as cat
@@ -199,20 +297,35 @@ from wengert.functions.limits import can_cast as can_cast
 from wengert.functions.limits import detach as detach
 from wengert.functions.limits import finfo as finfo
 from wengert.functions.limits import get_default_device as get_default_device
+from wengert.functions.limits import get_device as get_device
+from wengert.functions.limits import get_float32_matmul_precision as get_float32_matmul_precision
 from wengert.functions.limits import get_num_threads as get_num_threads
 from wengert.functions.limits import iinfo as iinfo
 from wengert.functions.limits import is_complex as is_complex
+from wengert.functions.limits import is_conj as is_conj
+from wengert.functions.limits import is_distributed as is_distributed
 from wengert.functions.limits import is_floating_point as is_floating_point
 from wengert.functions.limits import is_inference as is_inference
+from wengert.functions.limits import is_neg as is_neg
 from wengert.functions.limits import is_signed as is_signed
 from wengert.functions.limits import is_storage as is_storage
 from wengert.functions.limits import is_tensor as is_tensor
 from wengert.functions.limits import numel as numel
 from wengert.functions.limits import result_type as result_type
 from wengert.functions.limits import set_default_device as set_default_device
+from wengert.functions.limits import set_float32_matmul_precision as set_float32_matmul_precision
+from wengert.functions.limits import set_flush_denormal as set_flush_denormal
 from wengert.functions.limits import set_num_threads as set_num_threads
 from wengert.functions.limits import typename as typename
 from wengert.functions.limits import use_deterministic_algorithms as use_deterministic_algorithms
+from wengert.functions.linalg import det as det
+from wengert.functions.linalg import inv as inverse
+from wengert.functions.linalg import logdet as logdet
+from wengert.functions.linalg import matrix_exp as matrix_exp
+from wengert.functions.linalg import matrix_power as matrix_power
+from wengert.functions.linalg import norm_except_dim as norm_except_dim
+from wengert.functions.linalg import pinverse as pinverse
+from wengert.functions.linalg import slogdet as slogdet
 from wengert.functions.math import abs as abs
 from wengert.functions.math import absolute as absolute
 from wengert.functions.math import acos as acos
@@ -259,6 +372,7 @@ from wengert.functions.math import fmax as fmax
 from wengert.functions.math import fmin as fmin
 from wengert.functions.math import fmod as fmod
 from wengert.functions.math import frac as frac
+from wengert.functions.math import frexp as frexp
 from wengert.functions.math import heaviside as heaviside
 from wengert.functions.math import hypot as hypot
 from wengert.functions.math import imag as imag
@@ -271,7 +385,6 @@ from wengert.functions.math import log10 as log10
 from wengert.functions.math import log_softmax as log_softmax
 from wengert.functions.math import logaddexp as logaddexp
 from wengert.functions.math import logaddexp2 as logaddexp2
-from wengert.functions.math import logit as logit
 from wengert.functions.math import maximum as maximum
 from wengert.functions.math import minimum as minimum
 from wengert.functions.math import mul as mul
@@ -279,6 +392,7 @@ from wengert.functions.math import multiply as multiply
 from wengert.functions.math import nan_to_num as nan_to_num
 from wengert.functions.math import neg as neg
 from wengert.functions.math import negative as negative
+from wengert.functions.math import nextafter as nextafter
 from wengert.functions.math import polar as polar
 from wengert.functions.math import positive as positive
 from wengert.functions.math import pow as pow
@@ -307,8 +421,6 @@ from wengert.functions.math import tan as tan
 from wengert.functions.math import tanh as tanh
 from wengert.functions.math import true_divide as true_divide
 from wengert.functions.math import trunc as trunc
-from wengert.functions.math import xlogy as xlogy
-from wengert.functions.methods import empty_strided as empty_strided
 from wengert.functions.printing import set_printoptions as set_printoptions
 from wengert.functions.products import addbmm as addbmm
 from wengert.functions.products import addmm as addmm
@@ -329,7 +441,6 @@ from wengert.functions.products import mm as mm
 from wengert.functions.products import mv as mv
 from wengert.functions.products import outer as outer
 from wengert.functions.products import tensordot as tensordot
-from wengert.functions.products import vander as vander
 from wengert.functions.products import vdot as vdot
 from wengert.functions.random import Generator as Generator
 from wengert.functions.random import bernoulli as bernoulli
@@ -350,12 +461,10 @@ from wengert.functions.random import randn_like as randn_like
 from wengert.functions.random import randperm as randperm
 from wengert.functions.random import seed as seed
 from wengert.functions.random import set_rng_state as set_rng_state
-from wengert.functions.ranges import bartlett_window as bartlett_window
-from wengert.functions.ranges import blackman_window as blackman_window
+from wengert.functions.ranges import arange as arange
+from wengert.functions.ranges import eye as eye
 from wengert.functions.ranges import frombuffer as frombuffer
-from wengert.functions.ranges import hamming_window as hamming_window
-from wengert.functions.ranges import hann_window as hann_window
-from wengert.functions.ranges import kaiser_window as kaiser_window
+from wengert.functions.ranges import linspace as linspace
 from wengert.functions.ranges import logspace as logspace
 from wengert.functions.ranges import range as range
 from wengert.functions.ranges import scalar_tensor as scalar_tensor
@@ -364,17 +473,13 @@ from wengert.functions.reductions import amin as amin
 from wengert.functions.reductions import aminmax as aminmax
 from wengert.functions.reductions import argmax as argmax
 from wengert.functions.reductions import argmin as argmin
-from wengert.functions.reductions import corrcoef as corrcoef
 from wengert.functions.reductions import count_nonzero as count_nonzero
-from wengert.functions.reductions import cov as cov
 from wengert.functions.reductions import cummax as cummax
 from wengert.functions.reductions import cummin as cummin
 from wengert.functions.reductions import cumprod as cumprod
 from wengert.functions.reductions import cumsum as cumsum
-from wengert.functions.reductions import cumulative_trapezoid as cumulative_trapezoid
-from wengert.functions.reductions import diff as diff
 from wengert.functions.reductions import dist as dist
-from wengert.functions.reductions import gradient as gradient
+from wengert.functions.reductions import frobenius_norm as frobenius_norm
 from wengert.functions.reductions import logcumsumexp as logcumsumexp
 from wengert.functions.reductions import logsumexp as logsumexp
 from wengert.functions.reductions import max as max
@@ -383,13 +488,12 @@ from wengert.functions.reductions import min as min
 from wengert.functions.reductions import nanmean as nanmean
 from wengert.functions.reductions import nansum as nansum
 from wengert.functions.reductions import norm as norm
+from wengert.functions.reductions import nuclear_norm as nuclear_norm
 from wengert.functions.reductions import prod as prod
 from wengert.functions.reductions import renorm as renorm
 from wengert.functions.reductions import std as std
 from wengert.functions.reductions import std_mean as std_mean
 from wengert.functions.reductions import sum as sum
-from wengert.functions.reductions import trapezoid as trapezoid
-from wengert.functions.reductions import trapz as trapz
 from wengert.functions.reductions import var as var
 from wengert.functions.reductions import var_mean as var_mean
 from wengert.functions.scattering import as_strided_scatter as as_strided_scatter
@@ -450,22 +554,41 @@ from wengert.functions.shapes import unsqueeze as unsqueeze
 from wengert.functions.shapes import view_as_complex as view_as_complex
 from wengert.functions.shapes import view_as_real as view_as_real
 from wengert.functions.sorting import argsort as argsort
-from wengert.functions.sorting import bincount as bincount
 from wengert.functions.sorting import bucketize as bucketize
-from wengert.functions.sorting import histc as histc
-from wengert.functions.sorting import histogram as histogram
 from wengert.functions.sorting import kthvalue as kthvalue
 from wengert.functions.sorting import median as median
 from wengert.functions.sorting import mode as mode
 from wengert.functions.sorting import msort as msort
 from wengert.functions.sorting import nanmedian as nanmedian
-from wengert.functions.sorting import nanquantile as nanquantile
-from wengert.functions.sorting import quantile as quantile
 from wengert.functions.sorting import searchsorted as searchsorted
 from wengert.functions.sorting import sort as sort
 from wengert.functions.sorting import topk as topk
 from wengert.functions.sorting import unique as unique
 from wengert.functions.sorting import unique_consecutive as unique_consecutive
+from wengert.functions.special import digamma as digamma
+from wengert.functions.special import erfc as erfc
+from wengert.functions.special import erfinv as erfinv
+from wengert.functions.special import i0 as i0
+from wengert.functions.special import igamma as igamma
+from wengert.functions.special import igammac as igammac
+from wengert.functions.special import lgamma as lgamma
+from wengert.functions.special import logit as logit
+from wengert.functions.special import mvlgamma as mvlgamma
+from wengert.functions.special import polygamma as polygamma
+from wengert.functions.special import xlogy as xlogy
+from wengert.functions.statistics import bincount as bincount
+from wengert.functions.statistics import corrcoef as corrcoef
+from wengert.functions.statistics import cov as cov
+from wengert.functions.statistics import histc as histc
+from wengert.functions.statistics import histogram as histogram
+from wengert.functions.statistics import histogramdd as histogramdd
+from wengert.functions.statistics import nanquantile as nanquantile
+from wengert.functions.statistics import quantile as quantile
+from wengert.functions.windows import bartlett_window as bartlett_window
+from wengert.functions.windows import blackman_window as blackman_window
+from wengert.functions.windows import hamming_window as hamming_window
+from wengert.functions.windows import hann_window as hann_window
+from wengert.functions.windows import kaiser_window as kaiser_window
 from wengert.history.modes import enable_grad as enable_grad
 from wengert.history.modes import inference_mode as inference_mode
 from wengert.history.modes import is_grad_enabled as is_grad_enabled
@@ -509,27 +632,89 @@ from wengert.nn.functional import selu as selu
 from wengert.nn.functional import selu_ as selu_
 from wengert.nn.functional import threshold as threshold
 from wengert.nn.functional import threshold_ as threshold_
+from wengert.nn.functional.images import constant_pad_nd as constant_pad_nd
 from wengert.serialization import load as load
 from wengert.serialization import save as save
+from wengert.source import source as source
 from wengert.tensor import Size as Size
 from wengert.tensor import Tensor as Tensor
+from wengert.transforms.forward import jacfwd as jacfwd
+from wengert.transforms.forward import jvp as jvp
 from wengert.transforms.reverse import grad as grad
-from wengert.transforms.reverse import hessian as hessian
-from wengert.transforms.reverse import hvp as hvp
-from wengert.transforms.reverse import jacobian as jacobian
 from wengert.transforms.reverse import jacrev as jacrev
 from wengert.transforms.reverse import value_and_grad as value_and_grad
-from wengert.transforms.reverse import vhp as vhp
 from wengert.transforms.reverse import vjp as vjp
+from wengert.transforms.second import hessian as hessian
+from wengert.transforms.second import hvp as hvp
+from wengert.transforms.second import jacobian as jacobian
+from wengert.transforms.second import vhp as vhp
 from wengert.transforms.vmap import vmap as vmap
 
+# What few programs use is imported when it is first asked for, so that importing stays quick.
+if _TYPE_CHECKING:
+    from wengert import amp as amp
+    from wengert import fft as fft
+    from wengert import func as func
+    from wengert import implicit as implicit
+    from wengert import masked as masked
+    from wengert import signal as signal
+    from wengert import tape as tape
+    from wengert.amp import GradScaler as GradScaler
+    from wengert.amp import autocast as autocast
+    from wengert.amp import get_autocast_dtype as get_autocast_dtype
+    from wengert.amp import is_autocast_enabled as is_autocast_enabled
+    from wengert.explanation import Explanation as Explanation
+    from wengert.functions import array_api as array_api
+    from wengert.transforms.ode import odeint as odeint
+    from wengert.transforms.sparse import sparse_hessian as sparse_hessian
+    from wengert.transforms.sparse import sparse_jacobian as sparse_jacobian
+
 newaxis = None
-__version__ = "0.1.0"
+__version__ = version.__version__
+
+
+_LATER = {
+    "Explanation": "explanation",
+    "GradScaler": "amp",
+    "autocast": "amp",
+    "get_autocast_dtype": "amp",
+    "is_autocast_enabled": "amp",
+    "odeint": "transforms.ode",
+    "sparse_hessian": "transforms.sparse",
+    "sparse_jacobian": "transforms.sparse",
+}
+"""Where to find such names; modules have names of their own."""
+_MODULES = {
+    "amp": "amp",
+    "array_api": "functions.array_api",
+    "fft": "fft",
+    "func": "func",
+    "implicit": "implicit",
+    "masked": "masked",
+    "profiler": "profiler",
+    "signal": "signal",
+    "symbolic": "symbolic",
+    "tape": "tape",
+    "visual": "visual",
+}
 
 
 def __getattr__(name: str) -> _Any:
+    from importlib import import_module
+
     if name == "bfloat16":  # needs a package that not everybody has
         from wengert.functions.limits import bfloat16
 
         return bfloat16()
-    raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+    if name in _LATER:
+        found = getattr(import_module(f"wengert.{_LATER[name]}"), name)
+    elif name in _MODULES:
+        found = import_module(f"wengert.{_MODULES[name]}")
+    else:
+        raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> _Any:
+    return sorted({*globals(), *_LATER, *_MODULES})

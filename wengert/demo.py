@@ -395,8 +395,8 @@ def _draw_digit(ax: Any, image: np.ndarray, label: str, color: str) -> None:
 
 
 def _draw_graph(ax: Any, net: Any, digits: Digits) -> None:
-    from wengert.visual.graph import draw as draw_graph
+    from wengert.visual import draw
 
     loss = F.cross_entropy(net(digits.train_images[:BATCH]), digits.train_labels[:BATCH])
-    draw_graph(loss, net.named_parameters(), ax)
+    draw(loss, names=net.named_parameters()).paint(ax)
     ax.set_title("Recorded graph of the loss", loc="left", fontsize=11, fontweight="bold")

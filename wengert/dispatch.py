@@ -20,11 +20,15 @@ import numpy as np
 Function = Callable[..., Any]
 
 
-def primitive(function: Function) -> Function:
+def primitive(
+    function: Function, *, opaque: bool = False, result: Function | None = None
+) -> Function:
     """Make `function` dispatchable: any argument with `__array_function__` may take over the call.
 
     The body is the meaning on plain NumPy arrays. Lists and tuples among the arguments are looked
-    into one level deep (`concatenate`-like functions).
+    into one level deep (`concatenate`-like functions). The body of an `opaque` one runs on nothing
+    else: other kinds of arrays call it as a whole. `result(...)` of the same arguments is an array,
+    or a tuple of arrays, of the shape and dtype that it returns, for when it cannot be run.
 
     >>> @primitive
     ... def double(x):
@@ -53,6 +57,8 @@ def primitive(function: Function) -> Function:
         return function(*args, **kwargs)
 
     dispatched.plain = function  # type: ignore[attr-defined]
+    dispatched.opaque = opaque  # type: ignore[attr-defined]
+    dispatched.result = result  # type: ignore[attr-defined]
     return dispatched
 
 

@@ -6,6 +6,8 @@ Every class derives from the built-in exception that PyTorch raises in the same 
 
 from __future__ import annotations
 
+import numpy as np
+
 
 class WengertError(RuntimeError):
     """Base of the errors that concern derivatives."""
@@ -44,10 +46,27 @@ class InplaceError(WengertError):
     """
 
 
+class ForwardModeError(WengertError):
+    """Forward mode met a custom Function that does not say, or says wrongly, how to push tangents.
+
+    Write its static method `jvp(ctx, *tangents)`, or differentiate by reverse mode: `wengert.grad`,
+    `vjp`, `jacrev`.
+    """
+
+
 class InferenceError(WengertError):
     """A tensor made in inference mode was used where autograd would have to track it.
 
     `clone()` it outside `inference_mode`, or use `no_grad` instead.
+    """
+
+
+class LinAlgError(np.linalg.LinAlgError, RuntimeError):
+    """A matrix does not have what was asked for: it is singular, or not positive definite.
+
+    `wengert.linalg.lstsq` and `pinv` take singular matrices; a small multiple of the identity makes
+    a matrix regular; `wengert.linalg.cond(A)` says how close to singular it is. Functions named
+    `..._ex` return an error code instead. (A RuntimeError, as PyTorch raises, and NumPy's error.)
     """
 
 
@@ -91,4 +110,21 @@ class BatchingError(RuntimeError):
     Inside `vmap` a value stands for those of a whole batch. Choose with `wengert.where` instead of
     `if`; write into arrays that are batched too (`np.zeros_like(x)`); say what random numbers are
     to be with `randomness="different"` or `"same"`. (A RuntimeError, as PyTorch raises.)
+    """
+
+
+class PatternError(WengertError):
+    """A sparsity pattern cannot be found, or does not hold where it is used.
+
+    A pattern is that of the branches taken at one point. Prepare a new plan at a point of the other
+    kind, `wengert.sparse_jacobian(f, x)`, or give it a pattern that holds everywhere: `pattern=`.
+    """
+
+
+class GradcheckError(WengertError):
+    """A derivative is not what difference quotients say, or fails another check of `gradcheck`.
+
+    The message shows the entry that differs most, both its values, and how the difference quotient
+    changes with the step: a derivative formula at fault, a step too large or small (`eps=`), a
+    point without a derivative and too few digits (float32 inputs) look different there.
     """

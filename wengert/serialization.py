@@ -1,9 +1,10 @@
 """Saving and loading: tensors as safetensors, structure as JSON beside them. No code, no pickle.
 
-The file is a safetensors file. Its tensors are numbered, each stored once however often it occurs;
-its metadata holds, under "wengert", the JSON text of the saved object, in which
+The file is a safetensors file. Its tensors have the names of the places where they occur first
+(a state dict's are its keys), each stored once however often it occurs; its metadata holds, under
+"wengert", the JSON text of the saved object, in which
 
-    {"t": 3}                    stands for tensor 3 ("p": 1 a parameter, "g": 1 requires grad)
+    {"t": "name"}               stands for a tensor ("p": 1 a parameter, "g": 1 requires grad)
     [...], {"d": [[k, v]...]}   for a list and a dictionary
     {"o": ...}, {"u": ...}, ... for other things that JSON does not have: see `_packed`
 """
@@ -12,13 +13,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wengert.tensor import Size, Tensor, bare, wrap
+
+Place = tuple[Any, ...]
+"""The keys and numbers that lead to a value in the saved object."""
 
 FORMAT = 1
 KEY = "wengert"
@@ -40,8 +44,8 @@ def save(obj: Any, f: Any) -> None:
     from safetensors.numpy import save as to_bytes
 
     writer = _Writer()
-    structure = {"format": FORMAT, "object": writer.packed(obj, "the object")}
-    arrays = {str(i): np.asarray(a, order="C") for i, a in enumerate(writer.arrays)}
+    structure = {"format": FORMAT, "object": writer.packed(obj, "the object", ())}
+    arrays = {name: np.asarray(a, order="C") for name, a in writer.arrays.items()}
     data = to_bytes(arrays, {KEY: json.dumps(structure)})
     if hasattr(f, "write"):
         f.write(data)
@@ -76,16 +80,23 @@ class _Writer:
     """Turns an object into JSON, and collects its tensors."""
 
     def __init__(self) -> None:
-        self.arrays: list[Any] = []
-        self.known: dict[int, int] = {}
+        self.arrays: dict[str, Any] = {}
+        self.known: dict[int, str] = {}
 
-    def tensor(self, array: Any) -> int:
-        number = self.known.setdefault(id(array), len(self.arrays))
-        if number == len(self.arrays):
-            self.arrays.append(array)
-        return number
+    def tensor(self, array: Any, path: Place) -> str:
+        name = self.known.get(id(array))
+        return name or self.known.setdefault(id(array), self.stored(array, path))
 
-    def packed(self, value: Any, where: str) -> Any:
+    def stored(self, array: Any, path: Place) -> str:
+        """The name under which an array is stored: its place, and a number if that is taken."""
+        place = ".".join(map(str, path)) or "tensor"
+        name, number = place, 0
+        while name in self.arrays or name == "__metadata__":
+            name, number = f"{place}#{number}", number + 1
+        self.arrays[name] = array
+        return name
+
+    def packed(self, value: Any, where: str, path: Place) -> Any:
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, int) and type(value) is int:
@@ -93,28 +104,31 @@ class _Writer:
         if isinstance(value, float) and type(value) is float:
             return value if np.isfinite(value) else {"f": repr(value)}
         if isinstance(value, Tensor):
-            return self._packed_tensor(value)
+            return self._packed_tensor(value, path)
         if isinstance(value, (np.ndarray, np.generic)):
             array = np.asarray(value)
             if array.dtype.kind not in "biufc":
                 raise TypeError(_refused(where, value))
-            return {"n": self.tensor(array), "s": int(isinstance(value, np.generic))}
+            return {"n": self.tensor(array, path), "s": int(isinstance(value, np.generic))}
         if type(value) in _SEQUENCES:
-            items = [self.packed(v, f"{where}[{i}]") for i, v in enumerate(value)]
+            items = [self.packed(v, f"{where}[{i}]", (*path, i)) for i, v in enumerate(value)]
             return items if type(value) is list else {_SEQUENCES[type(value)]: items}
-        if isinstance(value, dict) and type(value) in (dict, OrderedDict):
+        if type(value) in _MAPPINGS:
             pairs = [
-                [self.packed(k, f"a key of {where}"), self.packed(v, f"{where}[{k!r}]")]
+                [
+                    self.packed(k, f"a key of {where}", (*path, "key")),
+                    self.packed(v, f"{where}[{k!r}]", (*path, k)),
+                ]
                 for k, v in value.items()
             ]
-            return {"d" if type(value) is dict else "o": pairs}
+            return {_MAPPINGS[type(value)]: pairs}
         if isinstance(value, complex):
             return {"c": [value.real, value.imag]}
         if isinstance(value, np.dtype):
             return {"y": value.name}
         raise TypeError(_refused(where, value))
 
-    def _packed_tensor(self, x: Tensor) -> Any:
+    def _packed_tensor(self, x: Tensor, path: Place) -> Any:
         from wengert.nn.parameter import Parameter
 
         array = x._array
@@ -127,10 +141,9 @@ class _Writer:
         if kind.kind == "c":  # safetensors has no complex numbers
             packed["c"] = kind.name
             stored = np.stack([array.real, array.imag], -1)
-            self.arrays.append(stored)
-            packed["t"] = len(self.arrays) - 1
+            packed["t"] = self.stored(stored, path)
         else:
-            packed["t"] = self.tensor(stored)
+            packed["t"] = self.tensor(stored, path)
         if isinstance(x, Parameter):
             packed["p"] = 1
         if x.requires_grad and x.is_leaf:
@@ -138,6 +151,7 @@ class _Writer:
         return packed
 
 
+_MAPPINGS: dict[type, str] = {dict: "d", OrderedDict: "o", Counter: "k"}
 _SEQUENCES: dict[type, str] = {list: "l", tuple: "u", set: "e", Size: "z"}
 
 
@@ -165,19 +179,38 @@ def load(
 ) -> Any:
     """Read what `save` wrote, from a path or a file open for binary reading.
 
-    Plain safetensors files give a dictionary of their tensors. Files never hold code, so loading
-    one is safe whatever `weights_only` says. RuntimeError for a damaged file.
+    Plain safetensors files give a dictionary of their tensors. The files of PyTorch's `torch.save`
+    are read too, if they hold tensors, parameters, numbers, strings and containers of them:
+    tensors keep their strides, and those that shared memory share it again. Loading is safe
+    whatever `weights_only` says: nothing in a file is ever run. RuntimeError for a damaged file,
+    UnpicklingError for one that holds more than data.
+
+    `map_location` says where tensors go, as in PyTorch: a device, a dictionary of devices, or a
+    function; all end on the CPU. Without it, tensors saved from a GPU are an error.
     """
     from wengert.functions.creation import check_device
 
     if isinstance(map_location, str) or hasattr(map_location, "type"):
         check_device(map_location)
+    elif isinstance(map_location, dict):
+        for place in map_location.values():
+            check_device(place)
+    elif map_location is not None and not callable(map_location):
+        raise TypeError(
+            "map_location should be a device, a dictionary of devices or a function, not a "
+            f"{type(map_location).__name__}"
+        )
     if pickle_module is not None:
         raise ValueError(
             "load: files hold no pickles, so pickle_module has no meaning; leave it out"
         )
     name = getattr(f, "name", "the file") if hasattr(f, "read") else os.fspath(f)
     data = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()
+    # A safetensors file may begin with any eight bytes; but then comes JSON.
+    if data[:4] == b"PK\x03\x04" and data[8:9] != b"{":
+        from wengert import torch_files
+
+        return torch_files.read(data, name, map_location)
     header = _header(data, name)
     arrays = _arrays(data, name)
     text = header.get("__metadata__", {}).get(KEY)
@@ -207,12 +240,11 @@ def _header(data: bytes, name: str) -> Any:
             f"{name} has {len(data)} bytes, too few for a saved object: was it cut off?"
         )
     n = int.from_bytes(data[:8], "little")
-    # Such a file may begin with any length, and so with a pickle's first byte; but then comes JSON.
-    if data[8:9] != b"{" and (data[:2] == b"PK" or data[:1] == b"\x80"):
+    if data[:1] == b"\x80" and data[8:9] != b"{":
         raise RuntimeError(
-            f"{name} looks like a file of pickled objects (PyTorch's own format), which can run "
-            "code when "
-            "read. Convert it where it was made: safetensors.torch.save_file(state_dict, path)."
+            f"{name} is a bare pickle, as PyTorch wrote before version 1.6: such files can run "
+            "code when read, and are not. Write it anew where it is trusted: "
+            "torch.save(torch.load(path), path), or safetensors.torch.save_file(state_dict, path)."
         )
     if n > len(data) - 8:
         raise RuntimeError(
@@ -252,12 +284,12 @@ class _Reader:
         if "t" in value:
             return self._tensor(value)
         if "n" in value:
-            array = self.arrays[str(value["n"])]
+            array = self.arrays[value["n"]]
             return array[()] if value["s"] else array
         ((kind, content),) = value.items()
-        if kind in ("d", "o"):
-            pairs = [(self.unpacked(k), self.unpacked(v)) for k, v in content]
-            return dict(pairs) if kind == "d" else OrderedDict(pairs)
+        for mapping, name in _MAPPINGS.items():
+            if kind == name:
+                return mapping({self.unpacked(k): self.unpacked(v) for k, v in content})
         if kind == "f":
             return float(content)
         if kind == "c":
@@ -270,7 +302,7 @@ class _Reader:
     def _tensor(self, value: Any) -> Tensor:
         from wengert.nn.parameter import Parameter
 
-        array = self.arrays[str(value["t"])]
+        array = self.arrays[value["t"]]
         if "c" in value:
             array = (array[..., 0] + 1j * array[..., 1]).astype(value["c"])
         out: Tensor = bare(Parameter if "p" in value else Tensor, array)

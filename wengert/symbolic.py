@@ -242,7 +242,7 @@ def swell(step: Function, n: int, simplify: int = 4) -> list[Swell]:
     """How formulas grow when a step is repeated: l_1 = x, l_{k+1} = step(l_k), for k up to n.
 
     The first `simplify` derivatives are also simplified by SymPy, which takes longer and longer.
-    The formula of the derivative grows threefold with each step, while automatic differentiation,
+    The formula of the derivative more than doubles with each step, while automatic differentiation,
     which works on numbers, adds a constant number of operations.
 
     >>> [(row.derivative_size, row.forward_mode) for row in swell(lambda l: 4 * l * (1 - l), 4, 0)]

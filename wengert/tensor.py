@@ -148,6 +148,7 @@ class Tensor(_Methods):
     _cell: Cell | None  # made when a write, or a view, first needs it
     # What few have stands here once; an instance that has it carries its own in its __dict__.
     _grad: Tensor | None = None
+    _tangents: dict[Any, Tensor | None] | None = None  # by level; see `autograd/forward.py`
     _turns: tuple[
         Call, ...
     ] = ()  # for the views of a base: how to undo its in-place view operations
@@ -194,6 +195,13 @@ class Tensor(_Methods):
                 "Can't call numpy() on a Tensor that requires grad: NumPy would drop its history. "
                 "Use tensor.detach().numpy(), or NumPy's functions on the tensor itself. An array "
                 "to be filled is made with np.zeros_like(x), one of results with np.stack([...])."
+            )
+        if carries(self):
+            raise RuntimeError(
+                "Can't call numpy() on a Tensor that carries a tangent of forward mode: NumPy "
+                "would drop it, and the derivative would be wrong. Use tensor.detach().numpy(), or "
+                "NumPy's functions on the tensor itself. An array to be filled is made with "
+                "np.zeros_like(x), one of results with np.stack([...])."
             )
         array = self._array
         if not isinstance(array, np.ndarray):
@@ -267,6 +275,21 @@ def may_record(out: Tensor) -> bool:
     return state.grad
 
 
+def carries(*values: Any) -> bool:
+    """Whether a value has a tangent, at a level of forward mode that this thread is inside of."""
+    levels = modes.current().duals if modes.special else ()
+    return any(_carries(x, level) for level in levels for x in values)
+
+
+def _carries(x: Any, level: Any) -> bool:
+    if not isinstance(x, Tensor):
+        return False
+    if x._tangents is not None and level in x._tangents:
+        return x._tangents[level] is not None
+    view = x._origin
+    return type(view) is View and (view.base._tangents or {}).get(level) is not None
+
+
 def cell_of(x: Tensor) -> Cell:
     """The cell that counts writes to this tensor's storage, made on first need."""
     cell = x._cell
@@ -285,7 +308,7 @@ def view_of(
     array, base_array = out._array, x._array
     owner = array.base if type(array) is np.ndarray else array
     # What NumPy took as a view names the array, or the one that owns the memory of both.
-    if owner is not base_array and not _shares(array, base_array):
+    if owner is not base_array and not shares(array, base_array):
         return
     origin = x._origin
     if origin is INFERENCE:
@@ -302,7 +325,8 @@ def view_of(
         out._origin = View.of(x, None, (record, args), creation)
 
 
-def _shares(array: Any, other: Any) -> bool:
+def shares(array: Any, other: Any) -> bool:
+    """Whether two arrays look into the same memory."""
     if array is other:
         return True
     if type(array) is not np.ndarray:

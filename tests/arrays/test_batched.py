@@ -19,6 +19,7 @@ from tests.rules.calls import (
     recorded,
     with_arrays,
 )
+from tests.rules.samples_linalg import LINALG
 from tests.rules.test_table import CASES
 from wengert.arrays.batched import BatchedArray, Level
 from wengert.errors import BatchingError
@@ -30,8 +31,10 @@ LOOPED = {as_strided}
 SIZE = 3
 
 
-def examples(x: np.ndarray) -> np.ndarray:
-    """Arrays of the same kind of numbers as `x`."""
+def examples(x: np.ndarray, matrices: bool = False) -> np.ndarray:
+    """Arrays of the same kind of numbers as `x`; matrices as well conditioned as it is."""
+    if matrices:
+        return np.stack([x * (1 + k / 8) for k in range(SIZE)])
     return np.stack([np.roll(x.ravel(), k).reshape(x.shape) for k in range(SIZE)])
 
 
@@ -50,7 +53,8 @@ def test_value_and_gradient_of_every_rule(rule: Rule, call: Call, chosen: str) -
     if len(arrays) < 2 and chosen != "all":
         return
     picked = {"all": range(len(arrays)), "first": [0], "last": [len(arrays) - 1]}[chosen]
-    xs = [examples(x) if k in picked else x for k, x in enumerate(arrays)]
+    matrices = rule.function in LINALG
+    xs = [examples(x, matrices) if k in picked else x for k, x in enumerate(arrays)]
     calls = [
         with_arrays(rule, call, [x[i, ...] if k in picked else x for k, x in enumerate(xs)])
         for i in range(SIZE)

@@ -12,12 +12,13 @@ import wengert
 ROOT = Path(wengert.__file__).parent
 
 LAYERS = [
-    {"errors", "files"},
+    {"errors", "version", "files"},
     {"dispatch"},
     {"dtypes"},
     {"rules"},
     {"history"},
     {"tensor"},
+    {"numeric"},
     {"autograd"},
     {"functions"},
     {
@@ -25,17 +26,31 @@ LAYERS = [
         "compile",
         "transforms",
         "func",
+        "implicit",
+        "primitive",
         "random",
         "linalg",
         "fft",
+        "signal",
         "special",
         "cuda",
         "backends",
         "amp",
+        "compiler",
+        "jit",
     },
-    {"nn", "optim", "utils", "data", "distributions", "sparse", "masked", "serialization"},
     {
-        "numeric",
+        "nn",
+        "optim",
+        "utils",
+        "data",
+        "distributions",
+        "sparse",
+        "masked",
+        "serialization",
+        "torch_files",
+    },
+    {
         "symbolic",
         "expressions",
         "notation",
@@ -46,11 +61,12 @@ LAYERS = [
         "interop",
         "distributed",
         "visual",
+        "profiler",
         "models",
         "vision",
     },
     {"__init__"},
-    {"cli", "demo", "__main__"},
+    {"cli", "demo", "as_torch", "__main__"},
 ]
 """From the ground up. A module may import its own layer, at its own peril, and those before it."""
 

@@ -63,7 +63,9 @@ def interpret(kernel: Kernel, arrays: list[np.ndarray]) -> int:
             index = values[k].astype(np.int64)
             index = np.where(index < 0, index + size, index)
             bad = (index < 0) | (index >= size)
-            if np.any(bad) and number in live:
+            # What is the same for a whole row is read once for it, even for an empty one.
+            space = kernel.extents[: kernel.outer] if even(access) else kernel.extents
+            if np.any(bad) and number in live and 0 not in space:
                 status = access.buffer + 1
             at = at + np.where(bad, 0, index) * stride
         return at

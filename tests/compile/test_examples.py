@@ -12,6 +12,7 @@ import pytest
 
 import wengert as wg
 from wengert import demo, nn
+from wengert.data import load_airline, load_digits, load_sonnets
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 
@@ -49,6 +50,56 @@ def exponent_by_hand(compiled: bool) -> list[float]:
     return [*losses, *thetas, *others, *more]
 
 
+def steps(example: Any, net: Any, inputs: list[Any], compiled: bool) -> list[float]:
+    """The losses of an example's own step, which is a function of the batch."""
+    step = example.stepper(net, wg.optim.Adam(net.parameters(), lr=2e-3))
+    step = wg.compile(step) if compiled else step
+    return [step(*batch).item() for batch in inputs]
+
+
+def cnn_digits(compiled: bool) -> list[float]:
+    example = load("cnn_digits")
+    x = wg.tensor(load_digits()[0][:60]).view(6, 10, 1, 8, 8)
+    y = wg.tensor(load_digits()[1][:60]).view(6, 10)
+    return steps(example, example.LeNet(), [*zip(x, y, strict=True)], compiled)
+
+
+def gpt_sonnets(compiled: bool) -> list[float]:
+    example = load("gpt_sonnets")
+    pieces = wg.tensor([ord(c) % 64 for c in load_sonnets()[:1020]]).view(5, 12, 17)
+    net = example.GPT(64, 16, 2, 1, 16)
+    return steps(example, net, [(p[:, :-1], p[:, 1:]) for p in pieces], compiled)
+
+
+def lstm_airline(compiled: bool) -> list[float]:
+    example = load("lstm_airline")
+    series = wg.tensor(load_airline()[:20] / 100, dtype=wg.float32).view(1, -1, 1)
+    return steps(example, example.Forecaster(4), [(series,)] * 5, compiled)
+
+
+def vae_digits(compiled: bool) -> list[float]:
+    example = load("vae_digits")
+    x = wg.tensor(load_digits()[0][:60]).view(6, 10, 64)
+    return steps(example, example.VAE(), [(batch,) for batch in x], compiled)
+
+
+def modules(compiled: bool) -> list[float]:
+    example = load("modules")
+    x = wg.tensor(load_digits()[0][:60]).view(6, 10, 1, 8, 8)
+    y = wg.tensor(load_digits()[1][:60]).view(6, 10)
+    return steps(example, example.Net(), [*zip(x, y, strict=True)], compiled)
+
+
+def physics_informed(compiled: bool) -> list[float]:
+    """With third derivatives."""
+    example = load("physics_informed")
+    u = example.Solution().double()
+    step = example.stepper(u, wg.optim.Adam(u.parameters(), lr=5e-3))
+    step = wg.compile(step) if compiled else step
+    x = wg.linspace(0.1, 0.9, 9, dtype=wg.float64)
+    return [step(x).item() for _ in range(20)]
+
+
 def freezing(compiled: bool) -> list[float]:
     """With a body that learns, is frozen, and learns again."""
     return [loss for run in load("freezing").fine_tuning(60, compiled) for loss in run]
@@ -68,8 +119,14 @@ def the_demo(compiled: bool) -> list[float]:
 
 
 TRAINING: dict[str, Callable[[bool], list[float]]] = {
+    "cnn_digits": cnn_digits,
+    "gpt_sonnets": gpt_sonnets,
+    "lstm_airline": lstm_airline,
+    "vae_digits": vae_digits,
     "exponent_autograd": exponent_autograd,
     "exponent_by_hand": exponent_by_hand,
+    "modules": modules,
+    "physics_informed": physics_informed,
     "freezing": freezing,
     "hogwild": hogwild,
     "wengert demo": the_demo,
@@ -77,14 +134,25 @@ TRAINING: dict[str, Callable[[bool], list[float]]] = {
 
 OTHERS = {
     "autograd_graph": "looks at graphs, and trains nothing",
+    "bilevel": "trains by SciPy's L-BFGS, through the solution of an inner problem",
     "custom_function": "looks at what a Function saves, and trains nothing",
+    "complex_autograd": "has complex parameters, which optimizers update outside of functions",
+    "data_parallel": "looks at threads and hooks, and trains nothing",
+    "evaluation_loop": "keeps the lecture's loops as they stand",
     "evaluation_mode": "compares modes, and trains nothing",
+    "expression_swell": "differentiates symbols, and trains nothing",
     "grad_modes": "times forward passes, and trains nothing",
+    "gradient_tape": "trains on a gradient tape, which records eager operations",
     "inplace": "shows errors and version counters, and trains nothing",
     "kinks": "evaluates gradients at single points, and trains nothing",
+    "linear_layer": "counts the memory of Jacobians, and trains nothing",
+    "lynx_and_hare": "trains by SciPy's L-BFGS, through a solver of adaptive steps",
     "mini_engine": "trains with an engine of its own, whose tensors are made by np.asarray",
     "named_scalars": "trains with an engine of its own, on Python numbers",
+    "numerical_differentiation": "compares difference quotients, and trains nothing",
     "saved_tensor_hooks": "runs under saved-tensor hooks, where compiled functions run eagerly",
+    "sparse_newton": "solves systems with sparse Hessians, and trains nothing",
+    "traces": "prints traces, and trains nothing",
     "vector_jacobian": "evaluates products with Jacobians, and trains nothing",
 }
 """Examples without a training step of ours."""

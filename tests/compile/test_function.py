@@ -63,6 +63,10 @@ OPTIMIZERS = {
     "adagrad": lambda p: optim.Adagrad(p, lr=0.1, lr_decay=0.1),
     "adadelta": lambda p: optim.Adadelta(p, lr=1.0),
     "adamax": lambda p: optim.Adamax(p, lr=0.01),
+    "nadam": lambda p: optim.NAdam(p, lr=0.01, weight_decay=0.1),
+    "radam": lambda p: optim.RAdam(p, lr=0.01, betas=(0.9, 0.99)),
+    "rprop": lambda p: optim.Rprop(p, lr=0.01),
+    "asgd": lambda p: optim.ASGD(p, lr=0.01, t0=2),
 }
 
 
@@ -508,3 +512,38 @@ def test_threads_that_use_the_same_tensors_do_not_see_a_trace() -> None:
     stop.set()
     thread.join()
     assert set(seen) == {np.ndarray}
+
+
+def test_calls_without_gradients_leave_later_calls_their_history() -> None:
+    w = wg.ones(3, requires_grad=True)
+    f = wg.compile(lambda x: (x * w).sum())
+    with wg.no_grad():
+        for _ in range(4):
+            assert not f(wg.ones(3)).requires_grad
+    for _ in range(4):
+        assert f(wg.ones(3)).requires_grad
+    with wg.inference_mode():
+        assert not f(wg.ones(3)).requires_grad
+    assert f(wg.ones(3)).requires_grad
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 3.0, float("inf")])
+def test_gradients_are_clipped_inside_of_a_step(order: float) -> None:
+    def losses(compiled: bool) -> list[float]:
+        wg.manual_seed(0)
+        net = wg.nn.Sequential(wg.nn.Linear(3, 4), wg.nn.Tanh(), wg.nn.Linear(4, 1))
+        optimizer = wg.optim.SGD(net.parameters(), 0.1)
+
+        def step(x: wg.Tensor) -> tuple[wg.Tensor, wg.Tensor]:
+            optimizer.zero_grad()
+            loss = (net(x) * 3).pow(2).mean()
+            loss.backward()
+            norm = wg.nn.utils.clip_grad_norm_(net.parameters(), 0.5, order)
+            wg.nn.utils.clip_grad_value_(net.parameters(), 0.2)
+            optimizer.step()
+            return loss.detach(), norm
+
+        run = wg.compile(step) if compiled else step
+        return [y.item() for _ in range(4) for y in run(wg.ones(5, 3))]
+
+    np.testing.assert_allclose(losses(True), losses(False), rtol=1e-5)

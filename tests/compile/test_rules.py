@@ -14,8 +14,10 @@ from wengert.rules import Rule
 from wengert.rules.shapes import as_strided
 from wengert.tensor import wrap
 
-# This one is about memory, of which a program has none.
-_CASES = [case for case in CASES if case.values[0].function is not as_strided]
+# The first is about memory, of which a program has none. The dtype of the other's results depends
+# on the numbers; in a program they are complex.
+_OTHERWISE = (as_strided, np.linalg.eig)
+_CASES = [case for case in CASES if case.values[0].function not in _OTHERWISE]
 
 
 @pytest.mark.parametrize(("rule", "call"), _CASES)

@@ -265,3 +265,85 @@ def test_learning_a_line():
             optimizer.step()
         assert net.weight.item() == pytest.approx(3, abs=0.15)
         assert net.bias.item() == pytest.approx(-1, abs=0.15)
+
+
+def test_hooks_run_around_the_step_of_a_class_of_ones_own():
+    calls = []
+
+    class Own(optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {"lr": 0.5})
+
+        def step(self, closure=None):
+            calls.append("step")
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.data.add_(p.grad, alpha=-group["lr"])
+
+    p = wg.ones(1, requires_grad=True)
+    p.grad = wg.ones(1)
+    optimizer = Own([p])
+    optimizer.register_step_pre_hook(lambda *args: calls.append("before"))
+    optimizer.register_step_post_hook(lambda *args: calls.append("after"))
+    optim.lr_scheduler.StepLR(optimizer, 1)
+    optimizer.step()
+    assert calls == ["before", "step", "after"]
+    assert p.item() == 0.5
+
+
+def test_hooks_see_and_change_state_dicts():
+    p = wg.ones(1, requires_grad=True)
+    optimizer, calls = optim.SGD([p], lr=0.1), []
+    optimizer.register_state_dict_pre_hook(lambda o: calls.append("before saving"))
+    optimizer.register_state_dict_post_hook(lambda o, state: {**state, "note": 1})
+    optimizer.register_load_state_dict_pre_hook(lambda o, state: calls.append(state["note"]))
+    handle = optimizer.register_load_state_dict_post_hook(lambda o: calls.append("second"))
+    optimizer.register_load_state_dict_post_hook(lambda o: calls.append("first"), prepend=True)
+    state = optimizer.state_dict()
+    optimizer.load_state_dict(state)
+    handle.remove()
+    optimizer.load_state_dict(state)
+    assert calls == ["before saving", 1, "first", "second", 1, "first"]
+
+
+def test_lbfgs_says_what_it_needs():
+    p = wg.ones(2, requires_grad=True)
+    with pytest.raises(TypeError, match="needs a closure"):
+        optim.LBFGS([p]).step()
+    with pytest.raises(RuntimeError, match="only 'strong_wolfe'"):
+        optim.LBFGS([p], line_search_fn="armijo")
+    with pytest.raises(ValueError, match="doesn't support per-parameter options"):
+        optim.LBFGS([{"params": [p]}, {"params": [wg.ones(1, requires_grad=True)]}])
+
+
+def test_muon_is_for_matrices():
+    with pytest.raises(ValueError, match=r"Muon only supports 2D .*Size\(\[3\]\)"):
+        optim.Muon([wg.ones(3, requires_grad=True)])
+    with pytest.raises(ValueError, match="is not supported; choose"):
+        optim.Muon([wg.ones(2, 2, requires_grad=True)], adjust_lr_fn="twice")
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 4)])
+def test_muon_steps_are_nearly_orthogonal(shape):
+    p = wg.zeros(*shape, dtype=wg.float64, requires_grad=True)
+    p.grad = wg.tensor(np.random.default_rng(0).standard_normal(shape))
+    optim.Muon([p], lr=1.0, ns_steps=8).step()
+    step = -p.detach().numpy() / max(1, shape[0] / shape[1]) ** 0.5
+    u, _, v = np.linalg.svd(p.grad.numpy(), full_matrices=False)
+    sizes = np.diag(u.T @ step @ v.T)
+    assert ((sizes > 0.6) & (sizes < 1.3)).all()
+    np.testing.assert_allclose(u.T @ step @ v.T, np.diag(sizes), atol=1e-10)
+
+
+def test_complex_parameters_are_not_updated_inside_compiled_functions():
+    p = wg.ones(2, dtype=wg.complex64, requires_grad=True)
+    optimizer = optim.Adam([p])
+
+    @wg.compile
+    def step():
+        optimizer.zero_grad()
+        (p * p.conj()).real.sum().backward()
+        optimizer.step()
+
+    with pytest.raises(NotImplementedError, match="complex parameters inside a compiled"):
+        step()

@@ -50,7 +50,7 @@ def agree(call):
 
 
 @pytest.mark.parametrize("flags", list(itertools.product([False, True], repeat=2)), ids=str)
-@pytest.mark.parametrize("name", ["vjp", "hvp", "vhp"])
+@pytest.mark.parametrize("name", ["vjp", "jvp", "hvp", "vhp"])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_products(function, name, flags):
     create_graph, strict = flags
@@ -84,7 +84,7 @@ def test_matrices(function, name, flags):
     agree(call)
 
 
-@pytest.mark.parametrize("name", ["vjp", "hvp", "vhp", "jacobian", "hessian"])
+@pytest.mark.parametrize("name", ["vjp", "jvp", "hvp", "vhp", "jacobian", "hessian"])
 def test_several_inputs(name):
     def call(T):
         inputs = (T.tensor(X), T.tensor(Y, requires_grad=True))
@@ -98,7 +98,7 @@ def test_several_inputs(name):
     agree(call)
 
 
-@pytest.mark.parametrize("name", ["vjp", "hvp", "vhp"])
+@pytest.mark.parametrize("name", ["vjp", "jvp", "hvp", "vhp"])
 @pytest.mark.parametrize(
     "v",
     [
@@ -114,7 +114,7 @@ def test_vectors_that_do_not_fit(name, v):
     agree(lambda T: getattr(T.autograd.functional, name)(lambda x: (x**2).sum(), T.tensor(X), v(T)))
 
 
-@pytest.mark.parametrize("name", ["vjp", "hvp", "vhp", "jacobian", "hessian"])
+@pytest.mark.parametrize("name", ["vjp", "jvp", "hvp", "vhp", "jacobian", "hessian"])
 def test_inputs_that_are_no_tensors(name):
     agree(lambda T: getattr(T.autograd.functional, name)(lambda x: x.sum(), 3.0))
     agree(lambda T: getattr(T.autograd.functional, name)(lambda x: x.sum(), [T.tensor(X)]))
@@ -122,7 +122,7 @@ def test_inputs_that_are_no_tensors(name):
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
-@pytest.mark.parametrize("name", ["vjp", "hvp", "vhp", "jacobian", "hessian"])
+@pytest.mark.parametrize("name", ["vjp", "jvp", "hvp", "vhp", "jacobian", "hessian"])
 def test_history_only_where_asked_for(name, create_graph):
     found = []
     for T, grad in itertools.product((wg, torch), (True, False)):
@@ -150,7 +150,38 @@ def test_strategies():
     x = wg.tensor(X)
     with pytest.raises(AssertionError, match="Expected strategy to be either"):
         F.jacobian(lambda x: x, x, strategy="x")
-    with pytest.raises(NotImplementedError, match="needs forward-mode"):
-        F.jacobian(lambda x: x, x, strategy="forward-mode")
-    with pytest.raises(NotImplementedError, match="needs forward-mode"):
-        F.hessian(lambda x: x.sum(), x, outer_jacobian_strategy="forward-mode")
+
+
+@pytest.mark.parametrize(
+    "function", ["elementwise", "scalar", "two outputs", "one in a tuple", "matrix", "linear"]
+)
+def test_forward_mode_strategies(function):
+    def call(T, name, **strategy):
+        matrix = getattr(T.autograd.functional, name)
+        x = T.tensor(X, requires_grad=True)
+        return matrix(FUNCTIONS[function](T), x, vectorize=True, **strategy)
+
+    agree(lambda T: call(T, "jacobian", strategy="forward-mode"))
+    if function == "scalar":  # PyTorch's fails where the gradient is constant
+        agree(lambda T: call(T, "hessian", outer_jacobian_strategy="forward-mode"))
+
+
+def test_forward_mode_of_several_inputs_has_the_dtype_of_the_output():
+    def call(T):
+        blocks = T.autograd.functional.jacobian(
+            lambda x, y: (x * y, (x * 2).to(T.float32)),
+            (T.tensor(X), T.tensor(Y)),
+            vectorize=True,
+            strategy="forward-mode",
+        )
+        return tuple(map(tuple, blocks))
+
+    agree(call)
+
+
+def test_strict_and_forward_mode_exclude_each_other():
+    agree(
+        lambda T: T.autograd.functional.jacobian(
+            lambda x: x, T.tensor(X), strict=True, strategy="forward-mode", vectorize=True
+        )
+    )

@@ -88,6 +88,15 @@ def like(array: Any, random: np.random.Generator) -> np.ndarray:
     return np.asarray(numbers, array.dtype)
 
 
+HERMITIAN = {np.linalg.cholesky, np.linalg.eigh, np.linalg.eigvalsh}
+"""Functions of Hermitian matrices that read one triangle: they move as Hermitian matrices."""
+
+
+def allowed(rule: Rule, t: Any) -> Any:
+    """A tangent as the function's domain has it."""
+    return (t + np.conj(np.swapaxes(t, -1, -2))) / 2 if rule.function in HERMITIAN else t
+
+
 def inner(xs: list[Any], ys: list[Any]) -> float:
     """Re <x, y>, the inner product of real vector spaces, to which cotangents refer."""
     return float(sum(np.vdot(x, y).real for x, y in zip(xs, ys, strict=True)))

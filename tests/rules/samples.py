@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.rules import samples_neural
+from tests.rules import samples_linalg, samples_neural, samples_special
 from tests.rules.data import (
     Call,
     away_from_zero,
@@ -109,6 +109,7 @@ ELEMENTWISE: dict[Any, list[Call]] = {
     np.rint: one(lambda *shape: fixed(between_integers(*shape) - 0.5)),
     np.copysign: two(away_from_zero, away_from_zero),
     np.heaviside: two(away_from_zero, normal),
+    np.nextafter: two(normal, normal),
     np.absolute: one(away_from_zero, right_half_plane),
     np.fabs: one(away_from_zero),
     np.conjugate: one(normal, complex_normal),
@@ -199,6 +200,7 @@ REDUCTIONS: dict[Any, list[Call]] = {
         {"x": normal(2, 3), "axis": 1, "keepdims": True},
         {"x": normal(2, 3, 2), "axis": (0, -1)},
         {"x": normal(2, 3), "axis": (0, 1), "keepdims": True},
+        {"x": complex_normal(2, 3), "axis": 1},
     ],
     reductions.logcumsumexp: [
         *_axis_calls,
@@ -535,6 +537,13 @@ PRODUCTS: dict[Any, list[Call]] = {
         {"x": normal(0, 3), "weight": normal(4, 3), "bias": normal(4)},
     ),
     np.dot: real_and_complex(*({"a": normal(*a), "b": normal(*b)} for a, b in _dots)),
+    np.convolve: real_and_complex(
+        {"a": normal(5), "v": normal(3)},
+        {"a": normal(3), "v": normal(4), "mode": "same"},
+        {"a": normal(5), "v": normal(2), "mode": "same"},
+        {"a": normal(2), "v": normal(5), "mode": "valid"},
+        {"a": normal(1), "v": normal(1)},
+    ),
     np.tensordot: real_and_complex(
         *({"a": normal(*a), "b": normal(*b), "axes": axes} for a, b, axes in _tensordots)
     ),
@@ -547,5 +556,13 @@ PRODUCTS: dict[Any, list[Call]] = {
 }
 
 SAMPLES: dict[Any, list[Call]] = (
-    ELEMENTWISE | REDUCTIONS | SHAPES | INDEXING | PRODUCTS | samples_neural.SAMPLES
+    ELEMENTWISE
+    | REDUCTIONS
+    | SHAPES
+    | INDEXING
+    | PRODUCTS
+    | samples_neural.SAMPLES
+    | samples_special.SAMPLES
+    | samples_linalg.LINALG
+    | samples_linalg.FFT
 )

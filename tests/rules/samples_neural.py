@@ -74,6 +74,10 @@ LOSSES: dict[Any, list[Call]] = {
         {"x": normal(4, 2, 3), "axes": (0, 2), "eps": 1e-3},
         {"x": scattered(normal, 3, 2), "axes": (-1,), "eps": 0.1},
     ],
+    normalization.scaled: real_and_complex(
+        {"x": normal(4, 2, 3), "weight": normal(3), "bias": normal(3)},
+        {"x": normal(4, 2, 3), "weight": normal(2, 3), "bias": None},
+    ),
 }
 
 # ---- windows -------------------------------------------------------------------------------

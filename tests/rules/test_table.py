@@ -15,6 +15,7 @@ import pytest
 
 from tests.rules.calls import (
     Call,
+    allowed,
     arrays_of,
     completed,
     derivative_of_order,
@@ -87,7 +88,7 @@ def test_pushed_tangent_is_the_difference_quotient(
         x = place.of(call)
         # A complex array is perturbed along 1 and along i.
         for unit in (1, 1j) if x.dtype.kind == "c" else (1,):
-            t = (unit * random.uniform(-1, 1, x.shape)).astype(x.dtype)
+            t = allowed(rule, (unit * random.uniform(-1, 1, x.shape)).astype(x.dtype))
             quotient = difference_quotient(
                 lambda h: outputs(rule, place.replaced(call, np.asarray(x + h * t)))  # noqa: B023  (called at once)
             )
@@ -101,7 +102,7 @@ def test_pull_is_the_transpose_of_push(rule: Rule, call: Call, random: np.random
     gs = [like(y, random) for y in outputs(rule, call)]
     for place, cotangent in zip(places(rule, call), pulled(rule, call, gs), strict=True):
         x = place.of(call)
-        t = like(x, random)
+        t = allowed(rule, like(x, random))
         assert cotangent.shape == x.shape
         assert cotangent.dtype == x.dtype
         assert inner(gs, pushed(rule, call, place, t)) == pytest.approx(
@@ -158,7 +159,7 @@ def test_rules_run_on_tensors_give_the_higher_derivatives(
     rule: Rule, call: Call, order: int, random: np.random.Generator
 ) -> None:
     arrays = arrays_of(rule, call)
-    ts = [like(x, random) for x in arrays]
+    ts = [allowed(rule, like(x, random)) for x in arrays]
 
     def lower(h: float) -> list[np.ndarray]:
         moved = [np.asarray(x + h * t) for x, t in zip(arrays, ts, strict=True)]

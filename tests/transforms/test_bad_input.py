@@ -67,7 +67,7 @@ CALLS = [
     (lambda: wg.grad(np.sin, ()), GradError, "argnums must be non-empty"),
     (lambda: wg.grad(np.sin, (0, 0))(1.0), GradError, "argnums elements must be unique"),
     (lambda: wg.grad(np.sin, 1)(1.0), GradError, "Got argnum=1, but only 1 positional inputs"),
-    (lambda: wg.grad(np.linalg.matrix_power)(np.eye(2), 2), MissingRuleError, "derivative rule"),
+    (lambda: wg.grad(np.roots)(np.ones(3)), MissingRuleError, "derivative rule"),
     (lambda: wg.jacrev(lambda x: [x, 2.0])(1.0), GradError, r"at \[1\], float 2\.0"),
     (lambda: wg.jacrev(lambda x: [])(1.0), GradError, r"returned \[\]"),
     (lambda: wg.jacrev(lambda x: x > 1)(X), GradError, "bool, which has no derivative"),

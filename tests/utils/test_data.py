@@ -12,6 +12,7 @@ from wengert.utils.data import (
     ConcatDataset,
     DataLoader,
     Dataset,
+    DistributedSampler,
     IterableDataset,
     RandomSampler,
     SequentialSampler,
@@ -146,10 +147,25 @@ def test_batch_samplers_replace_the_other_options():
         DataLoader(Squares(4), shuffle=True, sampler=[0])
 
 
-def test_workers_are_refused_with_a_warning_and_the_data_still_comes():
-    with pytest.warns(UserWarning, match="loads data in the calling process"):
-        loader = DataLoader(Squares(3), num_workers=2)
-    assert len(list(loader)) == 3
+def test_distributed_samplers_share_a_data_set_out():
+    for shuffle in (False, True):
+        parts = [DistributedSampler(range(10), 3, rank, shuffle, seed=4) for rank in range(3)]
+        for part in parts:
+            part.set_epoch(2)
+        taken = [list(part) for part in parts]
+        assert [len(part) for part in parts] == list(map(len, taken)) == [4, 4, 4]
+        assert {i for part in taken for i in part} == set(range(10))
+    short = [list(DistributedSampler(range(10), 3, r, False, drop_last=True)) for r in range(3)]
+    assert short == [[0, 3, 6], [1, 4, 7], [2, 5, 8]]
+    shuffled = DistributedSampler(range(10), 1, 0)
+    first = list(shuffled)
+    assert first == list(shuffled)
+    shuffled.set_epoch(1)
+    assert first != list(shuffled)
+    with pytest.raises(RuntimeError, match="give num_replicas"):
+        DistributedSampler(range(3))
+    with pytest.raises(ValueError, match="Invalid rank 3"):
+        DistributedSampler(range(3), 3, 3)
 
 
 def test_samples_of_all_kinds_are_collated():

@@ -102,7 +102,7 @@ def test_other_libraries_can_read_the_tensors(tmp_path):
     from safetensors.numpy import load_file, save_file
 
     wg.save({"w": wg.ones(2)}, tmp_path / "x.safetensors")
-    assert load_file(tmp_path / "x.safetensors")["0"].tolist() == [1.0, 1.0]
+    assert load_file(tmp_path / "x.safetensors")["w"].tolist() == [1.0, 1.0]
     save_file({"v": np.zeros(3)}, tmp_path / "y.safetensors")
     assert wg.load(tmp_path / "y.safetensors")["v"].tolist() == [0.0] * 3
 
@@ -138,8 +138,9 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         (lambda data: data[:100], "cut off"),
         (lambda data: data[:-3], "tensors cannot be read"),
         (lambda data: data[:8] + b"x" + data[9:], "head is no JSON"),
-        (lambda data: b"PK\x03\x04" + data, "can run code"),
-        (lambda data: data.replace(b'{\\"t\\": 0', b'{\\"t\\": 7'), "does not fit"),
+        (lambda data: b"\x80\x02" + data, "can run code"),
+        (lambda data: b"PK\x03\x04" + data, "not a zip file"),
+        (lambda data: data.replace(b'{\\"t\\": \\"w', b'{\\"t\\": \\"v'), "does not fit"),
         (lambda data: data.replace(b'\\"format\\": 1', b'\\"format\\": 9'), "format 9"),
     ],
 )

@@ -11,12 +11,12 @@ functions.
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any, Literal
 
 import numpy as np
 
+from wengert.arrays.methods import ArrayMethods
 from wengert.dispatch import as_array, primitive
 from wengert.errors import BatchingError
 from wengert.history.location import INTERNAL, here, line_of
@@ -92,7 +92,7 @@ class Bridge(Node):
         return "OutOfVmapBackward0"
 
 
-class BatchedArray(np.lib.mixins.NDArrayOperatorsMixin):
+class BatchedArray(ArrayMethods):
     """An array without the batch that it has; see the module."""
 
     __slots__ = ("level", "raw")
@@ -120,18 +120,6 @@ class BatchedArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def ndim(self) -> int:
         return self.raw.ndim - 1
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -193,16 +181,6 @@ class BatchedArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"<batched {self.dtype}{list(self.shape)}, {self.level.size} examples>"
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __iter__(self) -> Any:
-        return (self[i] for i in range(len(self)))
-
-    __hash__ = None  # type: ignore[assignment]
-
     # ---- NumPy's protocols --------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -228,14 +206,6 @@ class BatchedArray(np.lib.mixins.NDArrayOperatorsMixin):
     # ---- methods ------------------------------------------------------------------------------
 
     @property
-    def T(self) -> Any:
-        return numpy.transpose(self)
-
-    @property
-    def mT(self) -> Any:
-        return numpy.swapaxes(self, -1, -2)
-
-    @property
     def real(self) -> Any:
         return numpy.real(self)
 
@@ -251,33 +221,14 @@ class BatchedArray(np.lib.mixins.NDArrayOperatorsMixin):
     def imag(self, value: Any) -> None:
         numpy.imag(self)[...] = value
 
-    @property
-    def flat(self) -> Any:
-        return numpy.ravel(self)
-
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
-        return numpy.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
-
-    def transpose(self, *axes: Any) -> Any:
-        return numpy.transpose(self, axes[0] if len(axes) == 1 else axes or None)
-
     def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> BatchedArray:
         return BatchedArray(self.raw.astype(dtype, copy=copy), self.level)
 
     def copy(self, order: str = "C") -> BatchedArray:
         return BatchedArray(self.raw.copy(), self.level)
 
-    def flatten(self, order: str = "C") -> Any:
-        return numpy.reshape(self, (-1,), order=order).copy()
-
     def view(self, *args: Any) -> BatchedArray:
         return BatchedArray(self.raw.view(*args), self.level)
-
-    def fill(self, number: Any) -> None:
-        self[...] = number
-
-    def sort(self, axis: int = -1, kind: Any = None, **kwargs: Any) -> None:
-        self[...] = numpy.sort(self, axis=axis, kind=kind)
 
     def __copy__(self) -> BatchedArray:
         return self.copy()
@@ -293,48 +244,6 @@ def _wanted(what: str) -> BatchingError:
         "We don't support vmap over that, since there is one number for each example. Keep the "
         "value as an array, and rewrite what follows with array operations."
     )
-
-
-def _method(name: str, function: Any) -> Any:
-    def method(self: BatchedArray, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
-
-    method.__name__ = name
-    return method
-
-
-for _name in [
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "argsort",
-    "argpartition",
-    "clip",
-    "cumprod",
-    "cumsum",
-    "diagonal",
-    "dot",
-    "max",
-    "mean",
-    "min",
-    "nonzero",
-    "prod",
-    "ravel",
-    "repeat",
-    "round",
-    "searchsorted",
-    "squeeze",
-    "std",
-    "sum",
-    "swapaxes",
-    "take",
-    "trace",
-    "var",
-]:
-    setattr(BatchedArray, _name, _method(_name, getattr(np, _name)))
-for _name in ("conj", "conjugate"):
-    setattr(BatchedArray, _name, _method(_name, np.conjugate))
 
 
 # ---- into a level and out of it -------------------------------------------------------------

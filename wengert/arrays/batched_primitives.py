@@ -10,7 +10,7 @@ import numpy as np
 from wengert import dispatch
 from wengert.arrays.batched import BatchedArray, Level
 from wengert.arrays.batched_functions import _repeat
-from wengert.arrays.batched_products import contracted
+from wengert.arrays.batched_products import contracted, factorisations
 from wengert.arrays.batching import (
     ELEMENTWISE,
     MEANINGS,
@@ -31,7 +31,7 @@ from wengert.errors import BatchingError
 
 
 def _alike(level: Level, x: Any, made: Any) -> Any:
-    return BatchedArray(np.array(raw(made, level)), level)
+    return BatchedArray(dispatch.alike(raw(x, level), raw(made, level).copy()), level)
 
 
 def _arriving(level: Level, x: Any, born: int) -> Any:
@@ -51,6 +51,7 @@ def primitives() -> None:
 
     ELEMENTWISE.update({e.spherical_bessel: 1, e.make_complex: 2, e.nan_to_num: 1})
     SLOW.update({shapes.as_strided})
+    factorisations()
     MEANINGS[dispatch.alike] = _alike
     MEANINGS[dispatch.arriving] = _arriving
     MEANINGS[products.einsum] = contracted

@@ -124,6 +124,25 @@ def _kron(level: Level, a: Any, b: Any) -> Any:
     return np.reshape(x * y, [i * j for i, j in zip(p, q, strict=True)])
 
 
+@means(np.convolve)
+def _convolve(level: Level, a: Any, v: Any, mode: str = "full") -> Any:
+    """One product of all examples for each number of the shorter vector."""
+    a, v = as_array(a), as_array(v)
+    if a.ndim != 1 or v.ndim != 1 or not a.shape[0] or not v.shape[0]:
+        raise ValueError(f"convolve takes two vectors, not shapes {a.shape} and {v.shape}")
+    if a.shape[0] < v.shape[0]:
+        a, v = v, a
+    n, m = a.shape[0], v.shape[0]
+    x, y = (aligned(array, 1, level) for array in (a, v))
+    whole = sum(np.pad(x * y[..., j : j + 1], ((0, 0), (j, m - 1 - j))) for j in range(m))
+    start, length = {
+        "full": (0, n + m - 1),
+        "same": ((m - 1) // 2, n),
+        "valid": (m - 1, n - m + 1),
+    }[mode]
+    return BatchedArray(whole[:, start : start + length], level)  # type: ignore[index]
+
+
 @means(np.cross)
 def _cross(
     level: Level, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
@@ -175,6 +194,33 @@ for _function in (
     np.linalg.svdvals, np.linalg.pinv, np.linalg.matrix_power, np.linalg.cond,
 ):  # fmt: skip
     _of_matrices(_function)
+
+
+def of_several(function: Any, *cores: int) -> None:
+    """A function of arrays that end in matrices (2) or vectors (1), and broadcast before those."""
+
+    def meaning(level: Level, *args: Any, **kwargs: Any) -> Any:
+        n = max(x.ndim - core for x, core in zip(args, cores, strict=False))
+        given = list(args)
+        for k, (x, core) in enumerate(zip(args, cores, strict=False)):
+            given[k] = aligned(x, n + core, level)
+        return results(level, function(*given, **kwargs))
+
+    MEANINGS[function] = meaning
+
+
+def factorisations() -> None:
+    """Meanings of our own primitives of linear algebra."""
+    from wengert.rules import linalg
+
+    for function in (linalg.adjugate, linalg.matrix_exp, linalg.pinv, linalg.pivoted):
+        of_several(function, 2)
+    for function in (linalg.adjugate_slope, linalg.solve_triangular, linalg.least_squares):
+        of_several(function, 2, 2)
+    MEANINGS[linalg.lu_unpivoted] = lambda level, x, packed=None: BatchedArray(
+        linalg.lu_unpivoted(x.raw, packed.raw if at(packed, level) else None), level
+    )
+    of_several(linalg.order_of, 1)
 
 
 @means(np.linalg.matrix_rank)

@@ -26,6 +26,7 @@ from wengert.arrays.batched import (
 from wengert.dispatch import as_array
 from wengert.errors import BatchingError
 from wengert.history.location import here, line_of, stacklevel
+from wengert.rules import RULES
 
 MEANINGS: dict[Any, Callable[..., Any]] = {}
 ELEMENTWISE: dict[Any, int] = {}
@@ -72,9 +73,9 @@ def of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     if arrays is not None:
         return elementwise(level, function, arrays, args, kwargs)
     plain = getattr(function, "plain", None)
-    if plain is not None and function not in SLOW:
+    if plain is not None and function not in SLOW and not function.opaque:
         return plain(*(_batched(level, x) for x in args), **kwargs)
-    if function in TRANSLATIONS:
+    if function in TRANSLATIONS and function not in RULES:
         return _as_on_tensors(TRANSLATIONS[function], args, kwargs)
     return loop(level, function, args, kwargs)
 
@@ -189,7 +190,8 @@ def elementwise(level: Level, function: Any, arrays: int, args: Any, kwargs: Any
 
 def loop(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     """The function of each example in turn; a function that writes does so in each."""
-    tell(level, function)
+    if not getattr(function, "opaque", False):  # whoever said so knows
+        tell(level, function)
 
     def one(x: Any, i: int) -> Any:
         if at(x, level):

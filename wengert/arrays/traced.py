@@ -11,7 +11,9 @@ What each NumPy function means here is said in `meanings.py`.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,21 @@ numpy: Any = np  # its functions return what its arguments say; its types know o
 NUMBERS = frozenset({int, float, bool, complex})
 SMALL = 1 << 12
 """Operations on constants of at most so many elements are carried out while tracing."""
+
+
+def _origin() -> tuple[CodeType, int]:
+    """The user's line that a statement comes from: in a backward pass, that of the operation."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename in INTERNAL:
+        if frame.f_code.co_name in _PULLS:
+            node = frame.f_locals.get("self")
+            if getattr(node, "code", None) is not None:
+                return node.code, node.at  # type: ignore[union-attr]
+        frame = frame.f_back
+    return here()
+
+
+_PULLS = frozenset({"pull", "pull_recorded"})
 
 
 class Trace:
@@ -48,7 +65,7 @@ class Trace:
         self, function: Function, args: Any, kwargs: Any, results: list[tuple[Shape, Any]]
     ) -> tuple[Value, ...]:
         outputs = tuple(Value(shape, dtype) for shape, dtype in results)
-        code, at = here()
+        code, at = _origin()
         statement = Statement(function, tuple(args), kwargs, outputs, code, at)
         if not self._evaluated(statement):
             self.program.statements.append(statement)

@@ -5,6 +5,7 @@ recorded), `engine` and `hooks` (the sweep), `saved` and `inplace` (what may be 
 `differentiate` (what users call).
 """
 
+from wengert.autograd import forward_ad as forward_ad
 from wengert.autograd import function as function
 from wengert.autograd import functional as functional
 from wengert.autograd import graph as graph
@@ -14,7 +15,10 @@ from wengert.autograd.anomaly import set_detect_anomaly as set_detect_anomaly
 from wengert.autograd.differentiate import backward as backward
 from wengert.autograd.differentiate import grad as grad
 from wengert.autograd.function import Function as Function
+from wengert.autograd.gradcheck import gradcheck as gradcheck
+from wengert.autograd.gradcheck import gradgradcheck as gradgradcheck
 from wengert.autograd.variable import Variable as Variable
+from wengert.autograd.zeros import zeros_stay_zero as zeros_stay_zero
 from wengert.history import modes as grad_mode  # PyTorch's name for the module
 from wengert.history.modes import enable_grad as enable_grad
 from wengert.history.modes import inference_mode as inference_mode

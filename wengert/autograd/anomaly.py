@@ -1,7 +1,8 @@
 """Anomaly mode: which forward line made the backward fail, or produced a NaN.
 
 Inside `detect_anomaly()` every node keeps the traceback of the line that made it. When something
-fails in a backward pass, or a rule returns NaN, that traceback is shown first.
+fails in a backward pass, or a rule returns NaN, that traceback is shown first. What the error then
+says of the NaN is worked out in `nans.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd import nans
 from wengert.errors import WengertError
 from wengert.history import modes
 from wengert.history.location import user_frame
@@ -23,6 +25,11 @@ from wengert.history.node import Node
 
 class detect_anomaly(modes.Mode):
     """Find the forward operation behind a failing or NaN backward. Slow: for debugging only.
+
+    With `check_nan` a NaN in a gradient is an error that says which function returned it and for
+    which values, what a mask had hidden, and where the forward, or this pass, had first made a NaN
+    or an infinity. With `check_forward` a recorded function that returns NaN or inf is an error at
+    once.
 
     >>> import warnings, wengert as wg
     >>> x = wg.zeros(1, requires_grad=True)
@@ -35,10 +42,11 @@ class detect_anomaly(modes.Mode):
     wengert.errors.WengertError: Function 'DivBackward0' returned nan values in its 1th output. ...
     """
 
-    fields = ("anomaly", "check_nan")
+    fields = ("anomaly", "check_nan", "check_forward")
 
-    def __init__(self, check_nan: bool = True) -> None:
+    def __init__(self, check_nan: bool = True, *, check_forward: bool = False) -> None:
         self.check_nan = check_nan
+        self.check_forward = check_forward
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for debugging.",
@@ -46,7 +54,9 @@ class detect_anomaly(modes.Mode):
         )
 
     def _changed(self, state: modes.State) -> modes.State:
-        return replace(state, anomaly=True, check_nan=self.check_nan)
+        return replace(
+            state, anomaly=True, check_nan=self.check_nan, check_forward=self.check_forward
+        )
 
 
 class set_detect_anomaly(modes.Mode):
@@ -74,8 +84,11 @@ def is_anomaly_check_nan_enabled() -> bool:
     return modes.current().check_nan
 
 
-def note(node: Node, creator: Node | None) -> None:
-    """Keep the traceback of the line that makes this node, and the node whose pull made it."""
+def note(node: Node, creator: Node | None, made: Any) -> None:
+    """Keep the traceback of the line that makes this node, and the node whose pull made it.
+
+    What it made is looked at too: it may not be finite.
+    """
     stack = traceback.extract_stack(user_frame(sys._getframe(1)))
     node.metadata["traceback_"] = traceback.format_list(stack)
     if creator is not None:
@@ -84,17 +97,20 @@ def note(node: Node, creator: Node | None) -> None:
             (creator.name(), creator.metadata.get("traceback_")),
             *creator.metadata.get("parents_", []),
         ]
+    nans.note(node, made, modes.current().check_forward)
 
 
 def watching(step: Callable[[Node, Any, bool], Any]) -> Callable[[Node, Any, bool], Any]:
-    """A step of the sweep with its failure explained and its results looked at."""
+    """A step of one sweep with its failure explained and its results looked at."""
+    trail = nans.Trail()
 
     def watched(node: Node, g: Any, recorded: bool) -> Any:
         state = modes.enter(replace(modes.current(), creator=node))
         try:
             pulled = step(node, g, recorded)
             if state.check_nan:
-                refuse_nan(node, pulled)
+                refuse_nan(trail, node, g, pulled)
+                trail.add(node, g, pulled)
         except Exception:
             explain(node)
             raise
@@ -105,17 +121,15 @@ def watching(step: Callable[[Node, Any, bool], Any]) -> Callable[[Node, Any, boo
     return watched
 
 
-def refuse_nan(node: Node, pulled: Any) -> None:
+def refuse_nan(trail: nans.Trail, node: Node, g: Any, pulled: Any) -> None:
+    """Raise if a step of the sweep returned NaN, with all that can be told about it."""
     for position, item in enumerate(pulled):
-        array = getattr(item, "_array", item)
-        if array is None or np.asarray(array).dtype.kind not in "fc":
-            continue
-        bad = np.argwhere(np.isnan(array))
-        if len(bad):
-            index = tuple(int(i) for i in bad[0])
+        found = nans.find(item, infinite=False)
+        if found is not None:
+            shape = np.shape(getattr(item, "_array", item))
             raise WengertError(
                 f"Function '{node.name()}' returned nan values in its {position}th output. "
-                f"{len(bad)} of {np.size(array)} entries are NaN, the first at index {index}. "
+                f"{found}. {nans.explain(trail, node, g, found, shape)}\n"
                 "The warning above shows the forward line that recorded this function."
             )
 

@@ -54,7 +54,11 @@ class Plan:
             self.fields.insert(self.fields.index("y") + 1, "y_cell")
 
     def _may_be_array(self, name: str) -> bool:
-        return name != self.constant and (name in self.rule.reverse or name in ARRAY_ARGUMENTS)
+        return name != self.constant and (name in self.rule.reverse or self.may_be_tensor(name))
+
+    def may_be_tensor(self, name: str) -> bool:
+        """Whether an argument without a derivative may nevertheless be a tensor."""
+        return name in ARRAY_ARGUMENTS or name in self.rule.constants
 
     def users(self, name: str) -> list[str]:
         """The arguments whose derivative needs `name`."""
@@ -102,7 +106,7 @@ def _record_body(plan: Plan) -> list[str]:
     lines = ["    odd = False"]
     arrays = {n: n for n in rule.arguments}
     for n in rule.arguments:
-        if n not in plan.tracked and n not in ARRAY_ARGUMENTS:
+        if n not in plan.tracked and not plan.may_be_tensor(n):
             continue
         arrays[n] = f"{n}_array"
         lines += [f"    if isinstance({n}, Tensor):", f"        {n}_array = {n}._array"]
@@ -110,6 +114,8 @@ def _record_body(plan: Plan) -> list[str]:
             lines += _node_of(n, "        ")
         else:
             lines += [f"        if {n}._origin is INFERENCE: odd = True"]
+            if n in rule.unstated:
+                lines += [f"        if {n}.requires_grad: refuse(rule, {n!r})"]
         lines += ["    else:", f"        {n}_array = {n}"]
         if n in plan.tracked:
             lines += [f"        {n}_node = None"]
@@ -186,7 +192,7 @@ def keeps_integers(rule: Rule) -> bool:
     """Whether integers stay integers, as in a product and not in a quotient."""
     try:
         return bool(rule.function(*[np.ones(1, np.int32)] * 2).dtype == np.int32)
-    except TypeError:
+    except Exception:  # of integers: TypeError, or what a function of the user's own may raise
         return False
 
 
@@ -220,7 +226,7 @@ def _run(plan: Plan, actual: str, operands: Iterable[str], in_order: str = "") -
     call = f"function({actual})"
     if hasattr(plan.rule.function, "plain") or plan.rule.function in QUICK:
         plain = " and ".join(_is_plain(plan, n) for n in plan.tracked)
-        if indices := [n for n in plan.rule.arguments if n in ARRAY_ARGUMENTS]:
+        if indices := [n for n in plan.rule.arguments if plan.may_be_tensor(n)]:
             # One index may be of another kind by itself; several are looked at in special modes.
             direct = " and ".join(f"type({n}_array) in DIRECT" for n in indices)
             plain = f"{plain} and {direct} and not modes.special"
@@ -262,13 +268,23 @@ def _wrap(plan: Plan, depth: int = 1) -> list[str]:
         "    special = modes.special",
         "    if special and not may_record(result):",
         "        result._node = None",
-        "        return result",
+        f"        return {_carried(plan, 'result')}",
         _if_tracked(plan, "result"),
     ]
     if "y" in plan.values:
         lines += ["        y = array; y_cell = result._cell = Cell()"]
-    lines += [*_make_node(plan, depth), "        result._node = node", "        return result"]
-    return [*lines, "    result._node = None", "    return result"]
+    lines += [*_make_node(plan, depth), "        result._node = node"]
+    lines += [f"        return {_carried(plan, 'result')} if special else result"]
+    return [
+        *lines,
+        "    result._node = None",
+        f"    return {_carried(plan, 'result')} if special else result",
+    ]
+
+
+def _carried(plan: Plan, result: str) -> str:
+    """The result with its tangents, should forward mode be what is special."""
+    return f"carried(record, rule, ({''.join(f'{n}, ' for n in plan.rule.arguments)}), {result})"
 
 
 def _if_tracked(plan: Plan, result: str) -> str:
@@ -294,7 +310,8 @@ def _wrap_several(plan: Plan) -> list[str]:
         ]
     lines += [
         "    special = modes.special",
-        "    if special and not all([may_record(result) for result in results]): return results",
+        "    if special and not all([may_record(result) for result in results]):",
+        f"        return {_carried(plan, 'results')}",
         _if_tracked(plan, "results[0]"),
     ]
     if "y" in plan.values:
@@ -304,7 +321,7 @@ def _wrap_several(plan: Plan) -> list[str]:
         "        node.outputs = len(results)",
         "        node.likes = [(result._array.shape, result._array.dtype) for result in results]",
         "        for slot, result in enumerate(results): result._node = Output(node, slot) if slot else node",
-        "    return results",
+        f"    return {_carried(plan, 'results')} if special else results",
     ]
     return lines
 
@@ -325,7 +342,7 @@ def _make_node(plan: Plan, depth: int) -> list[str]:
         "            frame = frame.f_back; code = frame.f_code",
         "        node.code = code",
         "        node.at = frame.f_lasti",
-        "        if odd or special: settle_node(node)",
+        "        if odd or special: settle_node(node, array)",
     ]
 
 

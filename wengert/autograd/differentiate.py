@@ -66,11 +66,12 @@ def backward(
     `.grad` of a leaf has changed.
     """
     retain = create_graph if retain_graph is None else retain_graph
-    seed = None if create_graph or inputs is not None else _usual_seed(tensors, grad_tensors)
+    usual = not create_graph and inputs is None and not engine.on_tensors()
+    seed = _usual_seed(tensors, grad_tensors) if usual else None
     if seed is not None and (edge := edge_of(tensors)) is not None:
         engine.run([(edge, seed)], retain, False)
         return
-    starts = starting(as_sequence(tensors), grad_tensors, create_graph)
+    starts = starting(as_sequence(tensors), grad_tensors, create_graph or engine.on_tensors())
     if create_graph:
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the "
@@ -155,7 +156,7 @@ def grad(
             roots, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads
         )
     retain = create_graph if retain_graph is None else retain_graph
-    starts = starting(roots, grad_outputs, create_graph)
+    starts = starting(roots, grad_outputs, create_graph or engine.on_tensors())
     places = [_place(x, i) for i, x in enumerate(wanted)]
     targets = engine.Targets(places)
     engine.run(starts, retain, create_graph, targets)
@@ -242,13 +243,13 @@ def _batched(
 # ---- roots ---------------------------------------------------------------------------------
 
 
-def starting(roots: Sequence[Any], given: Any, create_graph: bool) -> list[tuple[Any, Any]]:
-    """Each root's edge with its cotangent, checked."""
+def starting(roots: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any, Any]]:
+    """Each root's edge with its cotangent, checked; as Tensors for a sweep that runs on Tensors."""
     cotangents: Sequence[Any] = (None,) * len(roots) if given is None else as_sequence(given)
     if len(cotangents) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(cotangents)} gradients")
     return [
-        (edge_with_graph(root, i), _cotangent(root, g, i, create_graph))
+        (edge_with_graph(root, i), _cotangent(root, g, i, tensors))
         for i, (root, g) in enumerate(zip(roots, cotangents, strict=True))
     ]
 
@@ -277,11 +278,12 @@ def _no_graph(root: Tensor, i: int) -> str:
     )
 
 
-def _cotangent(root: Any, g: Any, i: int, create_graph: bool) -> Any:
+def _cotangent(root: Any, g: Any, i: int, tensors: bool) -> Any:
+    """The cotangent of a root, checked, as the sweep carries it: a Tensor or an array."""
     if isinstance(root, GradientEdge):
         if g is None:
             raise RuntimeError("grad_outputs must be given for a GradientEdge")
-        return g if create_graph else g._array
+        return g if tensors else g._array
     array = root._array
     if g is None:
         if array.size != 1:
@@ -296,7 +298,7 @@ def _cotangent(root: Any, g: Any, i: int, create_graph: bool) -> Any:
                 f"{array.dtype}. Pass gradient=, or differentiate y.real or y.abs()."
             )
         g = np.ones(array.shape, array.dtype) if type(array) is np.ndarray else np.ones_like(array)
-        return wrap(g) if create_graph else g
+        return wrap(g) if tensors else g
     if not isinstance(g, Tensor):
         if isinstance(g, np.ndarray):
             g = wrap(g)
@@ -317,7 +319,7 @@ def _cotangent(root: Any, g: Any, i: int, create_graph: bool) -> Any:
                 f"has a dtype of {array.dtype}."
             )
         g = g.to(array.dtype)
-    return g if create_graph else g._array
+    return g if tensors else g._array
 
 
 def explain_non_leaf(x: Tensor) -> str:

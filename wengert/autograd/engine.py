@@ -20,7 +20,7 @@ import numpy as np
 from numpy import ndarray
 from numpy._core import umath  # private: see _ERRORS
 
-from wengert.autograd import anomaly, hooks, saved
+from wengert.autograd import anomaly, hooks, saved, zeros
 from wengert.autograd.saved import Freed
 from wengert.dispatch import arriving
 from wengert.errors import FreedGraphError
@@ -41,7 +41,8 @@ def sweep(
 ) -> None:
     """Pull the roots' cotangents back to the leaves, or to `targets` only.
 
-    `recorded` runs the rules on Tensors instead of arrays, so that the sweep can be differentiated.
+    `recorded` runs the rules on Tensors instead of arrays, so that the sweep can be differentiated:
+    again by reverse mode if this thread records, by forward mode in any case.
     """
     arrived: dict[Node, Any] = {}
     queue: list[tuple[int, Node]] = []
@@ -51,9 +52,9 @@ def sweep(
             deposit(arrived, queue, edge, g)
     # Three frames out is the caller of backward, or backward itself.
     freed = None if retain else Freed(sys._getframe(3))
-    watched = bool(modes.special) and modes.current().anomaly
-    usual = targets is None and not recorded and not watched
-    step = anomaly.watching(pull) if watched else pull
+    state = modes.current() if modes.special else modes.DEFAULT
+    usual = targets is None and not (recorded or state.anomaly or state.zeros)
+    step = anomaly.watching(pull) if state.anomaly else pull
     # A node met while nothing else waits is held rather than queued: in a chain, that is each one.
     held, held_g = None, None
     while queue or held is not None:
@@ -110,6 +111,7 @@ def sweep(
 def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> None:
     """The leaves, which are all that is left: hooks, which may fail; the sums; hooks after them."""
     accumulates = targets is None or targets.accumulates
+    connects = recorded and modes.is_grad_enabled()  # else a leaf's `.grad` is numbers only
     hooked = []
     for leaf, g in leaves.items():
         if leaf.extras is not None:
@@ -119,7 +121,10 @@ def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> N
         leaf, g = leaves.popitem()
         if not accumulates:
             targets.capture(leaf, g)  # type: ignore[union-attr]
-        elif accumulate(leaf, g, recorded) and (leaf.post_hooks or leaf.extras is not None):
+            continue
+        if recorded and not connects and g is not None:
+            g = g._array
+        if accumulate(leaf, g, connects) and (leaf.post_hooks or leaf.extras is not None):
             hooked.append((leaf, g))
     for leaf, g in hooked:
         hooks.after_accumulation(leaf, g, recorded)
@@ -132,6 +137,8 @@ def pull(node: Node, g: Any, recorded: bool) -> Any:
     if g is None or (node.outputs != 1 and all(item is None for item in g)):
         # Nothing arrived: an undefined cotangent is passed on without computing.
         pulled: Any = node.pull_undefined(recorded)
+    elif modes.special and modes.current().zeros:
+        pulled = zeros.pull(node, g, recorded)
     else:
         pulled = node.pull_recorded(g) if recorded else node.pull(g)
     if node.extras is not None:
@@ -207,7 +214,9 @@ def laid_out(g: Any, like: Any) -> Any:
 def connected_copy(g: Tensor, like: Any) -> Tensor:
     """A leaf's own buffer for a cotangent with history: other memory, the same node."""
     plain = type(g._array) is ndarray and type(like) is ndarray
-    return wrap(laid_out(g._array, like) if plain else g._array, current_node(g))
+    copy = wrap(laid_out(g._array, like) if plain else g._array, current_node(g))
+    copy._tangents = g._tangents
+    return copy
 
 
 def _measure() -> int:
@@ -325,6 +334,20 @@ MAX_NESTED = 20
 """So many sweeps may be nested on one stack; Python's own limit on recursion is not far beyond."""
 
 
+def on_tensors() -> bool:
+    """Whether this thread is inside of a level of forward mode, where sweeps run on Tensors."""
+    return bool(modes.special) and bool(modes.current().duals)
+
+
+def quietly(function: Callable[..., Any], *args: Any) -> Any:
+    """The function's result, without NumPy's warnings about infinities and NaNs."""
+    before = _ERRORS.set(_QUIET)
+    try:
+        return function(*args)
+    finally:
+        _ERRORS.reset(before)
+
+
 def run(
     roots: list[tuple[Edge, Any]], retain: bool, recorded: bool, targets: Targets | None = None
 ) -> None:
@@ -336,9 +359,10 @@ def run(
     task = _task.now = _Now(outer.nested + 1, roots, targets)
     before = _ERRORS.set(_QUIET)
     try:
-        if recorded:
-            with modes.set_grad_enabled(True):
-                sweep(roots, retain, recorded, targets)
+        if recorded or on_tensors():  # cotangents may carry tangents of forward mode
+            with modes.set_grad_enabled(recorded):
+                starts = [(edge, hooks.shown(g)) for edge, g in roots]
+                sweep(starts, retain, True, targets)
         else:
             sweep(roots, retain, recorded, targets)
         while task.callbacks:
@@ -421,7 +445,7 @@ def call(node: Node, *grads: Any) -> Any:
             raise TypeError(
                 f"argument {i} is not a Variable but {type(g).__name__}. Pass a tensor or None."
             )
-    recorded = modes.is_grad_enabled()
+    recorded = modes.is_grad_enabled() or on_tensors()
     gs = [hooks.hidden(g, recorded) for g in grads]
     if isinstance(node, AccumulateGrad):
         if accumulate(node, gs[0], recorded):

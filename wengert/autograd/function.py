@@ -17,13 +17,14 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd import inplace, saved
+from wengert.autograd.function_forward import Pushed, check_has_jvp
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
 from wengert.history import modes
 from wengert.history.location import here
 from wengert.history.node import Node, Output, tick
 from wengert.rules.rule import unbroadcast
-from wengert.tensor import INFERENCE, Tensor, View, cell_of, current_node, is_leaf, wrap
+from wengert.tensor import INFERENCE, Tensor, View, carries, cell_of, current_node, is_leaf, wrap
 
 
 class FunctionNode(Node):
@@ -38,6 +39,7 @@ class FunctionNode(Node):
         self.begin()
         self._to_save: tuple[Any, ...] = ()
         self._for_forward: tuple[Any, ...] = ()
+        self._read_instead: tuple[Any, ...] | None = None  # inside `jvp`
         self._slots: dict[int, int] = {}
         self._dirty: tuple[Tensor, ...] = ()
         self._constant: tuple[Tensor, ...] = ()
@@ -57,7 +59,7 @@ class FunctionNode(Node):
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `jvp`."""
+        """Keep tensors (or None) for `jvp`: there, `saved_tensors` are these."""
         self._for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
@@ -77,6 +79,8 @@ class FunctionNode(Node):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept, connected to its history."""
+        if self._read_instead is not None:
+            return self._read_instead
         kept = self.saved  # read once: a sweep in another thread may free it
         if type(kept) is saved.Freed:
             raise saved.freed(self)
@@ -197,6 +201,12 @@ def _unrecorded() -> modes.State:
     return _UNRECORDED if state is modes.DEFAULT else dataclasses.replace(state, grad=False)
 
 
+def _inside() -> modes.State:
+    """The same without forward mode's levels: `jvp` says what the tangents are."""
+    state = _unrecorded()
+    return dataclasses.replace(state, duals=()) if state.duals else state
+
+
 def _reducible(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     if len(target) > len(shape):
         return False
@@ -299,7 +309,11 @@ class Function(metaclass=_FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The outputs' tangents from the inputs'."""
+        """The outputs' tangents from the inputs', for forward mode; it runs after `forward`.
+
+        There is one argument per argument of `forward`: a tensor for each tensor (zeros where it
+        carries no tangent), None for all others.
+        """
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
             "forward mode AD."
@@ -323,19 +337,26 @@ class Function(metaclass=_FunctionMeta):
             )
         ctx = cls._backward_cls()
         tensors = [a if isinstance(a, Tensor) else None for a in args]
+        dual = bool(modes.special) and carries(*tensors)
+        if dual:
+            check_has_jvp(cls, Function, tensors)
         edges = [None if t is None else current_node(t) for t in tensors]
         tracked = modes.is_grad_enabled() and any(edge is not None for edge in edges)
         ctx.needs_input_grad = tuple(edge is not None for edge in edges)
         outcome = cls._forward(ctx, args)
         single = not isinstance(outcome, tuple)
         outputs = (outcome,) if single else outcome
+        pushed = Pushed(ctx, tensors, outputs, ctx._dirty) if dual else None
         results = _Outputs(ctx, tensors, edges, tracked).tie(outputs)
+        if pushed is not None:
+            pushed.push(results)
+        ctx._for_forward = ()
         return results[0] if single else tuple(results)
 
     @classmethod
     def _forward(cls, ctx: FunctionNode, args: tuple[Any, ...]) -> Any:
         separate = cls.setup_context is not Function.setup_context
-        before = modes.enter(_unrecorded())
+        before = modes.enter(_inside())
         try:
             outcome = cls.forward(*args) if separate else cls.forward(ctx, *args)
             if separate:
@@ -461,7 +482,7 @@ class _Outputs:
                 kept.append(saved.twin(results[slot]))
         ctx.saved = tuple(kept)
         if any(isinstance(v, Tensor) and v._origin is INFERENCE for v in kept) or modes.special:
-            saved.settle_node(ctx)
+            saved.settle_node(ctx, results)
 
     def _drop_scratch(self) -> None:
         ctx = self.ctx

@@ -6,15 +6,18 @@ Inputs and outputs are Tensors or tuples of them. The results have no history un
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from wengert.autograd import forward
 from wengert.autograd.differentiate import grad
 from wengert.autograd.record import recorder
 from wengert.errors import GradError
 from wengert.history import modes
+from wengert.rules.shapes import alias
 from wengert.tensor import Size, Tensor, wrap
 
 Tensors = Tensor | tuple[Tensor, ...]
@@ -46,7 +49,7 @@ def _fresh(tensors: Sequence[Tensor], create_graph: bool, needs_grad: bool) -> t
     return tuple(
         recorder(np.reshape)(t, t._array.shape)
         if create_graph and t.requires_grad
-        else t.detach().requires_grad_(needs_grad)
+        else forward.lend(t.detach(), t).requires_grad_(needs_grad)
         for t in tensors
     )
 
@@ -88,6 +91,7 @@ def _pulled(
     vectors: Sequence[Any] | None,
     create_graph: bool,
     retain_graph: bool | None = None,
+    batched: bool = False,
 ) -> tuple[Any, ...]:
     """As `grad`, with None where an input has no influence; untracked outputs count as constant."""
     given = vectors or [None] * len(outputs)
@@ -95,7 +99,9 @@ def _pulled(
     if not pairs:
         return (None,) * len(inputs)
     roots, seeds = zip(*pairs, strict=True)
-    return grad(roots, inputs, seeds, retain_graph, create_graph, allow_unused=True)
+    return grad(
+        roots, inputs, seeds, retain_graph, create_graph, True, True, is_grads_batched=batched
+    )
 
 
 def _filled(
@@ -186,6 +192,52 @@ def vjp(
     return _result(outputs, several_out, create_graph), _result(product, several, create_graph)
 
 
+def jvp(
+    func: Function,
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """(func(*inputs), J v). `v` may be left out for an input of one element.
+
+    By reverse mode twice, since u -> J^T u is linear and J is its transpose: so it works for custom
+    functions that have a backward only. `wengert.jvp` needs one run of `func`, by forward mode.
+
+    >>> import wengert as wg
+    >>> jvp(lambda x: x * x, wg.tensor([1.0, 2.0]), wg.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    with modes.enable_grad():
+        several, given = _tuple_of(inputs, "inputs", "jvp")
+        primals = _fresh(given, create_graph, True)
+        if v is None:
+            _check_can_be_left_out(primals, "the input to the user-provided function is")
+            vectors = None
+        else:
+            vectors = _vector(v, primals, several, create_graph, "jvp")
+        several_out, outputs = _tuple_of(func(*primals), USER, "jvp")
+        _check_tracked(outputs, strict)
+        seeds = [wrap(np.zeros_like(y._array)).requires_grad_() for y in outputs]
+        transposed = _pulled(outputs, primals, seeds, create_graph=True)
+        for i, g in enumerate(transposed):
+            if strict and (g is None or not g.requires_grad):
+                what = "output" if g is None else "gradient"
+                raise RuntimeError(
+                    f"The {what} of the user-provided function is independent of input {i}. "
+                    f"{STRICT}"
+                )
+        kept = [i for i, g in enumerate(transposed) if g is not None and g.requires_grad]
+        pushed = _pulled(
+            [transposed[i] for i in kept],
+            seeds,
+            None if vectors is None else [vectors[i] for i in kept],
+            create_graph,
+        )
+        product = _filled(pushed, outputs, "output" if strict else "", create_graph)
+    return _result(outputs, several_out, create_graph), _result(product, several_out, create_graph)
+
+
 def vhp(
     func: Function,
     inputs: Tensors,
@@ -258,15 +310,17 @@ def jacobian(
 ) -> Any:
     """The Jacobian, of the output's shape followed by the input's; nested, outputs outside.
 
-    `vectorize` allows the rows to be computed together; the values are the same. `strict` makes
-    independence of an input an error instead of zeros.
+    `vectorize` computes the rows together, by `vmap`; the values are the same. With
+    `strategy="forward-mode"` it is the columns that are computed, all in one run of `func`: cheaper
+    for few inputs. `strict` makes independence of an input an error instead of zeros.
 
     >>> import wengert as wg
     >>> jacobian(lambda x: x * x, wg.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
     """
-    _check_strategy("jacobian", strategy)
+    if _is_forward(strategy):
+        return _by_columns(func, inputs, create_graph, strict)
     with modes.enable_grad():
         several, given = _tuple_of(inputs, "inputs", "jacobian")
         primals = _fresh(given, create_graph, True)
@@ -298,7 +352,7 @@ def hessian(
             [2., 0.]])
     """
     several, _ = _tuple_of(inputs, "inputs", "hessian")
-    _check_strategy("hessian", outer_jacobian_strategy)
+    _is_forward(outer_jacobian_strategy)
 
     def scalar(*xs: Tensor) -> Tensor:
         several_out, outputs = _tuple_of(func(*xs), USER, "hessian")
@@ -311,37 +365,87 @@ def hessian(
         _check_jacobian(found, strict)
         return found if several else found[0]
 
-    return jacobian(gradient, inputs, create_graph, strict, vectorize)
+    return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
 
-def _check_strategy(name: str, strategy: str) -> None:
-    if strategy == "reverse-mode":
-        return
-    if strategy != "forward-mode":
+def _is_forward(strategy: str) -> bool:
+    if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode", but got '
             f"{strategy!r}."
         )
-    _needs_forward_mode(name)
+    return strategy == "forward-mode"
 
 
-def _needs_forward_mode(name: str) -> NoReturn:
-    raise NotImplementedError(
-        f'{name}: strategy="forward-mode" needs forward-mode differentiation, which is not there '
-        'yet. The values are the same with strategy="reverse-mode".'
-    )
+def _by_columns(func: Function, inputs: Tensors, create_graph: bool, strict: bool) -> Any:
+    """The Jacobian by forward mode: all unit vectors at once, as batched tangents."""
+    from wengert.transforms.vmap import each
+
+    if strict:
+        raise RuntimeError(
+            'jacobian: `strict=True` and `strategy="forward-mode"` are not supported together '
+            '(yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    several, given = _tuple_of(inputs, "inputs", "jacobian")
+    primals = _fresh(given, create_graph, create_graph)
+    ends = list(itertools.accumulate((x._array.size for x in primals), initial=0))
+    level = forward.Level()
+    outputs: Sequence[Tensor] = ()
+    several_out = False
+
+    def pushed(*tangents: Tensor) -> list[Tensor | None]:
+        nonlocal outputs, several_out
+        duals = [recorder(alias)(x) for x in primals]
+        for x, t in zip(duals, tangents, strict=True):
+            level.give(x, t)
+        with forward.within(level):
+            several_out, found = _tuple_of(func(*duals), USER, "jacobian")
+            outputs = [forward.beneath(y, level) for y in found]
+            return [forward.tangent(y, level) for y in found]
+
+    with modes.set_grad_enabled(create_graph):
+        unit = np.eye(ends[-1])
+        seeds = [
+            wrap(unit[:, a:b].reshape(-1, *x._array.shape).astype(x._array.dtype))
+            for (a, b), x in zip(itertools.pairwise(ends), primals, strict=True)
+        ]
+        columns = each(pushed, ends[-1], *seeds, randomness="same")
+        blocks = []
+        for y, t in zip(outputs, columns, strict=True):
+            if t is None:
+                t = wrap(np.zeros_like(y._array, shape=(ends[-1], *y._array.shape)))
+            last = recorder(np.moveaxis)(t, 0, -1)  # the index of the input comes last
+            blocks.append(
+                [
+                    recorder(np.reshape)(last[..., a:b], (*y._array.shape, *x._array.shape))
+                    for (a, b), x in zip(itertools.pairwise(ends), primals, strict=True)
+                ]
+            )
+    matrices = tuple(_result(block, several, create_graph) for block in blocks)
+    return matrices if several_out else matrices[0]
 
 
 def _rows(
     y: Tensor, primals: Sequence[Tensor], create_graph: bool, strict: bool, vectorize: bool
 ) -> list[Tensor]:
-    """The Jacobians of one output by each input, one sweep per element."""
+    """The Jacobians of one output by each input: a sweep per element, or one for all of them."""
     array = y._array
     if array.dtype.kind == "c" and not vectorize:
         raise GradError(
             "jacobian: grad can be implicitly created only for real scalar outputs but got "
             f"{array.dtype}. Differentiate the real and the imaginary part, e.g. y.real."
         )
+    shapes = [(*array.shape, *x._array.shape) for x in primals]
+    if vectorize and array.size > 1 and y.requires_grad:
+        unit = wrap(np.eye(array.size, dtype=array.dtype).reshape(-1, *array.shape))
+        found = _pulled([y], primals, [unit], create_graph, retain_graph=True, batched=True)
+        zeros = [
+            wrap(np.zeros_like(x._array, shape=s)) for s, x in zip(shapes, primals, strict=True)
+        ]
+        return [
+            z if g is None else recorder(np.reshape)(g, z._array.shape)
+            for g, z in zip(found, zeros, strict=True)
+        ]
     lines = []
     for k in range(array.size):
         seed = np.zeros(array.size, array.dtype)
@@ -349,10 +453,9 @@ def _rows(
         vector = wrap(seed.reshape(array.shape))
         pulled = _pulled([y], primals, [vector], create_graph, retain_graph=True)
         lines.append(_filled(pulled, primals, "output" if strict else "", create_graph))
-    shapes = [(*array.shape, *x._array.shape) for x in primals]
     if not lines:
-        zeros = zip(shapes, primals, strict=True)
-        return [wrap(np.zeros_like(x._array, shape=shape)) for shape, x in zeros]
+        pairs = zip(shapes, primals, strict=True)
+        return [wrap(np.zeros_like(x._array, shape=shape)) for shape, x in pairs]
     stack, reshape = recorder(np.stack), recorder(np.reshape)
     columns = zip(shapes, zip(*lines, strict=True), strict=True)
     return [reshape(stack(list(column), 0), shape) for shape, column in columns]

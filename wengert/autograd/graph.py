@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wengert.autograd import engine
+from wengert.autograd import engine, forward
 from wengert.autograd.differentiate import GradientEdge as GradientEdge
 from wengert.autograd.engine import mark_written
 from wengert.history import modes
 from wengert.history.node import Cell, RemovableHandle, source
 from wengert.history.node import Node as Node
-from wengert.tensor import Tensor, cell_of, current_node, wrap
+from wengert.tensor import Tensor, View, cell_of, current_node, wrap
 
 
 class saved_tensors_hooks(modes.Mode):
@@ -80,7 +80,9 @@ class SavedCopies:
     def keep(self, value: Tensor) -> Tensor:
         """A stand-in for a saved tensor whose array can be exchanged for a copy."""
         kept = wrap(value._array, value._node)
-        kept._origin = value._origin
+        if not isinstance(value._origin, View):  # a view would keep its base, and that this node
+            kept._origin = value._origin
+        forward.lend(kept, value)
         self._saved.setdefault(cell_of(value), []).append(weakref.ref(kept))
         return kept
 
@@ -90,6 +92,7 @@ class SavedCopies:
             kept = reference()
             if kept is not None:
                 kept._array = kept._array.copy()
+                forward.lend(kept, kept, copies=True)
 
 
 class allow_mutation_on_saved_tensors(modes.Mode):

@@ -22,7 +22,7 @@ def on_outputs(node: Node, g: Any, recorded: bool) -> Any:
     if not extras.tensor_hooks and not extras.retainers:
         return g
     gs = [g] if node.outputs == 1 else list(g)
-    with modes.set_grad_enabled(recorded):
+    with modes.set_grad_enabled(recorded and modes.is_grad_enabled()):
         for slot, hooks in list(extras.tensor_hooks.items()):
             for hook in _still_registered(hooks):
                 result = hook(shown(gs[slot]))
@@ -42,7 +42,7 @@ def before(node: Node, g: Any, recorded: bool) -> Any:
     if not extras.prehooks:
         return g
     gs: Any = (g,) if node.outputs == 1 else tuple(g)
-    with modes.set_grad_enabled(recorded):
+    with modes.set_grad_enabled(recorded and modes.is_grad_enabled()):
         for hook in _still_registered(extras.prehooks):
             result = hook(tuple(shown(item) for item in gs))
             if result is not None:
@@ -58,7 +58,7 @@ def after(node: Node, pulled: Any, g: Any, recorded: bool) -> Any:
         return pulled
     given = tuple(shown(item) for item in ([g] if node.outputs == 1 else g))
     pulled = (*pulled, *[None] * node.numbers)
-    with modes.set_grad_enabled(recorded):
+    with modes.set_grad_enabled(recorded and modes.is_grad_enabled()):
         for hook in _still_registered(extras.posthooks):
             result = hook(tuple(shown(item) for item in pulled), given)
             if result is not None:
@@ -69,7 +69,7 @@ def after(node: Node, pulled: Any, g: Any, recorded: bool) -> Any:
 def after_accumulation(node: AccumulateGrad, g: Any, recorded: bool) -> None:
     """The hooks that wait for a leaf's `.grad`, then the post-hooks of its node."""
     if node.post_hooks:
-        with modes.set_grad_enabled(recorded):
+        with modes.set_grad_enabled(recorded and modes.is_grad_enabled()):
             for hook in _still_registered(node.post_hooks):
                 hook(node.variable)
     if node.extras is not None:
@@ -96,7 +96,11 @@ def _still_registered(hooks: dict[int, Any]) -> Iterator[Any]:
 def _retain(tensor: Tensor, g: Tensor) -> None:
     """A non-leaf's `.grad` accumulates over passes like a leaf's; its buffer is its own."""
     have = tensor._grad
-    tensor._grad = wrap(g._array.copy(), current_node(g)) if have is None else have + g
+    if have is None:
+        tensor._grad = wrap(g._array.copy(), current_node(g))
+        tensor._grad._tangents = g._tangents
+    else:
+        tensor._grad = have + g
 
 
 # ---- what hooks return ---------------------------------------------------------------------

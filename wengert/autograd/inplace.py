@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd import forward
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import cast
 from wengert.errors import InferenceError, InplaceError
@@ -47,8 +48,10 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
         # The old value as its own object: the node may save it, and x is about to change.
         before = wrap(x._array, current_node(x))
         before._cell = x._cell
-        if modes.special and modes.current().hooks is not None:
-            before._array = x._array.copy()  # out of reach, should a pack hook keep it as it is
+        if modes.special:
+            forward.lend(before, x)
+            if modes.current().hooks is not None:
+                before._array = x._array.copy()  # out of reach, should a pack hook keep it as it is
     result = record(before, *args)
     if result is NotImplemented:
         kinds = ", ".join(type(a).__name__ for a in args)
@@ -70,6 +73,8 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
     if result._node is not None:
         share_result(result._node, result, x)
         adopt(x, result._node)
+    if modes.special:
+        forward.written(x, result)
     return x
 
 
@@ -161,6 +166,7 @@ def keep_old_value(node: Any, before: Tensor, x: Tensor) -> None:
     if isinstance(node.saved, tuple) and any(value is before for value in node.saved):
         before._array = x._array.copy()
         before._cell = None
+        forward.lend(before, x, copies=True)
 
 
 def share_result(node: Any, result: Tensor, x: Tensor) -> None:
@@ -285,6 +291,8 @@ def turn(
         out = change(before)
     finally:
         modes.enter(state)
+    if modes.special:
+        forward.turned(x, change)
     if isinstance(view, View):
         out._origin.creation = view.creation  # type: ignore[union-attr]
         x._origin = out._origin

@@ -187,6 +187,7 @@ class HistoryMethods:
                 "True, gradients are views of DDP buckets; use zero_grad(set_to_none=True)."
             )
         self._node = None
+        self._tangents = None
         return self
 
     @property

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd import codegen, saved
+from wengert.autograd import codegen, saved, zeros
+from wengert.autograd.forward import carried
 from wengert.dispatch import Function
-from wengert.errors import DtypeError, MissingRuleError, ShapeError
+from wengert.errors import DtypeError, LinAlgError, MissingRuleError, ShapeError
 from wengert.history import modes
 from wengert.history.location import INTERNAL, here
 from wengert.history.node import Node, Output, tick
@@ -186,9 +187,18 @@ def _node_class(rule: Rule, plan: codegen.Plan) -> type[Node]:
         made.pull_recorded = _compile(codegen.pull_text(plan, recorded=True), space, rule)
         return made.pull_recorded(self, g)
 
+    def selecting(recorded: bool) -> Any:  # the same where zeros stay zero; see `zeros.py`
+        chosen = {f"rule_{n}": _zeros_kept(transpose) for n, transpose in rule.reverse.items()}
+        return _compile(codegen.pull_text(plan, recorded), {**space, **chosen}, rule)
+
     members["pull_recorded"] = pull_recorded
+    members["selecting"] = staticmethod(functools.cache(selecting))
     made: Any = type(node_name(rule), (Node if rule.outputs == 1 else Several,), members)
     return made
+
+
+def _zeros_kept(transpose: Any) -> Any:
+    return lambda g, *values: zeros.kept(g, transpose(g, *values))
 
 
 # What PyTorch computes with tensors only, after making one of a number.
@@ -232,6 +242,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "Output": Output,
         "Tensor": Tensor,
         "alone": alone,
+        "carried": carried,
         "at": lambda node, slot: Output(node, slot) if slot else node,
         "checked": saved.checked,
         "conj": np.conj,
@@ -255,6 +266,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "pick": pick,
         "plain": saved.plain,
         "promoted": promoted,
+        "refuse": refuse,
         "restored": saved.restored,
         "restored_output": saved.restored_output,
         "rule": rule,
@@ -305,12 +317,13 @@ def _sequence(rule: Rule) -> Recorder:
 
     def record(*args: Any, **kwargs: Any) -> Any:
         call = rule.bind(*args, **kwargs)
-        items = uniform(list(call[name]))
+        items = call[name] = uniform(list(call[name]))
+        operands = tuple(call.values())
         call[name] = [x._array if isinstance(x, Tensor) else x for x in items]
         array = settle(function(*call.values()))
         out = wrap(array)
         if modes.special and not may_record(out):
-            return out
+            return carried(record, rule, operands, out)
         edges = tuple(current_node(x) if isinstance(x, Tensor) else None for x in items)
         if any(edge is not None for edge in edges):
             node = node_type()
@@ -321,8 +334,8 @@ def _sequence(rule: Rule) -> Recorder:
             node.code, node.at = here()
             out._node = node
             if modes.special or any(x._origin is INFERENCE for x in items if isinstance(x, Tensor)):
-                saved.settle_node(node)
-        return out
+                saved.settle_node(node, array)
+        return carried(record, rule, operands, out) if modes.special else out
 
     return record
 
@@ -369,15 +382,34 @@ def into(*call: Any) -> Any:
     return arguments.into(*call)
 
 
+def refuse(rule: Rule, argument: str) -> None:
+    """MissingRuleError, if this is recorded: an argument requires grad that has no rule."""
+    if modes.is_grad_enabled():
+        name = rule.function.__name__
+        raise MissingRuleError(
+            f"{name}: its argument {argument} requires grad, but no rule says how {name} depends "
+            f"on it. State one, or None for an argument to count as constant, or pass "
+            f"{argument}.detach()."
+        )
+
+
 # ---- operands of several kinds -------------------------------------------------------------
 
 
 def unsuited(rule: Rule | str, error: Exception, operands: tuple[Any, ...]) -> Exception:
     """The error of operands that NumPy refused, in terms of tensors and their shapes."""
     shapes = [list(x.shape) for x in operands if isinstance(x, Tensor)]
+    if isinstance(error, np.linalg.LinAlgError):
+        name = rule.function.__name__ if isinstance(rule, Rule) else rule
+        return LinAlgError(f"linalg.{name}: {error}. {_linalg_hint(str(error))}".rstrip())
     if isinstance(error, TypeError):
         kinds = " and ".join(str(x.dtype) for x in operands if isinstance(x, Tensor))
         return DtypeError(f"{rule} is not defined for tensors of dtype {kinds}: {error}")
+    if "negative integer powers" in str(error):
+        return RuntimeError(
+            "Integers to negative integer powers are not allowed: they would not be integers. Make "
+            "one a float, as in x.float() ** y."
+        )
     if isinstance(error, IndexError) or len(shapes) < 2:
         return error if isinstance(error, IndexError) else ShapeError(f"{rule}: {error}")
     found = " and ".join(map(str, shapes))
@@ -397,6 +429,23 @@ def unsuited(rule: Rule | str, error: Exception, operands: tuple[Any, ...]) -> E
                     "Compare x.shape of both; unsqueeze(dim) adds a dimension of size 1."
                 )
     return ShapeError(f"{rule} does not take shapes {found}: {error}")
+
+
+def _linalg_hint(found: str) -> str:
+    """What to do about a matrix that NumPy refused."""
+    if "Singular" in found:
+        return (
+            "It has no inverse, nor has a system with it a unique solution. linalg.lstsq and "
+            "linalg.pinv take such matrices."
+        )
+    if "positive definite" in found:
+        return (
+            "The factorization could not be completed because the input is not positive-definite; "
+            "adding a small multiple of the identity may make it so. Is it symmetric?"
+        )
+    if "converge" in found:
+        return "The matrix may contain NaN or infinity: see x.isfinite()."
+    return ""
 
 
 def needs_floating(array: Any, x: Any) -> bool:

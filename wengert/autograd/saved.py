@@ -107,7 +107,7 @@ class Packed:
     Also what `_raw_saved_*` shows: `register_hooks` packs a value that was saved plainly.
     """
 
-    __slots__ = ("content", "edge", "is_output", "unpack")
+    __slots__ = ("_tangents", "content", "edge", "is_output", "unpack")
     _cell = None  # what was packed is out of reach of later writes
 
     def __init__(
@@ -126,6 +126,7 @@ class Packed:
                 "Let it work on a clone()."
             )
         self.edge = None if is_output else current_node(tensor)
+        self._tangents = tensor._tangents
         self.is_output = is_output
         self.unpack = unpack
 
@@ -171,28 +172,33 @@ def checked(node: Node, value: Any, edge: Any) -> Any:
 def restored(node: Node, value: Any, edge: Any) -> Any:
     """A saved value as it takes part in a recorded backward: a Tensor with its history."""
     if isinstance(value, Packed):
-        return wrap(value.tensor()._array, edge if value.is_output else value.edge)
+        return restored_output(node, value, None, edge if value.is_output else value.edge)
     if not isinstance(value, Tensor):
         return value
     if value._origin is TWIN or value._node is not edge:
         # An output's twin, or an input that has since been detached: connect it as it was.
-        return restored_output(node, value._array, value._cell, edge)
+        return restored_output(node, value, value._cell, edge)
     if value._cell is not None and value._cell.stamp > node.order:
         raise modified(node, value._array, value._cell)
     return value
 
 
 def restored_output(node: Node, value: Any, cell: Cell | None, edge: Any) -> Tensor:
-    """A saved array and its cell as a Tensor; `edge` is its history, for an output the node."""
+    """A saved array and its cell as a Tensor; `edge` is its history, for an output the node.
+
+    What stands in for the array, a twin or a packed value, has tangents of forward mode too.
+    """
     if cell is not None and cell.stamp > node.order:
-        raise modified(node, value, cell)
+        raise modified(node, plain(value), cell)
     tensor = wrap(plain(value), edge)
     tensor._cell = cell
+    if isinstance(value, (Packed, Tensor)):
+        tensor._tangents = value._tangents
     return tensor
 
 
-def settle_node(node: Node) -> None:
-    """After recording in an unusual mode: pack what was saved, note where the node was made."""
+def settle_node(node: Node, made: Any = None) -> None:
+    """After recording in an unusual mode: pack what was saved, note where and what was made."""
     from wengert.autograd import anomaly
 
     state = modes.current()
@@ -203,7 +209,7 @@ def settle_node(node: Node) -> None:
         if "y_cell" in node.fields:
             _pack_output(node, state)
     if state.anomaly:
-        anomaly.note(node, state.creator)
+        anomaly.note(node, state.creator, made)
 
 
 def _packed(node: Node, value: Any, state: modes.State) -> Any:

@@ -140,10 +140,13 @@ class CompiledFunction:
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         """Any call: find the specialization that fits, or make it."""
         state = modes.current()
-        if watch.active() is not None or state.hooks or state.anomaly or state.clone_saved:
+        unusual = state.hooks or state.anomaly or state.clone_saved or state.zeros or state.duals
+        if unusual or watch.active() is not None:
             return self.function(*args, **kwargs)
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
+        if any(map(_without_memory, flat)):
+            return self.function(*args, **kwargs)
         key = self._signature(structure, flat)
         known = self.specializations.setdefault(key, [])
         for specialization in known:
@@ -159,10 +162,11 @@ class CompiledFunction:
             specialization, key = made
             self.specializations.setdefault(key, []).append(specialization)
         self._last = specialization
-        if specialization.entry is None and specialization.called:  # once does not pay for it
+        usual = not modes.special  # an entry asks for that, and for nothing more about the mode
+        if usual and specialization.entry is None and specialization.called:  # not for one call
             specialization.entry = link(specialization, flat, self._call) or self._call
         specialization.called = True
-        self._entry = specialization.entry or self._call
+        self._entry = (usual and specialization.entry) or self._call
         if specialization.overlap(flat):
             return self.function(*args, **kwargs)
         return specialization.run(flat)
@@ -196,7 +200,7 @@ class CompiledFunction:
         self._explain_retrace(args, kwargs)
         while True:
             try:
-                captured = self._capture(args, kwargs)
+                captured = self.capture(args, kwargs)
             except Specialize as decision:
                 (self._graded if decision.graded else self._static).add(decision.place)
                 continue
@@ -211,7 +215,8 @@ class CompiledFunction:
                 raise
             return made, self._signature(structure, flat)
 
-    def _capture(self, args: Any, kwargs: Any) -> Captured:
+    def capture(self, args: Any, kwargs: Any) -> Captured:
+        """The program of one call, not simplified yet; nothing that it would change is changed."""
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
@@ -273,6 +278,12 @@ class CompiledModule(CompiledFunction):
         if name.startswith("__") or name == "function":
             raise AttributeError(name)
         return getattr(self.function, name)
+
+
+def _without_memory(x: Any) -> bool:
+    """Whether an argument is of another kind of array than NumPy's: of a vmap, say."""
+    array = x._array if isinstance(x, Tensor) else x
+    return hasattr(type(array), "__array_function__") and not isinstance(array, np.ndarray)
 
 
 def _kind(x: Any, static: bool) -> Any:

@@ -83,17 +83,17 @@ _ALIASES = frozenset({view, take, np.reshape, np.transpose, np.broadcast_to})
 
 def source(program: Program) -> str:
     """A program as the text of a Python module."""
-    return _Printer(program).text()
+    return Printer(program).text()
 
 
 def namespace(program: Program) -> dict[str, Any]:
     """The names that the text of `source` does not define itself."""
-    printer = _Printer(program)
+    printer = Printer(program)
     printer.text()
     return printer.bound
 
 
-class _Printer:
+class Printer:
     """Writes one program; `bound` collects the names that the text uses but does not define."""
 
     def __init__(self, program: Program) -> None:
@@ -234,11 +234,15 @@ class _Printer:
         last = ""
         for s in self.program.statements:
             lines = [line for code in self.statement(s) for line in self.wrapped(code, "    ")]
-            comment = _comment(s)
+            comment = self.comment(s)
             if comment and comment != last:
                 lines = _beside(lines, comment)
             last = comment or last
             yield from lines
+
+    def comment(self, s: Statement) -> str:
+        """The user's line that a statement comes from."""
+        return _comment(s)
 
     def statement(self, s: Statement) -> list[str]:
         if len(s.outputs) != 1:
@@ -311,10 +315,14 @@ class _Printer:
         text = lambda value: copies.get(value) or self.arg(value)
         lines += [f"{self.arg(k)}[...] = {text(value)}" for k, value in updates.items()]
         if p.outputs:
-            returned = ", ".join(map(text, p.outputs))
-            long = len(returned) > WIDTH - 12
+            returned = self.returned([*map(text, p.outputs)])
+            long = len(returned) > WIDTH - 12 and not returned.startswith("(")
             lines.append(f"return ({returned})" if long else f"return {returned}")
         return [line for code in lines for line in self.wrapped(code, "    ")]
+
+    def returned(self, texts: list[str]) -> str:
+        """The outputs' texts as they are handed back."""
+        return ", ".join(texts)
 
     def wrapped(self, code: str, indent: str) -> list[str]:
         """A line of code, broken within its first parentheses if it is too long."""
@@ -331,19 +339,19 @@ class _Printer:
 # ---- statements with a text of their own ---------------------------------------------------
 
 
-def _written_view(p: _Printer, s: Statement) -> str:
+def _written_view(p: Printer, s: Statement) -> str:
     x, index = s.args
     return f"{p.operand(x)}[{p.index(index, x.shape)}]"
 
 
-def _written_cast(p: _Printer, s: Statement) -> str | None:
+def _written_cast(p: Printer, s: Statement) -> str | None:
     x, dtype = s.args[0], p.dtype(s.output.dtype)
     if type(x) is not Value or x.weak:
         return f"{dtype}({p.arg(x)})"
     return f"{p.operand(x)}.astype({dtype})"
 
 
-def _written_full(p: _Printer, s: Statement) -> str:
+def _written_full(p: Printer, s: Statement) -> str:
     shape, k, dtype = p.arg(s.args[0]), s.args[1], p.dtype(s.output.dtype)
     if not s.output.shape:
         return f"{dtype}({p.arg(k)})"
@@ -352,7 +360,7 @@ def _written_full(p: _Printer, s: Statement) -> str:
     return f"np.full({shape}, {p.arg(k)}, {dtype})"
 
 
-def _written_number(p: _Printer, s: Statement) -> str:
+def _written_number(p: Printer, s: Statement) -> str:
     x, dtype = s.args[0], s.output.dtype
     kind = _KINDS.get(dtype)
     if kind is None:
@@ -364,7 +372,7 @@ _KINDS = {np.dtype(np.float64): "float", np.dtype(np.int64): "int", np.dtype(np.
 """Python's types, by the dtypes that hold the same numbers."""
 
 
-def _written_reduction(p: _Printer, s: Statement) -> str | None:
+def _written_reduction(p: Printer, s: Statement) -> str | None:
     if not isinstance(s.kwargs.get("axis"), tuple):
         return None
     axes, keepdims = s.kwargs["axis"], s.kwargs.get("keepdims", False)
@@ -374,11 +382,11 @@ def _written_reduction(p: _Printer, s: Statement) -> str | None:
     return p.call(p.function(s.function), s.args, kwargs)
 
 
-def _written_transpose(p: _Printer, s: Statement) -> str | None:
+def _written_transpose(p: Printer, s: Statement) -> str | None:
     return f"{p.operand(s.args[0])}.T" if axes_of(s) == (1, 0) else None
 
 
-def _written_reshape(p: _Printer, s: Statement) -> str | None:
+def _written_reshape(p: Printer, s: Statement) -> str | None:
     """x[:, None], if that is all."""
     x, new = s.args[0], list(s.output.shape)
     if type(x) is not Value or len(new) <= len(x.shape) or not x.shape:
@@ -396,7 +404,7 @@ def _written_reshape(p: _Printer, s: Statement) -> str | None:
     return None if old else f"{p.operand(x)}[{', '.join(parts)}]"
 
 
-_WRITTEN: dict[Function, Callable[[_Printer, Statement], str | None]] = {
+_WRITTEN: dict[Function, Callable[[Printer, Statement], str | None]] = {
     view: _written_view,
     take: _written_view,
     astype: _written_cast,

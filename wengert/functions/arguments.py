@@ -1,19 +1,19 @@
-"""What the PyTorch-named functions share: dimensions, `out=`, NumPy's argument names.
+"""What the PyTorch-named functions share: operands, dimensions, NumPy's argument names.
 
 Read `autograd/record.py` first: a function here normalises its arguments and calls a recorder.
 """
 
 from __future__ import annotations
 
-import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.functions import creation
-from wengert.history import modes
+from wengert.functions.out import into as into
+from wengert.functions.out import takes_out as takes_out
 from wengert.tensor import Size, Tensor, settle, wrap
 
 Dim = int | Sequence[int] | None
@@ -98,59 +98,3 @@ def numpy_names(dim: Any, keepdim: Any, names: dict[str, Any], function: str) ->
     if names:
         raise TypeError(f"{function}() got an unexpected keyword argument {next(iter(names))!r}")
     return dim, keepdim
-
-
-# ---- out= ----------------------------------------------------------------------------------
-
-
-def refuse_tracked_out(name: str, operands: Any) -> None:
-    if modes.is_grad_enabled() and any(x.requires_grad for x in _tensors(operands)):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
-            "but one of the arguments requires grad. Assign the result instead, or call it under "
-            "wengert.no_grad()."
-        )
-
-
-def _tensors(values: Any) -> list[Tensor]:
-    found: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += _tensors(value)
-    return found
-
-
-def into(
-    out: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """`function(...)` written into `out`, a tensor or a tuple of them, resized where it must be."""
-    refuse_tracked_out(function.__name__, (*args, *kwargs.values(), out))
-    result = function(*args, **kwargs)
-    if isinstance(out, Tensor):
-        return fill_out(out, result)
-    return type(result)(*(fill_out(o, r) for o, r in zip(out, result, strict=True)))
-
-
-def fill_out(out: Tensor, result: Tensor) -> Tensor:
-    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
-        raise RuntimeError(
-            f"result type {result.dtype} can't be cast to the desired output type {out.dtype} of "
-            "out="
-        )
-    if out.shape != result.shape:
-        out.resize_(result.shape)
-    return out.copy_(result)
-
-
-def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a function the argument `out=`: the result is written into an existing tensor."""
-
-    @functools.wraps(function)
-    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if out is None:
-            return function(*args, **kwargs)
-        return into(out, function, args, kwargs)
-
-    return with_out

@@ -79,6 +79,9 @@ def isclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
     """Where |input - other| <= atol + rtol * |other|."""
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
     a, b = tensor_of(input), tensor_of(other, "other")
     if a.dtype != b.dtype:
         raise RuntimeError(

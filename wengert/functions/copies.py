@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.functions import joining, shapes
-from wengert.functions.arguments import takes_out
+from wengert.functions.arguments import one_dim, takes_out
 
 
 def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -25,6 +25,22 @@ def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
     return takes_out(copied)
 
 
+def _detached(input: Any) -> Any:
+    return input.detach()
+
+
+_detached.__name__ = "detach"
+
+
+def _sliced(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    axis = one_dim(dim, input.ndim)
+    return input[(slice(None),) * axis + (slice(start, end, step),)]
+
+
+_sliced.__name__ = "x[start:end:step]"
+
+detach_copy = _copying(_detached, "detach_copy")
+slice_copy = _copying(_sliced, "slice_copy")
 alias_copy = _copying(shapes.alias, "alias_copy")
 as_strided_copy = _copying(shapes.as_strided, "as_strided_copy")
 diagonal_copy = _copying(shapes.diagonal, "diagonal_copy")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import functools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from wengert import dtypes
 from wengert.dispatch import alike, known
 from wengert.functions.conversion import to_array
+from wengert.functions.device import strided
+from wengert.functions.out import fill_out
 from wengert.history import modes
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import INFERENCE, Tensor, wrap
@@ -125,6 +128,11 @@ def from_dlpack(x: Any) -> Tensor:
     return finish(dtypes.native(np.from_dlpack(x)))
 
 
+def to_dlpack(tensor: Tensor) -> Any:
+    """The tensor's memory as a DLPack capsule, which `from_dlpack` of another library takes."""
+    return tensor.__dlpack__()
+
+
 def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
     """The old constructor `Tensor(2, 3)` or `Tensor([1, 2])`: sizes, or data in the default dtype.
 
@@ -159,57 +167,119 @@ def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _factory(fill: Any, doc: str) -> Any:
-    def make(
-        *size: Any,
+def factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
+    """Give a function that makes an array the keywords of PyTorch's factories.
+
+    `make` is called with `dtype`, the one asked for (or that of `out=`), or None.
+    """
+
+    @functools.wraps(make)
+    def factory(
+        *args: Any,
         dtype: Any = None,
         device: Any = None,
         requires_grad: bool = False,
         layout: Any = None,
         pin_memory: bool = False,
         out: Any = None,
-        memory_format: Any = None,
-        **named: Any,
+        **kwargs: Any,
     ) -> Tensor:
         check_device(device)
+        check_layout(layout)
+        array = make(*args, dtype=wanted_dtype(dtype, out), **kwargs)
+        if out is None:
+            return finish(array, requires_grad)
+        filled = fill_out(out, finish(array))
+        return filled.requires_grad_() if requires_grad else filled
+
+    return factory
+
+
+def wanted_dtype(dtype: Any, out: Any) -> np.dtype[Any] | None:
+    """The dtype asked for, which must be that of `out` if there is one."""
+    if out is None:
+        return None if dtype is None else np.dtype(dtype)
+    if dtype is not None and np.dtype(dtype) != out.dtype:
+        raise RuntimeError(
+            f"dtype {np.dtype(dtype)} does not match dtype of out parameter ({out.dtype})"
+        )
+    return out.dtype
+
+
+def check_layout(layout: Any) -> None:
+    """Accept the strided layout; there is no other."""
+    if layout is not None and layout is not strided:
+        raise RuntimeError(f"tensors are strided here, there is no layout {layout}. Leave it out.")
+
+
+def kind(dtype: np.dtype[Any] | None) -> np.dtype[Any]:
+    """A dtype, the default one if none was asked for."""
+    return dtypes.get_default_dtype() if dtype is None else dtype
+
+
+def _filled(fill: Any, name: str, doc: str) -> Any:
+    def make(*size: Any, dtype: Any, memory_format: Any = None, **named: Any) -> Any:
         if "size" in named:
             size = (named.pop("size"),)
         if named:
-            raise TypeError(f"unexpected keyword argument {next(iter(named))!r}")
-        array = fill(
-            shape_of(size), np.dtype(dtype) if dtype is not None else dtypes.get_default_dtype()
-        )
-        return finish(array, requires_grad) if out is None else out.copy_(wrap(array))
+            raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(named))!r}")
+        return fill(shape_of(size), kind(dtype))
 
+    make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return make
+    return factory(make)
 
 
-zeros = _factory(np.zeros, "A tensor of the given shape filled with 0.")
-ones = _factory(np.ones, "A tensor of the given shape filled with 1.")
-empty = _factory(np.empty, "A tensor of the given shape, its values left as they are in memory.")
-for made, name in ((zeros, "zeros"), (ones, "ones"), (empty, "empty")):
-    made.__name__ = made.__qualname__ = name
+zeros = _filled(np.zeros, "zeros", "A tensor of the given shape filled with 0.")
+ones = _filled(np.ones, "ones", "A tensor of the given shape filled with 1.")
+empty = _filled(
+    np.empty, "empty", "A tensor of the given shape, its values left as they are in memory."
+)
 
 
-def full(
-    size: Shape,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
+@factory
+def full(size: Shape, fill_value: Any, *, dtype: Any) -> Any:
     """A tensor of the given shape filled with one value, whose kind decides the dtype."""
-    check_device(device)
     value = fill_value
     if isinstance(value, Tensor):
         value = value.item() if known(value._array) else value._array
     dtype = dtype if dtype is not None else dtypes.result_type(value)
     if isinstance(value, (np.ndarray, np.generic)) or not _is_array(value):
-        return finish(np.full(shape_of((size,)), value, dtype), requires_grad)
-    return finish(np.full_like(value, value, dtype, shape=shape_of((size,))), requires_grad)
+        return np.full(shape_of((size,)), value, dtype)
+    return np.full_like(value, value, dtype, shape=shape_of((size,)))
+
+
+def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
+    """An uninitialised tensor whose dimensions lie in memory in the order given, outermost first.
+
+    >>> import wengert as wg
+    >>> wg.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
+    (3, 1, 6)
+    """
+    shape, order = shape_of((size,)), tuple(physical_layout)
+    if sorted(order) != list(range(len(shape))):
+        raise RuntimeError(
+            f"empty_permuted: physical_layout must name each of the {len(shape)} dimensions once, "
+            f"got {list(order)}"
+        )
+    memory = empty([shape[d] for d in order], **options)
+    return memory.permute([order.index(d) for d in range(len(order))]).detach()
+
+
+@factory
+def empty_strided(size: Any, stride: Any, *, dtype: Any) -> Any:
+    """An uninitialised tensor with the sizes and strides (in elements) given."""
+    size, stride, dtype = shape_of((size,)), tuple(stride), kind(dtype)
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"empty_strided: the dimensionality of sizes ({len(size)}) must match dimensionality "
+            f"of strides ({len(stride)})"
+        )
+    if any(step < 0 for step in stride):
+        raise RuntimeError(f"empty_strided: strides must be non-negative, got {list(stride)}")
+    extent = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    memory = np.empty(extent if 0 not in size else 0, dtype)
+    return np.ndarray(size, dtype, memory, strides=[step * dtype.itemsize for step in stride])
 
 
 def _like(fill: Any, doc: str) -> Any:
@@ -224,6 +294,7 @@ def _like(fill: Any, doc: str) -> Any:
         memory_format: Any = None,
     ) -> Tensor:
         check_device(device)
+        check_layout(layout)
         array = fill(tuple(input.shape), dtype if dtype is not None else input.dtype)
         return finish(alike(input._array, array), requires_grad)
 
@@ -236,86 +307,7 @@ ones_like = _like(np.ones, "Ones of the shape and dtype of `input`.")
 empty_like = _like(np.empty, "An uninitialised tensor of the shape and dtype of `input`.")
 
 
-def full_like(
-    input: Any,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
+def full_like(input: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """One value repeated in the shape and dtype of `input`."""
-    return full(
-        tuple(input.shape),
-        fill_value,
-        dtype=dtype or input.dtype,
-        device=device,
-        requires_grad=requires_grad,
-    )
-
-
-def arange(
-    start: Any,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
-    """Numbers from `start` (0) up to but not including `end`, `step` apart.
-
-    >>> import wengert as wg
-    >>> wg.arange(1, 2.5, 0.5)
-    tensor([1.0000, 1.5000, 2.0000])
-    """
-    check_device(device)
-    if end is None:
-        start, end = 0, start
-    start, end, step = (
-        v.item() if isinstance(v, (Tensor, np.generic)) else v for v in (start, end, step)
-    )
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * (1 if step > 0 else -1) < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if dtype is None:
-        whole = all(isinstance(v, int) for v in (start, end, step))
-        dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
-    n = math.ceil((end - start) / step)
-    return finish((start + step * np.arange(n)).astype(dtype), requires_grad)
-
-
-def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
-    """`steps` numbers evenly spaced from `start` to `end`, both included."""
-    check_device(device)
-    dtype = dtype if dtype is not None else dtypes.get_default_dtype()
-    return finish(np.linspace(float(start), float(end), steps).astype(dtype), requires_grad)
-
-
-def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
-    """The identity matrix, n by n, or n by m with ones on the diagonal."""
-    check_device(device)
-    return finish(
-        np.eye(n, m, dtype=dtype if dtype is not None else dtypes.get_default_dtype()),
-        requires_grad,
-    )
+    options.pop("memory_format", None)
+    return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype, **options)

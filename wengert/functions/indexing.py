@@ -21,7 +21,7 @@ from wengert.dispatch import as_array, known
 from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
 from wengert.history import modes
 from wengert.rules import indexing as rules
-from wengert.tensor import INFERENCE, Tensor, wrap
+from wengert.tensor import INFERENCE, Tensor, carries, wrap
 
 _get, _put = recorder(rules.getitem), recorder(rules.put)
 _select, _slice = recorder(rules.select), recorder(rules.slices)
@@ -305,7 +305,9 @@ def put(x: Tensor, index: Any, value: Any) -> None:
 
 
 def _tracked(x: Any) -> bool:
-    return isinstance(x, Tensor) and modes.is_grad_enabled() and x.requires_grad
+    if not isinstance(x, Tensor):
+        return False
+    return (modes.is_grad_enabled() and x.requires_grad) or carries(x)
 
 
 def _value_array(value: Any, dtype: Any) -> Any:
@@ -357,12 +359,29 @@ def _put_recorded(old: Tensor, index: Any, value: Tensor) -> Tensor:
 
 
 @takes_out
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+def where(condition: Any, input: Any = None, other: Any = None, *operands: Any) -> Any:
     """`input` where the condition holds, `other` elsewhere; given only the condition, its indices.
 
     >>> import wengert as wg
     >>> wg.where(wg.tensor([True, False]), wg.tensor([1.0, 2.0]), 0)
     tensor([1., 0.])
+
+    Either may be a function, which is evaluated only where it is chosen. It is called once, with
+    those elements of the `operands`, in one dimension, and returns one value for each; without
+    operands it is called with the mask, to index with. (Both are called even if they are chosen
+    nowhere, with no elements, so that the dtype of the result does not depend on the data.) Where a
+    function is singular outside its mask, this keeps NaN out of the gradient, which computing both
+    and choosing does not:
+
+    >>> x = wg.tensor([0.0, 4.0], requires_grad=True)
+    >>> wg.where(x > 0, wg.sqrt, 0.0, x).sum().backward()
+    >>> x.grad
+    tensor([0.0000, 0.2500])
+    >>> wg.where(x > 0, lambda at: x[at].log(), lambda at: x[at] - 1).tolist()
+    [-1.0, 1.3862943649291992]
+
+    Errors: ShapeError if a function is not elementwise, WengertError inside vmap and compile, where
+    the condition has no numbers yet.
     """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
@@ -374,6 +393,15 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
                 f"{condition.dtype}"
             )
         condition = plain_result(condition._array.astype(bool))
+    if callable(input) or callable(other):
+        from wengert.functions.choosing import evaluated
+
+        return evaluated(condition, (input, other), operands)
+    if operands:
+        raise TypeError(
+            f"where() takes {len(operands)} operands only for functions, to be evaluated on them: "
+            "where(mask, f, g, x)"
+        )
     kind = dtypes.result_type(array_of(input), array_of(other))
     input, other = (
         cast(x, kind) if isinstance(x, Tensor) else wrap(np.asarray(x, kind))
@@ -394,6 +422,10 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Tensor:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s)."
         )
+    if dtypes.of(array_of(value)).kind == "c" and input.dtype.kind != "c":
+        raise RuntimeError(
+            f"value cannot be converted to type {input.dtype} without overflow: it is complex"
+        )
     mask = plain_result(as_array(array_of(mask), bool))
     return _where(mask, value_for(value, input), input)
 
@@ -411,6 +443,16 @@ def masked_select(input: Any, mask: Any) -> Tensor:
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Tensor:
     """`input` with the elements where the mask holds replaced by those of `source`, in order."""
+    input = tensor_of(input)
+    if mask.dtype != dtypes.bool:
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}"
+        )
+    if source.dtype != input.dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{input.dtype} and {source.dtype}"
+        )
     mask = np.broadcast_to(mask._array, np.broadcast_shapes(input.shape, mask.shape))
     input = input.expand(mask.shape)
     if not known(mask):
@@ -474,6 +516,8 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Te
     """
     input = tensor_of(input)
     axis, places = check_index("gather", input, dim, index)
+    if not places.size:
+        return _get(input.reshape(-1), np.zeros(places.shape, np.int64))
     if max(places.ndim, 1) != max(input.ndim, 1) and places.size:
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as input tensor: "
@@ -493,9 +537,22 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Te
 @takes_out
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Tensor:
     """As `gather`, with the shapes broadcast; without `dim` in the flattened tensor."""
+    input, indices = tensor_of(input), tensor_of(indices, "indices")
+    if indices.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}"
+        )
     if dim is None:
-        return input.reshape(-1)[indices.reshape(-1)].reshape(indices.shape)
+        return input.reshape(-1)[indices.reshape(-1)]
     axis = one_dim(dim, input.ndim)
+    if indices.ndim != input.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    n = input.shape[axis]
+    if known(indices._array) and np.any(indices._array < 0):
+        indices = plain_result(np.where(indices._array < 0, indices._array + n, indices._array))
     shape = np.broadcast_shapes(
         *(tuple(1 if d == axis else n for d, n in enumerate(x.shape)) for x in (input, indices))
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import inplace
+from wengert.autograd import forward, inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import recorder
 from wengert.dispatch import known
@@ -24,12 +24,14 @@ from wengert.functions import (
     reductions,
     scattering,
     shapes,
+    special,
 )
 from wengert.functions.arguments import sizes
 from wengert.functions.operators import write_elementwise
 from wengert.history import modes
 from wengert.rules import indexing as rules
 from wengert.rules import neural
+from wengert.rules import special as special_rules
 from wengert.tensor import INFERENCE, Tensor, attach, current_node, wrap
 
 # ---- values --------------------------------------------------------------------------------
@@ -75,7 +77,7 @@ def own(old: Tensor, given: tuple[Any, ...]) -> Tensor:
     """The old value in memory of its own, if a node may save it: its memory is about to change."""
     if not modes.is_grad_enabled() or not (old.requires_grad or any(map(inplace._tracked, given))):
         return old
-    return wrap(old._array.copy(), current_node(old))
+    return forward.lend(wrap(old._array.copy(), current_node(old)), old, copies=True)
 
 
 def _constant(function: Any, name: str) -> Any:
@@ -287,6 +289,17 @@ class InplaceMethods:
     sigmoid_ = _single(neural.sigmoid, "sigmoid_")
     relu_ = _single(neural.relu, "relu_")
     erf_ = _single(neural.erf, "erf_")
+    erfc_ = _single(special_rules.erfc, "erfc_")
+    erfinv_ = _single(special_rules.erfinv, "erfinv_")
+    lgamma_ = _single(special_rules.gammaln, "lgamma_")
+    digamma_ = _single(special_rules.digamma, "digamma_")
+    i0_ = _single(special_rules.i0, "i0_")
+    logit_ = composed(special.logit, "logit_")
+    xlogy_ = composed(special.xlogy, "xlogy_")
+    mvlgamma_ = composed(special.mvlgamma, "mvlgamma_")
+    igamma_ = composed(special.igamma, "igamma_")
+    igammac_ = composed(special.igammac, "igammac_")
+    polygamma_ = composed(lambda x, n: special.polygamma(n, x), "polygamma_")
     neg_ = _single(np.negative, "neg_")
     negative_ = _single(np.negative, "negative_")
     abs_ = _single(np.absolute, "abs_")
@@ -297,7 +310,7 @@ class InplaceMethods:
     ceil_ = _single(np.ceil, "ceil_")
     trunc_ = _single(np.trunc, "trunc_")
     fix_ = _single(np.trunc, "fix_")
-    sign_ = _single(np.sign, "sign_")
+    sign_ = composed(math.sign, "sign_")
     deg2rad_ = _single(np.deg2rad, "deg2rad_")
     rad2deg_ = _single(np.rad2deg, "rad2deg_")
 
@@ -337,14 +350,13 @@ class InplaceMethods:
     hypot_ = composed(math.hypot, "hypot_")
     ldexp_ = composed(math.ldexp, "ldexp_")
     lerp_ = composed(math.lerp, "lerp_")
-    logit_ = composed(math.logit, "logit_")
     nan_to_num_ = composed(math.nan_to_num, "nan_to_num_")
+    nextafter_ = composed(math.nextafter, "nextafter_")
     round_ = composed(math.round, "round_")
     rsqrt_ = composed(math.rsqrt, "rsqrt_")
     sgn_ = composed(math.sgn, "sgn_")
     sinc_ = composed(math.sinc, "sinc_")
     true_divide_ = composed(math.true_divide, "true_divide_")
-    xlogy_ = composed(math.xlogy, "xlogy_")
 
     cumprod_ = composed(reductions.cumprod, "cumprod_")
     cumsum_ = composed(reductions.cumsum, "cumsum_")

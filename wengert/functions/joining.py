@@ -83,14 +83,14 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 @takes_out
 def hstack(tensors: Any) -> Tensor:
     """Joined along the second dimension (vectors: the first)."""
-    items = atleast_1d(list(tensors))
+    items = atleast_1d(_items("hstack", tensors))
     return cat(items, 0 if items[0].ndim == 1 else 1)
 
 
 @takes_out
 def vstack(tensors: Any) -> Tensor:
     """Joined as rows."""
-    return cat(atleast_2d(list(tensors)), 0)
+    return cat(atleast_2d(_items("vstack", tensors)), 0)
 
 
 row_stack = vstack
@@ -99,13 +99,14 @@ row_stack = vstack
 @takes_out
 def dstack(tensors: Any) -> Tensor:
     """Joined along the third dimension."""
-    return cat(atleast_3d(list(tensors)), 2)
+    return cat(atleast_3d(_items("dstack", tensors)), 2)
 
 
 @takes_out
 def column_stack(tensors: Any) -> Tensor:
     """Joined as columns."""
-    return cat([reshape(x, -1, 1) if x.ndim < 2 else x for x in tensors], 1)
+    items = _items("column_stack", tensors)
+    return cat([reshape(x, -1, 1) if x.ndim < 2 else x for x in items], 1)
 
 
 def block_diag(*tensors: Any) -> Tensor:
@@ -240,30 +241,36 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Te
 
 def hsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the second dimension (vectors: the first)."""
-    return tensor_split(
-        input,
-        _sections(input, indices_or_sections, 0 if input.ndim == 1 else 1),
-        0 if input.ndim == 1 else 1,
-    )
+    return _split_evenly("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
 def vsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the first dimension of a matrix."""
-    return tensor_split(input, _sections(input, indices_or_sections, 0), 0)
+    return _split_evenly("vsplit", input, indices_or_sections, 0)
 
 
 def dsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the third dimension."""
-    return tensor_split(input, _sections(input, indices_or_sections, 2), 2)
+    return _split_evenly("dsplit", input, indices_or_sections, 2)
 
 
-def _sections(input: Tensor, sections: Any, axis: int) -> Any:
-    if isinstance(sections, int) and input.shape[axis] % sections:
+_LEAST = {"hsplit": 1, "vsplit": 2, "dsplit": 3}
+
+
+def _split_evenly(name: str, input: Any, sections: Any, axis: int) -> tuple[Tensor, ...]:
+    """`tensor_split` where a number of sections must divide the size."""
+    input = tensor_of(input)
+    if input.ndim < _LEAST[name]:
         raise RuntimeError(
-            f"attempting to split along dimension {axis}, but its size {input.shape[axis]} is "
-            f"not divisible by {sections}"
+            f"torch.{name} requires a tensor with at least {_LEAST[name]} dimension, but got a "
+            f"tensor with {input.ndim} dimensions!"
         )
-    return sections
+    if isinstance(sections, int) and (sections <= 0 or input.shape[axis] % sections):
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {axis}, but the size of the "
+            f"dimension {input.shape[axis]} is not divisible by the split_size {sections}!"
+        )
+    return tensor_split(input, sections, axis)
 
 
 def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:

@@ -100,6 +100,26 @@ def is_inference(input: Tensor) -> bool:
     return input.is_inference()
 
 
+def is_conj(input: Tensor) -> bool:
+    """Whether conjugation is still to be done: never, it is done at once."""
+    return input.is_conj()
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether negation is still to be done: never, it is done at once."""
+    return input.is_neg()
+
+
+def is_distributed(input: Tensor) -> bool:
+    """Whether the elements are spread over several processes: no."""
+    return input.is_distributed()
+
+
+def get_device(input: Tensor) -> int:
+    """The number of the device: -1, the CPU."""
+    return input.get_device()
+
+
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.numel()
@@ -181,6 +201,33 @@ def set_default_device(device: Any) -> None:
     from wengert.functions.creation import check_device
 
     check_device(device)
+
+
+_PRECISIONS = ("highest", "high", "medium")
+_matmul_precision = "highest"
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Allow products of float32 matrices to round more; on the CPU they never do."""
+    global _matmul_precision
+    if precision not in _PRECISIONS:
+        raise RuntimeError(
+            f"{precision!r} is not one of {', '.join(map(repr, _PRECISIONS))}, the precisions of "
+            "float32 matrix products"
+        )
+    _matmul_precision = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` allowed last; "highest" at first."""
+    return _matmul_precision
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Ask the processor to treat the smallest numbers as 0. NumPy has no way to: False, it is as
+    it was.
+    """
+    return False
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.record import cast, floating, recorder
 from wengert.dispatch import as_array
+from wengert.functions import results
 from wengert.functions.arguments import array_of, into, plain_result, takes_out, tensor_of
 from wengert.rules import elementwise as rules
 from wengert.rules import neural
@@ -43,6 +44,17 @@ def _rounding(function: Function, doc: str) -> Function:
             return into(out, apply, (input,), {})
         input = tensor_of(input)
         return input.clone() if input.dtype.kind in "biu" else record(input)
+
+    apply.__doc__ = doc
+    return apply
+
+
+def _unlike(function: Function, doc: str) -> Function:
+    """A function of one tensor whose recorder, of no elementwise rule, takes no `out=`."""
+    record = recorder(function)
+
+    def apply(input: Any, *, out: Any = None) -> Any:
+        return record(tensor_of(input)) if out is None else into(out, apply, (input,), {})
 
     apply.__doc__ = doc
     return apply
@@ -166,7 +178,7 @@ def float_power(input: Any, exponent: Any) -> Any:
 
 neg = negative = _unary(np.negative, "-x.")
 positive = _unary(np.positive, "x itself.")
-abs = absolute = _unary(np.absolute, "The absolute value; of complex numbers, the modulus.")
+abs = absolute = _unlike(np.absolute, "The absolute value; of complex numbers, the modulus.")
 square = _unary(np.square, "x squared.")
 sqrt = _unary(np.sqrt, "The square root; NaN below zero.")
 _reciprocal = recorder(np.reciprocal)
@@ -193,7 +205,17 @@ log = _unary(np.log, "The natural logarithm.")
 log2 = _unary(np.log2, "The logarithm to base 2.")
 log10 = _unary(np.log10, "The logarithm to base 10.")
 log1p = _unary(np.log1p, "log(1 + x), accurate near 0.")
-logaddexp = _binary(np.logaddexp, "log(exp(a) + exp(b)), without overflow.")
+_logaddexp = recorder(np.logaddexp)
+
+
+@takes_out
+def logaddexp(input: Any, other: Any) -> Any:
+    """log(exp(a) + exp(b)), without overflow; of complex numbers the principal value."""
+    if any(dtypes.of(array_of(x)).kind == "c" for x in (input, other)):
+        top = _where(real(input) >= real(other), input, other)
+        rest = _where(real(input) >= real(other), other, input)
+        return top + log1p(exp(rest - top))
+    return _operated(_logaddexp, "logaddexp", input, other)
 
 
 @takes_out
@@ -201,31 +223,6 @@ def logaddexp2(input: Any, other: Any) -> Any:
     """log2(2**a + 2**b), without overflow."""
     two = math.log(2)
     return logaddexp(input * two, other * two) / two
-
-
-@takes_out
-def xlogy(input: Any, other: Any) -> Any:
-    """x log(y), and 0 where x is 0 (NaN where y is NaN)."""
-    input, other = _pair(input, other)
-    zero = (input == 0) & ~isnan(other)
-    return where_(zero, 0 * input, input * log(where_(zero, wrap(np.ones((), other.dtype)), other)))
-
-
-@takes_out
-def logit(input: Any, eps: float | None = None) -> Any:
-    """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x within [eps, 1 - eps]."""
-    input = floating(tensor_of(input))
-    if eps is not None:
-        input = clamp(input, eps, 1 - eps)
-    return log(input / (1 - input))
-
-
-def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
-    """Two operands, one of which may be a number, as floating tensors of one dtype."""
-    kind = dtypes.result_type(array_of(a), array_of(b))
-    kind = kind if dtypes.is_inexact(kind) else dtypes.get_default_dtype()
-    a, b = (x if isinstance(x, Tensor) else wrap(np.asarray(x, kind)) for x in (a, b))
-    return cast(a, kind), cast(b, kind)
 
 
 # ---- trigonometry --------------------------------------------------------------------------
@@ -253,14 +250,44 @@ sinc = _unary(np.sinc, "sin(pi x) / (pi x), and 1 at 0.")
 floor = _rounding(np.floor, "Rounded down.")
 ceil = _rounding(np.ceil, "Rounded up.")
 trunc = fix = _rounding(np.trunc, "Rounded towards zero.")
-sign = _unary(np.sign, "-1, 0 or 1.")
+_sign = recorder(np.sign)
+
+
+@takes_out
+def sign(input: Any) -> Any:
+    """-1, 0 or 1."""
+    input = tensor_of(input)
+    if input.dtype.kind == "c":
+        raise NotImplementedError(
+            "Unlike NumPy, sign doesn't support complex tensors. Use sgn, which gives z / |z|."
+        )
+    return input.clone() if input.dtype == dtypes.bool else _sign(input)
+
+
 _rint = _rounding(np.rint, "")
 maximum = _binary(np.maximum, "The larger of two, element by element; NaN if either is.")
 minimum = _binary(np.minimum, "The smaller of two, element by element; NaN if either is.")
 fmax = _binary(np.fmax, "The larger of two; a NaN loses to a number.")
 fmin = _binary(np.fmin, "The smaller of two; a NaN loses to a number.")
 copysign = _binary(np.copysign, "The size of one with the sign of the other.")
-heaviside = _binary(np.heaviside, "0 below zero, 1 above, `values` at zero.")
+_heaviside = recorder(np.heaviside)
+
+
+@takes_out
+def heaviside(input: Any, values: Any) -> Any:
+    """0 below zero, 1 above, `values` at zero."""
+    input, values = tensor_of(input), tensor_of(values, "values")
+    if input.dtype != values.dtype:
+        raise RuntimeError(
+            "heaviside is not yet implemented for tensors with different dtypes: "
+            f"{input.dtype} and {values.dtype}. Convert one, as in values.to(input.dtype)."
+        )
+    if input.dtype.kind == "c":
+        raise RuntimeError("heaviside is not implemented for complex tensors: they have no order")
+    if dtypes.is_inexact(input.dtype):
+        return _heaviside(input, values)
+    above = as_array(input._array > 0, input.dtype)
+    return plain_result(np.where(input._array == 0, values._array, above))
 
 
 @takes_out
@@ -426,6 +453,43 @@ def ldexp(input: Any, other: Any) -> Any:
     return input * 2.0**other
 
 
+@takes_out
+def frexp(input: Any) -> Any:
+    """x = mantissa * 2**exponent with 1/2 <= |mantissa| < 1; both of 0 are 0.
+
+    The exponent is a step function: to the gradient it is a constant.
+
+    >>> import wengert as wg
+    >>> wg.frexp(wg.tensor([5.0]))[0]
+    tensor([0.6250])
+    """
+    input = tensor_of(input)
+    if input.dtype.kind != "f":
+        raise RuntimeError(
+            f"torch.frexp() only supports floating-point dtypes, got {input.dtype}. Use x.float()."
+        )
+    exponent = np.frexp(input._array)[1]
+    one, half = np.ones((), input.dtype), -exponent // 2
+    # In two steps: the smallest numbers are further from 1 than the largest power of 2 is.
+    near = input * plain_result(np.ldexp(one, half))
+    mantissa = near * plain_result(np.ldexp(one, -exponent - half))
+    return results.frexp_result(mantissa, plain_result(as_array(exponent, np.int32)))
+
+
+@takes_out
+def nextafter(input: Any, other: Any) -> Any:
+    """The floating-point number next to x in the direction of `other`."""
+    input, other = tensor_of(input), tensor_of(other, "other")
+    if input.dtype.kind != "f" or other.dtype.kind != "f":
+        raise NotImplementedError(
+            "nextafter is implemented for floating point tensors, got "
+            f"{input.dtype} and {other.dtype}"
+        )
+    return _operated(_nextafter, "nextafter", input, other)
+
+
+_nextafter = recorder(np.nextafter)
+
 # ---- complex numbers -----------------------------------------------------------------------
 
 _real, _imag, _conj, _angle = (
@@ -460,7 +524,7 @@ def conj(input: Any) -> Any:
     return _conj(input) if input.dtype.kind == "c" else input
 
 
-conj_physical = conj
+conj_physical = takes_out(conj)
 
 
 def resolve_conj(input: Any) -> Any:
@@ -480,6 +544,7 @@ def angle(input: Any) -> Any:
 @takes_out
 def complex(real: Any, imag: Any) -> Any:
     """real + i imag, from two tensors of one floating dtype."""
+    real, imag = tensor_of(real, "real"), tensor_of(imag, "imag")
     if real.dtype != imag.dtype:
         raise RuntimeError(
             f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for "
@@ -491,6 +556,7 @@ def complex(real: Any, imag: Any) -> Any:
 @takes_out
 def polar(abs: Any, angle: Any) -> Any:
     """abs * exp(i angle)."""
+    abs, angle = tensor_of(abs, "abs"), tensor_of(angle, "angle")
     return complex(abs * cos(angle), abs * sin(angle))
 
 

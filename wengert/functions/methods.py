@@ -7,7 +7,6 @@ are in `inplace_methods.py`.
 
 from __future__ import annotations
 
-import builtins
 import html
 import operator
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert import dtypes
 from wengert.autograd.record import cast, recorder
 from wengert.dispatch import alike, known
 from wengert.errors import DtypeError, ShapeError
@@ -33,7 +31,7 @@ from wengert.functions import device as devices
 from wengert.functions.inplace_methods import InplaceMethods
 from wengert.functions.operator_methods import OperatorMethods
 from wengert.history import modes
-from wengert.tensor import Size, Tensor, attach, wrap
+from wengert.tensor import Size, Tensor, attach, carries, wrap
 
 
 def _element(x: Any) -> Any:
@@ -245,8 +243,20 @@ class TensorMethods(OperatorMethods, InplaceMethods):
         return sorted({*dir(type(self)), *self.__dict__})
 
     def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
-        """NumPy: its functions take tensors and record what they do."""
-        return np
+        """The namespace of the array API standard for tensors."""
+        from wengert.functions import array_api
+
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(
+                f"array API version {api_version!r} is not supported; the newest that is, is "
+                f"{array_api.__array_api_version__!r}"
+            )
+        return array_api
+
+    def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+        """The tensor itself: it is on the CPU, where else it could be is an error."""
+        creation.check_device(device)
+        return self
 
     def __dlpack__(self: Any, **options: Any) -> Any:
         if self.requires_grad:
@@ -276,8 +286,10 @@ class TensorMethods(OperatorMethods, InplaceMethods):
 
     def numpy(self: Any, *, force: bool = False) -> Any:
         """The NumPy array inside: the same memory. `force` detaches first."""
-        if force or not self.requires_grad or not modes.is_grad_enabled():
+        if force:
             return self._array
+        if not self.requires_grad or not modes.is_grad_enabled():
+            return self.__array__() if carries(self) else self._array
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad: NumPy would drop its history. "
             "Use tensor.detach().numpy() instead."
@@ -297,6 +309,25 @@ class TensorMethods(OperatorMethods, InplaceMethods):
     def share_memory_(self: Any) -> Any:
         """The tensor itself; threads share memory as it is."""
         return self
+
+    def is_distributed(self: Any) -> bool:
+        """Whether the elements are spread over several processes: no."""
+        return False
+
+    def storage_type(self: Any) -> type:
+        """The class of the storage."""
+        return Storage
+
+    def module_load(self: Any, other: Any, assign: bool = False) -> Any:
+        """What `Module.load_state_dict` makes of this entry: `other` in its place, or a copy."""
+        return other.detach() if assign else self.copy_(other).detach()
+
+    def reinforce(self: Any, reward: Any) -> None:
+        """An error: the old method of stochastic nodes."""
+        raise RuntimeError(
+            "reinforce() was removed: write the loss -(log_prob * reward).sum() with the "
+            "log-probability of what was drawn, and call its backward()"
+        )
 
     def is_shared(self: Any) -> bool:
         """Whether other processes share the memory: no."""
@@ -378,6 +409,13 @@ class TensorMethods(OperatorMethods, InplaceMethods):
         """The tensor with the dtype of another."""
         return cast(self, other._array.dtype)
 
+    def chalf(self: Any, memory_format: Any = None) -> Any:
+        """An error: NumPy has no complex numbers of two half-precision parts."""
+        raise DtypeError(
+            "complex32 is not a dtype here: NumPy has no complex numbers of half precision. Use "
+            "x.cfloat(), complex64."
+        )
+
     def bfloat16(self: Any, memory_format: Any = None) -> Any:
         """The tensor as bfloat16, which needs the package ml_dtypes."""
         from wengert.functions.limits import bfloat16
@@ -391,14 +429,12 @@ class TensorMethods(OperatorMethods, InplaceMethods):
         data: Any,
         *,
         dtype: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-        **ignored: Any,
+        layout: Any = None,
+        **options: Any,
     ) -> Any:
         """A tensor with a copy of `data`, of this dtype unless another is given."""
-        return creation.tensor(
-            data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad
-        )
+        creation.check_layout(layout)
+        return creation.tensor(data, dtype=dtype or self.dtype, **options)
 
     def new(self: Any, *args: Any) -> Any:
         """The old constructor with this tensor's dtype: sizes, or data."""
@@ -426,7 +462,7 @@ class TensorMethods(OperatorMethods, InplaceMethods):
         self: Any, size: Any, stride: Any, *, dtype: Any = None, **options: Any
     ) -> Any:
         """An uninitialised tensor of this dtype with the strides given."""
-        return empty_strided(size, stride, dtype=dtype or self.dtype, **options)
+        return creation.empty_strided(size, stride, dtype=dtype or self.dtype, **options)
 
     # ---- shapes ---------------------------------------------------------------------------
 
@@ -478,28 +514,6 @@ class Storage:
         return self._array.nbytes
 
     __len__ = size
-
-
-def empty_strided(
-    size: Any,
-    stride: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Any:
-    """An uninitialised tensor with the sizes and strides (in elements) given."""
-    creation.check_device(device)
-    kind = np.dtype(dtype or dtypes.get_default_dtype())
-    extent = (
-        1 + builtins.sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-        if 0 not in size
-        else 0
-    )
-    memory = np.empty(extent, kind)
-    array = np.ndarray(tuple(size), kind, memory, strides=[s * kind.itemsize for s in stride])
-    return creation.finish(array, requires_grad)
 
 
 def _matrices(name: str, x: Any, swap: Any) -> Any:

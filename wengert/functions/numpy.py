@@ -10,7 +10,6 @@ Results and dtypes are NumPy's here; the `wengert.` names follow PyTorch.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -22,10 +21,12 @@ from wengert.autograd.engine import mark_written
 from wengert.autograd.record import cast, recorder
 from wengert.dispatch import as_array
 from wengert.errors import MissingRuleError
+from wengert.functions.out import refuse_tracked_out
 from wengert.history import modes
-from wengert.rules import RULES, neural, reductions
+from wengert.rules import RULES, reductions
 from wengert.rules.rule import Rule
-from wengert.tensor import MEANING, NUMBERS, Tensor, settle, wrap
+from wengert.rules.special import of_scipy
+from wengert.tensor import MEANING, NUMBERS, Tensor, carries, settle, wrap
 
 TRANSLATIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy functions written in terms of others that have rules."""
@@ -50,17 +51,19 @@ def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     meaning = TRANSLATIONS.get(function)
     if meaning is not None:
         return meaning(*args, **kwargs)
-    rule = RULES.get(function)
+    primitive = of_scipy(function) or function
+    rule = RULES.get(primitive)
     if rule is not None:
         call = rule.bind(*args, **kwargs)
-        return recorder(function)(*_one_dtype(rule, call).values())
-    meaning = scipy_meaning(function)
-    if meaning is not None:
-        return meaning(*args, **kwargs)
-    tracked = modes.is_grad_enabled() and any(x.requires_grad for x in _tensors(args, kwargs))
-    if tracked and function not in CONSTANT:
+        return recorder(primitive)(*_one_dtype(rule, call).values())
+    if primitive is not function:
+        return primitive(*args, **kwargs)
+    tensors = _tensors(args, kwargs)
+    tracked = modes.is_grad_enabled() and any(x.requires_grad for x in tensors)
+    if (tracked or carries(*tensors)) and function not in CONSTANT:
+        has = "requires grad" if tracked else "carries a tangent"
         raise MissingRuleError(
-            f"{_name(function)} has no derivative rule, and an argument requires grad. Write it "
+            f"{_name(function)} has no derivative rule, and an argument {has}. Write it "
             "with functions that have one, or pass x.detach() if no derivative is wanted."
         )
     if writes(function) and isinstance(args[0], Tensor):
@@ -90,15 +93,7 @@ def writes(function: Any) -> bool:
 
 def _into(out: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`out=`: the result is written into a tensor or an array that exists."""
-    tracked = modes.is_grad_enabled() and any(
-        x.requires_grad for x in _tensors((args, out), kwargs)
-    )
-    if tracked:
-        raise RuntimeError(
-            f"{getattr(function, '__name__', function)}(): functions with out=... arguments don't "
-            "support automatic differentiation, but one of the arguments requires grad. "
-            "Assign the result instead."
-        )
+    refuse_tracked_out(getattr(function, "__name__", str(function)), ((*args, out), kwargs))
     result = numpy_call(function, args, kwargs)
     if isinstance(out, Tensor):
         return out.copy_(result)
@@ -179,7 +174,10 @@ CONSTANT = {
     np.logical_or, np.logical_not, np.logical_xor, np.isnan, np.isinf, np.isfinite, np.isposinf,
     np.isneginf, np.signbit, np.array_str, np.array_repr, np.array2string, np.bitwise_and,
     np.bitwise_or, np.bitwise_xor, np.invert, np.histogram, np.bincount, np.spacing,
-    np.linalg.matrix_rank, np.round, np.around,
+    np.linalg.matrix_rank, np.round, np.around, np.argpartition, np.array_equiv, np.flatnonzero,
+    np.lexsort, np.nanargmax, np.nanargmin, np.histogram2d, np.histogramdd,
+    np.histogram_bin_edges, np.iscomplex, np.common_type, np.tril_indices_from,
+    np.triu_indices_from, np.diag_indices_from,
 }  # fmt: skip
 """Functions that are constant almost everywhere, or about shapes: they run on the arrays inside."""
 
@@ -232,7 +230,7 @@ def _clip(
     a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, **rest: Any
 ) -> Any:
     """Numbers as bounds are constants; arrays may have gradients of their own, and broadcast."""
-    _no_more(rest)
+    no_more(rest)
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if isinstance(a, Tensor) and all(b is None or type(b) in NUMBERS for b in (low, high)):
         return recorder(np.clip)(a, low, high)
@@ -311,7 +309,7 @@ def _outer(a: Any, b: Any) -> Any:
 
 @means(np.trace)
 def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **rest: Any) -> Any:
-    _no_more(rest)
+    no_more(rest)
     return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1)
 
 
@@ -322,14 +320,18 @@ def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return np.moveaxis(a, axis, start - (start > axis))
 
 
-@means(np.linalg.multi_dot)
-def _multi_dot(arrays: Any) -> Any:
-    return functools.reduce(np.dot, arrays)
-
-
 @means(np.var)
-def _var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **rest: Any) -> Any:
-    _no_more(rest)
+def _var(
+    a: Any,
+    axis: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    correction: Any = None,
+    **rest: Any,
+) -> Any:
+    no_more(rest)
+    ddof = ddof if correction in (None, np._NoValue) else correction
     d = a - np.mean(a, axis=axis, keepdims=True)
     square = np.real(d * np.conj(d)) if a.dtype.kind == "c" else d * d
     total = np.sum(square, axis=axis, keepdims=keepdims)
@@ -342,29 +344,11 @@ def _std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **re
     return root(_var(a, axis, ddof, keepdims, **rest))
 
 
-def _no_more(rest: dict[str, Any]) -> None:
+def no_more(rest: dict[str, Any]) -> None:
+    """TypeError for an argument of NumPy's that has no meaning on Tensors."""
     for name, value in rest.items():
         if value is not None and value is not np._NoValue:
             raise TypeError(f"{name}= is not supported on Tensors; apply it before or after")
-
-
-@means(np.linalg.norm)
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    if ord in (None, 2, "fro") and (axis is not None or ord is None or x.ndim == 1 or ord == "fro"):
-        return wrap_norm(x, axis, keepdims)
-    if ord == 1 and (x.ndim == 1 or isinstance(axis, int)):
-        return np.sum(np.absolute(x), axis=axis, keepdims=keepdims)
-    if ord == np.inf and (x.ndim == 1 or isinstance(axis, int)):
-        return np.max(np.absolute(x), axis=axis, keepdims=keepdims)
-    raise MissingRuleError(
-        f"numpy.linalg.norm with ord={ord!r} is not supported on Tensors of this shape"
-    )
-
-
-def wrap_norm(x: Any, axis: Any, keepdims: bool) -> Any:
-    """The Euclidean norm; its subgradient at 0 is 0."""
-    square = np.real(x * np.conj(x)) if x.dtype.kind == "c" else x * x
-    return root(np.sum(square, axis=axis, keepdims=keepdims))
 
 
 def root(square: Any) -> Any:
@@ -422,7 +406,7 @@ def _nan_to_num(
 
 @means(np.take)
 def _take(a: Any, indices: Any, axis: int | None = None, **rest: Any) -> Any:
-    _no_more(rest)
+    no_more(rest)
     if axis is None:
         return np.ravel(a)[indices]
     return a[(*(slice(None),) * (axis % a.ndim), indices)]
@@ -430,7 +414,7 @@ def _take(a: Any, indices: Any, axis: int | None = None, **rest: Any) -> Any:
 
 @means(np.diff)
 def _diff(a: Any, n: int = 1, axis: int = -1, **rest: Any) -> Any:
-    _no_more(rest)
+    no_more(rest)
     before = (slice(None),) * (axis % a.ndim)
     for _ in range(n):
         a = a[(*before, slice(1, None))] - a[(*before, slice(None, -1))]
@@ -470,23 +454,6 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> 
         picked = np.ravel(array)[np.maximum(places, 0)]
         return np.where(places < 0, np.asarray(value, array.dtype), picked)
     return np.ravel(array)[np.pad(places, pad_width, mode=mode, **options)]  # type: ignore[call-overload]
-
-
-# ---- SciPy's special functions -------------------------------------------------------------
-
-SPECIAL: dict[str, Any] = {
-    "erf": neural.erf,
-    "expit": neural.sigmoid,
-    "softmax": reductions.softmax,
-    "logsumexp": reductions.logsumexp,
-}
-"""SciPy's names for our primitives; found by name, so that SciPy is imported only when used."""
-
-
-def scipy_meaning(function: Any) -> Any:
-    if isinstance(function, np.ufunc) and function.__name__ in SPECIAL:
-        return recorder(SPECIAL[function.__name__])
-    return None
 
 
 def default_dtype_of(x: Any) -> Any:

@@ -13,10 +13,14 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.record import cast
 from wengert.functions import (
+    calculus,
     comparison,
     copies,
+    decompositions,
+    fft,
     indexing,
     joining,
+    linalg,
     math,
     products,
     random,
@@ -24,6 +28,8 @@ from wengert.functions import (
     scattering,
     shapes,
     sorting,
+    special,
+    statistics,
 )
 from wengert.tensor import attach
 
@@ -94,6 +100,7 @@ class OperatorMethods:
     fmin = math.fmin
     fmod = math.fmod
     frac = math.frac
+    frexp = math.frexp
     heaviside = math.heaviside
     hypot = math.hypot
     ldexp = math.ldexp
@@ -105,7 +112,6 @@ class OperatorMethods:
     log_softmax = math.log_softmax
     logaddexp = math.logaddexp
     logaddexp2 = math.logaddexp2
-    logit = math.logit
     maximum = math.maximum
     minimum = math.minimum
     mul = math.mul
@@ -113,6 +119,7 @@ class OperatorMethods:
     nan_to_num = math.nan_to_num
     neg = math.neg
     negative = math.negative
+    nextafter = math.nextafter
     positive = math.positive
     pow = math.pow
     rad2deg = math.rad2deg
@@ -136,7 +143,46 @@ class OperatorMethods:
     tanh = math.tanh
     true_divide = math.true_divide
     trunc = math.trunc
-    xlogy = math.xlogy
+
+    # ---- linear algebra, Fourier transforms -----------------------------------------------------
+
+    cholesky = decompositions.old_cholesky
+    cholesky_inverse = decompositions.cholesky_inverse
+    cholesky_solve = decompositions.cholesky_solve
+    det = linalg.det
+    geqrf = decompositions.geqrf
+    inverse = linalg.inv
+    istft = fft.istft
+    logdet = linalg.logdet
+    lu = decompositions.old_lu
+    lu_solve = decompositions.old_lu_solve
+    matrix_exp = linalg.matrix_exp
+    matrix_power = linalg.matrix_power
+    orgqr = decompositions.orgqr
+    ormqr = decompositions.ormqr
+    pinverse = linalg.pinverse
+    qr = decompositions.old_qr
+    slogdet = linalg.slogdet
+    stft = fft.stft
+    svd = decompositions.old_svd
+    triangular_solve = decompositions.triangular_solve
+
+    # ---- special functions ----------------------------------------------------------------------
+
+    digamma = special.digamma
+    erfc = special.erfc
+    erfinv = special.erfinv
+    i0 = special.i0
+    igamma = special.igamma
+    igammac = special.igammac
+    lgamma = special.lgamma
+    logit = special.logit
+    mvlgamma = special.mvlgamma
+    xlogy = special.xlogy
+
+    def polygamma(self: Any, n: int) -> Any:
+        """The n-th derivative of digamma."""
+        return special.polygamma(n, self)
 
     # ---- comparison -----------------------------------------------------------------------------
 
@@ -185,14 +231,14 @@ class OperatorMethods:
     aminmax = reductions.aminmax
     argmax = reductions.argmax
     argmin = reductions.argmin
-    corrcoef = reductions.corrcoef
+    corrcoef = statistics.corrcoef
     count_nonzero = reductions.count_nonzero
-    cov = reductions.cov
+    cov = statistics.cov
     cummax = reductions.cummax
     cummin = reductions.cummin
     cumprod = reductions.cumprod
     cumsum = reductions.cumsum
-    diff = reductions.diff
+    diff = calculus.diff
     dist = reductions.dist
     logcumsumexp = reductions.logcumsumexp
     logsumexp = reductions.logsumexp
@@ -211,16 +257,16 @@ class OperatorMethods:
     # ---- sorting --------------------------------------------------------------------------------
 
     argsort = sorting.argsort
-    bincount = sorting.bincount
-    histc = sorting.histc
-    histogram = sorting.histogram
+    bincount = statistics.bincount
+    histc = statistics.histc
+    histogram = statistics.histogram
     kthvalue = sorting.kthvalue
     median = sorting.median
     mode = sorting.mode
     msort = sorting.msort
     nanmedian = sorting.nanmedian
-    nanquantile = sorting.nanquantile
-    quantile = sorting.quantile
+    nanquantile = statistics.nanquantile
+    quantile = statistics.quantile
     sort = sorting.sort
     topk = sorting.topk
     unique = sorting.unique

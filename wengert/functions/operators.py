@@ -95,6 +95,7 @@ def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tenso
         and x._origin is None
         and not modes.is_grad_enabled()
         and modes.current().clone_saved is None
+        and not modes.current().duals
     ):
         array = other._array if isinstance(other, Tensor) else other
         same = type(other) in NUMBERS or getattr(array, "dtype", None) is x._array.dtype

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd import forward
 from wengert.dispatch import known
 from wengert.history.node import AccumulateGrad, source
 
@@ -67,7 +68,7 @@ def tensor_text(x: Tensor, head: str = "tensor(") -> str:
         body = body_text(array, len(head))
         if array.dtype not in usual:
             tail.append(f"dtype=wengert.{array.dtype}")
-    tail += history_text(x)
+    tail += history_text(x) + _tangent_text(x)
     return _with_tail(head + body, tail, len(head))
 
 
@@ -78,6 +79,15 @@ def history_text(x: Tensor) -> list[str]:
     if node is None or isinstance(node, AccumulateGrad):
         return ["requires_grad=True"]
     return [f"grad_fn=<{node.name()}>"]
+
+
+def _tangent_text(x: Tensor) -> list[str]:
+    """The tangent at the innermost level of forward mode at which the tensor carries one."""
+    for level in reversed(forward.active()):
+        t = forward.tangent(x, level)
+        if t is not None:
+            return [f"tangent={t}"]
+    return []
 
 
 def _with_tail(text: str, tail: list[str], indent: int) -> str:

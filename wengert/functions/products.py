@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import recorder
+from wengert.autograd.record import cast, recorder
 from wengert.functions.arguments import takes_out, tensor_of
 from wengert.rules import products as rules
-from wengert.tensor import Tensor, wrap
+from wengert.tensor import Tensor
 
 _matmul, _tensordot, _einsum = recorder(np.matmul), recorder(np.tensordot), recorder(rules.einsum)
 
@@ -119,10 +119,17 @@ ger = outer
 
 def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * product; with beta = 0 the input is ignored, NaN and all."""
+    kind = dtypes.result_type(product._array, input._array)
+    for setting, value in (("beta", beta), ("alpha", alpha)):
+        if not dtypes.is_inexact(kind) and isinstance(value, float):
+            raise RuntimeError(
+                f"{name}: for integral input tensors, argument {setting} must not be a floating "
+                f"point number, got {value}. Use x.float()."
+            )
     if alpha != 1:
         product = product * alpha
     if beta == 0:
-        return product
+        return cast(product, kind)
     try:
         np.broadcast_shapes(input.shape, product.shape)
     except ValueError:
@@ -130,7 +137,7 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
             f"{name}: the input's shape {list(input.shape)} does not broadcast to "
             f"{list(product.shape)}"
         ) from None
-    return (input if beta == 1 else input * beta) + product
+    return cast((input if beta == 1 else input * beta) + product, kind)
 
 
 @takes_out
@@ -163,8 +170,11 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
     return _added("addbmm", input, bmm(batch1, batch2).sum(0), beta, alpha)
 
 
+@takes_out
 def chain_matmul(*matrices: Any) -> Tensor:
-    """The product of several matrices."""
+    """The product of several matrices, from left to right."""
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     result = matrices[0]
     for matrix in matrices[1:]:
         result = result @ matrix
@@ -186,6 +196,12 @@ def kron(input: Any, other: Any) -> Tensor:
 @takes_out
 def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
     """The vector product along a dimension of size 3."""
+    input, other = tensor_of(input), tensor_of(other, "other")
+    if input.ndim != other.ndim:
+        raise RuntimeError(
+            "cross: inputs must have the same number of dimensions, got "
+            f"{input.ndim} and {other.ndim}"
+        )
     if dim is None:
         dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
         if dim is None:
@@ -235,13 +251,6 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
-
-
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of a vector's elements as columns, highest first unless `increasing`."""
-    n = len(x) if N is None else N
-    powers = np.arange(n) if increasing else np.arange(n)[::-1]
-    return x.unsqueeze(-1) ** wrap(powers.astype(np.int64))
 
 
 # ---- einsum --------------------------------------------------------------------------------

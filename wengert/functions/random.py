@@ -17,7 +17,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.dispatch import as_array, known
 from wengert.functions.arguments import array_of, plain_result, takes_out, tensor_of
-from wengert.functions.creation import check_device, finish, shape_of
+from wengert.functions.creation import check_device, check_layout, factory, finish, kind, shape_of
 from wengert.history import modes
 from wengert.tensor import Tensor
 
@@ -162,10 +162,6 @@ def fork_rng(devices: Any = None, enabled: bool = True, **ignored: Any) -> Itera
 # ---- new tensors ---------------------------------------------------------------------------
 
 
-def _float_dtype(dtype: Any) -> np.dtype[Any]:
-    return dtypes.get_default_dtype() if dtype is None else np.dtype(dtype)
-
-
 def uniform(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator | None) -> Any:
     """Uniform on [0, 1), as an array."""
     if dtype.kind == "c":
@@ -198,28 +194,17 @@ def gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator 
 
 
 def _drawn(draw: Any, doc: str) -> Any:
-    def make(
-        *size: Any,
-        generator: Generator | None = None,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-        layout: Any = None,
-        pin_memory: bool = False,
-        out: Any = None,
-        names: Any = None,
-        **named: Any,
-    ) -> Tensor:
-        check_device(device)
+    def make(*size: Any, generator: Generator | None = None, dtype: Any, **named: Any) -> Any:
         if "size" in named:
             size = (named.pop("size"),)
+        if named.pop("names", None) is not None:
+            raise RuntimeError("dimensions have no names here; leave out names=")
         if named:
             raise TypeError(f"unexpected keyword argument {next(iter(named))!r}")
-        x = finish(as_array(draw(shape_of(size), _float_dtype(dtype), generator)), requires_grad)
-        return x if out is None else out.copy_(x)
+        return as_array(draw(shape_of(size), kind(dtype), generator))
 
     make.__doc__ = doc
-    return make
+    return factory(make)
 
 
 rand = _drawn(uniform, "Random numbers, uniform on [0, 1).")
@@ -239,8 +224,9 @@ def _drawn_like(draw: Any, doc: str) -> Any:
         memory_format: Any = None,
     ) -> Tensor:
         check_device(device)
-        kind = np.dtype(dtype) if dtype is not None else input.dtype
-        return finish(as_array(draw(tuple(input.shape), kind, generator)), requires_grad)
+        check_layout(layout)
+        wanted = np.dtype(dtype) if dtype is not None else input.dtype
+        return finish(as_array(draw(tuple(input.shape), wanted, generator)), requires_grad)
 
     make.__doc__ = doc
     return make
@@ -261,25 +247,16 @@ for made, name in (
     made.__name__ = made.__qualname__ = name
 
 
+@factory
 def randint(
-    low: Any,
-    high: Any = None,
-    size: Any = None,
-    *,
-    generator: Generator | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    out: Any = None,
-    **ignored: Any,
-) -> Tensor:
+    low: Any, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any
+) -> Any:
     """Random integers from `low` (0 if left out) up to but not including `high`.
 
     >>> import wengert as wg
     >>> wg.randint(3, 4, (2,))
     tensor([3, 3])
     """
-    check_device(device)
     if size is None:  # randint(high, size)
         low, high, size = (0, low, high) if not isinstance(high, int) else (low, high, size)
     if high is None or size is None:
@@ -289,8 +266,7 @@ def randint(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
     array = numbers_of(generator).integers(int(low), int(high), shape_of((size,)), np.int64)
-    x = finish(as_array(array).astype(dtypes.int64 if dtype is None else dtype), requires_grad)
-    return x if out is None else out.copy_(x)
+    return as_array(array).astype(dtypes.int64 if dtype is None else dtype)
 
 
 def randint_like(
@@ -301,45 +277,35 @@ def randint_like(
     return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, **options)
 
 
-def randperm(
-    n: int,
-    *,
-    generator: Generator | None = None,
-    dtype: Any = dtypes.int64,
-    device: Any = None,
-    requires_grad: bool = False,
-    out: Any = None,
-    **ignored: Any,
-) -> Tensor:
+@factory
+def randperm(n: int, *, generator: Generator | None = None, dtype: Any) -> Any:
     """The numbers 0 to n - 1 in random order."""
-    check_device(device)
-    x = finish(numbers_of(generator).permutation(n).astype(dtype), requires_grad)
-    return x if out is None else out.copy_(x)
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    return numbers_of(generator).permutation(n).astype(dtypes.int64 if dtype is None else dtype)
 
 
-@takes_out
+@factory
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,
     size: Any = None,
     *,
     generator: Generator | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
+    dtype: Any,
+) -> Any:
     """Normal random numbers with the means and standard deviations given, numbers or tensors."""
-    check_device(device)
     given = [x for x in (mean, std) if isinstance(x, Tensor)]
+    if size is None and not given:
+        raise TypeError("normal() of two numbers needs a size: e.g. wengert.normal(0, 1, (2, 3))")
     shape = (
         shape_of((size,)) if size is not None else np.broadcast_shapes(*(x.shape for x in given))
     )
-    kind = given[0].dtype if given else _float_dtype(dtype)
+    target = given[0].dtype if given else kind(dtype)
     if np.any(as_array(array_of(std)) < 0):
         raise RuntimeError(f"normal expects all elements of std >= 0.0, got {std}")
-    noise = gaussian(shape, kind, generator)
-    return finish(as_array(array_of(mean) + array_of(std) * noise, kind), requires_grad)
+    noise = gaussian(shape, target, generator)
+    return as_array(array_of(mean) + array_of(std) * noise, target)
 
 
 @takes_out
@@ -360,11 +326,18 @@ def multinomial(
     input: Any, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
     """Indices drawn with probability proportional to the weights in each row."""
-    weights = np.asarray(tensor_of(input)._array, np.float64)
+    input = tensor_of(input)
+    if input.dtype.kind != "f":
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {input.dtype}"
+        )
+    weights = np.asarray(input._array, np.float64)
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if num_samples <= 0:
+        raise RuntimeError(f"cannot sample n_sample <= 0 samples: {num_samples}")
     rows = np.atleast_2d(weights)
     if (rows.sum(1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
@@ -418,6 +391,11 @@ def _needs_floats(x: Tensor, name: str) -> None:
         )
 
 
+def _needs_positive(name: str, setting: str, value: float) -> None:
+    if not value > 0:
+        raise RuntimeError(f"{name} expects {setting} > 0.0, but found {setting}={value}")
+
+
 def uniform_(
     x: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **named: Any
 ) -> Tensor:
@@ -468,6 +446,8 @@ def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -
 
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponential numbers of rate lambd."""
+    _needs_floats(x, "exponential_")
+    _needs_positive("exponential_", "lambda", lambd)
     return filled(x, numbers_of(generator).standard_exponential(x.shape) / lambd, "exponential_")
 
 
@@ -475,11 +455,15 @@ def cauchy_(
     x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with Cauchy numbers."""
+    _needs_floats(x, "cauchy_")
+    _needs_positive("cauchy_", "sigma", sigma)
     return filled(x, median + sigma * numbers_of(generator).standard_cauchy(x.shape), "cauchy_")
 
 
 def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of trials until the first success of probability p."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return filled(x, numbers_of(generator).geometric(p, x.shape), "geometric_")
 
 
@@ -487,4 +471,6 @@ def log_normal_(
     x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with numbers whose logarithm is normal."""
+    _needs_floats(x, "log_normal_")
+    _needs_positive("log_normal_", "std", std)
     return filled(x, numbers_of(generator).lognormal(mean, std, x.shape), "log_normal_")

@@ -1,67 +1,130 @@
-"""Making tensors: logarithmic ranges, buffers, and the window functions of signal processing."""
+"""Making tensors: ranges, identity matrices, numbers and buffers."""
 
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
 from wengert import dtypes
-from wengert.functions.creation import check_device, finish
+from wengert.functions.creation import factory, finish, kind
 from wengert.tensor import Tensor
 
 
-def _kind(dtype: Any) -> np.dtype[Any]:
-    return dtypes.get_default_dtype() if dtype is None else np.dtype(dtype)
+def _number(x: Any) -> Any:
+    """A bound given as a number or as a tensor with one element."""
+    return x.item() if isinstance(x, (Tensor, np.ndarray, np.generic)) else x
 
 
-def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
+def _spaced(start: Any, end: Any, step: Any, dtype: Any, name: str) -> tuple[Any, Any, Any]:
+    """Bounds and step as numbers, whole ones for an integer dtype; RuntimeError if they misfit."""
+    start, end, step = _number(start), _number(end), _number(step)
+    if any(isinstance(v, complex) for v in (start, end, step)) or (
+        dtype is not None and dtype.kind in "bc"
+    ):
+        raise NotImplementedError(
+            f"{name} is not implemented for {'complex numbers' if dtype is None else dtype}: "
+            "make a range of integers or floats and convert it"
+        )
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if dtype is not None and dtype.kind in "iu":
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * (1 if step > 0 else -1) < 0:
+        raise RuntimeError(
+            f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}"
+        )
+    return start, end, step
+
+
+@factory
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any) -> Any:
+    """Numbers from `start` (0) up to but not including `end`, `step` apart.
+
+    >>> import wengert as wg
+    >>> wg.arange(1, 2.5, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
+    if end is None:
+        start, end = 0, start
+    start, end, step = _spaced(start, end, step, dtype, "arange")
+    if dtype is None:
+        whole = all(isinstance(v, int) for v in (start, end, step))
+        dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
+    n = math.ceil((end - start) / step)
+    return (start + step * np.arange(n)).astype(dtype)
+
+
+@factory
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any) -> Any:
+    """Numbers from `start` up to and including `end`; `arange`, which leaves it out, is usual."""
+    if end is None:
+        start, end = 0, start
+    start, end, step = _spaced(start, end, step, dtype, "range")
+    n = math.floor((end - start) / step) + 1
+    return (start + step * np.arange(n)).astype(kind(dtype))
+
+
+def _evenly(start: Any, end: Any, steps: Any, whole: bool) -> Any:
+    """`steps` numbers from `start` to `end`, in double precision, or whole ones."""
+    start, end, steps = _number(start), _number(end), operator.index(steps)
+    if steps < 0:
+        raise RuntimeError(f"number of steps must be non-negative, got {steps}")
+    if whole:
+        start, end = int(start), int(end)
+        # Counted from the nearer end, and cut: the whole numbers mirror when the ends are swapped.
+        if steps > 1:
+            width, k = (end - start) / (steps - 1), np.arange(steps)
+            return np.trunc(np.where(k < steps / 2, start + width * k, end - width * k[::-1]))
+    return np.linspace(start, end, steps)
+
+
+def _with_parts(start: Any, end: Any, dtype: Any) -> np.dtype[Any]:
+    """The dtype asked for; else the default one, complex if a bound is."""
+    bounds = [dtypes.result_type(_number(v)) for v in (start, end)]
+    if dtype is None and any(bound.kind == "c" for bound in bounds):
+        return dtypes.default_complex()
+    return kind(dtype)
+
+
+@factory
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any) -> Any:
+    """`steps` numbers evenly spaced from `start` to `end`, both included."""
+    dtype = _with_parts(start, end, dtype)
+    return _evenly(start, end, steps, dtype.kind in "iu").astype(dtype)
+
+
+@factory
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any) -> Any:
     """`steps` powers of `base`, their exponents evenly spaced from `start` to `end`.
 
     >>> import wengert as wg
     >>> wg.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    check_device(device)
-    exponents = np.linspace(float(start), float(end), steps)
-    return finish((base**exponents).astype(_kind(dtype)), requires_grad)
+    dtype = _with_parts(start, end, dtype)
+    if dtype.kind in "iu":
+        start, end = int(_number(start)), int(_number(end))
+    return (base ** _evenly(start, end, steps, False)).astype(dtype)
 
 
-def range(
-    start: float = 0,
-    end: float | None = None,
-    step: float = 1,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
-    """Numbers from `start` up to and including `end`; `arange`, which leaves it out, is usual."""
-    check_device(device)
-    if end is None:
-        start, end = 0, start
-    n = math.floor((end - start) / step) + 1
-    return finish((start + step * np.arange(n)).astype(_kind(dtype)), requires_grad)
+@factory
+def eye(n: int, m: int | None = None, *, dtype: Any) -> Any:
+    """The identity matrix, n by n, or n by m with ones on the diagonal."""
+    for name, size in (("n", n), ("m", m)):
+        if size is not None and size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    return np.eye(n, m, dtype=kind(dtype))
 
 
-def scalar_tensor(
-    s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **ignored: Any
-) -> Tensor:
+@factory
+def scalar_tensor(s: Any, *, dtype: Any) -> Any:
     """A zero-dimensional tensor of one number."""
-    check_device(device)
-    return finish(np.asarray(s, _kind(dtype)), requires_grad)
+    return np.asarray(_number(s), kind(dtype))
 
 
 def frombuffer(
@@ -69,105 +132,3 @@ def frombuffer(
 ) -> Tensor:
     """A vector that shares the memory of an object with the buffer protocol."""
     return finish(np.frombuffer(buffer, dtype, count, offset), requires_grad)
-
-
-# ---- windows -------------------------------------------------------------------------------
-
-
-def _window(
-    length: int, periodic: bool, shape: Any, dtype: Any, device: Any, requires_grad: bool
-) -> Tensor:
-    """`shape` of the places 0 ... 1; a periodic window is a symmetric one without its last
-    point.
-    """
-    check_device(device)
-    n = length + 1 if periodic else length
-    if length == 0:
-        return finish(np.zeros(0, _kind(dtype)), requires_grad)
-    places = np.arange(n) / (n - 1) if n > 1 else np.zeros(1)
-    values = shape(places) if n > 1 else np.ones(1)
-    return finish(values[:length].astype(_kind(dtype)), requires_grad)
-
-
-def _cosines(*amplitudes: float) -> Any:
-    """A sum of cosines: a - b cos(2 pi t) + c cos(4 pi t)."""
-    return lambda t: sum(
-        (-1) ** k * a * np.cos(2 * math.pi * k * t) for k, a in enumerate(amplitudes)
-    )
-
-
-def hann_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
-    """(1 - cos(2 pi t)) / 2 for t from 0 to 1."""
-    return _window(window_length, periodic, _cosines(0.5, 0.5), dtype, device, requires_grad)
-
-
-def hamming_window(
-    window_length: int,
-    periodic: bool = True,
-    alpha: float = 0.54,
-    beta: float = 0.46,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
-    """alpha - beta cos(2 pi t) for t from 0 to 1."""
-    return _window(window_length, periodic, _cosines(alpha, beta), dtype, device, requires_grad)
-
-
-def blackman_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
-    """0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t) for t from 0 to 1."""
-    return _window(window_length, periodic, _cosines(0.42, 0.5, 0.08), dtype, device, requires_grad)
-
-
-def bartlett_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
-    """A triangle: 1 - |2 t - 1| for t from 0 to 1."""
-    return _window(
-        window_length, periodic, lambda t: 1 - np.abs(2 * t - 1), dtype, device, requires_grad
-    )
-
-
-def kaiser_window(
-    window_length: int,
-    periodic: bool = True,
-    beta: float = 12.0,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **ignored: Any,
-) -> Tensor:
-    """I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta) for t from 0 to 1."""
-    return _window(
-        window_length,
-        periodic,
-        lambda t: np.i0(beta * np.sqrt(1 - (2 * t - 1) ** 2)) / np.i0(beta),
-        dtype,
-        device,
-        requires_grad,
-    )

@@ -17,7 +17,6 @@ from wengert.dispatch import as_array, known
 from wengert.functions import results
 from wengert.functions.arguments import (
     Dim,
-    array_of,
     into,
     numpy_names,
     one_dim,
@@ -119,6 +118,8 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
         input = cast(input, dtypes.int64)
     if not input.ndim:
         return input.clone()
+    if input.dtype == dtypes.bool:
+        return plain_result(np.all(input._array, axis=some_dims(dim, input.ndim), keepdims=keepdim))
     return _prod(input, some_dims(dim, input.ndim), keepdim)
 
 
@@ -267,9 +268,21 @@ def norm(
     if dtype is not None:
         input = cast(input, np.dtype(dtype))
     if p == "nuc":
-        matrix: Any = input
-        return matrix.svd()[1].sum(-1)
+        return nuclear_norm(input, dim, keepdim)
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
+
+
+@takes_out
+def nuclear_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The sum of a matrix's singular values."""
+    of_matrix: Any = np.linalg.norm
+    return of_matrix(tensor_of(input), "nuc", (-2, -1) if dim is None else tuple(dim), keepdim)
+
+
+@takes_out
+def frobenius_norm(input: Any, dim: Dim = None, keepdim: bool = False) -> Tensor:
+    """The Euclidean norm of the elements, over all or some dimensions."""
+    return norm(input, "fro", dim or None, keepdim)
 
 
 def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -> Tensor:
@@ -289,7 +302,7 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
     if p == -math.inf:
         return _amin(size, axis, keepdim)
     if p == 0:
-        return _sum(cast(size != 0, size.dtype), axis, keepdim)
+        return _sum(size.sign(), axis, keepdim)
     if p == 1:
         return _sum(size, axis, keepdim)
     total = _sum(size**p, axis, keepdim)
@@ -306,11 +319,20 @@ def dist(input: Any, other: Any, p: float = 2) -> Tensor:
     return vector_norm(input - other, p)
 
 
+@takes_out
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Tensor:
     """The input with slices along `dim` scaled down to a p-norm of at most `maxnorm`."""
     input = tensor_of(input)
+    if p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
+        )
     axis = one_dim(dim, input.ndim)
-    size = vector_norm(input, p, [d for d in np.arange(input.ndim).tolist() if d != axis], True)
+    size = vector_norm(input, p, [d for d in range(input.ndim) if d != axis], True)
     # PyTorch adds 1e-7 to the norm, so that nothing ends just above the bound.
     scale: Any = maxnorm / (size + 1e-7)
     scale = scale.where(plain_result(size._array > maxnorm), wrap(np.ones((), size.dtype)))
@@ -507,6 +529,9 @@ def logcumsumexp(input: Any, dim: int) -> Tensor:
     axis = one_dim(dim, input.ndim)
     if not input.ndim or not input._array.size:
         return input.clone()
+    if input.dtype.kind == "c":
+        top = plain_result(np.max(np.real(input._array), axis=axis, keepdims=True))
+        return _cumsum((input - top).exp(), axis).log() + top
     return _logcumsumexp(input, axis)
 
 
@@ -542,122 +567,3 @@ cummin = _running_extremum(
     "cummin",
     "The smallest so far along `dim`, and where it was met.",
 )
-
-
-# ---- differences and products of statistics ------------------------------------------------
-
-
-@takes_out
-def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
-    """Differences of neighbours along `dim`, n times over."""
-    from wengert.functions.joining import cat
-    from wengert.functions.shapes import narrow
-
-    parts = [x for x in (prepend, tensor_of(input), append) if x is not None]
-    x = cat(parts, dim) if len(parts) > 1 else parts[0]
-    for _ in range(n):
-        size = x.shape[dim]
-        if not size:
-            break
-        upper, lower = narrow(x, dim, 1, size - 1), narrow(x, dim, 0, size - 1)
-        x = upper ^ lower if x.dtype == dtypes.bool else upper - lower
-    return x
-
-
-def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    """The integral of sampled values by the trapezoidal rule."""
-    from wengert.functions.shapes import narrow
-
-    n = y.shape[dim] - 1
-    pairs = narrow(y, dim, 1, n) + narrow(y, dim, 0, n)
-    if x is None:
-        return sum(pairs, dim) * (dx / 2)
-    width = diff(x, dim=-1 if x.ndim == 1 else dim)
-    if x.ndim == 1 and dim not in (-1, y.ndim - 1):
-        width = width.reshape(-1, *[1] * (y.ndim - 1 - one_dim(dim, y.ndim)))
-    return sum(pairs * width, dim) / 2
-
-
-trapz = trapezoid
-
-
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    """The running integral of sampled values by the trapezoidal rule."""
-    from wengert.functions.shapes import narrow
-
-    n = y.shape[dim] - 1
-    pairs = narrow(y, dim, 1, n) + narrow(y, dim, 0, n)
-    if x is None:
-        return cumsum(pairs, dim) * (dx / 2)
-    width = diff(x, dim=-1 if x.ndim == 1 else dim)
-    if x.ndim == 1 and dim not in (-1, y.ndim - 1):
-        width = width.reshape(-1, *[1] * (y.ndim - 1 - one_dim(dim, y.ndim)))
-    return cumsum(pairs * width, dim) / 2
-
-
-def gradient(
-    input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
-) -> tuple[Tensor, ...]:
-    """Central differences within, one-sided ones at the ends, along each dimension asked for.
-
-    `spacing` is one distance, one per dimension, or the coordinates of each dimension.
-    """
-    input = tensor_of(input)
-    if edge_order not in (1, 2):
-        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    dims = (
-        [*np.arange(input.ndim).tolist()]
-        if dim is None
-        else [dim]
-        if isinstance(dim, int)
-        else list(dim)
-    )
-    steps = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
-    return tuple(
-        _slope(input, one_dim(d, input.ndim), h, edge_order)
-        for d, h in zip(dims, steps, strict=True)
-    )
-
-
-def _slope(x: Tensor, axis: int, spacing: Any, edge_order: int) -> Tensor:
-    """The weights are NumPy's, found by differentiating the unit vectors; they are linear in x."""
-    n = x.shape[axis]
-    points = array_of(spacing)
-    weights: Any = np.gradient(np.eye(n), points, axis=0, edge_order=edge_order)  # type: ignore[call-overload]
-    from wengert.functions.products import tensordot
-    from wengert.functions.shapes import movedim
-
-    return movedim(tensordot(wrap(np.asarray(weights, x.dtype)), x, ([1], [axis])), 0, axis)
-
-
-def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-    """The covariance matrix of variables in rows and observations in columns."""
-    x = tensor_of(input)
-    x = x.reshape(1, -1) if x.ndim < 2 else x
-    weights = None
-    for given in (fweights, aweights):
-        if given is not None:
-            weights = given if weights is None else weights * given
-    if weights is None:
-        center, n = mean(x, 1, True), x.shape[1]
-        away = x - center
-        product = away @ away.conj().mT
-        degrees: Any = n - correction
-    else:
-        total = weights.sum()
-        away = x - (x * weights).sum(1, True) / total
-        product = (away * weights) @ away.conj().mT
-        degrees = total - correction * (
-            (weights * aweights).sum() / total if aweights is not None else 1
-        )
-    result = product / degrees
-    return result.reshape(()) if tensor_of(input).ndim < 2 else result
-
-
-def corrcoef(input: Any) -> Tensor:
-    """The matrix of correlation coefficients of variables in rows."""
-    c = cov(input)
-    if c.ndim == 0:
-        return c / c
-    spread = c.diagonal().real.sqrt() if c.dtype.kind == "c" else c.diagonal().sqrt()
-    return c / spread.unsqueeze(1) / spread.unsqueeze(0)

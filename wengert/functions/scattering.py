@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import recorder
+from wengert.autograd.record import cast, recorder
 from wengert.dispatch import as_array
 from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
 from wengert.functions.indexing import (
@@ -164,7 +164,7 @@ def _reduced(
         layers.append(_put(neutral, index, _get(source, chosen)))
     piled = stack(layers)
     if reduce == _PROD:
-        return piled.prod(0)
+        return cast(piled.prod(0), input.dtype)
     if reduce not in (_AMAX, _AMIN):
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
@@ -175,6 +175,8 @@ def _reduced(
 def _neutral(reduce: str, dtype: Any) -> Any:
     if reduce == _PROD:
         return 1
+    if dtype.kind == "b":
+        return reduce == _AMIN
     lowest, highest = (
         (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     )
@@ -218,6 +220,14 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
             f"index_add_(): self ({input.dtype}) and source ({source.dtype}) must have the same "
             "scalar type"
         )
+    source = tensor_of(source, "source")
+    slices = [places.size if d == axis else n for d, n in enumerate(input.shape)]
+    if list(source.shape) != slices if source.ndim else places.size > 1:
+        raise RuntimeError(
+            "index_add(): source tensor shape must match self tensor shape, excluding the "
+            f"specified dimension. Got self.shape = {list(input.shape)} source.shape = "
+            f"{list(source.shape)} and {places.size} indices"
+        )
     source = source if alpha == 1 else source * alpha
     return input + _add_at(source, _rows(input, axis, places), tuple(input.shape))
 
@@ -237,8 +247,17 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
     input = tensor_of(input)
     if not input.ndim:
         return _lifted(lambda x, i, s: index_fill(x, 0, i, value), input, index, value)
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.ndim} dimension(s)."
+        )
     axis, places = check_index("index_fill", input, dim, index)
-    return _put(input, _rows(input, axis, places), value_for(value, input))
+    # By a mask: a slice that is named twice is filled once, and counts once for the gradient.
+    every = np.arange(input.shape[axis])
+    named = (every[:, None] == np.reshape(places, (1, -1))).any(1)
+    mask = np.reshape(named, [-1 if d == axis else 1 for d in range(input.ndim)])
+    return _where(plain_result(mask), value_for(value, input), input)
 
 
 @takes_out
@@ -284,9 +303,21 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
     """`input` with elements of its flattened form replaced, or with the source added to them."""
+    input, source = tensor_of(input), tensor_of(source, "source")
+    if source.dtype != input.dtype:
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{input.dtype} and source.dtype = {source.dtype}"
+        )
     flat = input.reshape(-1)
     _, places = check_wrapped(flat, index)
-    return index_put(flat, (plain_result(places),), source, accumulate).reshape(input.shape)
+    if source.numel() != places.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.numel()}, index.numel() = {places.size}"
+        )
+    places = plain_result(np.reshape(places, (-1,)))
+    return index_put(flat, (places,), source.reshape(-1), accumulate).reshape(input.shape)
 
 
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Tensor:

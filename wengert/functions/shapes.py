@@ -362,7 +362,14 @@ def alias(input: Tensor) -> Tensor:
 def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
     """`length` slices along `dim` from `start` on: a view."""
     input = tensor_of(input)
+    if not input.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = one_dim(dim, input.ndim)
+    if isinstance(start, Tensor) and (start.ndim or start.dtype.kind not in "iu"):
+        raise RuntimeError(
+            f"start must be an 0-dim integral Tensor, got {start.dtype} of shape "
+            f"{list(start.shape)}"
+        )
     start = operator.index(start)
     n = input.shape[axis]
     if not -n <= start <= n:
@@ -509,6 +516,8 @@ def flipud(input: Any) -> Tensor:
 def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
     """Elements shifted along dimensions; those that fall off come back at the other end."""
     input = tensor_of(input)
+    if isinstance(shifts, (tuple, list)) and not shifts:
+        raise RuntimeError("`shifts` required: how far to roll, a number for each of dims")
     if dims is None or dims == ():
         return reshape(_roll(reshape(input, -1), _number(shifts), 0), input.shape)
     shifts, dims = ((v,) if isinstance(v, int) else tuple(v) for v in (shifts, dims))

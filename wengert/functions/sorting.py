@@ -14,11 +14,10 @@ from wengert import dtypes
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known
 from wengert.functions import results
-from wengert.functions.arguments import array_of, into, one_dim, plain_result, takes_out, tensor_of
+from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
 from wengert.functions.indexing import index_select
 from wengert.functions.reductions import picked
-from wengert.functions.shapes import movedim
-from wengert.tensor import Tensor, wrap
+from wengert.tensor import Tensor
 
 _pick, _amax, _where = recorder(np.take_along_axis), recorder(np.max), recorder(np.where)
 
@@ -157,117 +156,6 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return picked(results.mode_result, input, np.expand_dims(found, axis), dim, keepdim)
 
 
-def quantile(
-    input: Any,
-    q: Any,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Any = None,
-) -> Any:
-    """The q-quantile: between the two nearest elements by `interpolation`. NaN if there is one."""
-    if out is not None:
-        return into(out, quantile, (input, q, dim, keepdim), {"interpolation": interpolation})
-    return _quantile(input, q, dim, keepdim, interpolation, ignore_nan=False)
-
-
-def nanquantile(
-    input: Any,
-    q: Any,
-    dim: Any = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Any = None,
-) -> Any:
-    """The q-quantile of the elements that are not NaN."""
-    if out is not None:
-        return into(out, nanquantile, (input, q, dim, keepdim), {"interpolation": interpolation})
-    return _quantile(input, q, dim, keepdim, interpolation, ignore_nan=True)
-
-
-def _quantile(
-    input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool
-) -> Any:
-    input = tensor_of(input)
-    where = as_array(array_of(q), input.dtype)
-    if known(where) and ((where < 0) | (where > 1)).any():
-        raise RuntimeError("quantile() q values must be in the range [0, 1]")
-    shape = input.shape
-    rows = input.reshape(-1) if dim is None else movedim(input, one_dim(dim, input.ndim), -1)
-    ordered = sort(rows, -1)[0]
-    n = ordered.shape[-1]
-    nans = np.isnan(ordered._array).sum(-1, keepdims=True)
-    last = n - 1 - nans if ignore_nan else np.where(nans > 0, 0, n - 1)
-    rank = np.atleast_1d(where) * np.maximum(last, 0)
-    low, high = np.floor(rank).astype(np.int64), np.ceil(rank).astype(np.int64)
-    if not ignore_nan:
-        low, high = (np.where(nans > 0, n - 1, i) for i in (low, high))
-    rank = np.where(low == high, low, rank)
-    if interpolation == "lower":
-        picked = _pick(ordered, low, -1)
-    elif interpolation == "higher":
-        picked = _pick(ordered, high, -1)
-    elif interpolation == "nearest":
-        picked = _pick(ordered, np.rint(rank).astype(np.int64), -1)
-    elif interpolation in ("linear", "midpoint"):
-        weight = as_array(
-            rank - low if interpolation == "linear" else (low != high) * 0.5, input.dtype
-        )
-        below, above = _pick(ordered, low, -1), _pick(ordered, high, -1)
-        picked = below + (above - below) * wrap(weight)
-    else:
-        raise RuntimeError(
-            "quantile() interpolation must be one of linear, lower, higher, midpoint or "
-            f"nearest, but got {interpolation}"
-        )
-    # The quantiles come last so far, and are to come first.
-    if keepdim:
-        picked = (
-            picked.unsqueeze(-2)
-            if dim is None
-            else movedim(picked.unsqueeze(-2), -2, one_dim(dim, len(shape)))
-        )
-        if dim is None:
-            picked = picked.reshape((1,) * len(shape) + (where.size,))
-    picked = movedim(picked, -1, 0)
-    return picked if where.ndim else picked.squeeze(0)
-
-
-# ---- counts --------------------------------------------------------------------------------
-
-
-def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
-    """How often each number 0, 1, 2, ... occurs, or the sums of the weights of its places."""
-    counts = np.bincount(array_of(tensor_of(input)), array_of(weights), minlength)
-    if weights is not None and weights.dtype == dtypes.float32:
-        counts = counts.astype(np.float32)
-    return plain_result(counts)
-
-
-@takes_out
-def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """Counts of the elements in `bins` equal intervals from `min` to `max`."""
-    input = tensor_of(input)
-    x = input._array.ravel()
-    low, high = (x.min(), x.max()) if min == max == 0 and x.size else (min, max)
-    if low == high:
-        low, high = low - 1, high + 1
-    return plain_result(np.histogram(x, bins, (low, high))[0].astype(input.dtype))
-
-
-def histogram(
-    input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
-) -> Any:
-    """Counts in intervals, and the bounds of the intervals."""
-    input = tensor_of(input)
-    hist, edges = np.histogram(input._array, array_of(bins), range, density, array_of(weight))
-    return results.histogram_result(
-        plain_result(hist.astype(input.dtype)), plain_result(edges.astype(input.dtype))
-    )
-
-
 # ---- sets ----------------------------------------------------------------------------------
 
 
@@ -303,7 +191,8 @@ def unique_consecutive(
     input = tensor_of(input)
     axis = 0 if dim is None else one_dim(dim, input.ndim)
     rows = input.reshape(-1) if dim is None else input
-    x = np.moveaxis(rows._array, axis, 0).reshape(rows.shape[axis], -1)
+    n = rows.shape[axis]
+    x = np.moveaxis(rows._array, axis, 0).reshape(n, rows.numel() // max(n, 1))
     starts = np.ones(len(x), bool)
     starts[1:] = (x[1:] != x[:-1]).any(1)
     first = np.flatnonzero(starts)
@@ -342,11 +231,36 @@ def searchsorted(
 ) -> Tensor:
     """Where each element would be inserted to keep the (last dimension of the) sequence sorted."""
     sequence, values = array_of(tensor_of(sorted_sequence)), as_array(array_of(input))
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "searchsorted(): side and right can't be set to opposites, got side of left while "
+            "right was True"
+        )
+    if not sequence.ndim:
+        raise RuntimeError("searchsorted(): sorted_sequence must have one dimension or more")
+    if sequence.ndim > 1 and sequence.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions "
+            "of boundaries tensor and input value tensor must match, but got "
+            f"{list(sequence.shape)} and {list(values.shape)}"
+        )
     if sorter is not None:
-        sequence = np.take_along_axis(sequence, array_of(sorter), -1)
+        order = array_of(sorter)
+        if order.shape != sequence.shape or order.dtype != dtypes.int64:
+            raise RuntimeError(
+                "searchsorted(): sorter must be int64 and have the shape of the sequence, "
+                f"{list(sequence.shape)}, got {order.dtype} of shape {list(order.shape)}"
+            )
+        if known(order) and order.size and (order.min() < 0 or order.max() >= order.shape[-1]):
+            raise RuntimeError("searchsorted(): sorter index out of range")
+        sequence = np.take_along_axis(sequence, order, -1)
     place: Any = side or ("right" if right else "left")
     if sequence.ndim == 1:
         found = np.searchsorted(sequence, values, place)
+    elif not values.size or not sequence.size:
+        found = np.zeros(values.shape, np.int64)
     elif not (known(sequence) and known(values)):
         rows, sought = sequence[..., None, :], values[..., None]
         before = rows < sought if place == "left" else rows <= sought
@@ -367,4 +281,8 @@ def bucketize(
     input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     """The number of the interval between boundaries in which each element lies."""
+    if tensor_of(boundaries).ndim != 1:
+        raise RuntimeError(
+            f"boundaries tensor must be 1 dimension, but got dim({tensor_of(boundaries).ndim})"
+        )
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)

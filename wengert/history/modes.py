@@ -27,9 +27,12 @@ class State:
     hooks_refused: str | None = None
     anomaly: bool = False
     check_nan: bool = True
+    check_forward: bool = False
+    zeros: bool = False  # zero cotangents stay zero through singular derivatives
     clone_saved: Any = None
     creator: Any = None
     level: Any = None  # the innermost vmap
+    duals: tuple[Any, ...] = ()  # the levels of forward mode, the outermost first
 
 
 DEFAULT = State()

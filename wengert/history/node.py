@@ -36,6 +36,8 @@ class Node:
     __slots__ = ("__weakref__", "at", "code", "edges", "extras", "frees", "order", "plain", "saved")
     outputs: int = 1  # nodes with several have a slot for their number
     rule: ClassVar[Rule | None] = None
+    selecting: ClassVar[Callable[[bool], Callable[..., Any]]]
+    """`pull`, or recorded, where zeros stay zero; nodes of a rule have it."""
     # How many inputs were Python numbers. They have no edge, but users see them, as in PyTorch.
     numbers: ClassVar[int] = 0
     # What the items of `saved` are called: arguments of the function, "y" for its output, ...

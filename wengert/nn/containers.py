@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from wengert.nn.module import Module, _indented, seen
+from wengert.nn.module import Module, _indented, located, seen
 from wengert.nn.parameter import Parameter
 from wengert.tensor import Tensor
 
@@ -44,11 +44,16 @@ class Sequential(Module):
                 self.add_module(str(i), module)
 
     def forward(self, input: Any) -> Any:
-        for module in self._modules.values():
-            if seen.hooks or type(module).__call__ is not _CALL:
-                input = module(input)
-            else:  # what the call would do, without the call
-                input = module.forward(input)
+        module: Any = self
+        try:
+            for module in self._modules.values():
+                if seen.hooks or type(module).__call__ is not _CALL:
+                    input = module(input)
+                else:  # what the call would do, without the call
+                    input = module.forward(input)
+        except Exception as error:
+            located(error, module)
+            raise
         return input
 
     def _name_at(self, index: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from wengert.autograd import forward
 from wengert.autograd.hooks import hidden, shown
 from wengert.history import modes
 from wengert.history.location import here
@@ -156,5 +157,5 @@ def _passed(
     for slot, i in enumerate(tracked):
         out = wrap(values[i]._array, Output(node, slot) if slot else node)
         out._cell = cell_of(values[i])
-        result[i] = out
+        result[i] = forward.lend(out, values[i])
     return tuple(result), tracked

@@ -19,7 +19,7 @@ from wengert.history.node import RemovableHandle
 from wengert.nn.hooks import BackwardHooks
 from wengert.nn.parameter import Buffer, Parameter
 from wengert.nn.state import StateMethods
-from wengert.tensor import Tensor
+from wengert.tensor import Tensor, wrap
 
 Hooks = OrderedDict[int, Callable[..., Any]]
 
@@ -39,6 +39,22 @@ class _Hooks(OrderedDict[int, Callable[..., Any]]):
     def __setitem__(self, key: int, hook: Callable[..., Any]) -> None:
         seen.hooks = True
         super().__setitem__(key, hook)
+
+
+def located(error: Exception, module: Any) -> None:
+    """Note in an error that passes where in `module` it comes from: "in layer2.0.conv1: ..."."""
+    state = error.__dict__
+    inner = state.setdefault("_module", module)
+    if inner is module:
+        return
+    for path, found in module.named_modules():
+        if found is inner:
+            shown = inner._get_name() if inner._modules else repr(inner)
+            note = f"(in {path}: {shown})"
+            notes = [n for n in state.get("__notes__", ()) if n != state.get("_where")]
+            error.__notes__ = [*notes, note]
+            state["_where"] = note
+            return
 
 
 _everywhere_before: Hooks = _Hooks()
@@ -96,13 +112,17 @@ class Module(StateMethods):
     # ---- calling --------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if seen.hooks and self._has_hooks():
-            return self._call_with_hooks(args, kwargs)
-        if kwargs:
-            return self.forward(*args, **kwargs)
-        if len(args) == 1:  # the common case: a plain call is cheaper than one with a star
-            return self.forward(args[0])
-        return self.forward(*args)
+        try:
+            if seen.hooks and self._has_hooks():
+                return self._call_with_hooks(args, kwargs)
+            if kwargs:
+                return self.forward(*args, **kwargs)
+            if len(args) == 1:  # the common case: a plain call is cheaper than one with a star
+                return self.forward(args[0])
+            return self.forward(*args)
+        except Exception as error:
+            located(error, self)
+            raise
 
     def _has_hooks(self) -> bool:
         return bool(
@@ -566,6 +586,17 @@ class Module(StateMethods):
     def half(self) -> Self:
         """Cast floating-point parameters and buffers to float16."""
         return self._cast(dtypes.float16)
+
+    def bfloat16(self) -> Self:
+        """Cast floating-point parameters and buffers to bfloat16, which needs `ml_dtypes`."""
+        return self._apply(lambda t: t.bfloat16() if dtypes.is_inexact(t._array.dtype) else t)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Parameters and buffers as new memory on a device, with zeros in it."""
+        from wengert.functions.creation import check_device
+
+        check_device(device)
+        return self._apply(lambda t: wrap(np.zeros_like(t._array)), recurse)
 
     def type(self, dst_type: Any) -> Self:
         """Cast all parameters and buffers."""

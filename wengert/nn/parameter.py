@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.functions.creation import as_tensor, require
+from wengert.functions.creation import as_tensor, check_device, require
 from wengert.tensor import Tensor, bare, cell_of
 
 
@@ -60,3 +60,73 @@ def _sharing(cls: type, data: Any) -> Any:
     out: Any = bare(cls, data._array)
     out._cell = cell_of(data)
     return out
+
+
+# ---- shapes that are not known yet ---------------------------------------------------------
+
+
+class _Uninitialized(Tensor):
+    """A tensor whose shape the first input of its lazy module will decide."""
+
+    __slots__ = ()
+    _becomes: Any  # the class that it has from then on
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually "
+            "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+            "initialized one. Call `forward` to initialize the parameters before accessing their "
+            "attributes."
+        )
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give it a shape; its values are zeros until they are set."""
+        check_device(device)
+        self._array = np.zeros(shape, self._array.dtype if dtype is None else dtype)
+        self.__class__ = self._becomes
+
+    def detach(self) -> Any:
+        return self  # in a state_dict it stands for itself
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        made = type(self)(dtype=self._array.dtype)
+        memo[id(self)] = made
+        return made
+
+    def __repr__(self: Any, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
+    """A lazy module's parameter before its first input: without a shape."""
+
+    __slots__ = ()
+    _becomes = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        check_device(device)
+        empty = np.empty(0, dtypes.get_default_dtype() if dtype is None else dtype)
+        return Parameter.__new__(cls, as_tensor(empty), requires_grad)
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        pass
+
+
+class UninitializedBuffer(_Uninitialized):
+    """A lazy module's buffer before its first input: without a shape."""
+
+    __slots__ = ()
+    _becomes = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> Any:
+        check_device(device)
+        return _sharing(cls, np.empty(0, dtypes.get_default_dtype() if dtype is None else dtype))
+
+    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
+        pass
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(param, _Uninitialized)

@@ -1,11 +1,19 @@
 """`optim`: optimizers and schedules by PyTorch's names."""
 
 from wengert.optim import lr_scheduler as lr_scheduler
+from wengert.optim import swa_utils as swa_utils
 from wengert.optim.adam import Adam as Adam
 from wengert.optim.adam import AdamW as AdamW
 from wengert.optim.adaptive import Adadelta as Adadelta
 from wengert.optim.adaptive import Adagrad as Adagrad
 from wengert.optim.adaptive import Adamax as Adamax
 from wengert.optim.adaptive import RMSprop as RMSprop
+from wengert.optim.averaged import ASGD as ASGD
+from wengert.optim.averaged import Rprop as Rprop
+from wengert.optim.lbfgs import LBFGS as LBFGS
+from wengert.optim.muon import Muon as Muon
 from wengert.optim.optimizer import Optimizer as Optimizer
+from wengert.optim.rectified import NAdam as NAdam
+from wengert.optim.rectified import RAdam as RAdam
+from wengert.optim.settings import SparseAdam as SparseAdam
 from wengert.optim.sgd import SGD as SGD

@@ -59,12 +59,12 @@ class Adagrad(Optimizer):
         super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
-                self._start(p, self.state[p], self.buffers(group))
+                self._start(group, p, self.state[p], self.buffers(group))
 
     def buffers(self, group: Group) -> tuple[str, ...]:
         return ("sum",)
 
-    def initial(self, name: str, like: Array) -> Array:
+    def initial(self, group: Group, name: str, like: Array) -> Array:
         return np.full_like(like, self.defaults["initial_accumulator_value"])
 
     def update(

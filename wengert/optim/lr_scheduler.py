@@ -98,7 +98,7 @@ def _number(rate: Any) -> Any:
     return rate.item() if hasattr(rate, "item") else rate
 
 
-def _per_group(optimizer: Optimizer, value: Any, name: str) -> list[Any]:
+def per_group(optimizer: Optimizer, value: Any, name: str) -> list[Any]:
     """One value for each group."""
     n = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
@@ -106,6 +106,30 @@ def _per_group(optimizer: Optimizer, value: Any, name: str) -> list[Any]:
     if len(value) != n:
         raise ValueError(f"Expected {n} values for {name}, but got {len(value)}")
     return list(value)
+
+
+def start_momentum(
+    schedule: Any, optimizer: Optimizer, bases: list[Any], tops: list[Any], last_epoch: int
+) -> None:
+    """Let a schedule that moves momentum too begin at its top."""
+    if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+        raise ValueError(
+            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+        )
+    schedule.use_beta1 = "betas" in optimizer.defaults
+    if last_epoch == -1:
+        for group, low, high in zip(optimizer.param_groups, bases, tops, strict=True):
+            set_momentum(schedule, group, high)
+            group["max_momentum"] = high
+            group["base_momentum"] = low
+
+
+def set_momentum(schedule: Any, group: dict[str, Any], value: float) -> None:
+    """Set a group's momentum, or the first of its betas."""
+    if schedule.use_beta1:
+        group["betas"] = (value, *group["betas"][1:])
+    else:
+        group["momentum"] = value
 
 
 class LambdaLR(LRScheduler):
@@ -117,7 +141,7 @@ class LambdaLR(LRScheduler):
         lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:
-        self.lr_lambdas = _per_group(optimizer, lr_lambda, "lr_lambdas")
+        self.lr_lambdas = per_group(optimizer, lr_lambda, "lr_lambdas")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -431,7 +455,7 @@ class OneCycleLR(LRScheduler):
         self.total_steps = total_steps
         self._anneal_func_type = anneal_strategy
         self._phases = _phases(total_steps, pct_start, three_phase)
-        rates = _per_group(optimizer, max_lr, "max_lr")
+        rates = per_group(optimizer, max_lr, "max_lr")
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, rates, strict=True):
                 group["initial_lr"] = rate / div_factor
@@ -439,28 +463,10 @@ class OneCycleLR(LRScheduler):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._start_momentum(optimizer, base_momentum, max_momentum, last_epoch)
+            bases = per_group(optimizer, base_momentum, "base_momentum")
+            tops = per_group(optimizer, max_momentum, "max_momentum")
+            start_momentum(self, optimizer, bases, tops, last_epoch)
         super().__init__(optimizer, last_epoch)
-
-    def _start_momentum(self, optimizer: Optimizer, base: Any, top: Any, last_epoch: int) -> None:
-        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise ValueError(
-                "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-            )
-        self.use_beta1 = "betas" in optimizer.defaults
-        if last_epoch == -1:
-            bases = _per_group(optimizer, base, "base_momentum")
-            tops = _per_group(optimizer, top, "max_momentum")
-            for group, low, high in zip(optimizer.param_groups, bases, tops, strict=True):
-                self._set_momentum(group, high)
-                group["max_momentum"] = high
-                group["base_momentum"] = low
-
-    def _set_momentum(self, group: dict[str, Any], value: float) -> None:
-        if self.use_beta1:
-            group["betas"] = (value, *group["betas"][1:])
-        else:
-            group["momentum"] = value
 
     def _between(self, start: float, end: float, done: float) -> float:
         if self._anneal_func_type == "linear":
@@ -482,9 +488,8 @@ class OneCycleLR(LRScheduler):
                     done = (n - start) / (end - start)
                     rate = self._between(group[lr_from], group[lr_to], done)
                     if self.cycle_momentum:
-                        self._set_momentum(
-                            group, self._between(group[momentum_from], group[momentum_to], done)
-                        )
+                        momentum = self._between(group[momentum_from], group[momentum_to], done)
+                        set_momentum(self, group, momentum)
                     break
                 start = end
             rates.append(rate)
@@ -503,6 +508,100 @@ def _phases(total: int, pct_start: float, three: bool) -> list[tuple[Any, ...]]:
         (down, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
         (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
     ]
+
+
+class CyclicLR(LRScheduler):
+    """The rate up from `base_lr` to `max_lr` and down again, over and over (Smith, 2017).
+
+    The height of each cycle stays ("triangular"), halves ("triangular2"), or is multiplied by gamma
+    at each step ("exp_range"); or `scale_fn` gives it, of the cycle's number or of the step's as
+    `scale_mode` says. Momentum goes the other way.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: float | list[float],
+        max_lr: float | list[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.8,
+        max_momentum: float | list[float] = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError(
+                f"mode is invalid and scale_fn is None: got {mode!r}, expected 'triangular', "
+                "'triangular2' or 'exp_range'"
+            )
+        self.optimizer = optimizer
+        base_lrs = per_group(optimizer, base_lr, "base_lr")
+        if last_epoch == -1:
+            for group, rate in zip(optimizer.param_groups, base_lrs, strict=True):
+                group["lr"] = rate
+        self.max_lrs = per_group(optimizer, max_lr, "max_lr")
+        down = step_size_up if step_size_down is None else step_size_down
+        self.total_size = float(step_size_up + down)
+        self.step_ratio = step_size_up / self.total_size
+        self.mode = mode
+        self.gamma = gamma
+        self._scale_fn_custom = scale_fn
+        if scale_fn is None:
+            scale_mode = "iterations" if mode == "exp_range" else "cycle"
+        self.scale_mode = scale_mode
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.base_momentums = per_group(optimizer, base_momentum, "base_momentum")
+            self.max_momentums = per_group(optimizer, max_momentum, "max_momentum")
+            start_momentum(self, optimizer, self.base_momentums, self.max_momentums, last_epoch)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x: float) -> float:
+        """The height of cycle, or at step, `x`."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "triangular":
+            return 1.0
+        return 0.5 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
+
+    def get_lr(self) -> list[float]:
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        up = x <= self.step_ratio
+        height = x / self.step_ratio if up else (x - 1) / (self.step_ratio - 1)
+        height *= self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            for i, group in enumerate(self.optimizer.param_groups):
+                low, high = self.base_momentums[i], self.max_momentums[i]
+                set_momentum(self, group, high - (high - low) * height)
+        return [
+            low + (high - low) * height
+            for low, high in zip(self.base_lrs, self.max_lrs, strict=True)
+        ]
+
+    def state_dict(self) -> dict[str, Any]:
+        """All but the optimizer; a `scale_fn` is left out if it is a function."""
+        state = super().state_dict()
+        custom = state.pop("_scale_fn_custom")
+        if custom is not None and not isinstance(custom, types.FunctionType):
+            state["_scale_fn_custom"] = dict(vars(custom))
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` returned."""
+        state = dict(state_dict)
+        custom = state.pop("_scale_fn_custom", None)
+        if custom is not None:
+            vars(self._scale_fn_custom).update(custom)
+        super().load_state_dict(state)
 
 
 class SequentialLR(LRScheduler):
@@ -595,7 +694,7 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
         self.factor = factor
         self.optimizer = optimizer
-        self.min_lrs = _per_group(optimizer, min_lr, "min_lr")
+        self.min_lrs = per_group(optimizer, min_lr, "min_lr")
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         self.patience = patience
         self.cooldown = cooldown

@@ -10,6 +10,7 @@ A subclass states its formula once, in `update`, on plain arrays and in place. I
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 import warnings
@@ -21,6 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd.engine import mark_written
 from wengert.compile.capture import SETTINGS
 from wengert.dispatch import lasting, number
@@ -51,14 +53,36 @@ class _Required:
 required = _Required()
 
 
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A subclass's own `step`, with the hooks around it and the note that schedules ask for."""
+
+    @functools.wraps(step)
+    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if self._before or self._after:
+            return self._step_with_hooks(args, kwargs)
+        self._stepped = True
+        return step(self, *args, **kwargs)
+
+    return hooked
+
+
 class Optimizer:
     """Base of optimizers: `params` is an iterable of tensors, or of dictionaries, one per group.
 
-    Subclasses name their state in `buffers` and write `update`.
+    Subclasses name their state in `buffers` and write `update`; or write `step` themselves.
     """
 
     counts: ClassVar[bool] = False
     """Whether the state of each parameter counts its steps."""
+    scalars: ClassVar[tuple[str, ...]] = ()
+    """What else the state of each parameter has that is one number: see `advance`."""
+    whole: ClassVar[bool] = False
+    """Whether the formula looks at a parameter's shape; else it sees any part of it, flat."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = _with_hooks(vars(cls)["step"])  # type: ignore[method-assign]
 
     def __init__(self, params: Any, defaults: Group) -> None:
         if isinstance(params, Tensor):
@@ -84,6 +108,7 @@ class Optimizer:
         self._scratch: dict[Any, Array] = {}
         self._before: OrderedDict[int, Any] = OrderedDict()
         self._after: OrderedDict[int, Any] = OrderedDict()
+        self._state_hooks: dict[str, OrderedDict[int, Any]] = defaultdict(OrderedDict)
         self._stepped = False
 
     # ---- the formula ----------------------------------------------------------------------
@@ -105,9 +130,14 @@ class Optimizer:
     ) -> None:
         """Change `p` and the arrays of `state` in place; `g` must not change. `a`, `b` are scratch.
 
-        `t` counts the steps from 1; in the first one the state holds zeros.
+        `t` counts the steps from 1; in the first one the state holds what `initial` gave. What
+        `advance` returned is in `state` too.
         """
         raise NotImplementedError
+
+    def advance(self, group: Group, t: float, scalars: dict[str, Array]) -> dict[str, Any]:
+        """Change the state's scalars, arrays of shape (), in place; the numbers for `update`."""
+        return {}
 
     # ---- one step -------------------------------------------------------------------------
 
@@ -117,7 +147,7 @@ class Optimizer:
         `closure` computes the loss anew, with its gradients, and returns it; so does `step` then.
         """
         if self._before or self._after:
-            return self._step_with_hooks(closure)
+            return self._step_with_hooks(() if closure is None else (closure,), {})
         loss = None
         if closure is not None:
             with modes.enable_grad():
@@ -127,9 +157,7 @@ class Optimizer:
             self._step_group(group)
         return loss
 
-    def _step_with_hooks(self, closure: Any) -> Any:
-        args: tuple[Any, ...] = (closure,) if closure is not None else ()
-        kwargs: dict[str, Any] = {}
+    def _step_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for hook in list(self._before.values()):
             result = hook(self, args, kwargs)
             if result is not None:
@@ -199,51 +227,96 @@ class Optimizer:
     def _step_one(self, group: Group, p: Tensor, names: tuple[str, ...]) -> None:
         grad = p._grad
         assert grad is not None
-        first, t, arrays = False, 0.0, {}
+        first, t, arrays, told = False, 0.0, {}, {}
         if names or self.counts:
             state = self.state[p]
-            first = self._start(p, state, names)
+            first = self._start(group, p, state, names)
             arrays = {name: state[name]._array for name in names}
             if self.counts:
                 state["step"]._array[...] += 1
                 t = number(state["step"]._array)
-        self._update_array(group, t, first, p._array, grad._array, arrays)
+            if self.scalars:
+                told = self.advance(group, t, {name: state[name]._array for name in self.scalars})
+        array, g = p._array, grad._array
+        if array.dtype.kind == "c":
+            self._update_complex(group, t, first, array, g, arrays, told)
+        else:
+            self._update_array(group, t, first, array, g, arrays, told)
 
-    def _start(self, p: Tensor, state: Any, names: tuple[str, ...]) -> bool:
+    def _start(self, group: Group, p: Tensor, state: Any, names: tuple[str, ...]) -> bool:
         """Make what is missing of a parameter's state; whether it was the first time."""
-        if self.counts and "step" not in state:
-            zero = np.zeros_like(p._array, np.float32, shape=())
-            state["step"] = wrap(lasting(zero, state, "step"))
+        for name in self.numbers():
+            if name not in state:
+                scalar = np.zeros_like(p._array, counter_dtype(), shape=())
+                if name != "step":
+                    scalar = self.initial(group, name, scalar)
+                state[name] = wrap(lasting(scalar, state, name))
         first = False
         for name in names:
             if state.get(name) is None:
                 first = True
-                state[name] = wrap(lasting(self.initial(name, p._array), state, name))
+                state[name] = wrap(lasting(self.initial(group, name, p._array), state, name))
         return first
 
-    def initial(self, name: str, like: Array) -> Array:
+    def numbers(self) -> tuple[str, ...]:
+        """The names of all that is one number in a parameter's state."""
+        return ("step", *self.scalars) if self.counts else self.scalars
+
+    def initial(self, group: Group, name: str, like: Array) -> Array:
         """The array with which a state begins."""
         return np.zeros_like(like)
 
+    def _update_complex(
+        self,
+        group: Group,
+        t: Any,
+        first: bool,
+        p: Array,
+        g: Array,
+        arrays: dict[str, Array],
+        told: dict[str, Any],
+    ) -> None:
+        """The formula on real and imaginary parts, each a number of its own, as in PyTorch."""
+        if type(p) is not np.ndarray:
+            raise NotImplementedError(
+                f"{type(self).__name__} cannot update complex parameters inside a compiled "
+                "function. Call optimizer.step() outside of it, or keep the parameter as a real "
+                "tensor and use view_as_complex in the model."
+            )
+        pieces = {name: _parts(array) for name, array in arrays.items()}
+        values = _parts(p)
+        self._update_array(group, t, first, values, _parts(g), pieces, told)
+        for array, parts in ((p, values), *((arrays[name], pieces[name]) for name in arrays)):
+            if not np.shares_memory(array, parts):
+                array[...] = parts.view(array.dtype).reshape(array.shape)
+
     def _update_array(
-        self, group: Group, t: Any, first: bool, p: Array, g: Array, arrays: dict[str, Array]
+        self,
+        group: Group,
+        t: Any,
+        first: bool,
+        p: Array,
+        g: Array,
+        arrays: dict[str, Array],
+        told: dict[str, Any],
     ) -> None:
         """The formula on one parameter: in blocks if it is large."""
-        if not _alike(p, g, *arrays.values()):
-            self.update(group, t, first, p, g, arrays, np.empty_like(p), np.empty_like(p))
+        if self.whole or not _alike(p, g, *arrays.values()):
+            state = {**arrays, **told}
+            self.update(group, t, first, p, g, state, np.empty_like(p), np.empty_like(p))
             return
         size, block = p.size, BLOCK >> 1 if arrays else BLOCK
         p, g = p.reshape(-1), g.reshape(-1)
         a, b = self._block(p.dtype)
         if size <= block:
             flat = {name: array.reshape(-1) for name, array in arrays.items()}
-            self.update(group, t, first, p, g, flat, a[:size], b[:size])
+            self.update(group, t, first, p, g, {**flat, **told}, a[:size], b[:size])
             return
         arrays = {name: array.reshape(-1) for name, array in arrays.items()}
         for start in range(0, size, block):
             part = slice(start, start + block)
             n = min(block, size - start)
-            state = {name: array[part] for name, array in arrays.items()}
+            state = {name: array[part] for name, array in arrays.items()} | told
             self.update(group, t, first, p[part], g[part], state, a[:n], b[:n])
 
     def _block(self, dtype: Any) -> Any:
@@ -310,8 +383,47 @@ class Optimizer:
 
     # ---- saving and loading ---------------------------------------------------------------
 
+    def register_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer)` before `state_dict`."""
+        return self._state_hook("before saving", hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` after `state_dict`; it may return another one."""
+        return self._state_hook("after saving", hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before loading; it may return another one."""
+        return self._state_hook("before loading", hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(optimizer)` after `load_state_dict`."""
+        return self._state_hook("after loading", hook, prepend)
+
+    def _state_hook(self, when: str, hook: Any, prepend: bool) -> RemovableHandle:
+        hooks = self._state_hooks[when]
+        handle = RemovableHandle(hooks, hook)
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+        return handle
+
     def state_dict(self) -> dict[str, Any]:
         """State and settings, parameters replaced by their number."""
+        for hook in [*self._state_hooks["before saving"].values()]:
+            hook(self)
+        packed = self._packed()
+        for hook in [*self._state_hooks["after saving"].values()]:
+            packed = hook(self, packed) or packed
+        return packed
+
+    def _packed(self) -> dict[str, Any]:
         number: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
@@ -330,6 +442,13 @@ class Optimizer:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that `state_dict` returned."""
+        for hook in [*self._state_hooks["before loading"].values()]:
+            state_dict = hook(self, state_dict) or state_dict
+        self._unpack(state_dict)
+        for hook in [*self._state_hooks["after loading"].values()]:
+            hook(self)
+
+    def _unpack(self, state_dict: dict[str, Any]) -> None:
         groups, saved = self.param_groups, state_dict["param_groups"]
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -344,12 +463,16 @@ class Optimizer:
             for number, p in zip(old["params"], new["params"], strict=True)
         }
         state: defaultdict[Any, Any] = defaultdict(dict)
+        counted = ("step", *self.scalars)
         for key, values in state_dict["state"].items():
             p = parameter.get(key)
             if p is None:
                 state[key] = deepcopy(values)
             else:
-                state[p] = {name: _taken(name, value, p) for name, value in values.items()}
+                state[p] = {
+                    name: _taken(value, None if name in counted else p)
+                    for name, value in values.items()
+                }
         self.state = state
         for old, new in zip(saved, groups, strict=True):
             params = new["params"]
@@ -380,14 +503,28 @@ class Optimizer:
         return text + ")"
 
 
-def _taken(name: str, value: Any, p: Tensor) -> Any:
-    """A loaded value of a parameter's state, a copy in the parameter's dtype."""
+def _taken(value: Any, p: Tensor | None) -> Any:
+    """A copy of a loaded value of a parameter's state, in the dtype of `p` if that is given."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_taken(v, p) for v in value)
     if not isinstance(value, Tensor):
         return deepcopy(value)
-    dtype = (
-        value._array.dtype if name == "step" or p._array.dtype.kind not in "fc" else p._array.dtype
-    )
+    dtype = value._array.dtype
+    if p is not None and p._array.dtype.kind in "fc":
+        dtype = p._array.dtype
     return wrap(np.array(value._array, dtype))
+
+
+def counter_dtype() -> Any:
+    """The dtype of what is counted: numbers of steps are exact in it for long enough."""
+    double = dtypes.get_default_dtype() == np.float64
+    return np.dtype(np.float64 if double else np.float32)
+
+
+def _parts(x: Array) -> Array:
+    """A complex array's real and imaginary parts, flat: a view where its memory allows it."""
+    real = np.float32 if x.dtype == np.complex64 else np.float64
+    return np.ascontiguousarray(x).reshape(-1).view(real)
 
 
 def _alike(*arrays: Array) -> bool:
@@ -427,7 +564,8 @@ class Plan:
         self.params = tuple(group["params"])
         self.state = optimizer.state
         self.patience = patience
-        self.bundle = Bundle.of(optimizer, group, names) if patience else None
+        worth = patience and not optimizer.whole
+        self.bundle = Bundle.of(optimizer, group, names) if worth else None
         self.bundled_all = self.bundle is not None and len(self.bundle.params) == len(self.params)
 
     def fits(self, group: Group, names: tuple[str, ...], state: Any) -> bool:
@@ -448,8 +586,8 @@ class Bundle:
     """
 
     __slots__ = (
-        "a", "b", "dicts", "entries", "flat", "fresh", "members", "pairs", "params", "state",
-        "steps",
+        "a", "b", "dicts", "entries", "flat", "fresh", "members", "numbers", "pairs", "params",
+        "state",
     )  # fmt: skip
 
     @staticmethod
@@ -471,25 +609,30 @@ class Bundle:
         if stateful:
             states = [optimizer.state[p] for p in chosen]
             begun = {bool(names) and state.get(names[0]) is not None for state in states}
-            counts = {float(state["step"]._array) if "step" in state else 0.0 for state in states}
-            if len(begun) > 1 or len(counts) > 1:
-                return None  # the formula is told one number of steps
-        return Bundle(optimizer, names, chosen) if len(chosen) > 1 else None
+            for name in optimizer.numbers():
+                found = {float(state[name]._array) if name in state else None for state in states}
+                if len(found) > 1:
+                    return None  # the formula is told one number of steps
+            if len(begun) > 1:
+                return None
+        return Bundle(optimizer, group, names, chosen) if len(chosen) > 1 else None
 
-    def __init__(self, optimizer: Optimizer, names: tuple[str, ...], params: list[Tensor]) -> None:
+    def __init__(
+        self, optimizer: Optimizer, group: Group, names: tuple[str, ...], params: list[Tensor]
+    ) -> None:
         self.params = params
         self.members = set(params)
         self.fresh = False
         self.state: dict[str, Array] = {}
         self.dicts: list[Any] = []
         self.entries: list[tuple[Any, str, Tensor, Array]] = []
-        self.steps: Array = None
+        self.numbers: dict[str, Array] = {}
         if names or optimizer.counts:
             self.dicts = [optimizer.state[p] for p in params]
-        if optimizer.counts:
-            self._count_together()
+        for name in optimizer.numbers():
+            self._count_together(optimizer, group, name)
         for name in names:
-            self._take_in(optimizer, name)
+            self._take_in(optimizer, group, name)
         self.flat, views = _flattened([p._array for p in params])
         for p, view in zip(params, views, strict=True):
             p._array = view
@@ -497,19 +640,24 @@ class Bundle:
         self.pairs = list(zip(params, views, strict=True))
         self.a, self.b = np.empty((2, self.flat.size), self.flat.dtype)
 
-    def _count_together(self) -> None:
-        """All parameters' numbers of steps, in one array."""
-        begun = [state.get("step") for state in self.dicts]
-        self.steps = np.array([0.0 if s is None else float(s._array) for s in begun], np.float32)
+    def _count_together(self, optimizer: Optimizer, group: Group, name: str) -> None:
+        """All parameters' numbers of steps, say, in one array."""
+        begun = [state.get(name) for state in self.dicts]
+        if begun[0] is not None:
+            value = begun[0]._array
+        else:
+            value = np.zeros((), counter_dtype())
+            if name != "step":
+                value = optimizer.initial(group, name, value)
+        numbers = self.numbers[name] = np.full(len(begun), value)
         for i, state in enumerate(self.dicts):
-            view = self.steps[i : i + 1].reshape(())
-            self._enter(state, "step", begun[i], view)
+            self._enter(state, name, begun[i], numbers[i : i + 1].reshape(()))
 
-    def _take_in(self, optimizer: Optimizer, name: str) -> None:
+    def _take_in(self, optimizer: Optimizer, group: Group, name: str) -> None:
         begun = [state.get(name) for state in self.dicts]
         self.fresh = begun[0] is None
         parts = [
-            optimizer.initial(name, p._array) if tensor is None else tensor._array
+            optimizer.initial(group, name, p._array) if tensor is None else tensor._array
             for p, tensor in zip(self.params, begun, strict=True)
         ]
         self.state[name], views = _flattened(parts)
@@ -549,11 +697,16 @@ class Bundle:
             return np.concatenate(gradients, axis=None)
 
     def step(self, optimizer: Optimizer, group: Group, gradients: Array) -> None:
-        t = 0.0
-        if self.steps is not None:
-            self.steps += 1
-            t = float(self.steps[0])
-        optimizer.update(group, t, self.fresh, self.flat, gradients, self.state, self.a, self.b)
+        t, state, numbers = 0.0, self.state, self.numbers
+        if "step" in numbers:
+            numbers["step"] += 1
+            t = float(numbers["step"][0])
+        if optimizer.scalars:
+            firsts = {name: numbers[name][:1].reshape(()) for name in optimizer.scalars}
+            state = state | optimizer.advance(group, t, firsts)
+            for name, value in firsts.items():
+                numbers[name][1:] = value
+        optimizer.update(group, t, self.fresh, self.flat, gradients, state, self.a, self.b)
         self.fresh = False
         frame = sys._getframe(3)
         code = frame.f_code

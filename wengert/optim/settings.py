@@ -1,4 +1,4 @@
-"""Checks of optimizers' settings."""
+"""Checks of optimizers' settings, and what there is no optimizer for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ def check_betas(betas: Any) -> None:
 
 
 def check_ways(foreach: Any, differentiable: bool, fused: Any) -> None:
-    """`foreach` and `fused` choose among implementations, of which there is one here."""
+    """`foreach` and `fused` choose among implementations, of which there is one here.
+
+    So with `capturable`: `wengert.compile` captures every optimizer that can be.
+    """
     if differentiable:
         raise NotImplementedError(
             "differentiable=True is not available: optimizers here update in place. Write the "
@@ -28,3 +31,17 @@ def check_ways(foreach: Any, differentiable: bool, fused: Any) -> None:
         )
     if foreach and fused:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+class SparseAdam:
+    """PyTorch's Adam for sparse gradients, which do not exist here: NotImplementedError.
+
+    >>> SparseAdam([])
+    Traceback (most recent call last):
+    NotImplementedError: SparseAdam needs sparse gradients, and all tensors are dense. Use Adam.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(
+            "SparseAdam needs sparse gradients, and all tensors are dense. Use Adam."
+        )

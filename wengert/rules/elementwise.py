@@ -172,6 +172,8 @@ elementwise(
 )
 for step in (np.floor, np.ceil, np.trunc, np.rint):
     elementwise(step, lambda t: np.zeros_like(t), name="Round" if step is np.rint else None)
+# The step from x to its neighbour is a constant, almost everywhere.
+elementwise(np.nextafter, lambda t: t, lambda t: np.zeros_like(t))
 elementwise(np.copysign, lambda t, a, y: t * np.sign(a) * np.sign(y), lambda t: np.zeros_like(t))
 elementwise(np.heaviside, lambda t: np.zeros_like(t), lambda t, a: np.where(a == 0, t, 0))
 

@@ -211,3 +211,22 @@ linear(
     ),
     sequence="operands",
 )
+
+# ---- convolution of vectors ----------------------------------------------------------------
+
+linear(
+    np.convolve,
+    lambda g, a_shape, v, mode: _deconvolved(g, v, a_shape[0], mode),
+    lambda g, a, v_shape, mode: _deconvolved(g, a, v_shape[0], mode),
+    arguments=("a", "v", "mode"),
+)
+
+
+def _deconvolved(g: Any, other: Any, n: int, mode: str) -> Any:
+    """The transpose: g, put where the full convolution has it, correlated with the other vector."""
+    m = other.shape[0]
+    start = {"full": 0, "same": (min(n, m) - 1) // 2, "valid": min(n, m) - 1}[mode]
+    missing = n + m - 1 - g.shape[0] - start
+    before, after = (np.zeros(k, g.dtype) for k in (start, missing))
+    whole = np.concatenate([before, g, after])
+    return np.convolve(whole, np.flip(other, 0), "valid")

@@ -1,7 +1,8 @@
 """NumPy functions on plain arrays, without the Python that NumPy wraps around them.
 
 `np.sum(a)` on a few numbers spends three quarters of its time on the way to `np.add.reduce`. The
-recorders call these for plain arrays; what they mean, and their derivatives, stay NumPy's own.
+recorders call these for plain arrays; what they mean, and their derivatives, stay NumPy's own. Of
+large arrays and matrices SciPy computes some functions faster: those stand beside their rules.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import Function
+from wengert.rules import fft, linalg
 from wengert.rules.indexing import getitem, select, slices
 from wengert.rules.products import SMALL
 from wengert.rules.reductions import count
@@ -81,4 +83,6 @@ QUICK: dict[Function, Function] = {
     np.squeeze: _squeeze,
     select: _select,
     slices: _slices,
+    **fft.FAST,
+    **linalg.FAST,
 }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive
+from wengert.rules import rows
 from wengert.rules.elementwise import exponential_share
 from wengert.rules.rule import general, linear
 
@@ -217,7 +218,8 @@ def _cumprod_push(t: Any, a: Any, y: Any, axis: int | None) -> Any:
 @primitive
 def logsumexp(x: Any, axis: Any, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) along `axis`, without overflow."""
-    top = np.max(x, axis=axis, keepdims=True)
+    # Of complex numbers the real parts are shifted: the result is the principal value.
+    top = np.max(x.real if x.dtype.kind == "c" else x, axis=axis, keepdims=True)
     shift = np.where(np.isfinite(top), top, 0)
     with np.errstate(divide="ignore"):
         result = np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True)) + shift
@@ -247,6 +249,8 @@ def tops(x: Any, axis: int) -> Any:
 @primitive
 def softmax(x: Any, axis: int) -> Any:
     """exp(x) / sum(exp(x)) along `axis`."""
+    if rows.fits(x, axis):
+        return rows.softmax(x)
     e = np.subtract(x, tops(x, axis))
     np.exp(e, out=e)
     e /= np.add.reduce(e, axis=axis, keepdims=True)
@@ -265,16 +269,27 @@ def _total(t: Any, axis: Any) -> Any:
     return np.sum(t, axis=axis, keepdims=True)
 
 
+def _softmax_pull(g: Any, y: Any, axis: int) -> Any:
+    if rows.fits(y, axis) and rows.fits(g, axis) and g.dtype is y.dtype:
+        return rows.softmax_pull(g, y)
+    return y * (g - _total(g * y, axis))
+
+
 def _weights(x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
     """softmax(x), from logsumexp's own result."""
     return exponential_share(x, expand(y, x.shape, axis, keepdims))
+
+
+def _conjugated(w: Any) -> Any:
+    """The complex conjugate; real numbers, the usual ones, are not copied for it."""
+    return np.conj(w) if w.dtype.kind == "c" else w
 
 
 general(
     logsumexp,
     reverse={
         "x": lambda g, x, y, axis, keepdims: (
-            expand(g, x.shape, axis, keepdims) * _weights(x, y, axis, keepdims)
+            expand(g, x.shape, axis, keepdims) * _conjugated(_weights(x, y, axis, keepdims))
         )
     },
     forward={
@@ -301,7 +316,7 @@ general(
 )
 general(
     softmax,
-    reverse={"x": lambda g, y, axis: y * (g - _total(g * y, axis))},
+    reverse={"x": lambda g, y, axis: _softmax_pull(g, y, axis)},
     forward={"x": lambda t, y, axis: y * (t - _total(t * y, axis))},
 )
 general(

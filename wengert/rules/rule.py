@@ -13,6 +13,7 @@ on plain arrays they give numbers, on Tensors a recorded computation, and so on.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ class Rule:
     sequence: str | None = None
     outputs: int | None = 1
     casts: bool = False  # its result may be an integer one, which is outside the graph
+    constants: tuple[str, ...] = ()  # further arguments that may be tensors, without a derivative
+    unstated: tuple[str, ...] = ()  # those of them that nothing was said about
 
     def __str__(self) -> str:
         return self.name
@@ -83,6 +86,7 @@ class Rule:
 RULES: dict[Function, Rule] = {}
 
 
+@functools.cache
 def parameters(rule: Lambda) -> tuple[str, ...]:
     """The names of a lambda's parameters after the first, the (co)tangent."""
     return tuple(inspect.signature(rule).parameters)[1:]
@@ -103,7 +107,7 @@ _MECHANICS = {
 }
 
 
-def _register(
+def register(
     function: Function,
     family: Family,
     reverse: dict[str, Lambda],
@@ -155,7 +159,7 @@ def elementwise(
     """
     names = tuple(arguments or signature(function)[0])
     by_name = dict(zip(names[: len(rules)], rules, strict=True))
-    _register(function, "elementwise", by_name, by_name, names, name)
+    register(function, "elementwise", by_name, by_name, names, name)
 
 
 def linear(
@@ -173,7 +177,7 @@ def linear(
     """
     names = tuple(options.get("arguments") or signature(function)[0])
     reverse = {n: rule for n, rule in zip(names, rules, strict=False) if rule is not None}
-    _register(function, "linear", reverse, forward or {}, **options)
+    register(function, "linear", reverse, forward or {}, **options)
 
 
 def general(
@@ -181,7 +185,7 @@ def general(
 ) -> None:
     """Register a function by both directions, each a lambda per differentiable argument."""
     assert reverse.keys() == forward.keys()
-    _register(function, "general", reverse, forward, **options)
+    register(function, "general", reverse, forward, **options)
 
 
 def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
@@ -259,7 +263,9 @@ def push(rule: Rule, argument: str, t: Any, call: dict[str, Any], y: Any) -> Any
         result = rule.forward[argument](t, *_wanted(rule.forward[argument], call, y))
     else:
         result = rule.apply({**call, argument: t})
-    return np.broadcast_to(result, np.shape(y)) if rule.family == "elementwise" else result
+    if rule.family == "elementwise" and np.shape(result) != np.shape(y):
+        return np.broadcast_to(result, np.shape(y))
+    return result
 
 
 def _push_sequence(rule: Rule, tangents: list[Any], call: dict[str, Any]) -> Any:

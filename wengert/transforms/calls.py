@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd import forward
+from wengert.autograd.record import cast
 from wengert.errors import GradError
 from wengert.history.node import Node
-from wengert.tensor import Tensor, cell_of, current_node, settle, wrap
+from wengert.tensor import Tensor, carries, cell_of, current_node, settle, wrap
 
 # ---- containers ----------------------------------------------------------------------------
 
@@ -182,6 +184,20 @@ def variable(leaf: Any, tracked: bool, lasting: bool, where: Callable[[], str]) 
     node = Primal()
     node.begin((edge,))
     node.plain = node.frees = True
+    return _shielded(leaf, array, node, lasting)
+
+
+def primal(leaf: Any, tracked: bool, lasting: bool, where: Callable[[], str]) -> Tensor:
+    """The same for forward mode: a tensor of its own that can be given a tangent."""
+    array = leaf._array if isinstance(leaf, Tensor) else array_of(leaf, where)
+    if array.dtype.kind not in "fc":
+        raise GradError(_no_derivative(leaf, array, where()))
+    node = current_node(leaf) if tracked and isinstance(leaf, Tensor) else None
+    return _shielded(leaf, array, node, lasting)
+
+
+def _shielded(leaf: Any, array: Any, node: Any, lasting: bool) -> Tensor:
+    """A tensor for an argument, which a function may read and not write."""
     if type(array) is np.ndarray:
         # A function that writes into its argument would change the caller's numbers, and make the
         # derivative one at another point; the error of a write says what to do instead.
@@ -191,6 +207,7 @@ def variable(leaf: Any, tracked: bool, lasting: bool, where: Callable[[], str]) 
     made = wrap(array, node)
     if isinstance(leaf, Tensor):
         made._cell = cell_of(leaf)  # writes by others to this memory count
+        forward.lend(made, leaf)
     return made
 
 
@@ -236,6 +253,11 @@ def _article(noun: str) -> str:
 NUMBER, ARRAY, TENSOR = range(3)
 
 
+def followed(t: Tensor) -> bool:
+    """Whether an outer differentiation follows this value, by its history or by a tangent."""
+    return t._node is not None or carries(t)
+
+
 def kind_of(*values: Any) -> int:
     """What a call is about: tensors, if there is one among its arguments; else arrays; numbers."""
     leaves: list[Any] = []
@@ -259,7 +281,7 @@ class Results:
 
     def like(self, leaf: Any, t: Tensor) -> Any:
         """A derivative by `leaf`, as that is."""
-        if isinstance(leaf, Tensor) or t._node is not None:
+        if isinstance(leaf, Tensor) or followed(t):
             return t
         if isinstance(leaf, (np.ndarray, np.generic)):
             array = self.own(t._array)
@@ -270,7 +292,7 @@ class Results:
 
     def of_kind(self, t: Tensor) -> Any:
         """A value or other result, as the call's arguments are."""
-        if self.kind == TENSOR or t._node is not None:
+        if self.kind == TENSOR or followed(t):
             return t
         array = self.own(t._array)
         if array.ndim or type(array) is not np.ndarray:
@@ -291,6 +313,25 @@ class Results:
 
 def _number(array: Any) -> Any:
     return array.item() if type(array) is np.ndarray else array
+
+
+def vector(g: Any, x: Tensor, where: str, what: str) -> Tensor:
+    """What the user gave as the (co)tangent of `x`, as a tensor of its shape and dtype."""
+    if not isinstance(g, Tensor):
+        array = array_of(g, lambda: where)
+        g = wrap(array.copy() if type(array) is np.ndarray else array)
+    if g._array.shape != x._array.shape:
+        raise GradError(
+            f"{where} has shape {tuple(g.shape)}, but the {what} has shape {tuple(x.shape)}."
+        )
+    if g._array.dtype != x._array.dtype:
+        if g._array.dtype.kind == "c" and x._array.dtype.kind != "c":
+            raise GradError(
+                f"{where} is complex ({g.dtype}), but the {what} is real ({x.dtype}). "
+                "Pass its real part."
+            )
+        g = cast(g, x._array.dtype)
+    return g
 
 
 def zeros(t: Tensor, *before: int) -> Tensor:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from wengert.autograd import engine
+from wengert.autograd import engine, forward
 from wengert.autograd.graph import SavedCopies
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
@@ -59,14 +59,14 @@ class Run:
         self.leaves: list[Any] = []
         self.inputs = [flatten(arg, self.leaves) for arg in chosen]
         self.variables = [
-            calls.variable(leaf, self.tracked, lasting, functools.partial(self._where, k))
+            self.variable(leaf, self.tracked, lasting, functools.partial(self._where, k))
             for k, leaf in enumerate(self.leaves)
         ]
         given = list(args)
         items = iter(self.variables)
         for i, tree in zip(self.places, self.inputs, strict=True):
             given[i] = rebuild(tree, items)
-        with recording(plain=self.results.kind != calls.TENSOR):
+        with self.differentiating():
             result = f(*given, **kwargs)
         self.aux = None
         if has_aux:
@@ -78,6 +78,13 @@ class Run:
             result, self.aux = result
         self.out: list[Any] = []
         self.tree = flatten(result, self.out)
+
+    variable = staticmethod(calls.variable)
+    """What the function is given for an argument."""
+
+    def differentiating(self) -> AbstractContextManager[Any]:
+        """In which mode the function runs."""
+        return recording(plain=self.results.kind != calls.TENSOR)
 
     def _where(self, k: int) -> str:
         """Names a leaf of the arguments: argument 0 of f, or a part of it."""
@@ -118,7 +125,7 @@ class Run:
             return t
         out = wrap(array if owned else array.copy(), node)
         out._cell = t._cell if owned else None
-        return out
+        return forward.lend(out, t)
 
     def value(self) -> Any:
         """What the function returned, in the caller's kind."""
@@ -172,6 +179,17 @@ class Run:
             "be returned as aux, with has_aux=True."
         )
 
+    def check_real(self) -> None:
+        """GradError for complex numbers among arguments or results, where PyTorch has it."""
+        for what, tensors in (("input", self.variables), ("output", self.out)):
+            for t in tensors:
+                if t._array.dtype.kind == "c":
+                    raise GradError(
+                        f"{self.name}: Expected all {what}s to be real but received {t.dtype}. A "
+                        "complex function has two real Jacobians: differentiate its real and its "
+                        "imaginary part, or use wengert.vjp."
+                    )
+
     def scalar(self) -> Tensor:
         """The output, after the check that it is one real number."""
         name, f = self.name, called(self.f)
@@ -222,6 +240,36 @@ def _pair(tree: Any) -> bool:
     return isinstance(tree, calls.Tree) and tree.kind is tuple and len(tree.parts) == 2
 
 
+def checked(name: str, f: Any, argnums: Any = 0) -> Any:
+    """The argnums, after the checks that need no call."""
+    if not callable(f):
+        raise TypeError(f"{name} takes a function, but got {type(f).__name__}: {name}(f)(x)")
+    if isinstance(argnums, (int, np.integer)) and not isinstance(argnums, bool):
+        return int(argnums)
+    if not isinstance(argnums, (tuple, list)) or not all(type(i) is int for i in argnums):
+        raise GradError(
+            f"{name}: argnums must be int or Tuple[int, ...], got: {type(argnums).__name__}"
+        )
+    if not argnums:
+        raise GradError(f"{name}: argnums must be non-empty")
+    return tuple(argnums)
+
+
+def like(f: Function, name: str, transformed: Function) -> Any:
+    """Give what a transform returns the name and the signature of the function it is about."""
+    functools.update_wrapper(transformed, f, updated=())
+    if hasattr(f, "__name__"):
+        transformed.__name__ = f"{name}_{f.__name__}" if f.__name__ != "<lambda>" else name
+    return transformed
+
+
+def keeping_copies(state: modes.State) -> modes.State:
+    """The mode in which what was saved is copied before it is overwritten."""
+    if state.clone_saved is None and state.hooks is None:
+        return replace(state, clone_saved=SavedCopies())
+    return state
+
+
 @contextmanager
 def recording(plain: bool) -> Iterator[None]:
     """Operations inside are recorded, whatever the caller's mode.
@@ -233,8 +281,7 @@ def recording(plain: bool) -> Iterator[None]:
     wanted = state
     if not state.grad or state.inference:
         wanted = replace(wanted, grad=True, inference=False)
-    if plain and state.clone_saved is None and state.hooks is None:
-        wanted = replace(wanted, clone_saved=SavedCopies())
+    wanted = keeping_copies(wanted) if plain else wanted
     if wanted is state:
         yield
         return

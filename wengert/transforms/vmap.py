@@ -19,7 +19,7 @@ from wengert.arrays.batched import BatchedArray, Level, entered, is_batched, lef
 from wengert.errors import BatchingError
 from wengert.functions import random
 from wengert.history import modes
-from wengert.tensor import Tensor, View, wrap
+from wengert.tensor import Tensor, View, carries, wrap
 from wengert.transforms.calls import LEAF, NOTHING, flatten, rebuild
 from wengert.transforms.levels import entering, leaving, leaving_view
 
@@ -134,7 +134,7 @@ class _Call:
 
     def of_kind(self, x: Any) -> Any:
         if isinstance(x, Tensor):
-            return x if self.tensors or x.requires_grad else x._array
+            return x if self.tensors or x.requires_grad or carries(x) else x._array
         return wrap(np.asarray(x) if isinstance(x, _PLAIN) else x) if self.tensors else x
 
 
@@ -297,12 +297,12 @@ def _in_chunks(call: _Call, leaves: list[Any], dims: list[Any], size: int, chunk
 # ---- many cotangents at once ----------------------------------------------------------------
 
 
-def each(f: Callable[..., Any], size: int, *arrays: Any) -> Any:
+def each(f: Callable[..., Any], size: int, *arrays: Any, randomness: Any = "error") -> Any:
     """`f` of batched arrays (None stays None), for the engine: its results, with the batch first.
 
     The level lives while f runs; what f returns are Tensors or None.
     """
-    with running(size) as level:
+    with running(size, randomness) as level:
         inside = [None if x is None else entering(x, 0, level) for x in arrays]
         with within(level):
             made = f(*inside)

@@ -21,6 +21,7 @@ from wengert.arrays.meanings.indexing import setitem as setitem
 from wengert.arrays.meanings.primitives import primitives
 from wengert.arrays.meanings.ufuncs import of_ufunc as of_ufunc
 from wengert.arrays.traced import Trace
+from wengert.rules import RULES
 
 
 def of_function(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -39,8 +40,8 @@ def of_function(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict
     if meaning is not None:
         return meaning(trace, *args, **kwargs)
     plain = getattr(function, "plain", None)
-    if plain is not None and function not in OPAQUE:
+    if plain is not None and function not in OPAQUE and not function.opaque:
         return plain(*args, **kwargs)
-    if function in TRANSLATIONS:
+    if function in TRANSLATIONS and function not in RULES:
         return as_on_tensors(TRANSLATIONS[function], args, kwargs)
     return opaque(trace, function, args, kwargs)

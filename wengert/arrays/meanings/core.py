@@ -134,8 +134,9 @@ def opaque(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str,
     if instead is not None:
         raise shape_depends(f"np.{function.__name__}", instead)
     args, kwargs = _values(trace, args), _values(trace, kwargs)
+    like = getattr(function, "result", None) or function
     with np.errstate(all="ignore"):
-        made = function(*mapped(args, _zero), **mapped(kwargs, _zero))
+        made = like(*mapped(args, _zero), **mapped(kwargs, _zero))
     several = type(made) in (tuple, list) or isinstance(made, tuple)
     results = [np.asarray(item) for item in (made if several else (made,))]
     outputs = trace.append(function, args, kwargs, [(r.shape, r.dtype) for r in results])

@@ -17,6 +17,7 @@ from wengert.arrays.meanings.core import (
     axis_of,
     frozen,
     means,
+    opaque,
 )
 from wengert.arrays.meanings.indexing import along, index_of
 from wengert.arrays.meanings.products import contract
@@ -39,10 +40,12 @@ def primitives() -> None:
         convolution,
         elementwise,
         indexing,
+        linalg,
         neural,
         products,
         reductions,
         shapes,
+        special,
     )
 
     OPAQUE.update(
@@ -52,6 +55,11 @@ def primitives() -> None:
     )
     OPAQUE.update({elementwise.spherical_bessel, elementwise.make_complex})
     OPAQUE.add(reductions.recurrence)
+    OPAQUE.update({special.airy_ai, special.airy_aip, special.chebyt, special.gegenbauer})
+    OPAQUE.update({special.genlaguerre, special.hermite, special.hermitenorm})
+    OPAQUE.update({linalg.solve_triangular, linalg.lu_unpivoted, linalg.pivoted, linalg.order_of})
+    OPAQUE.update({linalg.matrix_exp, linalg.pinv, linalg.least_squares})
+    MEANINGS[np.linalg.eig] = lambda trace, a: opaque(trace, linalg.complex_eig, (a,), {})
     OPAQUE.add(shapes.diagonal_scatter)
     MEANINGS[shapes.overlapped] = functools.partial(frozen, shapes.overlapped)
     MEANINGS[shapes.as_strided] = _as_strided

@@ -36,8 +36,17 @@ from wengert.nn.functional.activations import tanh as tanh
 from wengert.nn.functional.activations import tanhshrink as tanhshrink
 from wengert.nn.functional.activations import threshold as threshold
 from wengert.nn.functional.activations import threshold_ as threshold_
+from wengert.nn.functional.attention import (
+    multi_head_attention_forward as multi_head_attention_forward,
+)
+from wengert.nn.functional.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
+from wengert.nn.functional.grids import affine_grid as affine_grid
+from wengert.nn.functional.grids import grid_sample as grid_sample
 from wengert.nn.functional.images import channel_shuffle as channel_shuffle
 from wengert.nn.functional.images import interpolate as interpolate
+from wengert.nn.functional.images import native_channel_shuffle as native_channel_shuffle
 from wengert.nn.functional.images import pad as pad
 from wengert.nn.functional.images import pixel_shuffle as pixel_shuffle
 from wengert.nn.functional.images import pixel_unshuffle as pixel_unshuffle
@@ -59,6 +68,7 @@ from wengert.nn.functional.losses import l1_loss as l1_loss
 from wengert.nn.functional.losses import margin_ranking_loss as margin_ranking_loss
 from wengert.nn.functional.losses import mse_loss as mse_loss
 from wengert.nn.functional.losses import multi_margin_loss as multi_margin_loss
+from wengert.nn.functional.losses import multilabel_margin_loss as multilabel_margin_loss
 from wengert.nn.functional.losses import multilabel_soft_margin_loss as multilabel_soft_margin_loss
 from wengert.nn.functional.losses import nll_loss as nll_loss
 from wengert.nn.functional.losses import pairwise_distance as pairwise_distance
@@ -86,7 +96,32 @@ from wengert.nn.functional.normalization import rms_norm as rms_norm
 from wengert.nn.functional.other import embedding as embedding
 from wengert.nn.functional.other import embedding_bag as embedding_bag
 from wengert.nn.functional.other import one_hot as one_hot
-from wengert.nn.functional.other import scaled_dot_product_attention as scaled_dot_product_attention
+from wengert.nn.functional.pools import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
+)
+from wengert.nn.functional.pools import (
+    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
+)
+from wengert.nn.functional.pools import (
+    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
+)
+from wengert.nn.functional.pools import fractional_max_pool2d as fractional_max_pool2d
+from wengert.nn.functional.pools import (
+    fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices,
+)
+from wengert.nn.functional.pools import fractional_max_pool3d as fractional_max_pool3d
+from wengert.nn.functional.pools import (
+    fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
+)
+from wengert.nn.functional.pools import lp_pool3d as lp_pool3d
+from wengert.nn.functional.pools import max_pool1d_with_indices as max_pool1d_with_indices
+from wengert.nn.functional.pools import max_pool2d_with_indices as max_pool2d_with_indices
+from wengert.nn.functional.pools import max_pool3d_with_indices as max_pool3d_with_indices
+from wengert.nn.functional.pools import max_unpool1d as max_unpool1d
+from wengert.nn.functional.pools import max_unpool2d as max_unpool2d
+from wengert.nn.functional.pools import max_unpool3d as max_unpool3d
+from wengert.nn.functional.sequences import ctc_loss as ctc_loss
+from wengert.nn.functional.sequences import linear_cross_entropy as linear_cross_entropy
 from wengert.nn.functional.windows import adaptive_avg_pool1d as adaptive_avg_pool1d
 from wengert.nn.functional.windows import adaptive_avg_pool2d as adaptive_avg_pool2d
 from wengert.nn.functional.windows import adaptive_avg_pool3d as adaptive_avg_pool3d

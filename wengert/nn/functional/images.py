@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.nn.functional import grids
 from wengert.nn.functional.shared import apply, reshape
 from wengert.nn.functional.windows import along
 from wengert.rules import convolution as rules
@@ -55,6 +56,14 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     return input
 
 
+def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
+    """A border of one value around the last dimensions: `pad` with mode="constant"."""
+    return _pad(input, pad, "constant", value)
+
+
+_pad = pad
+
+
 def _places(size: int, before: int, after: int, mode: str) -> Any:
     """Which element each place of a padded dimension repeats."""
     places = np.arange(-before, size + after)
@@ -98,13 +107,17 @@ def interpolate(
 ) -> Tensor:
     """The input resized along its last dimensions, (N, C, *S).
 
-    Modes: nearest, nearest-exact, linear, bilinear, trilinear, area.
+    Modes: nearest, nearest-exact, linear, bilinear, bicubic, trilinear, area. With `antialias`
+    (bilinear and bicubic) a smaller image takes the mean of more pixels.
     """
-    if mode not in _MODES or mode == "bicubic" or antialias:
+    if mode not in _MODES:
         raise NotImplementedError(
-            f"interpolate: mode={mode!r}, antialias={antialias} is not available. Modes are "
-            "nearest, "
-            "nearest-exact, linear, bilinear, trilinear and area, without antialias."
+            f"interpolate: mode={mode!r} is not available. Modes are {', '.join(_MODES)}."
+        )
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+            f"tensor as input, got mode={mode!r}"
         )
     spatial = input._array.shape[2:]
     n = len(spatial)
@@ -127,7 +140,13 @@ def interpolate(
     for i in range(n):
         axis = 2 + i
         if smooth:
-            matrix = _linear_weights(spatial[i], out[i], scales[i], bool(align_corners))
+            corners = bool(align_corners)
+            if antialias:
+                matrix = _smoothing_weights(spatial[i], out[i], scales[i], corners, mode)
+            elif mode == "bicubic":
+                matrix = _cubic_weights(spatial[i], out[i], scales[i], corners)
+            else:
+                matrix = _linear_weights(spatial[i], out[i], scales[i], corners)
             input = along(input, matrix.astype(input._array.dtype), axis)
         else:
             scale = scales[i] or spatial[i] / out[i]
@@ -175,6 +194,47 @@ def _linear_weights(size: int, out: int, scale: float | None, align_corners: boo
     rows = np.arange(out)
     np.add.at(weights, (rows, low), 1 - fraction)
     np.add.at(weights, (rows, high), fraction)
+    return weights
+
+
+def _cubic_weights(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
+    """The matrix of cubic interpolation; beyond the border its last pixel goes on."""
+    if align_corners:
+        place = np.arange(out) * ((size - 1) / (out - 1) if out > 1 else 0.0)
+    else:
+        place = (np.arange(out) + 0.5) * (scale or size / out) - 0.5
+    low = np.floor(place)
+    weights = np.zeros((out, size))
+    for k, weight in zip((-1, 0, 1, 2), grids._cubic_weights(place - low), strict=True):
+        columns = np.clip(low + k, 0, size - 1).astype(np.int64)
+        np.add.at(weights, (np.arange(out), columns), weight)
+    return weights
+
+
+def _smoothing_weights(
+    size: int, out: int, scale: float | None, align_corners: bool, mode: str
+) -> Any:
+    """The matrix of a filter as wide as an output pixel, which keeps fine detail from aliasing."""
+    if align_corners:
+        step = (size - 1) / (out - 1) if out > 1 else 0.0
+    else:
+        step = scale or size / out
+    reach = 1.0 if mode == "bilinear" else 2.0
+    width = max(step, 1.0)
+    weights = np.zeros((out, size))
+    for i in range(out):
+        centre = step * (i + 0.5)
+        first = max(int(centre - reach * width + 0.5), 0)
+        stop = min(int(centre + reach * width + 0.5), size)
+        d = np.abs((np.arange(first, stop) - centre + 0.5) / width)
+        a = -0.5  # the cubic of image libraries' resizing
+        if mode == "bilinear":
+            row = np.maximum(1 - d, 0)
+        else:
+            near = ((a + 2) * d - (a + 3)) * d * d + 1
+            far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+            row = np.where(d < 1, near, np.where(d < 2, far, 0))
+        weights[i, first:stop] = row / row.sum()
     return weights
 
 
@@ -250,3 +310,6 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     n, c, *spatial = input.shape
     x = reshape(input, (n, groups, c // groups, *spatial))
     return reshape(apply(np.swapaxes, x, 1, 2), input.shape)
+
+
+native_channel_shuffle = channel_shuffle

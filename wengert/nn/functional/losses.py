@@ -413,6 +413,37 @@ def multilabel_soft_margin_loss(
     return reduced(mean(loss, input._array.ndim - 1), reduction)
 
 
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Sums of max(0, 1 - (x[j] - x[i])) over target classes j and others i, divided by C.
+
+    `target` has class numbers in each row, up to the first -1.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    x, t = input._array, target._array
+    if x.shape != t.shape or x.ndim not in (0, 1, 2):
+        raise RuntimeError(f"inconsistent target size: {list(t.shape)} for input {list(x.shape)}")
+    classes = x.shape[-1] if x.ndim else 1
+    rows, t = reshape(input, (-1, classes)), t.reshape(-1, classes)
+    if known(t) and ((t < -1) | (t >= classes)).any():
+        raise RuntimeError(f"argument #2 'target' is out of range: classes are 0 to {classes - 1}")
+    meant = np.cumsum(t < 0, 1) == 0  # those before the first -1
+    places = np.where(meant, t, 0)
+    hits = np.zeros((len(t), classes + 1), bool)
+    np.put_along_axis(hits, np.where(meant, t, classes), True, 1)
+    wanted = apply(np.take_along_axis, rows, places, 1)
+    gaps = 1 - (apply(np.expand_dims, wanted, 2) - apply(np.expand_dims, rows, 1))
+    counted = meant[:, :, None] & ~hits[:, None, :-1]
+    losses = total(where(counted, apply(neural.relu, gaps), 0), (1, 2)) / classes
+    losses = losses if x.ndim == 2 else losses[0]
+    return reduced(losses, reduction)
+
+
 # ---- distributions -------------------------------------------------------------------------
 
 

@@ -117,6 +117,8 @@ def feature_alpha_dropout(
 
 
 def _scaled(x: Any, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    if weight is not None and weight._array.shape == x._array.shape[-weight._array.ndim :]:
+        return apply(rules.scaled, x, weight, bias)
     if weight is not None:
         x = x * weight
     return x if bias is None else x + bias

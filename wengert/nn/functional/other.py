@@ -1,16 +1,13 @@
-"""Lookup tables, attention, and what belongs nowhere else."""
+"""Lookup tables: embeddings, and class numbers as vectors."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from wengert.autograd.engine import mark_written
 from wengert.dispatch import known
-from wengert.nn.functional.activations import softmax
-from wengert.nn.functional.normalization import dropout
 from wengert.nn.functional.shared import apply, reshape, where
 from wengert.rules import indexing
 from wengert.tensor import Tensor, wrap
@@ -159,50 +156,3 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     elif known(classes) and classes.size and classes.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64))
-
-
-def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Tensor:
-    """softmax(Q K^T scale + mask) V, with scale 1/sqrt(features) if not given.
-
-    A boolean mask says which keys take part; another is added to the scores.
-    """
-    matmul = lambda a, b: apply(np.matmul, a, b)
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    if enable_gqa:
-        key, value = (_repeat_heads(x, query.shape[-3]) for x in (key, value))
-    scores = matmul(query * scale, apply(np.swapaxes, key, -1, -2))  # (..., queries, keys)
-    if is_causal:
-        if attn_mask is not None:
-            raise RuntimeError(
-                "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
-                "is_causal=True"
-            )
-        causal = np.tri(query.shape[-2], key.shape[-2], dtype=bool)
-        scores = where(causal, scores, -math.inf)
-    elif attn_mask is not None:
-        mask = attn_mask._array
-        scores = where(mask, scores, -math.inf) if mask.dtype == bool else scores + attn_mask
-    weights = softmax(scores, -1)
-    if attn_mask is not None and attn_mask._array.dtype == bool:
-        empty = ~attn_mask._array.any(-1, keepdims=True)
-        if not known(empty) or empty.any():  # a query without a key attends to nothing
-            weights = where(empty, 0, weights)
-    if dropout_p:
-        weights = dropout(weights, dropout_p)
-    return matmul(weights, value)
-
-
-def _repeat_heads(x: Tensor, heads: int) -> Tensor:
-    from wengert.rules import shapes
-
-    return apply(shapes.repeat_interleave, x, heads // x.shape[-3], x.ndim - 3)

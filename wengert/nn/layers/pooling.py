@@ -247,3 +247,94 @@ class LPPool2d(_LPPool):
     """(sum |x|^p)^(1/p) of each window of (N, C, H, W)."""
 
     _function = "lp_pool2d"
+
+
+class LPPool3d(_LPPool):
+    """(sum |x|^p)^(1/p) of each window of (N, C, D, H, W)."""
+
+    _function = "lp_pool3d"
+
+
+# ---- undone, and at random places ----------------------------------------------------------
+
+
+class _MaxUnpool(Module):
+    _n: int
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        n = self._n
+        self.kernel_size = sizes(kernel_size, n, "kernel_size")
+        self.stride = self.kernel_size if stride is None else sizes(stride, n, "stride")
+        self.padding = sizes(padding, n, "padding")
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        function = (F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)[self._n - 1]
+        return function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Maxima back at their places, (N, C, L)."""
+
+    _n = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Maxima back at their places, (N, C, H, W)."""
+
+    _n = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Maxima back at their places, (N, C, D, H, W)."""
+
+    _n = 3
+
+
+class _FractionalMaxPool(Module):
+    _n: int
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if (output_size is None) == (output_ratio is None):
+            raise ValueError(
+                f"{self._get_name()} requires specifying either an output size, or a pooling ratio"
+            )
+        n = self._n
+        self.kernel_size = sizes(kernel_size, n, "kernel_size")
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else sizes(output_size, n, "output_size")
+        ratio = output_ratio
+        self.output_ratio = ratio if ratio is None or isinstance(ratio, tuple) else (ratio,) * n
+        if self.output_ratio is not None and any(not 0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input: Tensor) -> Any:
+        function = F.fractional_max_pool2d if self._n == 2 else F.fractional_max_pool3d
+        return function(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
+            self._random_samples,
+        )  # fmt: skip
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """Maxima of windows at random places of (N, C, H, W)."""
+
+    _n = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """Maxima of windows at random places of (N, C, D, H, W)."""
+
+    _n = 3

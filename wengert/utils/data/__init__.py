@@ -11,10 +11,12 @@ from wengert.utils.data.datasets import random_split as random_split
 from wengert.utils.data.loader import DataLoader as DataLoader
 from wengert.utils.data.loader import default_collate as default_collate
 from wengert.utils.data.loader import default_convert as default_convert
-from wengert.utils.data.loader import get_worker_info as get_worker_info
 from wengert.utils.data.samplers import BatchSampler as BatchSampler
+from wengert.utils.data.samplers import DistributedSampler as DistributedSampler
 from wengert.utils.data.samplers import RandomSampler as RandomSampler
 from wengert.utils.data.samplers import Sampler as Sampler
 from wengert.utils.data.samplers import SequentialSampler as SequentialSampler
 from wengert.utils.data.samplers import SubsetRandomSampler as SubsetRandomSampler
 from wengert.utils.data.samplers import WeightedRandomSampler as WeightedRandomSampler
+from wengert.utils.data.worker_info import WorkerInfo as WorkerInfo
+from wengert.utils.data.worker_info import get_worker_info as get_worker_info

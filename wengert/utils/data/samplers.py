@@ -72,8 +72,9 @@ class RandomSampler(Sampler):
         if self.replacement:
             yield from rng.integers(n, size=wanted).tolist()
             return
-        for start in range(0, wanted, n):
-            yield from rng.permutation(n)[: wanted - start].tolist()
+        # All is drawn at once: what else draws in the meantime cannot change the order.
+        passes = [rng.permutation(n) for _ in range(-(-wanted // n))]
+        yield from np.concatenate(passes)[:wanted].tolist()
 
     def __len__(self) -> int:
         return self.num_samples
@@ -159,3 +160,60 @@ class BatchSampler(Sampler):
     def __len__(self) -> int:
         n = len(self.sampler)  # type: ignore[arg-type]
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+
+class DistributedSampler(Sampler):
+    """One process' share of a data set that `num_replicas` processes go through together.
+
+    Every process shuffles alike, by `seed` and the epoch given to `set_epoch`, and takes every
+    `num_replicas`-th item from its `rank` on. So that all take equally many, some items are taken
+    twice, or with `drop_last` left out.
+
+    >>> [list(DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in (0, 1)]
+    [[0, 2, 4], [1, 3, 0]]
+    """
+
+    def __init__(
+        self,
+        dataset: Sized,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if num_replicas is None or rank is None:
+            raise RuntimeError(
+                "DistributedSampler: give num_replicas, the number of processes, and rank, the "
+                "number of this one; there is no process group to ask."
+            )
+        if not 0 <= rank < num_replicas:
+            raise ValueError(
+                f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"
+            )
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.shuffle = shuffle
+        self.seed = seed
+        self.drop_last = drop_last
+        n = len(dataset)
+        self.num_samples = n // num_replicas if drop_last else -(-n // num_replicas)
+        self.total_size = self.num_samples * num_replicas
+
+    def set_epoch(self, epoch: int) -> None:
+        """Name the epoch, before going through it: it decides the shuffling."""
+        self.epoch = epoch
+
+    def __iter__(self) -> Iterator[int]:
+        n = len(self.dataset)
+        order = list(range(n))
+        if self.shuffle:
+            generator = Generator().manual_seed(self.seed + self.epoch)
+            order = generator._numbers.permutation(n).tolist()
+        wanted = itertools.islice(itertools.cycle(order), self.total_size)
+        return itertools.islice(wanted, self.rank, None, self.num_replicas)
+
+    def __len__(self) -> int:
+        return self.num_samples

@@ -1,0 +1,59 @@
+"""An extension for the reference: what it shows of the modules, and sessions as blocks of code.
+
+Public names are those that a namespace exports. The modules in which they are written have helpers
+beside them; a helper loses its docstring here, and mkdocstrings shows only what has one. Docstrings
+hold doctest sessions as plain text, which Markdown would read as quotations.
+"""
+
+import re
+from typing import Any
+
+from griffe import Extension, Module, Object
+
+SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
+
+EXPORTING = {"fft", "func", "implicit", "linalg", "primitive", "random", "special"}
+"""Modules that export what others hold, as the `__init__` files of folders do."""
+
+OPEN = {
+    "autograd.forward_ad", "autograd.functional", "autograd.graph", "data", "errors", "masked",
+    "nn.init", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune",
+    "nn.utils.rnn", "nn.utils.stateless", "numeric", "optim.lr_scheduler", "optim.swa_utils",
+    "profiler", "rules.rule", "serialization", "signal.windows", "symbolic", "tape.math",
+    "tape.optimizers", "utils.checkpoint", "utils.tensorboard", "utils.training",
+}  # fmt: skip
+"""Modules whose own functions and classes are public."""
+
+
+class Sessions(Extension):
+    """Leaves the public names, and fences each `>>>` session up to the next empty line."""
+
+    def on_object(self, *, obj: Object, **kwargs: Any) -> None:
+        if obj.docstring is not None:
+            obj.docstring.value = SESSION.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)
+
+    def on_package(self, *, pkg: Module, **kwargs: Any) -> None:
+        modules = list(_modules(pkg))
+        exported = {
+            path
+            for module in modules
+            if module.is_init_module or _inner(module) in EXPORTING
+            for path in module.imports.values()
+        }
+        for module in modules:
+            for item in module.members.values():
+                if item.is_alias or item.is_module:
+                    continue
+                if item.is_attribute or not (_inner(module) in OPEN or item.path in exported):
+                    item.docstring = None
+
+
+def _modules(module: Module) -> Any:
+    yield module
+    for inner in module.modules.values():
+        if not inner.is_alias:
+            yield from _modules(inner)
+
+
+def _inner(module: Module) -> str:
+    return module.path.removeprefix("wengert.")

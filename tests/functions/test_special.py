@@ -1,0 +1,131 @@
+"""Special functions: SciPy's names on tensors, accuracy in the tails, what has no derivative."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import special
+
+import wengert as wg
+from wengert.errors import MissingRuleError
+from wengert.rules.special import ORDER_FIRST, SCIPY
+
+RNG = np.random.default_rng(23)
+X = RNG.uniform(0.2, 0.8, (2, 3))
+Y = RNG.uniform(1.2, 3.0, (2, 3))
+
+UFUNCS = {
+    name: getattr(special, name)
+    for name in [*SCIPY, *ORDER_FIRST]
+    if isinstance(getattr(special, name), np.ufunc)
+}
+CONSTANT_FIRST = {"zeta": 2.5, **dict.fromkeys(ORDER_FIRST, 2)}
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_scipys_functions_on_tensors_give_scipys_results_and_their_derivatives(name):
+    function = UFUNCS[name]
+
+    def call(*arrays):
+        return function(CONSTANT_FIRST[name], arrays[-1]) if name in CONSTANT_FIRST else (
+            function(*arrays)
+        )  # fmt: skip
+
+    arrays = [X, Y][-function.nin :] if function.nin > 1 else [X]
+    if name in ("zeta",):
+        arrays = [Y, Y]
+    leaves = [wg.tensor(x, requires_grad=True) for x in arrays]
+    y = call(*leaves)
+    expected = call(*arrays)
+    assert isinstance(y, wg.Tensor)
+    np.testing.assert_allclose(y.detach(), expected, rtol=1e-13)
+    used = leaves[-1:] if name in CONSTANT_FIRST else leaves
+    slopes = wg.autograd.grad(y.sum(), used)
+    for k, g in enumerate(slopes, len(leaves) - len(used)):
+        h = 1e-6
+        up, down = (
+            call(*(x + s * h if i == k else x for i, x in enumerate(arrays))) for s in (1, -1)
+        )
+        np.testing.assert_allclose(g, (up - down) / (2 * h), rtol=1e-6, atol=1e-7)
+
+
+def test_integers_become_double_under_scipys_names_and_the_default_dtype_under_pytorchs():
+    n = wg.tensor([2, 3])
+    assert special.gammaln(n).dtype == wg.float64
+    assert wg.lgamma(n).dtype == wg.float32
+
+
+def test_half_precision_stays_half():
+    assert wg.lgamma(wg.tensor([2.5], dtype=wg.float16)).dtype == wg.float16
+
+
+def test_logarithm_of_the_normal_distribution_is_accurate_far_to_the_left():
+    x = wg.tensor([-1e3, -50.0, -5.0], dtype=wg.float64, requires_grad=True)
+    wg.special.log_ndtr(x).sum().backward()
+    # The inverse Mills ratio, phi(x) / Phi(x), tends to -x - 1/x.
+    np.testing.assert_allclose(x.grad[:2], [1e3 + 1e-3, 50 + 1 / 50], rtol=1e-5)
+
+
+def test_recurrences_have_no_pole_at_zero():
+    x = wg.zeros(1, dtype=wg.float64, requires_grad=True)
+    for function, slopes in (
+        (wg.special.bessel_j1, [0.5, 0.0, -0.375]),
+        (wg.special.i1, [0.5, 0.0, 0.375]),
+        (wg.special.i0, [0.0, 0.5, 0.0]),
+    ):
+        y = function(x)
+        for expected in slopes:
+            (y,) = wg.autograd.grad(y.sum(), x, create_graph=True)
+            assert y.item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda a, x: wg.special.zeta(a + 1, x), "zeta\\(x, q\\) with respect to x"),
+    ],
+)
+def test_derivatives_without_a_closed_form_say_so_when_they_are_asked_for(call, argument):
+    a, x = (wg.tensor(v, requires_grad=True) for v in (Y, X))
+    y = call(a, x).sum()
+    with pytest.raises(MissingRuleError, match=argument):
+        y.backward()
+    call(a.detach(), x).sum().backward()
+    assert x.grad.isfinite().all()
+
+
+def test_degrees_may_be_tensors_and_broadcast():
+    n = wg.tensor([[0], [1], [4]])
+    x = wg.tensor(X[0], requires_grad=True)
+    y = wg.special.legendre_polynomial_p(x, n)
+    np.testing.assert_allclose(y.detach(), special.eval_legendre(n.numpy(), X[0]))
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad, 1 + (35 * 4 * X[0] ** 3 - 30 * 2 * X[0]) / 8)
+
+
+def test_multivariate_gamma_refuses_what_is_outside_its_domain():
+    with pytest.raises(RuntimeError, match=r"greater than \(p-1\)/2 = 1.0.*smallest is 0.5"):
+        wg.mvlgamma(wg.tensor([0.5, 2.0]), 3)
+
+
+@pytest.mark.parametrize("name", ["gammaln", "erfinv", "i1", "xlogy"])
+def test_vmap_and_compile_take_special_functions(name):
+    function = getattr(wg.special, name)
+    x = wg.tensor(X)
+
+    def call(x):
+        return function(x, x + 1) if name == "xlogy" else function(x)
+
+    np.testing.assert_allclose(wg.vmap(call)(x), call(x), rtol=1e-12)
+    value, g = wg.compile(wg.value_and_grad(lambda x: call(x).sum()))(x)
+    expected, slope = wg.value_and_grad(lambda x: call(x).sum())(x)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    np.testing.assert_allclose(g, slope, rtol=1e-12)
+
+
+def test_importing_wengert_does_not_import_scipy():
+    check = "import wengert, sys; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], timeout=60).returncode == 0

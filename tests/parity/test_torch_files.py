@@ -1,0 +1,170 @@
+"""Files that `torch.save` wrote, read by wengert: every kind of content, and the same network."""
+
+import io
+from collections import Counter, OrderedDict, defaultdict
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+torch = pytest.importorskip("torch")
+
+DTYPES = [
+    "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool",
+    "complex64", "complex128",
+]  # fmt: skip
+
+
+def reread(value, **options):
+    file = io.BytesIO()
+    torch.save(value, file, **options)
+    file.seek(0)
+    return wg.load(file)
+
+
+def same(ours, theirs):
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    assert ours.numel() == 0 or ours.stride() == theirs.stride()
+    np.testing.assert_array_equal(ours.detach().numpy(), theirs.detach().numpy())
+    assert ours.detach().numpy().dtype == theirs.detach().numpy().dtype
+    assert ours.requires_grad is theirs.requires_grad
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 4)])
+def test_tensors_of_every_dtype(dtype, shape):
+    x = (torch.randn(shape) * 10).to(getattr(torch, dtype))
+    same(reread(x), x)
+
+
+def test_bfloat16():
+    pytest.importorskip("ml_dtypes")
+    x = torch.randn(5).bfloat16()
+    ours = reread({"x": x, "dtype": torch.bfloat16})
+    assert ours["x"].dtype == ours["dtype"] == wg.bfloat16
+    np.testing.assert_array_equal(ours["x"].float().numpy(), x.float().numpy())
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_nested_objects(protocol):
+    scalar = np.float64(2.5)
+    value = {
+        "numbers": [1, -1, 300, 70000, 2**40, -(2**80), 1.5, float("inf"), True, None, 2j],
+        "texts": ("a", "ü" * 300, b"bytes", bytearray(b"more")),
+        "sets": {1, 2},
+        3: OrderedDict([("b", 1), ("a", (1, 2, 3, 4))]),
+        (1, "key"): [[], {}, ()],
+        "counter": Counter("aab"),
+        "default": defaultdict(list, {"x": [1]}),
+        "dtype": torch.float16,
+        "size": torch.Size([2, 3]),
+        "scalar": scalar,
+        "array": np.arange(6.0).reshape(2, 3),
+    }
+    ours = reread(value, pickle_protocol=protocol)
+    array, theirs = ours.pop("array"), value.pop("array")
+    np.testing.assert_array_equal(array, theirs)
+    assert ours.pop("dtype") == wg.float16
+    value.pop("dtype")
+    assert isinstance(ours["size"], wg.Size)
+    assert isinstance(ours["scalar"], np.float64)
+    for key in ("counter", "default", 3):
+        assert type(ours[key]) is type(value[key])
+    assert ours == value
+
+
+def test_devices():
+    assert reread(torch.device("cpu")) == wg.device("cpu")
+
+
+def test_views_keep_their_strides_and_share_memory():
+    x = torch.arange(12.0).reshape(3, 4)
+    views = {"x": x, "t": x.t(), "row": x[1], "step": x[:, ::2], "wide": x[0, :1].expand(5)}
+    ours = reread(views)
+    for name, view in views.items():
+        same(ours[name], view)
+    ours["x"][1, 2] = 100.0
+    assert ours["t"][2, 1] == ours["row"][2] == ours["step"][1, 1] == 100.0
+
+
+def test_parameters_and_tensors_that_require_grad():
+    p = torch.nn.Parameter(torch.randn(3))
+    frozen = torch.nn.Parameter(torch.randn(3), requires_grad=False)
+    leaf = torch.randn(2, requires_grad=True)
+    ours = reread([p, frozen, leaf])
+    for mine, theirs in zip(ours, (p, frozen, leaf), strict=True):
+        same(mine, theirs)
+    assert [isinstance(x, wg.nn.Parameter) for x in ours] == [True, True, False]
+
+
+def test_a_network_with_its_optimizer_goes_on_where_pytorch_stopped(tmp_path):
+    def made(library):
+        nn = library.nn
+        net = nn.Sequential(
+            nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 2)
+        ).double()
+        return net, library.optim.AdamW(net.parameters(), lr=0.01)
+
+    x = np.random.default_rng(0).standard_normal((5, 1, 4, 4))
+
+    def train(library, net, optimizer):
+        optimizer.zero_grad()
+        loss = net(library.tensor(x)).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    net, optimizer = made(torch)
+    for _ in range(3):
+        train(torch, net, optimizer)
+    path = tmp_path / "checkpoint.pt"
+    torch.save({"net": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}, path)
+
+    checkpoint = wg.load(path)
+    ours, ours_optimizer = made(wg)
+    ours.load_state_dict(checkpoint["net"])
+    ours_optimizer.load_state_dict(checkpoint["optimizer"])
+    assert checkpoint["epoch"] == 3
+    for _ in range(5):
+        assert train(wg, ours, ours_optimizer) == pytest.approx(
+            train(torch, net, optimizer), rel=1e-9
+        )
+
+
+def test_modules_are_refused_with_what_to_save_instead():
+    with pytest.raises(Exception, match=r"asks for torch\.nn\.modules\.linear\.Linear") as e:
+        reread(torch.nn.Linear(2, 2))
+    assert type(e.value).__name__ == "UnpicklingError"
+    assert "save its state_dict()" in str(e.value)
+
+
+def test_files_of_the_older_format_are_refused():
+    with pytest.raises(RuntimeError, match=r"torch.save\(torch.load\(path\), path\)"):
+        reread(torch.ones(2), _use_new_zipfile_serialization=False)
+
+
+def test_files_of_torchscript_are_refused():
+    file = io.BytesIO()
+    with pytest.warns(DeprecationWarning, match="torch.jit"):
+        torch.jit.save(torch.jit.script(torch.nn.ReLU()), file)
+    file.seek(0)
+    with pytest.raises(Exception, match="TorchScript archive, which holds a program"):
+        wg.load(file)
+
+
+def test_sparse_and_quantized_tensors_are_refused():
+    with pytest.raises(Exception, match=r"asks for torch\._utils\._rebuild_sparse_tensor"):
+        reread(torch.eye(2).to_sparse())
+
+
+def test_what_wengert_wrote_as_safetensors_is_read_by_others(tmp_path):
+    pytest.importorskip("safetensors.torch")
+    from safetensors.torch import load_file
+
+    net = wg.nn.Linear(2, 3)
+    wg.save(net.state_dict(), tmp_path / "net.safetensors")
+    theirs = load_file(tmp_path / "net.safetensors")
+    assert {name: x.tolist() for name, x in theirs.items()} == {
+        name: x.tolist() for name, x in net.state_dict().items()
+    }

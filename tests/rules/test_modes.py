@@ -1,0 +1,152 @@
+"""The table of rules through dual tensors: every rule, in every mix of modes, to third order.
+
+A derivative in given directions is one number, whichever modes computed it: reverse mode three
+times, which `test_table.py` checks against difference quotients, or forward mode over reverse mode
+over forward mode. At points without a derivative both modes follow one convention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.rules import test_boundaries as boundaries
+from tests.rules.calls import (
+    Call,
+    allowed,
+    arrays_of,
+    bent,
+    completed,
+    like,
+    number,
+    places,
+    pushed,
+    recorded,
+    scalar,
+)
+from tests.rules.test_table import CASES, every_sample
+from wengert.rules import RULES, Rule
+from wengert.rules.rule import push
+from wengert.tensor import Tensor, wrap
+
+Function = Callable[[list[Any]], Any]
+
+
+def forward(f: Function, directions: list[np.ndarray]) -> Function:
+    """The derivative of a scalar function in these directions, by forward mode."""
+    return lambda xs: wg.jvp(f, (xs,), ([wrap(u) for u in directions],))[1]
+
+
+def reverse(f: Function, directions: list[np.ndarray]) -> Function:
+    """The same, by reverse mode."""
+    return lambda xs: scalar(directions, wg.grad(f)(xs))
+
+
+MODES = {"F": forward, "R": reverse}
+
+
+def derivative(mix: str, f: Function, arrays: list[np.ndarray], directions: Any) -> np.ndarray:
+    """The derivative in several directions, the first letter of the mix being the innermost."""
+    for letter, us in zip(mix, directions, strict=True):
+        f = MODES[letter](f, us)
+    return number(f([wrap(x) for x in arrays]))
+
+
+def bent_sum(rule: Rule, call: Call, random: np.random.Generator) -> Function:
+    """Re <w, bent(f(x))>, as in the test of the higher orders."""
+    weights: list[np.ndarray] = []
+
+    def f(xs: list[Any]) -> Any:
+        ys = recorded(rule, call, xs)
+        if not weights:
+            weights.extend(like(y._array, random) for y in ys)
+        return scalar(weights, [bent(y) for y in ys])
+
+    return f
+
+
+@pytest.mark.parametrize("mix", ["FFF", "FRF", "RFR"])
+@every_sample
+def test_all_mixes_of_modes_agree(rule: Rule, call: Call, mix: str) -> None:
+    random = np.random.default_rng(7)
+    arrays = arrays_of(rule, call)
+    if not arrays:
+        pytest.skip("nothing to differentiate by")
+    f = bent_sum(rule, call, random)
+    directions = [[allowed(rule, like(x, random)) for x in arrays] for _ in mix]
+    expected = derivative("R" * len(mix), f, arrays, directions)
+    found = derivative(mix, f, arrays, directions)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * max(1.0, abs(expected)))
+
+
+@every_sample
+def test_dual_tensors_carry_what_the_rule_pushes(rule: Rule, call: Call) -> None:
+    random = np.random.default_rng(7)
+    for k, place in enumerate(places(rule, call)):
+        arrays = arrays_of(rule, call)
+        t = allowed(rule, like(arrays[k], random))
+        with wg.autograd.forward_ad.dual_level():
+            xs: list[Any] = [wrap(x) for x in arrays]
+            xs[k] = wg.autograd.forward_ad.make_dual(xs[k], wrap(t))
+            found = [
+                wg.autograd.forward_ad.unpack_dual(y).tangent for y in recorded(rule, call, xs)
+            ]
+        for x, y in zip(found, pushed(rule, call, place, t), strict=True):
+            assert isinstance(x, Tensor)
+            np.testing.assert_allclose(x._array, np.broadcast_to(y, x.shape), rtol=1e-14)
+
+
+# ---- points without a derivative -----------------------------------------------------------
+
+
+def _ids(value: Any) -> str:
+    return getattr(value, "__name__", str(value))
+
+
+@pytest.mark.parametrize(("function", "x", "slope"), boundaries.POINTS, ids=_ids)
+def test_forward_mode_has_the_convention_of_reverse_mode(function: Any, x: Any, slope: Any) -> None:
+    rule = RULES[function]
+    settings = boundaries.SETTINGS.get(function, {})
+    call = completed(rule, {rule.arguments[0]: np.asarray(x), **settings})
+    with np.errstate(all="ignore"):
+        y = rule.apply(call)
+        found = push(rule, rule.arguments[0], np.ones_like(np.asarray(x)), call, y)
+    np.testing.assert_allclose(found, np.broadcast_to(slope, np.shape(x)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("function", "a", "b", "da", "db"), boundaries.PAIRS, ids=_ids)
+def test_forward_mode_has_the_convention_for_two_arguments(
+    function: Any, a: float, b: float, da: float, db: float
+) -> None:
+    for k, slope in enumerate((da, db)):
+        given = [np.asarray(a), np.asarray(b)]
+        with np.errstate(all="ignore"):
+            _, t = wg.jvp(
+                lambda x: function(*[x if i == k else g for i, g in enumerate(given)]),  # noqa: B023
+                (given[k],),
+                (np.asarray(1.0),),
+            )
+        np.testing.assert_allclose(t, slope, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("function", "x", "gradient"), boundaries.VECTORS, ids=_ids)
+def test_forward_mode_has_the_convention_for_reductions(
+    function: Any, x: list[float], gradient: list[float]
+) -> None:
+    rule = RULES[function]
+
+    def reduced(x: Any) -> Any:
+        settings = {"axis": 0} if "axis" in rule.arguments else {}
+        return rule.apply(completed(rule, {rule.arguments[0]: x, **settings}))
+
+    with np.errstate(all="ignore"):
+        found = [wg.jvp(reduced, (np.array(x),), (row,))[1] for row in np.eye(len(x))]
+    np.testing.assert_allclose(found, gradient, rtol=1e-12)
+
+
+def test_every_rule_is_walked() -> None:
+    assert {case.values[0].function for case in CASES} == set(RULES)

@@ -1,0 +1,80 @@
+"""The documentation: the essay runs, generated pages are up to date, the reference is complete.
+
+That the site can be built, and that its links lead somewhere, is for `mkdocs build --strict` to
+check; that the snippets of the pages run, for `test_readme.py`.
+"""
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.generate import rules
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+NAMESPACES = [
+    "wengert", "wengert.amp", "wengert.autograd", "wengert.autograd.forward_ad", "wengert.data",
+    "wengert.fft", "wengert.func", "wengert.implicit", "wengert.linalg", "wengert.nn",
+    "wengert.nn.functional", "wengert.nn.utils", "wengert.optim", "wengert.optim.lr_scheduler",
+    "wengert.special", "wengert.tape", "wengert.utils.data", "wengert.visual",
+]  # fmt: skip
+"""Where people find names; each of the names comes from a module that the reference describes."""
+
+INSIDE = {"wengert", "wengert.autograd.function_forward", "wengert.autograd.record"} | {
+    f"wengert.{name}" for name in ("history.location", "rules.shapes", "functions.arguments")
+}
+"""Modules of helpers, and the package itself, which makes classes of typed tensors in a loop."""
+
+
+def test_the_essay_runs_and_its_claims_hold():
+    done = subprocess.run(
+        [sys.executable, "-W", "error", DOCS / "from_scratch.py"],
+        capture_output=True, text=True, timeout=120, cwd=ROOT,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert re.fullmatch(r"every claim holds; the network reads 9\d\.\d% .*\n", done.stdout)
+
+
+def test_the_page_of_rules_is_up_to_date():
+    written = (DOCS / "rules.md").read_text(encoding="utf-8")
+    assert written == rules.page(), "run python -m docs.generate.rules"
+
+
+def test_the_page_of_rules_shows_rules_as_they_are_written():
+    page = rules.page()
+    assert "np.tanh(x)\n    x: t * (1 - y * y)\n" in page
+    assert "np.multiply(a, b)\n    a: t * b\n    b: t * a\n" in page
+    assert "x: np.real(g)" not in page  # each rule stands under its own function
+    assert "| 4 | sqrt x | 0 | ∞ |" in page
+
+
+def described():
+    pages = "\n".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
+    return set(re.findall(r"^::: (\S+)$", pages, re.MULTILINE))
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_the_reference_describes_the_modules_that_public_names_come_from(namespace):
+    public = {
+        item.__module__
+        for name, item in vars(importlib.import_module(namespace)).items()
+        if not name.startswith("_") and (inspect.isfunction(item) or inspect.isclass(item))
+    }
+    ours = {name for name in public if name and name.split(".")[0] == "wengert"}
+    assert ours - described() - INSIDE == set(), "name them in a page of docs/reference"
+
+
+def test_modules_in_the_reference_exist_and_stand_in_one_page():
+    lines = [
+        line for page in (DOCS / "reference").glob("*.md")
+        for line in page.read_text().splitlines() if line.startswith("::: ")
+    ]  # fmt: skip
+    assert len(lines) == len(set(lines))
+    for name in described():
+        importlib.import_module(name)

@@ -1,0 +1,424 @@
+"""DependentArray: numbers that know which inputs they were computed from.
+
+Each element carries, beside its value, a name for the set of inputs that it depends on
+(`origins.py`). A function run on such arrays shows the sparsity pattern of its Jacobian; the
+gradient of a function, run on them, shows that of its Hessian, since the engine runs on any kind of
+array. Values are there, so branches and indices work; the pattern is that of the branches taken.
+
+A function is answered, in this order, by its meaning (`dependent_functions.py`), as a function that
+takes each element by itself, by the body of a primitive, by its meaning on Tensors, or with care:
+everything that it returns depends on everything that it was given.
+
+What depends on nothing is left out only where that holds at every point: a number multiplied by a
+zero of a constant, but never by a zero that was computed from the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from wengert.arrays.methods import ArrayMethods
+from wengert.arrays.origins import Ids, Origins
+from wengert.errors import PatternError
+from wengert.history.location import INTERNAL, here, line_of
+from wengert.rules import RULES
+
+INTERNAL.add(np.lib.mixins.__file__)
+numpy: Any = np
+
+MEANINGS: dict[Any, Callable[..., Any]] = {}
+MOVES: set[Any] = set()
+"""Functions whose results are numbers of their argument, elsewhere: names move as values do."""
+ELEMENTWISE: set[Any] = set()
+"""Functions that take each element by itself, beside the ufuncs and the rules of that family."""
+
+
+def means(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say what functions mean on dependent arrays; the origins are passed first."""
+
+    def note(meaning: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            MEANINGS[function] = meaning
+        return meaning
+
+    return note
+
+
+class DependentArray(ArrayMethods):
+    """An array, `value`, and for each element the name of what it depends on, `ids`."""
+
+    __slots__ = ("ids", "origins", "value")
+    __array_priority__ = 500
+    base = None
+
+    def __init__(self, value: Any, ids: Ids, origins: Origins) -> None:
+        self.value = value
+        self.ids = ids
+        self.origins = origins
+
+    # ---- state --------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.value.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.value.ndim
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.value.strides
+
+    @property
+    def flags(self) -> Any:
+        return self.value.flags
+
+    @property
+    def constant(self) -> bool:
+        """Whether no element depends on an input."""
+        return not self.ids.any()
+
+    # ---- numbers ------------------------------------------------------------------------------
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        self._dropped("a NumPy array")
+        return np.array(self.value, dtype=dtype)
+
+    def _dropped(self, what: str) -> None:
+        if not self.constant:
+            raise PatternError(
+                f"while the sparsity pattern was looked for, {what} was made of numbers that "
+                f"depend on the inputs, at\n  {line_of(*here())}\n"
+                "which would lose what they depend on. Use NumPy's functions on the numbers as "
+                "they are, np.zeros_like(x) for arrays to be filled and np.stack([...]) to join; "
+                "or give the pattern yourself: pattern=..., a sparse matrix."
+            )
+
+    def item(self, *index: Any) -> Any:
+        return self._number().item(*index)
+
+    def tolist(self) -> Any:
+        return self._number().tolist()
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __index__(self) -> int:
+        return self.value.__index__()
+
+    def _number(self) -> Any:
+        """The values, for one who knows that Python's numbers have no derivative."""
+        if self.origins.watched:  # the body of a function of ours does not mean to
+            self._dropped("a number")
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value[()], spec) if not self.shape else repr(self)
+
+    def __repr__(self) -> str:
+        return f"<dependent {self.value!r}>"
+
+    # ---- NumPy's protocols --------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return of_function(function, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return of_function(function, args, kwargs)
+
+    def __getitem__(self, index: Any) -> Any:
+        index = _whole(values_of(index))
+        return DependentArray(self.value[index], self.ids[index], self.origins)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from wengert.tensor import Tensor
+
+        if isinstance(value, Tensor):
+            value = value._array
+        index = values_of(index)
+        self.value[index] = values_of(value)
+        if self.dtype.kind in "fc":
+            self.ids[index] = ids_of(value) if isinstance(value, DependentArray) else 0
+
+    # ---- methods ------------------------------------------------------------------------------
+
+    @property
+    def real(self) -> Any:
+        return numpy.real(self)
+
+    @property
+    def imag(self) -> Any:
+        return numpy.imag(self)
+
+    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> DependentArray:
+        return made(self.origins, self.value.astype(dtype), self.ids.copy())
+
+    def copy(self, order: str = "C") -> DependentArray:
+        return made(self.origins, self.value.copy(), self.ids.copy())
+
+    def __copy__(self) -> DependentArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> DependentArray:
+        return self.copy()
+
+
+def _whole(index: Any) -> Any:
+    """The same index, which takes a view of one element too, where NumPy would take a number."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return index if any(p is Ellipsis for p in parts) else (*parts, Ellipsis)
+
+
+# ---- helpers of the meanings ----------------------------------------------------------------
+
+
+def made(origins: Origins, value: Any, ids: Any) -> DependentArray:
+    """A result; only real and complex numbers can depend on anything in a way that has a slope.
+
+    Names lie in memory as the values do, so that views of one are views of the other.
+    """
+    value = np.asarray(value)
+    if value.dtype.kind not in "fc":
+        return DependentArray(value, np.zeros(value.shape, np.int64), origins)
+    names = np.empty_like(value, np.int64)
+    names[...] = ids
+    return DependentArray(value, names, origins)
+
+
+def each_made(origins: Origins, value: Any, ids: Any) -> Any:
+    """The same of one or several results, all of which have these names."""
+    if isinstance(value, (tuple, list)):
+        parts = [each_made(origins, part, ids) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return made(origins, value, ids)
+    return value
+
+
+def values_of(x: Any) -> Any:
+    """An argument with arrays of values in the place of dependent ones."""
+    if type(x) is DependentArray:
+        return x.value
+    if type(x) in (list, tuple):
+        return type(x)([values_of(item) for item in x])
+    if type(x) is dict:
+        return {k: values_of(v) for k, v in x.items()}
+    return getattr(x, "_array", x) if hasattr(type(x), "_node") else x
+
+
+def ids_of(x: Any) -> Any:
+    """The names of an array's elements: 0 for constants."""
+    return x.ids if type(x) is DependentArray else np.zeros(np.shape(x), np.int64)
+
+
+def constant(x: Any) -> bool:
+    """Whether an argument is the same at every point, and its zeros may be relied on."""
+    return type(x) is not DependentArray
+
+
+def dependent_in(x: Any) -> Iterator[DependentArray]:
+    """The dependent arrays among some arguments."""
+    if type(x) is DependentArray:
+        yield x
+    elif isinstance(x, (list, tuple)):
+        for item in x:
+            yield from dependent_in(item)
+    elif type(x) is dict:
+        yield from dependent_in(list(x.values()))
+
+
+def has_tensor(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return any(map(has_tensor, x))
+    return hasattr(type(x), "_node") and hasattr(type(x), "__array_function__")
+
+
+# ---- finding a meaning ----------------------------------------------------------------------
+
+
+def of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call with dependent arrays among its arguments."""
+    if has_tensor(args) or has_tensor(list(kwargs.values())):
+        return NotImplemented
+    _fill()
+    kwargs = {k: v for k, v in kwargs.items() if v is not np._NoValue}
+    out = kwargs.pop("out", None)
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    origins = next(dependent_in([args, kwargs, out])).origins
+    where = kwargs.pop("where", True) if isinstance(function, np.ufunc) else True
+    result = _answer(origins, function, args, kwargs)
+    if out is None and where is True:
+        return result
+    return _into(out, result, where)
+
+
+def _fill() -> None:
+    from wengert.arrays import dependent_functions as _  # noqa: F401  (fills the table)
+
+
+def _answer(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
+    meaning = MEANINGS.get(function)
+    if meaning is not None:
+        return meaning(origins, *args, **kwargs)
+    if function in MOVES:
+        return moved(origins, function, args, kwargs)
+    rule = RULES.get(function)
+    if (
+        function in ELEMENTWISE
+        or (rule is not None and rule.family == "elementwise")
+        or (isinstance(function, np.ufunc) and function.signature is None)
+    ):
+        return elementwise(origins, function, args, kwargs)
+    return _by_parts(origins, function, args, kwargs)
+
+
+def moved(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
+    """Names go where their numbers go; what is filled in is 0, and depends on nothing."""
+    x, *rest = args
+    rest, kwargs = values_of(rest), values_of(kwargs)
+    value, ids = function(values_of(x), *rest, **kwargs), function(ids_of(x), *rest, **kwargs)
+    if isinstance(value, (list, tuple)):
+        return type(value)(DependentArray(v, i, origins) for v, i in zip(value, ids, strict=True))
+    if value.dtype.kind not in "fc" or ids.strides == _scaled(value):
+        return DependentArray(value, ids, origins)
+    return made(origins, value, ids)
+
+
+def _scaled(value: Any) -> tuple[int, ...]:
+    return tuple(s // value.itemsize * 8 for s in value.strides)
+
+
+def elementwise(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
+    """Each element of the result depends on what its arguments do, those with a derivative."""
+    rule = RULES.get(function)
+    value = function(*values_of(args), **values_of(kwargs))
+    given = [*args, *kwargs.values()]
+    if rule is not None:
+        named = {**dict(zip(rule.arguments, args, strict=False)), **kwargs}
+        given = [x for name, x in named.items() if name in rule.reverse]
+    ids: Any = np.zeros((), np.int64)
+    for x in dependent_in(given):
+        ids = origins.either(ids, x.ids)
+    return each_made(origins, value, ids)
+
+
+def _by_parts(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
+    """By what a function is written in, if that has meanings; else with care."""
+    from wengert.functions.numpy import TRANSLATIONS
+
+    body = getattr(function, "plain", None)
+    if body is None and function in TRANSLATIONS:
+        body = _on_tensors(TRANSLATIONS[function])
+    if body is None:
+        return carefully(origins, function, args, kwargs)
+    try:
+        with _watched(origins):
+            return body(*args, **kwargs)
+    except Exception:  # whatever is wrong with the call itself is wrong with it on values too
+        return carefully(origins, function, args, kwargs)
+
+
+@contextmanager
+def _watched(origins: Origins) -> Iterator[None]:
+    before, origins.watched = origins.watched, True
+    try:
+        yield
+    finally:
+        origins.watched = before
+
+
+def _on_tensors(meaning: Callable[..., Any]) -> Callable[..., Any]:
+    """Through the meaning on Tensors, which is written in functions that have one here."""
+    from wengert.history import modes
+    from wengert.tensor import Tensor, wrap
+
+    def wrapped(x: Any) -> Any:
+        if type(x) in (list, tuple):
+            return type(x)(wrapped(item) for item in x)
+        return wrap(x) if type(x) is DependentArray else x
+
+    def bare(x: Any) -> Any:
+        if type(x) in (list, tuple):
+            return type(x)(bare(item) for item in x)
+        return x._array if isinstance(x, Tensor) else x
+
+    def body(*args: Any, **kwargs: Any) -> Any:
+        with modes.no_grad():
+            return bare(meaning(*wrapped(args), **{k: wrapped(v) for k, v in kwargs.items()}))
+
+    return body
+
+
+def carefully(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
+    """Every result depends on every argument, and what is written to as well."""
+    from wengert.functions.numpy import writes
+
+    name = origins.everything([x.ids for x in dependent_in([args, kwargs])])
+    value = function(*values_of(args), **values_of(kwargs))
+    if writes(function) or function is np.copyto:
+        target = args[0]
+        if type(target) is not DependentArray:
+            _written(target, name)
+        elif target.dtype.kind in "fc":
+            target.ids[...] = name
+        return value
+    if name:
+        if isinstance(value, (float, complex)) and not isinstance(value, np.generic):
+            raise PatternError(
+                f"while the sparsity pattern was looked for, {_name(function)} made a Python "
+                f"number of numbers that depend on the inputs, at\n  {line_of(*here())}\n"
+                "Give the pattern yourself: pattern=..., a sparse matrix."
+            )
+        origins.careful.setdefault(_name(function))
+    return each_made(origins, value, name)
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__qualname__", getattr(function, "__name__", function)))
+
+
+def _written(target: Any, name: int) -> None:
+    if name:
+        raise PatternError(
+            f"while the sparsity pattern was looked for, numbers that depend on the inputs were "
+            f"written into {type(target).__name__} of shape {np.shape(target)}, which does not, "
+            f"at\n  {line_of(*here())}\nMake what is to be filled with np.zeros_like(x) of an "
+            "argument."
+        )
+
+
+def _into(out: Any, result: Any, where: Any) -> Any:
+    """`out=`: the arrays named take the results, where they are to."""
+    targets = out if isinstance(out, tuple) else (out,)
+    results = result if isinstance(result, tuple) else (result,)
+    for target, value in zip(targets, results, strict=True):
+        if target is None:
+            continue
+        where = values_of(where)
+        if type(target) is not DependentArray:
+            _written(target, int(value.ids.any()))
+            np.copyto(target, value.value, where=where, casting="same_kind")
+        else:
+            np.copyto(target.value, value.value, where=where, casting="same_kind")
+            np.copyto(target.ids, value.ids, where=where)
+    return result if out is None else out

@@ -1,0 +1,641 @@
+"""What functions mean on dependent arrays: which elements of a result depend on which arguments.
+
+Read `dependent.py` first. Ufuncs and elementwise rules need no word here. What moves numbers about
+is a list of names. A function that adds numbers up where another one takes them from is answered by
+running that other one on the numbers of the places. The rest is said one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert import dispatch
+from wengert.arrays.batching import axes_of, axis_of
+from wengert.arrays.dependent import (
+    ELEMENTWISE,
+    MEANINGS,
+    MOVES,
+    DependentArray,
+    carefully,
+    constant,
+    each_made,
+    elementwise,
+    ids_of,
+    made,
+    means,
+    values_of,
+)
+from wengert.arrays.origins import Origins
+from wengert.rules import convolution as c
+from wengert.rules import elementwise as e
+from wengert.rules import indexing, products, reductions, shapes
+
+_function: Any
+
+ELEMENTWISE.update({
+    np.real, np.imag, np.conjugate, np.angle, np.clip, np.nan_to_num, np.sinc, np.i0,
+    np.real_if_close, e.nan_to_num, e.make_complex, e.spherical_bessel,
+})  # fmt: skip
+MOVES.update({
+    np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze,
+    np.expand_dims, np.broadcast_to, np.flip, np.fliplr, np.flipud, np.roll, np.rot90, np.tril,
+    np.triu, np.tile, np.repeat, np.diagonal, np.diag, np.diagflat, np.copy, np.take,
+    np.take_along_axis, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.delete,
+    np.resize, np.lib.stride_tricks.sliding_window_view,
+    shapes.repeat_interleave, shapes.diagonal, shapes.diagonal_scatter, shapes.copy, shapes.alias,
+    shapes.split, shapes.unbind, shapes.flipped, shapes.expand, shapes.windows,
+    indexing.getitem, indexing.select, indexing.slices, indexing.gather, indexing.pick,
+    indexing.take_rows, c.unfold,
+})  # fmt: skip
+
+
+def _step(function: Any) -> None:
+    """A function that is constant almost everywhere, or returns other numbers of the same shape."""
+
+    def meaning(origins: Origins, *args: Any, **kwargs: Any) -> Any:
+        return each_made(origins, function(*values_of(args), **values_of(kwargs)), 0)
+
+    MEANINGS[function] = meaning
+
+
+for _function in (
+    np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.fix, np.zeros_like,
+    np.ones_like, np.empty_like, np.spacing, np.floor_divide, indexing.zeroed, np.argsort,
+    np.argmax, np.argmin, np.nonzero, np.argwhere, np.searchsorted, np.digitize, np.isclose,
+    np.count_nonzero, np.all, np.any, np.argpartition, np.isin, np.linalg.matrix_rank,
+):  # fmt: skip
+    _step(_function)
+
+
+@means(np.sign)
+def _sign(origins: Origins, x: Any, **kwargs: Any) -> Any:
+    """A step; of complex numbers, a turn."""
+    ids = x.ids if x.dtype.kind == "c" else 0
+    return made(origins, np.sign(x.value, **kwargs), ids)
+
+
+@means(np.may_share_memory, np.shares_memory)
+def _shares(origins: Origins, a: Any, b: Any, max_work: Any = None) -> bool:
+    return np.may_share_memory(values_of(a), values_of(b))
+
+
+def _fact(function: Any) -> None:
+    """A function about arrays whose result is no array."""
+    MEANINGS[function] = lambda origins, *args, **kwargs: function(
+        *values_of(args), **values_of(kwargs)
+    )
+
+
+for _function in (
+    np.shape, np.ndim, np.size, np.allclose, np.array_equal, np.result_type, np.iscomplexobj,
+    np.isrealobj, np.can_cast, np.min_scalar_type, np.array_repr, np.array_str, np.array2string,
+):  # fmt: skip
+    _fact(_function)
+
+
+@means(np.full_like)
+def _full_like(origins: Origins, a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    value = np.full_like(values_of(a), values_of(fill_value), *args, **kwargs)
+    return made(origins, value, ids_of(fill_value))
+
+
+@means(dispatch.alike)
+def _alike(origins: Origins, x: Any, array: Any) -> Any:
+    return made(origins, values_of(array), ids_of(array))
+
+
+@means(dispatch.arriving)
+def _arriving(origins: Origins, x: Any, born: int) -> Any:
+    return x.copy()
+
+
+@means(dispatch.number, dispatch.once)
+def _itself(origins: Origins, x: Any) -> Any:
+    return x
+
+
+@means(shapes.astype)
+def _astype(origins: Origins, x: Any, dtype: Any) -> Any:
+    return made(origins, shapes.astype(x.value, dtype), x.ids)
+
+
+@means(shapes.real_pairs)
+def _real_pairs(origins: Origins, x: Any) -> Any:
+    return made(origins, shapes.real_pairs(x.value), x.ids[..., None])
+
+
+@means(shapes.complex_of_pairs)
+def _complex_of_pairs(origins: Origins, x: Any) -> Any:
+    ids = origins.either(x.ids[..., 0], x.ids[..., 1])
+    return made(origins, shapes.complex_of_pairs(x.value), ids)
+
+
+@means(shapes.as_strided)
+def _as_strided(origins: Origins, x: Any, *where: Any) -> Any:
+    """Both lie in memory in the same way."""
+    value, step = x.value, x.value.itemsize
+    if tuple(s // step * 8 for s in value.strides) != x.ids.strides:
+        return carefully(origins, shapes.as_strided, (x, *where), {})
+    return DependentArray(
+        shapes.as_strided(value, *where), shapes.as_strided(x.ids, *where), origins
+    )
+
+
+# ---- choices and joints ----------------------------------------------------------------------
+
+
+def _passes(x: Any) -> Any:
+    """Where a factor leaves something of the other: not at the zeros of a constant array.
+
+    A number, or an array of zeros alone, is more likely to be a parameter than a structure.
+    """
+    if constant(x) and isinstance(x, np.ndarray) and x.ndim and x.any():
+        return np.not_equal(x, 0)
+    return np.ones(np.shape(x), bool)
+
+
+@means(np.multiply)
+def _multiply(origins: Origins, a: Any, b: Any, **kwargs: Any) -> Any:
+    if not (constant(a) or constant(b)):
+        return elementwise(origins, np.multiply, (a, b), kwargs)
+    value = np.multiply(values_of(a), values_of(b), **kwargs)
+    one, other = (a, b) if constant(a) else (b, a)
+    return made(origins, value, np.where(_passes(one), other.ids, 0))
+
+
+@means(np.where)
+def _where(origins: Origins, condition: Any, *choices: Any) -> Any:
+    """One of two; either, if the choice was computed from the inputs."""
+    value = np.where(values_of(condition), *values_of(choices))
+    if not choices:
+        return each_made(origins, value, 0)
+    a, b = map(ids_of, choices)
+    chosen = np.where(condition, a, b) if constant(condition) else origins.either(a, b)
+    return made(origins, value, chosen)
+
+
+@means(np.select)
+def _select(origins: Origins, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    out = default
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        out = np.where(condition, choice, out)
+    return out
+
+
+def _nested_ids(arrays: Any) -> Any:
+    return [_nested_ids(x) if isinstance(x, list) else ids_of(x) for x in arrays]
+
+
+def _join(function: Any) -> None:
+    def meaning(origins: Origins, arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        value = function(values_of(list(arrays)), *args, **kwargs)
+        options = {k: v for k, v in kwargs.items() if k == "axis"}
+        ids = function(_nested_ids(arrays), *args, **options)
+        return made(origins, value, ids)
+
+    MEANINGS[function] = meaning
+
+
+for _function in (
+    np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block,
+):  # fmt: skip
+    _join(_function)
+
+
+@means(c.pad_with)
+def _pad_with(origins: Origins, x: Any, before: Any, after: Any, value: Any) -> Any:
+    numbers = c.pad_with(values_of(x), before, after, values_of(value))
+    ids = c.pad_with(ids_of(x), before, after, 0)
+    if type(value) is DependentArray:
+        edge = c.pad_with(np.zeros(ids_of(x).shape, np.int64), before, after, 1) == 1
+        ids = np.where(edge, value.ids, ids)
+    return made(origins, numbers, ids)
+
+
+@means(indexing.put)
+def _put(origins: Origins, x: Any, index: Any, value: Any) -> Any:
+    index = values_of(index)
+    ids = ids_of(x).copy()
+    ids[index] = ids_of(value)
+    return made(origins, indexing.put(values_of(x), index, values_of(value)), ids)
+
+
+@means(indexing.overwritten, indexing.refilled)
+def _overwritten(origins: Origins, old: Any, value: Any) -> Any:
+    result = np.broadcast_to(values_of(value), np.shape(old)).copy()
+    return made(origins, result, ids_of(value))
+
+
+@means(np.copyto)
+def _copyto(
+    origins: Origins, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True
+) -> None:
+    if type(dst) is not DependentArray:
+        carefully(origins, np.copyto, (dst, src, casting, where), {})
+        return
+    np.copyto(dst.value, values_of(src), casting=casting, where=values_of(where))
+    if dst.dtype.kind in "fc":
+        np.copyto(dst.ids, ids_of(src), where=values_of(where))
+
+
+# ---- adding into places ----------------------------------------------------------------------
+
+
+def _added(origins: Origins, places: Any, ids: Any, shape: Any) -> Any:
+    """The names in an array of `shape` to which numbers named `ids` were added.
+
+    `places` says where, counted from 1; what was added at 0 is lost.
+    """
+    places, ids = (x.ravel() for x in np.broadcast_arrays(places, ids))
+    kept = places > 0
+    count = math.prod(shape)
+    return origins.union(places[kept] - 1, ids[kept], count).reshape(shape)
+
+
+def _places(shape: Any) -> Any:
+    """The numbers of the places in an array of `shape`, counted from 1."""
+    return np.arange(1, math.prod(shape) + 1).reshape(tuple(shape))
+
+
+def _adds(adding: Any, taking: Any) -> None:
+    """`adding(g, *args)` is the transpose of what `taking(places, g, *args)` takes from places."""
+
+    def meaning(origins: Origins, g: Any, *args: Any) -> Any:
+        given = values_of(args)
+        value = adding(values_of(g), *given)
+        return made(origins, value, _added(origins, taking(g, *given), ids_of(g), value.shape))
+
+    MEANINGS[adding] = meaning
+
+
+_adds(indexing.add_at, lambda g, index, shape: indexing.getitem(_places(shape), index))
+_adds(indexing.add_rows, lambda g, index, shape: indexing.take_rows(_places(shape), index))
+_adds(
+    indexing.scatter_add, lambda g, index, shape, axis: indexing.gather(_places(shape), index, axis)
+)
+_adds(indexing.unpick, lambda g, index, shape, axis: indexing.pick(_places(shape), index, axis))
+_adds(
+    indexing.put_along_axis,
+    lambda g, indices, shape, axis: np.take_along_axis(_places(shape), indices, axis),
+)
+_adds(
+    shapes.overlapped,
+    lambda g, shape, axis, step: (
+        shapes.windows(_places(shape), axis, g.shape[-1], step) if shape else _places((1,))
+    ),
+)
+_adds(c.fold, lambda g, shape, *windows: c.unfold(_places(shape), *windows))
+
+
+def _at(ufunc: np.ufunc) -> None:
+    """`ufunc.at(x, index, value)` writes into `x`."""
+
+    def meaning(origins: Origins, x: Any, index: Any, *values: Any) -> None:
+        index = values_of(index)
+        if type(x) is not DependentArray:
+            carefully(origins, ufunc.at, (x, index, *values), {})
+            return
+        ufunc.at(x.value, index, *values_of(values))
+        places = _places(x.shape)[index]
+        for value in values:
+            added = _added(origins, places, ids_of(value), x.shape)
+            x.ids[...] = origins.either(x.ids, added)
+
+    MEANINGS[ufunc.at] = meaning
+
+
+for _function in (np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum):
+    _at(_function)
+
+# ---- reductions ------------------------------------------------------------------------------
+
+
+def _lanes(origins: Origins, value: Any, x: Any, axis: Any) -> Any:
+    """Each element of a reduction depends on all along the dimensions that went."""
+    ids = ids_of(x)
+    names = origins.along(ids, axes_of(axis, ids.ndim))
+    return each_made(origins, value, names.reshape(np.shape(value)))
+
+
+def _reduction(function: Any, default: Any = None) -> None:
+    def meaning(origins: Origins, a: Any, axis: Any = default, *args: Any, **kwargs: Any) -> Any:
+        value = function(values_of(a), axis, *values_of(args), **values_of(kwargs))
+        if type(a) is not DependentArray:
+            return carefully(origins, function, (a, axis, *args), kwargs)
+        return _lanes(origins, value, a, axis)
+
+    MEANINGS[function] = meaning
+
+
+for _function in (
+    np.sum, np.prod, np.max, np.min, np.mean, np.std, np.var, np.nansum, np.nanprod, np.nanmax,
+    np.nanmin, np.nanmean, np.nanstd, np.nanvar, np.median, np.nanmedian, np.ptp,
+    reductions.variance, reductions.logsumexp,
+):  # fmt: skip
+    _reduction(_function)
+for _function in (np.add, np.multiply, np.maximum, np.minimum, np.logaddexp, np.hypot):
+    _reduction(_function.reduce, 0)
+for _function in (np.logical_and, np.logical_or):
+    _step(_function.reduce)
+
+
+def _running(function: Any, default: Any = None) -> None:
+    """A function whose results each depend on what comes before them along a dimension."""
+
+    def meaning(origins: Origins, a: Any, axis: Any = default, *args: Any, **kwargs: Any) -> Any:
+        value = function(values_of(a), axis, *args, **kwargs)
+        ids = np.ravel(a.ids) if axis is None or not a.ids.ndim else a.ids
+        names = origins.prefixes(ids, 0 if axis is None else axis)
+        return made(origins, value, names.reshape(value.shape))
+
+    MEANINGS[function] = meaning
+
+
+for _function in (np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, reductions.logcumsumexp):
+    _running(_function)
+for _function in (np.add, np.multiply, np.maximum, np.minimum, np.logaddexp):
+    _running(_function.accumulate, 0)
+
+
+@means(reductions.recurrence)
+def _recurrence(origins: Origins, a: Any, b: Any, axis: int) -> Any:
+    value = reductions.recurrence(values_of(a), values_of(b), axis)
+    return made(origins, value, origins.prefixes(origins.either(ids_of(a), ids_of(b)), axis))
+
+
+@means(np.diff)
+def _diff(origins: Origins, a: Any, n: int = 1, axis: int = -1, **kwargs: Any) -> Any:
+    if kwargs:
+        return carefully(origins, np.diff, (a, n, axis), kwargs)
+    for _ in range(n):
+        x: Any = np.moveaxis(a, axis, 0)
+        a = np.moveaxis(x[1:] - x[:-1], 0, axis)
+    return a
+
+
+def _mixing(function: Any, *names: str) -> None:
+    """A function along one dimension, each of whose results depends on all of it."""
+
+    def meaning(origins: Origins, a: Any, *args: Any, **kwargs: Any) -> Any:
+        given = dict(zip(names, args, strict=False)) | kwargs
+        axis = given.get("axis", -1)
+        if axis is None or type(a) is not DependentArray or not a.ndim:
+            return carefully(origins, function, (a, *args), kwargs)
+        value = function(a.value, *values_of(args), **values_of(kwargs))
+        return made(origins, value, origins.along(a.ids, (axis_of(axis, a.ndim),)))
+
+    MEANINGS[function] = meaning
+
+
+for _function in (np.sort, reductions.softmax, reductions.log_softmax):
+    _mixing(_function, "axis")
+_mixing(np.partition, "kth", "axis")
+for _function in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft):
+    _mixing(_function, "n", "axis")
+
+
+def _of_matrices(function: Any) -> None:
+    """A function of the last two dimensions; what is before them is a batch."""
+
+    def meaning(origins: Origins, *args: Any, **kwargs: Any) -> Any:
+        names: Any = np.zeros((), np.int64)
+        for x in args:
+            if type(x) is DependentArray and x.ndim >= 2:
+                mine = origins.along(x.ids, (x.ndim - 2, x.ndim - 1))
+                names = origins.either(names, mine.reshape(x.shape[:-2]))
+            elif type(x) is DependentArray:
+                names = origins.either(names, origins.everything([x.ids]))
+        value = function(*values_of(args), **values_of(kwargs))
+
+        def named(part: Any) -> Any:
+            if isinstance(part, tuple):
+                return (
+                    type(part)(*map(named, part))
+                    if hasattr(part, "_fields")
+                    else tuple(map(named, part))
+                )
+            core = (1,) * (np.ndim(part) - names.ndim)
+            return made(origins, part, np.reshape(names, (*names.shape, *core)))
+
+        return named(value)
+
+    MEANINGS[function] = meaning
+
+
+for _function in (
+    np.linalg.solve, np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky,
+    np.linalg.qr, np.linalg.svd, np.linalg.eigh, np.linalg.eigvalsh, np.linalg.eig,
+    np.linalg.eigvals, np.linalg.pinv, np.linalg.matrix_power,
+):  # fmt: skip
+    _of_matrices(_function)
+
+# ---- products --------------------------------------------------------------------------------
+
+
+@means(np.matmul)
+def _matmul(origins: Origins, a: Any, b: Any, **kwargs: Any) -> Any:
+    value = np.matmul(values_of(a), values_of(b), **kwargs)
+    left, right = ids_of(a), ids_of(b)
+    left = left[None] if left.ndim == 1 else left
+    right = right[:, None] if right.ndim == 1 else right
+    if _sieve(a, right):
+        names = _through(origins, np.reshape(a, left.shape), right)
+    elif _sieve(b, left):
+        names = _through(origins, np.reshape(b, right.shape).T, left.T).T
+    else:
+        rows = origins.along(left, (left.ndim - 1,))
+        names = origins.either(rows, origins.along(right, (right.ndim - 2,)))
+    return made(origins, value, np.reshape(names, np.shape(value)))
+
+
+_MOST_EDGES = 2**24
+
+
+def _sieve(matrix: Any, ids: Any) -> bool:
+    """Whether a factor is a constant matrix with zeros, as a difference quotient's is."""
+    if not constant(matrix) or matrix.ndim > 2 or ids.ndim > 2:
+        return False
+    nonzeros = np.count_nonzero(matrix)
+    return 0 < nonzeros < matrix.size and nonzeros * max(ids.shape) <= _MOST_EDGES
+
+
+def _through(origins: Origins, matrix: Any, ids: Any) -> Any:
+    """The names of `matrix @ x`, for a constant matrix, whose zeros let nothing through."""
+    i, j = np.nonzero(matrix)
+    n = ids.shape[1]
+    targets = (i[:, None] * n + np.arange(n)).ravel()
+    return origins.union(targets, ids[j].ravel(), matrix.shape[0] * n).reshape(-1, n)
+
+
+@means(np.dot)
+def _dot(origins: Origins, a: Any, b: Any) -> Any:
+    if not np.ndim(a) or not np.ndim(b):
+        return np.multiply(a, b)
+    if max(np.ndim(a), np.ndim(b)) <= 2:
+        return _matmul(origins, a, b)
+    return _tensordot(origins, a, b, (-1, max(np.ndim(b) - 2, 0)))
+
+
+@means(np.tensordot)
+def _tensordot(origins: Origins, a: Any, b: Any, axes: Any = 2) -> Any:
+    left, right = products._axes(axes, np.ndim(a), np.ndim(b))
+    value = np.tensordot(values_of(a), values_of(b), axes)
+    rows = origins.along(ids_of(a), tuple(left))
+    columns = origins.along(ids_of(b), tuple(right))
+    names = origins.either(rows.reshape(-1, 1), columns.reshape(1, -1))
+    return made(origins, value, names.reshape(np.shape(value)))
+
+
+@means(products.affine)
+def _affine(origins: Origins, x: Any, weight: Any, bias: Any) -> Any:
+    out = np.matmul(x, np.transpose(weight))
+    return out if bias is None else out + bias
+
+
+@means(products.einsum)
+def _einsum(origins: Origins, subscripts: str, operands: Any) -> Any:
+    value = products.einsum(subscripts, values_of(list(operands)))
+    inputs, output = subscripts.split("->")
+    names: Any = np.zeros((), np.int64)
+    for term, x in zip(inputs.split(","), operands, strict=True):
+        ids = origins.along(ids_of(x), tuple(i for i, k in enumerate(term) if k not in output))
+        ids = ids.reshape([n for n, k in zip(ids.shape, term, strict=True) if k in output])
+        kept = [k for k in term if k in output]
+        order = sorted(range(len(kept)), key=lambda i: output.index(kept[i]))
+        ids = np.transpose(ids, order)
+        sizes = iter(ids.shape)
+        names = origins.either(
+            names, ids.reshape([next(sizes) if k in kept else 1 for k in output])
+        )
+    return made(origins, value, names)
+
+
+# ---- windows ---------------------------------------------------------------------------------
+
+
+@means(c.convolution)
+def _convolution(
+    origins: Origins, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int,
+    bias: Any = None,
+) -> Any:  # fmt: skip
+    value = c.convolution(*values_of((x, weight, stride, padding, dilation, groups, bias)))
+    columns = c.unfold(ids_of(x), np.shape(weight)[2:], stride, padding, dilation)
+    columns = columns.reshape(len(columns), groups, columns.shape[1] // groups, columns.shape[-1])
+    names = np.repeat(origins.along(columns, (2,)), value.shape[1] // groups, 2)
+    names = names.reshape(value.shape)
+    for parameter in (weight, bias):
+        if type(parameter) is DependentArray:
+            each = origins.along(parameter.ids, tuple(range(1, parameter.ndim)))
+            names = origins.either(names, each.reshape(-1, *(1,) * (value.ndim - 2)))
+    return made(origins, value, names)
+
+
+@means(c.convolution_input)
+def _convolution_input(
+    origins: Origins, g: Any, weight: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> Any:  # fmt: skip
+    rest = (shape, stride, padding, dilation, groups)
+    value = c.convolution_input(values_of(g), values_of(weight), *rest)
+    places = c.unfold(_places(shape), np.shape(weight)[2:], stride, padding, dilation)
+    n, rows, positions = places.shape
+    places = places.reshape(n, groups, rows // groups, positions)
+    sources = ids_of(g).reshape(n, groups, np.shape(g)[1] // groups, positions)
+    names = _added(origins, places, origins.along(sources, (2,)), value.shape)
+    if type(weight) is DependentArray:
+        names = origins.either(names, origins.everything([weight.ids]))
+    return made(origins, value, names)
+
+
+@means(c.convolution_weight)
+def _convolution_weight(
+    origins: Origins, g: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> Any:  # fmt: skip
+    rest = (shape, stride, padding, dilation, groups)
+    value = c.convolution_weight(values_of(g), values_of(x), *rest)
+    spatial = tuple(range(2, value.ndim))
+    outward = origins.along(ids_of(g), (0, *spatial)).reshape(groups, -1, 1)
+    inward = origins.along(ids_of(x), (0, *spatial)).reshape(groups, 1, -1)
+    names = origins.either(outward, inward)
+    return made(origins, value, names.reshape(*value.shape[:2], *(1,) * len(spatial)))
+
+
+def _pooled(
+    origins: Origins, ids: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, out: Any
+) -> Any:
+    ids = c._bordered(ids, 0, kernel, stride, padding, dilation, out)
+    names: Any = np.zeros((), np.int64)
+    for _, window in c._offsets(kernel, stride, dilation, out):
+        names = origins.either(names, ids[window])
+    return names
+
+
+def _unpooled(
+    origins: Origins,
+    g: Any,
+    shape: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    out: Any,
+) -> Any:
+    places = c._bordered(_places(shape), 0, kernel, stride, padding, dilation, out)
+    pieces = [places[window] for _, window in c._offsets(kernel, stride, dilation, out)]
+    return _added(origins, np.stack(pieces), ids_of(g), shape)
+
+
+@means(c.max_pool)
+def _max_pool(origins: Origins, x: Any, *windows: Any) -> Any:
+    return made(origins, c.max_pool(x.value, *windows), _pooled(origins, x.ids, *windows))
+
+
+@means(c.max_collect)
+def _max_collect(origins: Origins, h: Any, condition: Any, target: Any, *windows: Any) -> Any:
+    value = c.max_collect(*values_of((h, condition, target)), *windows)
+    return made(origins, value, _pooled(origins, ids_of(h), *windows))
+
+
+@means(c.max_spread)
+def _max_spread(origins: Origins, g: Any, condition: Any, target: Any, *windows: Any) -> Any:
+    value = c.max_spread(*values_of((g, condition, target)), *windows)
+    return made(origins, value, _unpooled(origins, g, value.shape, *windows))
+
+
+@means(c.sum_pool)
+def _sum_pool(origins: Origins, x: Any, kernel: Any, stride: Any, padding: Any, out: Any) -> Any:
+    value = c.sum_pool(x.value, kernel, stride, padding, out)
+    ones = (1,) * len(kernel)
+    return made(origins, value, _pooled(origins, x.ids, kernel, stride, padding, ones, out))
+
+
+@means(c.sum_spread)
+def _sum_spread(
+    origins: Origins, g: Any, shape: Any, kernel: Any, stride: Any, padding: Any, out: Any
+) -> Any:
+    value = c.sum_spread(g.value, shape, kernel, stride, padding, out)
+    ones = (1,) * len(kernel)
+    names = _unpooled(origins, g, shape, kernel, stride, padding, ones, out)
+    return made(origins, value, names)
+
+
+_step(c.max_places)
+
+
+@means(np.convolve)
+def _convolve(origins: Origins, a: Any, v: Any, mode: Any = "full") -> Any:
+    """Element i + j of the whole depends on a[i] and v[j]."""
+    a, v = (x if type(x) is DependentArray else np.asarray(x) for x in (a, v))
+    value = np.convolve(values_of(a), values_of(v), mode)
+    n, m = a.size, v.size
+    left = np.where(_passes(v)[None], ids_of(a)[:, None], 0)
+    right = np.where(_passes(a)[:, None], ids_of(v)[None], 0)
+    targets = np.add.outer(np.arange(n), np.arange(m))
+    whole = origins.union(targets.ravel(), origins.either(left, right).ravel(), n + m - 1)
+    short = min(n, m)
+    start = {"full": 0, "same": (short - 1) // 2, "valid": short - 1}[mode]
+    return made(origins, value, whole[start : start + len(value)])

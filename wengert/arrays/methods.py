@@ -1,0 +1,97 @@
+"""The methods of NumPy's arrays, as calls of its functions, for kinds of arrays that answer those.
+
+A kind of array says what NumPy's functions mean on it; `x.sum(0)` and `x + y` follow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
+
+
+class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):
+    """Operators, and the methods that are functions. A kind of array has a shape and a dtype."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def T(self) -> Any:
+        return numpy.transpose(self)
+
+    @property
+    def mT(self) -> Any:
+        return numpy.swapaxes(self, -1, -2)
+
+    @property
+    def flat(self) -> Any:
+        return numpy.ravel(self)
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        return numpy.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+
+    def transpose(self, *axes: Any) -> Any:
+        return numpy.transpose(self, axes[0] if len(axes) == 1 else axes or None)
+
+    def flatten(self, order: str = "C") -> Any:
+        return numpy.reshape(self, (-1,), order=order).copy()
+
+    def fill(self, number: Any) -> None:
+        self[...] = number  # type: ignore[index]
+
+    def sort(self, axis: int = -1, kind: Any = None, **kwargs: Any) -> None:
+        self[...] = numpy.sort(self, axis=axis, kind=kind)  # type: ignore[index]
+
+    def conj(self) -> Any:
+        return numpy.conjugate(self)
+
+    conjugate = conj
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))  # type: ignore[index]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _method(name: str, function: Any) -> Any:
+    def method(self: ArrayMethods, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+for _name in (
+    "all", "any", "argmax", "argmin", "argsort", "argpartition", "clip", "cumprod", "cumsum",
+    "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
+    "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
+):  # fmt: skip
+    setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))

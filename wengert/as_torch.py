@@ -1,0 +1,129 @@
+"""Run a program written for PyTorch: `python -m wengert.as_torch program.py arguments...`.
+
+While it runs, `import torch`, `import torch.nn as nn`, `from torch.utils.data import DataLoader`
+and so on mean wengert. The program is not changed. What wengert lacks is an ImportError or an
+AttributeError where the program asks for it.
+
+>>> import sys
+>>> with installed():
+...     import torch
+>>> torch.tensor([1.0]).add(1)
+tensor([2.])
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import runpy
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import wengert
+
+ELSEWHERE = {
+    "torch.utils.data.dataset": "wengert.utils.data.datasets",
+    "torch.utils.data.dataloader": "wengert.utils.data.loader",
+    "torch.utils.data.sampler": "wengert.utils.data.samplers",
+    "torch.utils.data.distributed": "wengert.utils.data.samplers",
+    "torch.utils.data._utils.collate": "wengert.utils.data.loader",
+    "torch.optim.optimizer": "wengert.optim.optimizer",
+    "torch.nn.modules": "wengert.nn",
+    "torch.serialization": "wengert.serialization",
+    "torch.autograd.variable": "wengert.autograd.variable",
+    "torch.cuda.amp.grad_scaler": "wengert.amp.grad_scaler",
+}
+"""PyTorch's modules whose names are others here; all others have the same."""
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the module of wengert that stands for a module of PyTorch."""
+
+    def find_spec(
+        self, fullname: str, path: Any = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != "torch" and not fullname.startswith("torch."):
+            return None
+        return importlib.util.spec_from_loader(fullname, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = _counterpart(spec.name)
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.own_spec  # the import system has just given it another one
+
+
+def _counterpart(name: str) -> ModuleType:
+    """The module of wengert for one of PyTorch; ImportError if there is none."""
+    ours = ELSEWHERE.get(name, "wengert" + name.removeprefix("torch"))
+    if name.startswith("torch.nn.modules."):
+        ours = "wengert.nn"
+    try:
+        return importlib.import_module(ours)
+    except ModuleNotFoundError as error:
+        if error.name is None or not ours.startswith(error.name):
+            raise
+    raise ModuleNotFoundError(
+        f"wengert has nothing that stands for {name}. docs/coming_from_pytorch.md lists what is "
+        "missing.",
+        name=name,
+    )
+
+
+@contextlib.contextmanager
+def installed() -> Iterator[None]:
+    """Let `import torch` mean wengert in a `with` block, even where PyTorch is imported already."""
+    before = _take_out()
+    finder = _Finder()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        _take_out()
+        sys.modules.update(before)
+
+
+def _take_out() -> dict[str, ModuleType]:
+    """Remove PyTorch's names from the imported modules; returns what they were."""
+    names = [name for name in sys.modules if name == "torch" or name.startswith("torch.")]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+def run(program: str | Path, arguments: Sequence[str] = ()) -> dict[str, Any]:
+    """Run a program as `python program arguments...` would; returns its global variables."""
+    program = Path(program)
+    argv, path = sys.argv, sys.path[:]
+    sys.argv = [str(program), *arguments]
+    sys.path.insert(0, str(program.resolve().parent))
+    try:
+        with installed():
+            return runpy.run_path(str(program), run_name="__main__")
+    finally:
+        sys.argv, sys.path[:] = argv, path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command: runs the program that the first argument names."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(f"wengert {wengert.__version__}: python -m wengert.as_torch PROGRAM [ARGUMENTS...]")
+        print("Runs a program written for PyTorch, with wengert in the place of torch.")
+        return 0 if arguments else 2
+    if not Path(arguments[0]).is_file():
+        print(f"wengert.as_torch: there is no file {arguments[0]}", file=sys.stderr)
+        return 2
+    run(arguments[0], arguments[1:])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What `gradcheck` is made of: Jacobians in three ways, their comparison, and further trials."""

@@ -1,0 +1,13 @@
+"""Apple's GPUs: not used."""
+
+from __future__ import annotations
+
+
+def is_available() -> bool:
+    """Whether it can be used: no."""
+    return False
+
+
+def is_built() -> bool:
+    """Whether this package was built to use it: no."""
+    return False

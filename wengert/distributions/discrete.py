@@ -1,0 +1,464 @@
+"""Discrete distributions. Their samples have no derivative: weigh by log_prob of what was drawn.
+
+Those of a probability take `probs` or `logits`, log(p / (1 - p)) or unnormalised log p; the other
+one is computed when it is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from wengert.autograd.record import cast
+from wengert.distributions import constraints
+from wengert.distributions.constraints import Constraint
+from wengert.distributions.distribution import (
+    Distribution,
+    broadcast_all,
+    clamped,
+    lazy,
+    numbers,
+    one_of,
+    uniforms,
+)
+from wengert.functions.arguments import array_of, plain_result
+from wengert.functions.creation import full_like, zeros_like
+from wengert.functions.math import log_softmax, logaddexp, sigmoid, softmax
+from wengert.functions.ranges import arange
+from wengert.functions.shapes import broadcast_tensors
+from wengert.functions.special import lgamma, xlog1py, xlogy
+from wengert.history.modes import no_grad
+from wengert.tensor import Tensor
+
+
+def _drawn(numbers_drawn: Any, like: Tensor) -> Tensor:
+    """What NumPy's generator drew, as a tensor without history."""
+    return plain_result(np.asarray(numbers_drawn).astype(like.dtype))
+
+
+def softplus(x: Tensor) -> Tensor:
+    """log(1 + exp(x))."""
+    return logaddexp(x, zeros_like(x))
+
+
+class _Chance(Distribution):
+    """Distributions of one probability, given as itself or as its logit."""
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+
+    def _set(self, probs: Any, logits: Any, *others: Any) -> tuple[Tensor, ...]:
+        one_of("probs", probs, "logits", logits)
+        name, given = ("probs", probs) if logits is None else ("logits", logits)
+        made = broadcast_all(given, *others)
+        vars(self)[name] = made[0]
+        return made
+
+    @lazy
+    def probs(self) -> Tensor:
+        """The probability."""
+        return sigmoid(vars(self)["logits"])
+
+    @lazy
+    def logits(self) -> Tensor:
+        """log(p / (1 - p))."""
+        p = clamped(vars(self)["probs"])
+        return p.log() - (-p).log1p()
+
+    @property
+    def param_shape(self) -> Any:
+        return (self.probs if "probs" in vars(self) else self.logits).shape
+
+
+class Bernoulli(_Chance):
+    """1 with probability p, else 0.
+
+    >>> import wengert as wg
+    >>> Bernoulli(wg.tensor([0.25])).log_prob(wg.tensor([0.0])).exp()
+    tensor([0.7500])
+    """
+
+    support = constraints.boolean
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        (given,) = self._set(probs, logits)
+        super().__init__(given.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return (self.probs >= 0.5).to(self.probs.dtype).masked_fill(self.probs == 0.5, math.nan)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with no_grad():
+            u = uniforms(self._extended_shape(sample_shape), self.probs)
+            return (u < self.probs).to(self.probs.dtype)
+
+    def log_prob(self, value: Any) -> Tensor:
+        return self._value(value) * self.logits - softplus(self.logits)
+
+    def entropy(self) -> Tensor:
+        return softplus(self.logits) - self.probs * self.logits
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return _enumerated(self, 2, expand).to(self.probs.dtype)
+
+
+def _enumerated(distribution: Distribution, count: int, expand: bool) -> Tensor:
+    batch = distribution.batch_shape
+    values = arange(count).reshape(count, *(1,) * len(batch))
+    return values.expand((count, *batch)) if expand else values
+
+
+class Binomial(_Chance):
+    """The number of successes in `total_count` trials of probability p."""
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "total_count": constraints.nonnegative_integer,
+        **_Chance.arg_constraints,
+    }
+    has_enumerate_support = True
+
+    def __init__(
+        self,
+        total_count: Any = 1,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        _, self.total_count = self._set(probs, logits, total_count)
+        super().__init__(self.total_count.shape, validate_args=validate_args)
+
+    @property
+    def support(self) -> Constraint:
+        return constraints.integer_interval(0, self.total_count)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        n, p = (array_of(t.detach()) for t in (self.total_count, self.probs))
+        shape = tuple(self._extended_shape(sample_shape))
+        return _drawn(numbers().binomial(n.astype(np.int64), p, shape), self.probs)
+
+    def log_prob(self, value: Any) -> Tensor:
+        k, n = self._value(value), self.total_count
+        ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+        return ways + k * self.logits - n * softplus(self.logits)
+
+    def entropy(self) -> Tensor:
+        n = int(self.total_count.max().item())
+        if self.total_count.min().item() != n:
+            raise NotImplementedError(
+                "the entropy of binomial distributions is a sum over their outcomes, of which "
+                f"these have different numbers, {self.total_count!r}. Take those of each alone."
+            )
+        log = self.log_prob(self.enumerate_support(False))
+        return -(log.exp() * log).sum(0)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        n = int(self.total_count.max().item())
+        if self.total_count.min().item() != n:
+            raise NotImplementedError(
+                f"these distributions have different numbers of outcomes: {self.total_count!r}"
+            )
+        return _enumerated(self, n + 1, expand).to(self.probs.dtype)
+
+
+class Geometric(_Chance):
+    """The number of failures before the first success of probability p: 0, 1, ..."""
+
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        (given,) = self._set(probs, logits)
+        super().__init__(given.shape, validate_args=validate_args)
+        if self._validate_args and probs is not None:
+            self._check(constraints.greater_than(0.0), given, "parameter probs")
+
+    @property
+    def mean(self) -> Tensor:
+        return 1 / self.probs - 1
+
+    @property
+    def mode(self) -> Tensor:
+        return zeros_like(self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        return (1 / self.probs - 1) / self.probs
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with no_grad():
+            u = uniforms(self._extended_shape(sample_shape), self.probs)
+            return (u.log() / (-self.probs).log1p()).floor()
+
+    def log_prob(self, value: Any) -> Tensor:
+        return xlog1py(self._value(value), -self.probs) + self.probs.log()
+
+    def entropy(self) -> Tensor:
+        return (softplus(self.logits) - self.probs * self.logits) / self.probs
+
+
+class Poisson(Distribution):
+    """p(k) = rate^k exp(-rate) / k!"""
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate.floor()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape = tuple(self._extended_shape(sample_shape))
+        return _drawn(numbers().poisson(array_of(self.rate.detach()), shape), self.rate)
+
+    def log_prob(self, value: Any) -> Tensor:
+        k = self._value(value)
+        return xlogy(k, self.rate) - self.rate - lgamma(k + 1)
+
+
+class Categorical(Distribution):
+    """An index 0..K-1 with probabilities along the last dimension of `probs` or `logits`.
+
+    `probs` need not sum to 1, `logits` not be normalised: both are.
+
+    >>> import wengert as wg
+    >>> Categorical(wg.tensor([1.0, 3.0])).log_prob(wg.tensor(1)).exp()
+    tensor(0.7500)
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        one_of("probs", probs, "logits", logits)
+        name, given = ("probs", probs) if logits is None else ("logits", logits)
+        (given,) = broadcast_all(given)
+        if given.ndim < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        if name == "probs":
+            vars(self)[name] = given / given.sum(-1, True)
+        else:
+            vars(self)[name] = log_softmax(given, -1)
+        self._num_events = int(given.shape[-1])
+        super().__init__(given.shape[:-1], validate_args=validate_args)
+
+    @lazy
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return softmax(vars(self)["logits"], -1)
+
+    @lazy
+    def logits(self) -> Tensor:
+        """Their logarithms."""
+        return clamped(vars(self)["probs"]).log()
+
+    @property
+    def support(self) -> Constraint:
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @property
+    def param_shape(self) -> Any:
+        return (self.probs if "probs" in vars(self) else self.logits).shape
+
+    @property
+    def mean(self) -> Tensor:
+        return full_like(self.probs[..., 0], math.nan)  # indices have no mean
+
+    @property
+    def mode(self) -> Tensor:
+        return self.probs.argmax(-1)
+
+    @property
+    def variance(self) -> Tensor:
+        return full_like(self.probs[..., 0], math.nan)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with no_grad():
+            ends = self.probs.cumsum(-1)
+            u = uniforms(self._extended_shape(sample_shape), ends).unsqueeze(-1)
+            # How many of the first K - 1 intervals end at or before u times the total; the total
+            # is not exactly 1.
+            return (u * ends[..., -1:] >= ends[..., :-1]).sum(-1)
+
+    def log_prob(self, value: Any) -> Tensor:
+        index = cast(self._value(value), np.dtype(np.int64)).unsqueeze(-1)
+        logits = self.logits
+        shape = np.broadcast_shapes(tuple(index.shape[:-1]), tuple(logits.shape[:-1]))
+        index = index.expand((*shape, 1))
+        return logits.expand((*shape, logits.shape[-1])).gather(-1, index).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        return -(self.logits.clamp(min=float(np.finfo(self.logits.dtype).min)) * self.probs).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return _enumerated(self, self._num_events, expand)
+
+
+class _Counts(Distribution):
+    """What OneHotCategorical and Multinomial share: a categorical distribution inside."""
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = Categorical.arg_constraints
+    _categorical: Categorical
+
+    def _hold(self, probs: Any, logits: Any, validate_args: bool | None) -> None:
+        self._categorical = Categorical(probs, logits, validate_args)
+        inner = self._categorical
+        Distribution.__init__(
+            self, inner.batch_shape, (inner._num_events,), validate_args=validate_args
+        )
+
+    @property
+    def probs(self) -> Tensor:
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Any:
+        return self._categorical.param_shape
+
+    def _one_hot(self, index: Tensor) -> Tensor:
+        return (index.unsqueeze(-1) == arange(self._categorical._num_events)).to(self.probs.dtype)
+
+
+class OneHotCategorical(_Counts):
+    """The same as `Categorical`, with outcomes as vectors of a 1 among zeros."""
+
+    support = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._hold(probs, logits, validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return self._one_hot(self._categorical.mode)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return self._one_hot(self._categorical.sample(sample_shape))
+
+    def log_prob(self, value: Any) -> Tensor:
+        return self._categorical.log_prob(self._value(value).argmax(-1))
+
+    def entropy(self) -> Tensor:
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return self._one_hot(self._categorical.enumerate_support(expand))
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """One-hot samples whose gradient is that of the probabilities (Bengio et al., 2013): biased."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+
+
+class Multinomial(_Counts):
+    """How often each of K outcomes came up in `total_count` draws."""
+
+    def __init__(
+        self,
+        total_count: int = 1,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError(
+                "inhomogeneous total_count is not supported: "
+                f"it must be an int, got {total_count!r}"
+            )
+        self.total_count = total_count
+        self._hold(probs, logits, validate_args)
+
+    @property
+    def support(self) -> Constraint:
+        return constraints.multinomial(self.total_count)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs * self.total_count
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        probs = array_of(self.probs.detach()).astype(np.float64)
+        probs = probs / probs.sum(-1, keepdims=True)
+        shape = (*sample_shape, *self.batch_shape)
+        return _drawn(numbers().multinomial(self.total_count, probs, shape or None), self.probs)
+
+    def log_prob(self, value: Any) -> Tensor:
+        value, logits = broadcast_tensors(self._value(value), self.logits)
+        impossible = (value == 0) & (logits == -math.inf)
+        logits = logits.masked_fill(impossible, 0.0)
+        return lgamma(value.sum(-1) + 1) - lgamma(value + 1).sum(-1) + (logits * value).sum(-1)
+
+    def entropy(self) -> Tensor:
+        """H = n H(p) - log n! + sum_i E[log x_i!], each x_i binomial."""
+        n = self.total_count
+        counts = Binomial(n, self.probs)
+        k = arange(1, n + 1).to(self.probs.dtype).reshape(n, *(1,) * (len(self.batch_shape) + 1))
+        spread = (counts.log_prob(k).exp() * lgamma(k + 1)).sum((0, -1))
+        return n * self._categorical.entropy() - math.lgamma(n + 1) + spread

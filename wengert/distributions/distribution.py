@@ -1,0 +1,279 @@
+"""What all distributions share: shapes, validation, expansion, and where random numbers come from.
+
+A sample's shape is sample_shape + batch_shape + event_shape: how many are drawn, how many different
+distributions there are, and the shape of one outcome. `log_prob` sums over the event.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.dispatch import known
+from wengert.distributions.constraints import Constraint, dependent
+from wengert.functions import random
+from wengert.functions.arguments import plain_result
+from wengert.functions.creation import as_tensor, tensor
+from wengert.functions.shapes import broadcast_tensors
+from wengert.history.modes import enable_grad, no_grad
+from wengert.tensor import Size, Tensor
+
+HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
+EULER = 0.57721566490153286
+
+
+class Distribution:
+    """A probability distribution over tensors; see the module for what its shapes mean.
+
+    Subclasses define `log_prob` and `rsample` (differentiable in the parameters) or `sample`.
+    With `validate_args` (the default; see `set_default_validate_args`) parameters and values are
+    checked against `arg_constraints` and `support`: ValueError.
+    """
+
+    has_rsample = False
+    has_enumerate_support = False
+    arg_constraints: ClassVar[dict[str, Constraint]] = {}
+    support: Any = None
+    _validate_args = True
+
+    def __init__(
+        self,
+        batch_shape: Any = (),
+        event_shape: Any = (),
+        validate_args: bool | None = None,
+    ) -> None:
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            for name, constraint in self.arg_constraints.items():
+                value = vars(self).get(name)
+                if value is not None and constraint is not dependent:
+                    self._check(constraint, as_tensor(value), f"parameter {name}")
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether distributions check their arguments unless told otherwise."""
+        if value not in (True, False):
+            raise ValueError(f"expected True or False, got {value!r}")
+        Distribution._validate_args = value
+
+    # ---- shapes -----------------------------------------------------------------------------
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of the distributions that this one holds side by side."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one outcome."""
+        return self._event_shape
+
+    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
+
+    def expand(self, batch_shape: Any) -> Self:
+        """The same distribution with its batch broadcast to `batch_shape`; nothing is copied."""
+        new = object.__new__(type(self))
+        before = len(self._batch_shape)
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                value = value.expand((*batch_shape, *value.shape[before:]))
+            elif isinstance(value, Distribution):
+                value = value.expand((*batch_shape, *value.batch_shape[before:]))
+            vars(new)[name] = value
+        new._batch_shape = Size(batch_shape)
+        return new
+
+    # ---- moments ----------------------------------------------------------------------------
+
+    @property
+    def mean(self) -> Tensor:
+        raise self._lacks("mean")
+
+    @property
+    def mode(self) -> Tensor:
+        raise self._lacks("mode")
+
+    @property
+    def variance(self) -> Tensor:
+        raise self._lacks("variance")
+
+    @property
+    def stddev(self) -> Tensor:
+        """The square root of the variance."""
+        return self.variance.sqrt()
+
+    # ---- draws and densities ----------------------------------------------------------------
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Outcomes of shape sample_shape + batch_shape + event_shape, without history."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Outcomes that are differentiable functions of the parameters."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no reparameterised samples (has_rsample is False). Use "
+            "sample(), and weigh gradients by log_prob of what was drawn."
+        )
+
+    def sample_n(self, n: int) -> Tensor:
+        """`sample((n,))`, as older programs write it."""
+        warnings.warn("sample_n(n) is deprecated. Use sample((n,)).", UserWarning, stacklevel=2)
+        return self.sample((n,))
+
+    def log_prob(self, value: Any) -> Tensor:
+        """The logarithm of the density, or of the probability, at `value`."""
+        raise self._lacks("log_prob")
+
+    def cdf(self, value: Any) -> Tensor:
+        """The probability of an outcome of at most `value`."""
+        raise self._lacks("cdf")
+
+    def icdf(self, value: Any) -> Tensor:
+        """The quantile: where `cdf` is `value`."""
+        raise self._lacks("icdf")
+
+    def entropy(self) -> Tensor:
+        """The expectation of -log_prob, in nats."""
+        raise self._lacks("entropy")
+
+    def perplexity(self) -> Tensor:
+        """exp(entropy)."""
+        return self.entropy().exp()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All outcomes of a finite discrete distribution, along a new first dimension."""
+        raise self._lacks("enumerate_support")
+
+    def _lacks(self, what: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} does not implement {what}")
+
+    # ---- validation -------------------------------------------------------------------------
+
+    def _value(self, value: Any) -> Tensor:
+        """A value to judge, as a tensor of the parameters' kind, checked."""
+        value = value if isinstance(value, Tensor) else as_tensor(value)
+        if not self._validate_args:
+            return value
+        event = len(self._event_shape)
+        tail = tuple(value.shape[value.ndim - event :])
+        if value.ndim < event or any(
+            m != n and 1 not in (m, n) for m, n in zip(tail, self._event_shape, strict=True)
+        ):
+            raise ValueError(
+                "The right-most size of value must match event_shape: "
+                f"{tuple(value.shape)} vs {tuple(self._event_shape)}."
+            )
+        try:
+            np.broadcast_shapes(tuple(value.shape[: value.ndim - event]), tuple(self._batch_shape))
+        except ValueError:
+            raise ValueError(
+                f"Value is not broadcastable with batch_shape+event_shape: {tuple(value.shape)} "
+                f"vs {tuple(self._extended_shape())}."
+            ) from None
+        support = self.support
+        if support is not None:
+            self._check(support, value, "value argument")
+        return value
+
+    def _check(self, constraint: Constraint, value: Tensor, what: str) -> None:
+        with no_grad():
+            fine = constraint.check(value.detach())
+        if known(fine._array) and not fine._array.all():
+            kind = "value argument" if what.startswith("value") else what
+            raise ValueError(
+                f"Expected {kind} (Tensor of shape {tuple(value.shape)}) of distribution "
+                f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n"
+                f"{value.detach()!r}"
+            )
+
+    def __repr__(self) -> str:
+        shown = []
+        for name in self.arg_constraints:
+            value = vars(self).get(name)
+            if isinstance(value, Tensor):
+                small = value.numel() == 1 and known(value._array)
+                shown.append(f"{name}: {value.item() if small else value.shape}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """Parameters as floating-point tensors of one shape; numbers take the tensors' dtype."""
+    for value in values:
+        if isinstance(value, (str, bytes, type(None))):
+            raise ValueError(f"parameters are tensors, arrays or numbers, but {value!r} was given")
+    tensors = [as_tensor(v) for v in values if not isinstance(v, (int, float))]
+    kinds = [t.dtype for t in tensors if dtypes.is_inexact(t.dtype)]
+    kind = np.result_type(*kinds) if kinds else dtypes.get_default_dtype()
+    made = [
+        tensor(v, dtype=kind) if isinstance(v, (int, float)) else as_tensor(v).to(kind)
+        for v in values
+    ]
+    return tuple(broadcast_tensors(*made)) if len(made) > 1 else tuple(made)
+
+
+def one_of(name: str, first: Any, other: str, second: Any) -> None:
+    """ValueError unless exactly one of two parameters was given."""
+    if (first is None) == (second is None):
+        raise ValueError(f"Either `{name}` or `{other}` must be specified, but not both.")
+
+
+class lazy:
+    """An attribute computed when it is first asked for, with its history, and then kept."""
+
+    def __init__(self, compute: Callable[[Any], Tensor]) -> None:
+        self.compute = compute
+        functools.update_wrapper(self, compute)  # type: ignore[arg-type]
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        with enable_grad():
+            value = self.compute(instance)
+        vars(instance)[self.compute.__name__] = value
+        return value
+
+
+# ---- random numbers --------------------------------------------------------------------------
+
+
+def uniforms(shape: Any, like: Tensor) -> Tensor:
+    """Uniform on the open interval (0, 1), in the dtype of `like`, from the default generator."""
+    numbers = random.uniform(tuple(shape), like.dtype, None)
+    # A draw of 0 stands for the interval [0, eps): in its middle, logarithms are finite.
+    eps = float(np.finfo(like.dtype).eps)
+    return plain_result(np.minimum(np.maximum(numbers, eps / 4), 1 - eps / 2))
+
+
+def normals(shape: Any, like: Tensor) -> Tensor:
+    """Standard normal numbers in the dtype of `like`."""
+    return plain_result(random.gaussian(tuple(shape), like.dtype, None))
+
+
+def numbers() -> Any:
+    """NumPy's generator inside the default one."""
+    return random.numbers_of(None)
+
+
+def tiny(like: Tensor) -> float:
+    """The smallest positive normal number of the dtype."""
+    return float(np.finfo(like.dtype).tiny)
+
+
+def eps(like: Tensor) -> float:
+    """The spacing at 1 of the dtype."""
+    return float(np.finfo(like.dtype).eps)
+
+
+def clamped(probs: Tensor) -> Tensor:
+    """Probabilities kept off 0 and 1, where their logarithms are infinite."""
+    return probs.clamp(min=eps(probs), max=1 - eps(probs))

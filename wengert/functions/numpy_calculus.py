@@ -1,0 +1,253 @@
+"""What NumPy's differences, integrals, convolutions, products and polynomials mean on Tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.dispatch import as_array
+from wengert.functions.numpy import means, no_more
+from wengert.tensor import Tensor, wrap
+
+# ---- differences and integrals -------------------------------------------------------------
+
+
+@means(np.ediff1d)
+def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    parts = [np.diff(np.ravel(as_array(ary)))]
+    if to_begin is not None:
+        parts.insert(0, np.ravel(as_array(to_begin)))
+    if to_end is not None:
+        parts.append(np.ravel(as_array(to_end)))
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+@means(np.trapezoid)
+def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    y = as_array(y)
+    before = (slice(None),) * (axis % len(y.shape))
+    pairs = y[(*before, slice(1, None))] + y[(*before, slice(None, -1))]
+    if x is None:
+        return np.sum(pairs * (dx / 2), axis=axis)
+    x = as_array(x)
+    if len(x.shape) == 1:
+        width = np.diff(x)
+        shape = [-1 if k == axis % len(y.shape) else 1 for k in range(len(y.shape))]
+        width = np.reshape(width, shape)
+    else:
+        width = np.diff(x, axis=axis)
+    return np.sum(width * pairs / 2, axis=axis)
+
+
+@means(np.gradient)
+def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    from wengert.functions.calculus import slope
+
+    f = as_array(f)
+    f = np.astype(f, np.float64) if f.dtype.kind in "biu" else f
+    n = len(f.shape)
+    axes = tuple(range(n)) if axis is None else tuple(k % n for k in np.atleast_1d(axis).tolist())
+    if len(varargs) not in (0, 1, len(axes)):
+        raise TypeError("invalid number of arguments: one distance, or one for each axis")
+    steps = list(varargs) if len(varargs) == len(axes) else list(varargs or (1.0,)) * len(axes)
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    x = f if isinstance(f, Tensor) else wrap(f)
+    found = [slope(x, k, h, edge_order) for k, h in zip(axes, steps, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+# ---- spaced numbers ------------------------------------------------------------------------
+
+
+@means(np.linspace)
+def _linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    **rest: Any,
+) -> Any:
+    no_more(rest)
+    start, stop = as_array(start), as_array(stop)
+    intervals = num - 1 if endpoint else num
+    step = (stop - start) / intervals if intervals > 0 else (stop - start) * np.nan
+    shape = (-1, *(1,) * len(np.broadcast_shapes(start.shape, stop.shape)))
+    share = np.reshape(np.arange(num) / max(intervals, 1), shape).astype(step.dtype)
+    result = start * (1 - share) + stop * share
+    result = result if axis == 0 else np.moveaxis(result, 0, axis)
+    result = result if dtype is None else np.astype(result, dtype)
+    return (result, step) if retstep else result
+
+
+@means(np.logspace)
+def _logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    exponents = np.linspace(start, stop, num, endpoint, axis=axis)
+    result = np.power(base, exponents)
+    return result if dtype is None else np.astype(result, dtype)
+
+
+@means(np.geomspace)
+def _geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    start, stop = as_array(start), as_array(stop)
+    exponents = np.linspace(np.log(start / start), np.log(stop / start), num, endpoint, axis=axis)
+    ratio = np.exp(exponents)
+    first = start if axis == 0 or not start.shape else np.expand_dims(start, axis)
+    result = first * ratio
+    return result if dtype is None else np.astype(result, dtype)
+
+
+# ---- correlation and products --------------------------------------------------------------
+
+
+@means(np.correlate)
+def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """c[k] = sum_n a[n + k] conj(v[n]): a convolution with the second vector turned around."""
+    a, v = as_array(a), as_array(v)
+    whole = np.convolve(a, np.conj(np.flip(v, 0)), "full")
+    long, short = max(a.shape[0], v.shape[0]), min(a.shape[0], v.shape[0])
+    if mode == "full":
+        return whole
+    if mode == "valid":
+        return whole[short - 1 : long]
+    if mode != "same":
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    start = (short - 1) // 2 if a.shape[0] >= v.shape[0] else short // 2
+    return whole[start : start + long]
+
+
+@means(np.kron)
+def _kron(a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    n = max(len(a.shape), len(b.shape))
+    left, right = (tuple((1,) * (n - len(x.shape)) + tuple(x.shape)) for x in (a, b))
+    spread = np.reshape(a, [k for size in left for k in (size, 1)]) * np.reshape(
+        b, [k for size in right for k in (1, size)]
+    )
+    return np.reshape(spread, [i * j for i, j in zip(left, right, strict=True)])
+
+
+@means(np.cross)
+def _cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.moveaxis(as_array(a), axisa, -1), np.moveaxis(as_array(b), axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."
+        )
+    after, before = np.array([1, 2, 0]), np.array([2, 0, 1])
+    product = a[..., after] * b[..., before] - a[..., before] * b[..., after]
+    return np.moveaxis(product, -1, axisc)
+
+
+@means(np.vecdot)
+def _vecdot(x1: Any, x2: Any, *, axis: int = -1, **rest: Any) -> Any:
+    no_more(rest)
+    return np.sum(np.conj(as_array(x1)) * as_array(x2), axis=axis)
+
+
+@means(np.matvec)
+def _matvec(x1: Any, x2: Any, **rest: Any) -> Any:
+    no_more(rest)
+    return np.matmul(x1, np.expand_dims(as_array(x2), -1))[..., 0]
+
+
+@means(np.vecmat)
+def _vecmat(x1: Any, x2: Any, **rest: Any) -> Any:
+    no_more(rest)
+    return np.matmul(np.expand_dims(np.conj(as_array(x1)), -2), x2)[..., 0, :]
+
+
+# ---- polynomials, highest power first ------------------------------------------------------
+
+
+@means(np.vander)
+def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    n = x.shape[0] if N is None else N
+    powers = np.arange(n) if increasing else np.arange(n)[::-1]
+    return np.expand_dims(x, -1) ** powers
+
+
+@means(np.polyval)
+def _polyval(p: Any, x: Any) -> Any:
+    """Horner's rule."""
+    p, x = as_array(p), as_array(x)
+    y = np.zeros_like(x)
+    for k in range(p.shape[0]):
+        y = y * x + p[k]
+    return y
+
+
+def _lengthened(a1: Any, a2: Any) -> tuple[Any, Any]:
+    """Two polynomials with leading zeros, so that powers stand below each other."""
+    a1, a2 = np.atleast_1d(as_array(a1)), np.atleast_1d(as_array(a2))
+    n = max(a1.shape[0], a2.shape[0])
+    return tuple(np.pad(a, (n - a.shape[0], 0)) for a in (a1, a2))  # type: ignore[return-value]
+
+
+@means(np.polyadd)
+def _polyadd(a1: Any, a2: Any) -> Any:
+    a1, a2 = _lengthened(a1, a2)
+    return a1 + a2
+
+
+@means(np.polysub)
+def _polysub(a1: Any, a2: Any) -> Any:
+    a1, a2 = _lengthened(a1, a2)
+    return a1 - a2
+
+
+@means(np.polymul)
+def _polymul(a1: Any, a2: Any) -> Any:
+    return np.convolve(np.atleast_1d(as_array(a1)), np.atleast_1d(as_array(a2)))
+
+
+@means(np.polyder)
+def _polyder(p: Any, m: int = 1) -> Any:
+    p = as_array(p)
+    for _ in range(m):
+        n = p.shape[0] - 1
+        p = p[:-1] * np.arange(n, 0, -1).astype(p.dtype) if n > 0 else np.zeros_like(p[:1])
+    return p
+
+
+@means(np.polyint)
+def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    p = as_array(p)
+    constants = np.broadcast_to(as_array(0.0 if k is None else k), (m,))
+    for i in range(m):
+        n = p.shape[0]
+        constant = np.astype(constants[i : i + 1], p.dtype)
+        p = np.concatenate([p / np.arange(n, 0, -1).astype(p.dtype), constant])
+    return p
+
+
+@means(np.poly)
+def _poly(seq_of_zeros: Any) -> Any:
+    """The coefficients of the polynomial with these zeros."""
+    zeros = np.atleast_1d(as_array(seq_of_zeros))
+    if len(zeros.shape) != 1:
+        raise ValueError("poly: zeros must come as a vector; of a matrix, use np.linalg.eigvals")
+    one = np.ones_like(zeros[:1])
+    p = one
+    for k in range(zeros.shape[0]):
+        p = np.convolve(p, np.concatenate([one, -zeros[k : k + 1]]))
+    return p

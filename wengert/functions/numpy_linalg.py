@@ -1,0 +1,211 @@
+"""What NumPy's functions of linear algebra mean on Tensors, where they are not rules as they stand.
+
+Results that NumPy names are named here too: `np.linalg.eigh(x).eigenvalues`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.record import recorder
+from wengert.functions import linalg
+from wengert.functions.arguments import plain_result
+from wengert.functions.numpy import means
+from wengert.rules import linalg as rules
+from wengert.tensor import Tensor, wrap
+
+# NumPy has no public names for these types.
+_of_one: list[Any] = [np.linalg.slogdet, np.linalg.qr, np.linalg.eigh, np.linalg.eig, np.linalg.svd]
+SlogdetResult, QRResult, EighResult, EigResult, SVDResult = (
+    type(function(np.eye(1))) for function in _of_one
+)
+
+_slogdet, _qr, _svd = recorder(np.linalg.slogdet), recorder(np.linalg.qr), recorder(np.linalg.svd)
+_eigh, _eig = recorder(np.linalg.eigh), recorder(np.linalg.eig)
+
+
+@means(np.linalg.slogdet)
+def _slogdet_of(a: Any) -> Any:
+    return SlogdetResult(*_slogdet(a))
+
+
+@means(np.linalg.qr)
+def _qr_of(a: Any, mode: str = "reduced") -> Any:
+    if mode == "raw":
+        raise TypeError("numpy.linalg.qr with mode='raw' is not supported on Tensors; see geqrf")
+    q, r = _qr(a, "reduced" if mode == "r" else mode)
+    return r if mode == "r" else QRResult(q, r)
+
+
+@means(np.linalg.eigh)
+def _eigh_of(a: Any, UPLO: str = "L") -> Any:
+    return EighResult(*_eigh(a, UPLO))
+
+
+@means(np.linalg.eig)
+def _eig_of(a: Any) -> Any:
+    return EigResult(*_eig(a))
+
+
+@means(np.linalg.eigvals)
+def _eigvals(a: Any) -> Any:
+    return _eig(a)[0]
+
+
+@means(np.linalg.svd)
+def _svd_of(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """`hermitian` only chooses a quicker algorithm: the result is the same."""
+    if not compute_uv:
+        return np.linalg.svdvals(a)
+    return SVDResult(*_svd(a, full_matrices))
+
+
+@means(np.linalg.pinv)
+def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+    if rcond is None:
+        rcond = 1e-15 if rtol is np._NoValue else rtol
+    if rcond is None:
+        rcond = max(a.shape[-2:]) * np.finfo(a.dtype).eps
+    return rules.pinv(a, rcond, hermitian)
+
+
+@means(np.linalg.lstsq)
+def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    if rcond is None or rcond == -1:
+        rcond = np.finfo(a.dtype).eps * (max(a.shape) if rcond is None else 1)
+    found = linalg.lstsq(a, b, rcond, driver="gelsd")
+    rest = found.residuals
+    if rest.ndim == 0:
+        rest = rest.reshape(1)  # NumPy keeps the dimension of the vectors
+    return found.solution, rest, int(found.rank), found.singular_values
+
+
+@means(np.linalg.norm)
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    return linalg.norm(_inexact(x), ord, axis, bool(keepdims))
+
+
+@means(np.linalg.vector_norm)
+def _vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    return linalg.vector_norm(_inexact(x), ord, axis, bool(keepdims))
+
+
+@means(np.linalg.matrix_norm)
+def _matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return linalg.matrix_norm(_inexact(x), ord, keepdim=bool(keepdims))
+
+
+def _inexact(x: Any) -> Any:
+    """Integers as float64, which NumPy makes of them."""
+    x = x if isinstance(x, Tensor) else wrap(np.asarray(x))
+    return x.double() if x.dtype.kind in "biu" else x
+
+
+@means(np.linalg.matrix_power)
+def _matrix_power(a: Any, n: int) -> Any:
+    return linalg.matrix_power(a, n)
+
+
+@means(np.linalg.cond)
+def _cond(x: Any, p: Any = None) -> Any:
+    return linalg.cond(_inexact(x), p)
+
+
+@means(np.linalg.multi_dot)
+def _multi_dot(arrays: Any) -> Any:
+    return linalg.multi_dot(arrays)
+
+
+@means(np.linalg.tensorsolve)
+def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    if axes is not None:  # NumPy counts them in the order given, one after the other
+        order = [i for i in range(a.ndim) if i not in axes]
+        a = np.transpose(a, [*order, *axes])
+    return linalg.tensorsolve(a, b)
+
+
+@means(np.linalg.tensorinv)
+def _tensorinv(a: Any, ind: int = 2) -> Any:
+    return linalg.tensorinv(a, ind)
+
+
+@means(np.linalg.trace)
+def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return np.trace(x if dtype is None else x.to(dtype), offset, -2, -1)
+
+
+@means(np.linalg.diagonal)
+def _diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return np.diagonal(x, offset, -2, -1)
+
+
+@means(np.linalg.outer)
+def _outer(x1: Any, x2: Any, /) -> Any:
+    return np.outer(x1, x2)
+
+
+@means(np.linalg.matrix_transpose, np.matrix_transpose)
+def _matrix_transpose(x: Any, /) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+@means(np.linalg.matmul)
+def _matmul(x1: Any, x2: Any, /) -> Any:
+    return np.matmul(x1, x2)
+
+
+@means(np.linalg.tensordot)
+def _tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return np.tensordot(x1, x2, axes)
+
+
+@means(np.linalg.cross)
+def _cross_of(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return np.cross(x1, x2, axis=axis)
+
+
+@means(np.cross)
+def _cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    """Of vectors with three components; a result with one axis each, at `axisc`."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ValueError(
+            "numpy.cross of Tensors takes vectors of 3 components, got shapes "
+            f"{list(a.shape)} and {list(b.shape)}"
+        )
+    one, two = (np.roll(a, -k, -1) * np.roll(b, k - 3, -1) for k in (1, 2))
+    return np.moveaxis(one - two, -1, axisc)
+
+
+@means(np.linalg.vecdot, np.vecdot)
+def _vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Any:
+    x1 = np.conj(x1) if x1.dtype.kind == "c" else x1
+    if axis != -1:
+        x1, x2 = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
+    return np.sum(x1 * x2, axis=-1)
+
+
+if hasattr(np, "matvec"):  # since NumPy 2.2
+
+    @means(np.matvec)
+    def _matvec(x1: Any, x2: Any, /) -> Any:
+        return np.matmul(x1, np.expand_dims(x2, -1))[..., 0]
+
+    @means(np.vecmat)
+    def _vecmat(x1: Any, x2: Any, /) -> Any:
+        x1 = np.conj(x1) if x1.dtype.kind == "c" else x1
+        return np.matmul(np.expand_dims(x1, -2), x2)[..., 0, :]
+
+
+@means(np.linalg.matrix_rank)
+def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    array = A._array if isinstance(A, Tensor) else A
+    return plain_result(np.linalg.matrix_rank(array, tol, hermitian, rtol=rtol))

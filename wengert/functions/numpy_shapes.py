@@ -1,0 +1,164 @@
+"""What NumPy's functions that rearrange, join and pick elements mean on Tensors.
+
+Where NumPy decides which element goes where, it is asked about an array of places, and the
+elements are gathered by its answer.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.dispatch import as_array
+from wengert.functions.numpy import means, no_more
+from wengert.tensor import Tensor
+
+
+def _bare(x: Any) -> Any:
+    return x._array if isinstance(x, Tensor) else x
+
+
+def _places(a: Any) -> Any:
+    return np.reshape(np.arange(math.prod(a.shape)), a.shape)
+
+
+def _gathered(a: Any, places: Any) -> Any:
+    return np.ravel(a)[places]
+
+
+# ---- joining and splitting -----------------------------------------------------------------
+
+
+@means(np.append)
+def _append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    arr, values = as_array(arr), as_array(values)
+    if axis is None:
+        arr, values, axis = np.ravel(arr), np.ravel(values), 0
+    return np.concatenate([arr, values], axis=axis)
+
+
+@means(np.insert)
+def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    arr, values = as_array(arr), as_array(values)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    axis %= len(arr.shape)
+    obj = _bare(obj)
+    # Ask NumPy with places instead of values: those of `values` come after those of `arr`.
+    n = math.prod(arr.shape)
+    there = np.insert(_places(arr), obj, n + _places(values), axis=axis)
+    both = np.concatenate([np.ravel(arr), np.astype(np.ravel(values), arr.dtype)])
+    return both[there]
+
+
+@means(np.delete)
+def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    arr = as_array(arr)
+    return _gathered(arr, np.delete(_places(arr), _bare(obj), axis=axis))
+
+
+@means(np.block)
+def _block(arrays: Any) -> Any:
+    """Blocks put together: the innermost lists along the last axis, and so on outwards."""
+
+    def depth(x: Any) -> int:
+        return 1 + depth(x[0]) if isinstance(x, list) else 0
+
+    def leaves(x: Any) -> list[Any]:
+        return [y for item in x for y in leaves(item)] if isinstance(x, list) else [as_array(x)]
+
+    levels = depth(arrays)
+    n = max(levels, *(len(x.shape) for x in leaves(arrays)))
+
+    def joined(x: Any, level: int) -> Any:
+        if not isinstance(x, list):
+            x = as_array(x)
+            return np.reshape(x, (*(1,) * (n - len(x.shape)), *x.shape))
+        return np.concatenate([joined(item, level + 1) for item in x], axis=n - levels + level)
+
+    return joined(arrays, 0)
+
+
+def _splitting(name: str) -> Any:
+    function, axis = {"hsplit": (np.hsplit, 1), "vsplit": (np.vsplit, 0), "dsplit": (np.dsplit, 2)}[
+        name
+    ]
+
+    def meaning(ary: Any, indices_or_sections: Any) -> Any:
+        places = _places(ary)
+        along = 0 if name == "hsplit" and len(ary.shape) == 1 else axis
+        pieces = function(places, indices_or_sections)  # checks the sizes, too
+        before, start, found = (slice(None),) * along, 0, []
+        for piece in pieces:
+            stop = start + piece.shape[along]
+            found.append(ary[(*before, slice(start, stop))])
+            start = stop
+        return found
+
+    return meaning
+
+
+for _name in ("hsplit", "vsplit", "dsplit"):
+    means(getattr(np, _name))(_splitting(_name))
+
+
+@means(np.unstack)
+def _unstack(x: Any, /, *, axis: int = 0) -> Any:
+    first = np.moveaxis(x, axis, 0)
+    return tuple(first[i] for i in range(first.shape[0]))
+
+
+# ---- picking -------------------------------------------------------------------------------
+
+
+@means(np.compress)
+def _compress(condition: Any, a: Any, axis: int | None = None, **rest: Any) -> Any:
+    no_more(rest)
+    kept = np.flatnonzero(_bare(as_array(condition)))
+    return np.take(as_array(a), kept, axis=axis)
+
+
+@means(np.extract)
+def _extract(condition: Any, arr: Any) -> Any:
+    kept = np.flatnonzero(_bare(as_array(condition)))
+    return np.ravel(as_array(arr))[kept]
+
+
+@means(np.resize)
+def _resize(a: Any, new_shape: Any) -> Any:
+    return _gathered(a, np.resize(_places(a), new_shape))
+
+
+@means(np.trim_zeros)
+def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    nonzero = np.flatnonzero(_bare(filt))
+    if len(filt.shape) != 1:
+        raise ValueError("trim_zeros takes vectors of tensors' elements, one dimension at a time")
+    if not nonzero.size:
+        return filt[:0]
+    start = int(nonzero[0]) if "f" in trim.lower() else 0
+    stop = int(nonzero[-1]) + 1 if "b" in trim.lower() else filt.shape[0]
+    return filt[start:stop]
+
+
+@means(np.partition)
+def _partition(a: Any, kth: Any, axis: int | None = -1, **rest: Any) -> Any:
+    no_more(rest)
+    a, axis = (np.ravel(a), 0) if axis is None else (a, axis)
+    return np.take_along_axis(a, np.argpartition(_bare(a), kth, axis=axis), axis)
+
+
+@means(np.diagflat)
+def _diagflat(v: Any, k: int = 0) -> Any:
+    return np.diag(np.ravel(v), k)
+
+
+@means(np.matrix_transpose)
+def _matrix_transpose(x: Any, /) -> Any:
+    if len(x.shape) < 2:
+        raise ValueError(
+            f"Input array must be at least 2-dimensional, but it is {len(x.shape)}-dimensional"
+        )
+    return np.swapaxes(x, -1, -2)

@@ -1,0 +1,344 @@
+"""What NumPy's statistics mean on Tensors: order statistics, averages, NaNs left out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.dispatch import as_array, known
+from wengert.errors import MissingRuleError
+from wengert.functions.numpy import means, no_more, root
+from wengert.rules import reductions
+from wengert.tensor import Tensor
+
+
+def _bare(x: Any) -> Any:
+    return x._array if isinstance(x, Tensor) else x
+
+
+# ---- extrema and running sums --------------------------------------------------------------
+
+
+@means(np.amax)
+def _amax(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
+    no_more(rest)
+    return np.max(a, axis=axis, keepdims=keepdims)
+
+
+@means(np.amin)
+def _amin(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
+    no_more(rest)
+    return np.min(a, axis=axis, keepdims=keepdims)
+
+
+@means(np.ptp)
+def _ptp(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
+    no_more(rest)
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
+def _cumulative(run: Any, first: int) -> Any:
+    def meaning(
+        x: Any,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: Any = None,
+        out: Any = None,
+        include_initial: bool = False,
+    ) -> Any:
+        if axis is None:
+            if len(x.shape) > 1:
+                raise ValueError("for arrays of several dimensions `axis` must be given")
+            axis = 0
+        result = run(x if dtype is None else np.astype(x, dtype), axis=axis)
+        if not include_initial:
+            return result
+        start = (slice(None),) * (axis % len(x.shape)) + (slice(0, 1),)
+        return np.concatenate([np.full_like(result[start], first), result], axis=axis)
+
+    return meaning
+
+
+means(np.cumulative_sum)(_cumulative(np.cumsum, 0))
+means(np.cumulative_prod)(_cumulative(np.cumprod, 1))
+
+# ---- without NaN ---------------------------------------------------------------------------
+
+
+def _filled(a: Any, value: Any) -> Any:
+    return np.where(np.isnan(_bare(a)), np.asarray(value, a.dtype), a)
+
+
+def _nan_reduction(reduce: Any, neutral: float) -> Any:
+    def meaning(
+        a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **rest: Any
+    ) -> Any:
+        no_more(rest)
+        a = a if dtype is None else np.astype(a, dtype)
+        return reduce(_filled(a, neutral), axis=axis, keepdims=keepdims is True)
+
+    return meaning
+
+
+means(np.nansum)(_nan_reduction(np.sum, 0))
+means(np.nanprod)(_nan_reduction(np.prod, 1))
+
+
+@means(np.nancumsum)
+def _nancumsum(a: Any, axis: Any = None, dtype: Any = None, **rest: Any) -> Any:
+    no_more(rest)
+    return np.cumsum(_filled(a if dtype is None else np.astype(a, dtype), 0), axis=axis)
+
+
+@means(np.nancumprod)
+def _nancumprod(a: Any, axis: Any = None, dtype: Any = None, **rest: Any) -> Any:
+    no_more(rest)
+    return np.cumprod(_filled(a if dtype is None else np.astype(a, dtype), 1), axis=axis)
+
+
+def _nan_extremum(reduce: Any, neutral: float) -> Any:
+    def meaning(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
+        no_more(rest)
+        keepdims = keepdims is True
+        found = reduce(_filled(a, neutral), axis=axis, keepdims=keepdims)
+        nothing = np.all(np.isnan(_bare(a)), axis=axis, keepdims=keepdims)
+        return np.where(nothing, np.asarray(math.nan, a.dtype), found)
+
+    return meaning
+
+
+means(np.nanmax)(_nan_extremum(np.max, -math.inf))
+means(np.nanmin)(_nan_extremum(np.min, math.inf))
+
+
+def _numbers(a: Any, axis: Any, keepdims: bool) -> Any:
+    """How many elements are not NaN."""
+    return np.sum(~np.isnan(_bare(a)), axis=axis, keepdims=keepdims)
+
+
+@means(np.nanmean)
+def _nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **rest: Any
+) -> Any:
+    no_more(rest)
+    a = a if dtype is None else np.astype(a, dtype)
+    keepdims = keepdims is True
+    total = np.sum(_filled(a, 0), axis=axis, keepdims=keepdims)
+    return total * _over(_numbers(a, axis, keepdims), total.dtype)
+
+
+def _over(n: Any, dtype: Any) -> Any:
+    """1 / n in a dtype, NaN where n is 0 or less: without a division that warns."""
+    return np.where(n > 0, 1 / np.maximum(n, 1), math.nan).astype(np.empty(0, dtype).real.dtype)
+
+
+@means(np.nanvar)
+def _nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    correction: Any = None,
+    **rest: Any,
+) -> Any:
+    no_more(rest)
+    ddof = ddof if correction in (None, np._NoValue) else correction
+    a = a if dtype is None else np.astype(a, dtype)
+    keepdims = keepdims is True
+    away = _filled(a, 0) - np.nanmean(a, axis=axis, keepdims=True)
+    away = np.where(np.isnan(_bare(a)), np.zeros((), a.dtype), away)
+    square = np.real(away * np.conj(away)) if a.dtype.kind == "c" else away * away
+    total = np.sum(square, axis=axis, keepdims=keepdims)
+    return total * _over(_numbers(a, axis, keepdims) - ddof, total.dtype)
+
+
+@means(np.nanstd)
+def _nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
+    return root(np.nanvar(a, *args, **kwargs))
+
+
+# ---- quantiles -----------------------------------------------------------------------------
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantiles(a: Any, q: Any, axis: Any, method: str, keepdims: bool, ignore_nan: bool) -> Any:
+    """NumPy's `quantile`: the axes flattened into one, sorted, two neighbours weighted."""
+    if method not in _METHODS:
+        raise MissingRuleError(
+            f"quantile with method={method!r} is not supported on Tensors; use one of "
+            f"{', '.join(_METHODS)}"
+        )
+    a, q = as_array(a), as_array(q)
+    if a.dtype.kind in "biu":
+        a = np.astype(a, np.float64)
+    places = _bare(q)
+    if not np.all((places >= 0) & (places <= 1)):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    n = len(a.shape)
+    axes = tuple(range(n)) if axis is None else tuple(k % n for k in np.atleast_1d(axis).tolist())
+    rest = tuple(k for k in range(n) if k not in axes)
+    rows = np.transpose(a, (*rest, *axes))
+    outer = tuple(a.shape[k] for k in rest)
+    rows = np.reshape(rows, (*outer, math.prod(a.shape[k] for k in axes)))
+    if not rows.shape[-1]:
+        return np.full(places.shape + outer, math.nan)
+    found = _in_rows(np.sort(rows, axis=-1), np.reshape(q, (-1,)), method, ignore_nan)
+    found = np.moveaxis(found, -1, 0)
+    if keepdims:
+        found = np.reshape(
+            found, (-1, *(1 if k in axes else size for k, size in enumerate(a.shape)))
+        )
+    return np.reshape(found, places.shape + tuple(found.shape[1:]))
+
+
+def _in_rows(ordered: Any, q: Any, method: str, ignore_nan: bool) -> Any:
+    n = ordered.shape[-1]
+    nans = np.sum(np.isnan(_bare(ordered)), axis=-1, keepdims=True)
+    last = np.maximum(n - 1 - nans, 0) if ignore_nan else np.full(nans.shape, n - 1)
+    rank = q * last
+    place = _bare(rank)
+    low, high = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
+    if not ignore_nan:  # NaN is sorted to the end
+        low, high = (np.where(nans > 0, n - 1, k) for k in (low, high))
+    if method == "nearest":
+        low = high = np.where(low == high, low, np.rint(place).astype(np.int64))
+    if method in ("lower", "nearest"):
+        return np.take_along_axis(ordered, low, -1)
+    above = np.take_along_axis(ordered, high, -1)
+    if method == "higher":
+        return above
+    below = np.take_along_axis(ordered, low, -1)
+    weight = (low != high) * 0.5 if method == "midpoint" else rank - np.floor(place)
+    weight = weight if weight.dtype == ordered.dtype else np.astype(weight, ordered.dtype)
+    return below + (above - below) * weight
+
+
+def _quantile_meaning(ignore_nan: bool, scale: float) -> Any:
+    def meaning(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: Any = False,
+        *,
+        weights: Any = None,
+        **rest: Any,
+    ) -> Any:
+        no_more({"weights": weights, **rest})
+        q = q if scale == 1 else as_array(q) / scale
+        return _quantiles(a, q, axis, method, keepdims is True, ignore_nan)
+
+    return meaning
+
+
+means(np.quantile)(_quantile_meaning(False, 1))
+means(np.percentile)(_quantile_meaning(False, 100))
+means(np.nanquantile)(_quantile_meaning(True, 1))
+means(np.nanpercentile)(_quantile_meaning(True, 100))
+
+
+def _median_meaning(ignore_nan: bool) -> Any:
+    def meaning(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        keepdims: Any = False,
+    ) -> Any:
+        return _quantiles(a, 0.5, axis, "midpoint", keepdims is True, ignore_nan)
+
+    return meaning
+
+
+means(np.median)(_median_meaning(False))
+means(np.nanmedian)(_median_meaning(True))
+
+# ---- averages and covariances --------------------------------------------------------------
+
+
+@means(np.average)
+def _average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
+    """sum(w a) / sum(w)."""
+    a, keepdims = as_array(a), keepdims is True
+    if weights is None:
+        mean = np.mean(a, axis=axis, keepdims=keepdims)
+        total = np.full_like(mean, reductions.count(a.shape, axis))
+        return (mean, total) if returned else mean
+    weights = as_array(weights)
+    if weights.shape != a.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        n = len(a.shape)
+        axes = tuple(k % n for k in np.atleast_1d(axis).tolist())
+        if tuple(a.shape[k] for k in axes) != tuple(weights.shape):
+            raise ValueError("Shape of weights must be consistent with shape of a along axis.")
+        order = tuple(int(k) for k in np.argsort(axes))
+        weights = np.reshape(
+            np.transpose(weights, order), [s if k in axes else 1 for k, s in enumerate(a.shape)]
+        )
+        weights = np.broadcast_to(weights, a.shape)
+    total = np.sum(weights, axis=axis, keepdims=keepdims)
+    if known(_bare(total)) and np.any(_bare(total) == 0):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    mean = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
+    return (mean, np.broadcast_to(total, mean.shape)) if returned else mean
+
+
+@means(np.cov)
+def _cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """The covariances of variables in rows (or columns), weighted observations in the others."""
+
+    def rows(v: Any) -> Any:
+        v = as_array(v)
+        if v.dtype.kind in "biu":
+            v = np.astype(v, np.float64)
+        v = np.reshape(v, (1, -1)) if len(v.shape) < 2 else v if rowvar else np.transpose(v)
+        return v if dtype is None else np.astype(v, dtype)
+
+    if len(as_array(m).shape) > 2:
+        raise ValueError("m has more than 2 dimensions")
+    x = rows(m) if y is None else np.concatenate([rows(m), rows(y)], axis=0)
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    w = None
+    for given in (fweights, aweights):
+        if given is not None:
+            w = as_array(given) if w is None else w * as_array(given)
+    if w is None:
+        away, degrees = x - np.mean(x, axis=1, keepdims=True), x.shape[1] - ddof
+        weighted = away
+    else:
+        total = np.sum(w)
+        away = x - np.sum(x * w, axis=1, keepdims=True) / total
+        scale = 1 if aweights is None else np.sum(w * aweights) / total
+        weighted, degrees = away * w, total - ddof * scale
+    return np.squeeze(np.matmul(weighted, np.conj(np.transpose(away))) / degrees)
+
+
+@means(np.corrcoef)
+def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None, **rest: Any) -> Any:
+    no_more(rest)
+    c = np.cov(x, y, rowvar, dtype=dtype)
+    if not c.shape:
+        return c / c
+    spread = np.sqrt(np.real(np.diagonal(c)))
+    return c / np.expand_dims(spread, 1) / np.expand_dims(spread, 0)

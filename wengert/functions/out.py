@@ -1,0 +1,107 @@
+"""`out=`: results written into tensors that exist.
+
+A function decorated with `takes_out` accepts `out=`. The result is computed first and written then,
+so that an input may share memory with `out`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.history import modes
+from wengert.tensor import Tensor, carries
+
+
+def refuse_tracked_out(name: str, operands: Any) -> None:
+    """RuntimeError if something tracked would be read or written: `out=` keeps no history."""
+    tensors = _tensors(operands)
+    if carries(*tensors):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name} that does not support it because it is an out= "
+            "function. Assign the result instead."
+        )
+    if modes.is_grad_enabled() and any(x.requires_grad for x in tensors):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad. Assign the result instead, or call it under "
+            "wengert.no_grad()."
+        )
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _tensors(value)
+        elif isinstance(value, dict):
+            found += _tensors(value.values())
+    return found
+
+
+def into(
+    out: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """`function(...)` written into `out`, a tensor or a tuple of them, resized where it must be."""
+    refuse_tracked_out(function.__name__, (*args, *kwargs.values(), out))
+    result = function(*args, **kwargs)
+    if isinstance(out, Tensor):
+        if not isinstance(result, Tensor):
+            raise TypeError(
+                f"{function.__name__}(): out= must be a tuple of {len(result)} tensors, one for "
+                "each result, not one tensor"
+            )
+        return fill_out(out, result)
+    if isinstance(result, Tensor):
+        raise TypeError(
+            f"{function.__name__}(): argument 'out' must be Tensor, not {type(out).__name__}"
+        )
+    if len(out) != len(result):
+        raise TypeError(
+            f"{function.__name__}(): out= must have {len(result)} tensors, one for each result, "
+            f"got {len(out)}"
+        )
+    filled = [fill_out(o, r) for o, r in zip(out, result, strict=True)]
+    return type(result)._make(filled) if hasattr(result, "_make") else tuple(filled)
+
+
+def fill_out(out: Tensor, result: Tensor) -> Tensor:
+    """Write one result into one tensor, which takes on its shape."""
+    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise RuntimeError(
+            f"result type {result.dtype} can't be cast to the desired output type {out.dtype} of "
+            "out="
+        )
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    elif out._array.size and 0 in [
+        step for n, step in zip(out.shape, _strides(out._array), strict=True) if n > 1
+    ]:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor given as out= before performing "
+            "the operation: it was made by expand() or the like."
+        )
+    return out.copy_(result)
+
+
+def _strides(array: Any) -> tuple[int, ...]:
+    """An array's strides; arrays that have no memory yet count as contiguous."""
+    return getattr(array, "strides", None) or (1,) * array.ndim
+
+
+def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function the argument `out=`: the result is written into an existing tensor."""
+
+    @functools.wraps(function)
+    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return function(*args, **kwargs)
+        return into(out, function, args, kwargs)
+
+    return with_out

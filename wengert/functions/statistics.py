@@ -1,0 +1,353 @@
+"""Quantiles, counts in intervals, covariances: statistics under PyTorch's names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd.record import cast, recorder
+from wengert.dispatch import as_array, known
+from wengert.functions import results
+from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
+from wengert.functions.reductions import mean, sum
+from wengert.functions.shapes import movedim
+from wengert.functions.sorting import sort
+from wengert.tensor import Tensor, wrap
+
+_pick = recorder(np.take_along_axis)
+
+# ---- quantiles -----------------------------------------------------------------------------
+
+
+@takes_out
+def quantile(
+    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """The q-quantile: between the two nearest elements by `interpolation`. NaN if there is one.
+
+    Interpolations: "linear", "lower", "higher", "midpoint", "nearest". Several quantiles come along
+    a new first dimension; `q` has a gradient too where the interpolation is linear.
+
+    >>> import wengert as wg
+    >>> wg.quantile(wg.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+    tensor(2.5000)
+    """
+    return _quantile(input, q, dim, keepdim, interpolation, ignore_nan=False)
+
+
+@takes_out
+def nanquantile(
+    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Any:
+    """The q-quantile of the elements that are not NaN."""
+    return _quantile(input, q, dim, keepdim, interpolation, ignore_nan=True)
+
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(
+    input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool
+) -> Any:
+    input = tensor_of(input)
+    if input.dtype.kind != "f":
+        raise RuntimeError(
+            f"quantile() input tensor must be either float or double dtype, got {input.dtype}. Use "
+            "x.float()."
+        )
+    if not input._array.size:
+        raise RuntimeError("quantile() input tensor must be non-empty")
+    if interpolation not in _INTERPOLATIONS:
+        raise RuntimeError(
+            f"quantile() interpolation must be one of {', '.join(_INTERPOLATIONS)}, but got "
+            f"{interpolation}"
+        )
+    q = q if isinstance(q, Tensor) else wrap(as_array(q, input.dtype))
+    if q.dtype != input.dtype:
+        raise RuntimeError(
+            f"quantile() q tensor must be same dtype as the input tensor: {q.dtype} and "
+            f"{input.dtype}"
+        )
+    if q.ndim > 1:
+        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, got {q.ndim}D")
+    if known(q._array) and not ((q._array >= 0) & (q._array <= 1)).all():
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    rank = input.ndim
+    axis = None if dim is None else one_dim(dim, rank)
+    rows = input.reshape(-1) if axis is None or not rank else movedim(input, axis, -1)
+    found = _of_rows(sort(rows, -1)[0], q, interpolation, ignore_nan)
+    # The quantiles come last so far, and are to come first.
+    if keepdim and rank:
+        found = (
+            found.reshape((1,) * rank + (-1,))
+            if axis is None
+            else movedim(found.unsqueeze(-2), -2, axis)
+        )
+    found = movedim(found, -1, 0)
+    return found if q.ndim else found.squeeze(0)
+
+
+def _of_rows(ordered: Tensor, q: Tensor, interpolation: str, ignore_nan: bool) -> Tensor:
+    """The quantiles of rows that are sorted, along the last dimension."""
+    n = ordered.shape[-1]
+    nans = np.isnan(ordered._array).sum(-1, keepdims=True)
+    last = np.maximum(n - 1 - nans, 0) if ignore_nan else np.full(nans.shape, n - 1)
+    rank = q.reshape(-1) * plain_result(as_array(last, ordered.dtype))
+    place = rank._array
+    low, high = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
+    if not ignore_nan:  # NaN is sorted to the end
+        low, high = (np.where(nans > 0, n - 1, i) for i in (low, high))
+    if interpolation == "lower":
+        return _pick(ordered, low, -1)
+    if interpolation == "higher":
+        return _pick(ordered, high, -1)
+    if interpolation == "nearest":
+        near = np.where(low == high, low, np.rint(place).astype(np.int64))
+        return _pick(ordered, near, -1)
+    below, above = _pick(ordered, low, -1), _pick(ordered, high, -1)
+    if interpolation == "midpoint":
+        weight: Any = plain_result(as_array((low != high) * 0.5, ordered.dtype))
+    else:
+        weight = rank - plain_result(as_array(np.floor(place), ordered.dtype))
+    return below + (above - below) * weight
+
+
+# ---- counts --------------------------------------------------------------------------------
+
+
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
+    """How often each number 0, 1, 2, ... occurs, or the sums of the weights of its places.
+
+    >>> import wengert as wg
+    >>> wg.bincount(wg.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
+    input = tensor_of(input)
+    if input.dtype.kind not in "iu":
+        raise NotImplementedError(
+            f"bincount is not implemented for {input.dtype}: it counts integers"
+        )
+    if minlength < 0:
+        raise RuntimeError(f"minlength should be >= 0, got {minlength}")
+    if input.ndim != 1 or (known(input._array) and np.any(input._array < 0)):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and tuple(weights.shape) != tuple(input.shape):
+        raise RuntimeError(
+            "weights should be 1-d and have the same length as input: "
+            f"{list(weights.shape)} and {list(input.shape)}"
+        )
+    counts = np.bincount(input._array, array_of(weights), minlength)
+    if weights is not None and weights.dtype == dtypes.float32:
+        counts = counts.astype(np.float32)
+    return plain_result(counts)
+
+
+def _check_bins(name: str, bins: Any, k: int = 0) -> None:
+    if isinstance(bins, int) and bins <= 0:
+        raise RuntimeError(f"{name}: bins must be > 0, but got {bins} for dimension {k}")
+
+
+def _bounds(name: str, x: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """The interval to count in: as given, else from the smallest to the largest element."""
+    if low == high == 0 and x.size:
+        low, high = x.min(), x.max()
+    if low > high:
+        raise RuntimeError(f"{name}: max must be larger than min, got {low} and {high}")
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"{name}: range of [{low}, {high}] is not finite")
+    return (low - 1, high + 1) if low == high else (low, high)
+
+
+@takes_out
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """Counts of the elements in `bins` equal intervals from `min` to `max`.
+
+    Where both are 0 they are the smallest and the largest element; what lies outside is not
+    counted.
+    """
+    input = tensor_of(input)
+    _check_bins("torch.histc", bins)
+    low, high = _bounds("torch.histc", input._array, min, max)
+    x = input._array.ravel()
+    return plain_result(np.histogram(x, bins, (low, high))[0].astype(input.dtype))
+
+
+@takes_out
+def histogram(
+    input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    """Counts (or sums of weights, or a density) in intervals, and the bounds of the intervals.
+
+    `bins` is a number of equal intervals, over `range`, or the increasing bounds themselves.
+    """
+    input = tensor_of(input)
+    points = input.reshape(-1, 1)
+    weight = weight if weight is None else weight.reshape(-1)
+    counts, edges = histogramdd(
+        points,
+        [bins],
+        range=range,
+        weight=weight,
+        density=density,
+    )
+    return results.histogram_result(counts, edges[0])
+
+
+def histogramdd(
+    input: Any,
+    bins: Any,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Any = None,
+    density: bool = False,
+) -> Any:
+    """Counts of points, the rows of the input, in boxes, and the bounds of the boxes.
+
+    `bins` is one number of intervals, one for each coordinate, or their bounds; `range` the lowest
+    and the highest value of each coordinate, one after the other.
+    """
+    input = tensor_of(input)
+    if input.dtype.kind != "f":
+        raise NotImplementedError(
+            f"histogramdd is not implemented for {input.dtype}: use x.float()"
+        )
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"torch.histogramdd: input tensor should have at least 2 dimensions, got {input.ndim}"
+        )
+    d = input.shape[-1]
+    bins = [bins] * d if isinstance(bins, int) else list(bins)
+    if len(bins) != d:
+        raise RuntimeError(
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input: "
+            f"{len(bins)} and {d}"
+        )
+    if weight is not None and tuple(weight.shape) != tuple(input.shape[:-1]):
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
+            "input tensor excluding its innermost dimension, but got input with shape "
+            f"{list(input.shape)} and weight with shape {list(weight.shape)}"
+        )
+    points = input._array.reshape(-1, d)
+    edges = [_edges(bins[k], points[:, k], range, k).astype(input.dtype) for k in np.arange(d)]
+    flat = None if weight is None else array_of(weight).ravel()
+    with np.errstate(invalid="ignore"):  # the density of no points is NaN
+        counts = np.histogramdd(points, edges, density=density, weights=flat)[0]
+    return results.histogramdd_result(
+        plain_result(counts.astype(input.dtype)), tuple(plain_result(e) for e in edges)
+    )
+
+
+def _edges(bins: Any, x: Any, span: Any, k: int) -> Any:
+    """The bounds of the intervals of one coordinate."""
+    if not isinstance(bins, int):
+        edges = np.asarray(array_of(bins))
+        if edges.ndim != 1 or np.any(np.diff(edges) < 0):
+            raise RuntimeError(
+                f"torch.histogramdd: the bounds of bins must increase, for dimension {k} they are "
+                f"{edges.tolist()}"
+            )
+        return edges
+    _check_bins("torch.histogram()", bins, k)
+    if span is not None:
+        low, high = span[2 * k : 2 * k + 2]
+        if low > high:
+            raise RuntimeError(
+                f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for "
+                f"dimension {k}"
+            )
+    else:
+        low, high = (x.min(), x.max()) if x.size else (0, 1)
+    low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+    return np.linspace(low, high, bins + 1)
+
+
+# ---- covariance ----------------------------------------------------------------------------
+
+
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
+    """The covariance matrix of variables in rows and observations in columns.
+
+    sum w (x - m) (x - m)^H / (sum w - correction), with m the weighted mean and w the product of
+    the frequencies `fweights` (integers) and the importances `aweights`; where there are
+    importances the correction is scaled by sum(w a) / sum(w). One variable gives a number.
+    """
+    x = tensor_of(input)
+    if x.ndim > 2:
+        raise RuntimeError(
+            "cov(): expected input to have two or fewer dimensions but got an input with "
+            f"{x.ndim} dimensions"
+        )
+    if x.dtype == dtypes.bool:
+        raise RuntimeError("cov(): bool dtype is not supported for input. Use x.float().")
+    if not dtypes.is_inexact(x.dtype):
+        x = cast(x, dtypes.get_default_dtype())
+    x = x.reshape(1, -1) if x.ndim < 2 else x
+    weights = _weights(x.shape[1], fweights, aweights)
+    if weights is None:
+        away = x - mean(x, 1, True)
+        product = away @ away.conj().mT
+        degrees: Any = x.shape[1] - correction
+        result = product / degrees if degrees > 0 else product * _over_nothing(x.shape[1])
+    else:
+        total = sum(weights)
+        if known(total._array) and total._array == 0:
+            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+        away = x - sum(x * weights, 1, True) / total
+        product = (away * weights) @ away.conj().mT
+        scale = 1 if aweights is None else sum(weights * aweights) / total
+        result = product / (total - correction * scale)
+    return result.reshape(()) if x.shape[0] == 1 else result
+
+
+def _over_nothing(n: int) -> float:
+    """What a sum of squares over no degrees of freedom is multiplied by."""
+    return math.nan if n <= 1 else math.inf
+
+
+def _weights(n: int, fweights: Any, aweights: Any) -> Any:
+    """The product of the weights given; RuntimeError for those that cannot be weights."""
+    weights = None
+    for name, given, kinds in (("fweights", fweights, "iu"), ("aweights", aweights, "f")):
+        if given is None:
+            continue
+        if given.ndim > 1:
+            raise RuntimeError(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
+                f"{given.ndim} dimensions"
+            )
+        if given.dtype.kind not in kinds:
+            wanted = "integral" if kinds == "iu" else "floating point"
+            raise RuntimeError(
+                f"cov(): expected {name} to have {wanted} dtype but got {name} with {given.dtype} "
+                "dtype"
+            )
+        if given.numel() != n:
+            raise RuntimeError(
+                f"cov(): expected {name} to have the same numel as there are observations in the "
+                f"input but got {given.numel()} != {n}"
+            )
+        if known(given._array) and np.any(given._array < 0):
+            raise RuntimeError(f"cov(): {name} cannot be negative")
+        weights = given if weights is None else weights * given
+    return weights
+
+
+def corrcoef(input: Any) -> Tensor:
+    """The matrix of correlation coefficients of variables in rows: covariances over the products
+    of the standard deviations.
+    """
+    if tensor_of(input).ndim > 2:
+        raise RuntimeError(
+            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
+            f"{tensor_of(input).ndim} dimensions"
+        )
+    c = cov(input)
+    if not c.ndim:
+        return c / c
+    spread = c.diagonal().real.sqrt()
+    return c / spread.unsqueeze(1) / spread.unsqueeze(0)

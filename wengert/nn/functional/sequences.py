@@ -1,0 +1,164 @@
+"""Losses of sequences and of very many classes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.record import recorder
+from wengert.nn.functional.losses import cross_entropy
+from wengert.nn.functional.shared import apply, mean, reduction_of, reshape, total, where
+from wengert.nn.functional.windows import linear
+from wengert.rules.convolution import pad_with
+from wengert.rules.indexing import slices
+from wengert.tensor import Tensor, wrap
+
+_logaddexp = recorder(np.logaddexp)
+_pad = recorder(pad_with)
+_slices = recorder(slices)
+# Stands for log(0): so large that no path through it counts, and finite, so that no inf - inf
+# makes a NaN on the way back.
+_NEVER = -1e30
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """-log of the probability that the inputs spell the targets, over all alignments.
+
+    Connectionist temporal classification (Graves et al., 2006). `log_probs` is (T, N, C) or (T, C),
+    `targets` (N, S), or the targets of all samples one after the other. 'mean' divides each loss
+    by its target's length first. `zero_infinity` counts samples whose target is too long as 0.
+    """
+    reduction = reduction_of(None, None, reduction)
+    lone = log_probs.ndim == 2
+    if lone:
+        log_probs = log_probs.unsqueeze(1)
+    times, batch, classes = log_probs.shape
+    inputs, lengths = _numbers(input_lengths), _numbers(target_lengths)
+    labels = _labels(targets._array, lengths, batch)
+    _check(labels, inputs, lengths, times, batch, classes, blank)
+    # Targets with a blank before, between and behind: (N, 2 S + 1).
+    extended = np.full((batch, 2 * labels.shape[1] + 1), blank)
+    extended[:, 1::2] = labels
+    states = extended.shape[1]
+    skips = np.zeros(extended.shape, bool)  # a blank may be left out between different labels
+    skips[:, 3::2] = labels[:, 1:] != labels[:, :-1]
+    index = np.broadcast_to(extended, (times, batch, states))
+    emitted = apply(np.take_along_axis, log_probs, index, 2)
+    start = np.full((batch, states), _NEVER, log_probs.dtype)
+    start[:, :2] = 0
+    alpha = where(start == 0, emitted[0], wrap(start))
+    for t in range(1, times):
+        stay, step = alpha, _behind(alpha, 1)
+        jump = where(skips, _behind(alpha, 2), _NEVER)
+        fresh = _logaddexp(_logaddexp(stay, step), jump) + emitted[t]
+        ended = (t >= inputs)[:, None]
+        alpha = where(ended, alpha, fresh) if ended.any() else fresh
+    ends = np.stack([2 * lengths, np.maximum(2 * lengths - 1, 0)], 1)
+    last = apply(np.take_along_axis, alpha, ends, 1)
+    final = _slices(last, (slice(None), 0))
+    both = _logaddexp(final, _slices(last, (slice(None), 1)))
+    losses = -where(lengths > 0, both, final)
+    impossible = losses._array > -_NEVER / 2
+    if impossible.any():
+        losses = where(impossible, 0.0 if zero_infinity else math.inf, losses)
+    if reduction == "sum":
+        return total(losses)
+    if reduction == "mean":
+        return mean(losses / wrap(np.maximum(lengths, 1).astype(losses.dtype)))
+    return losses[0] if lone else losses
+
+
+def _behind(alpha: Tensor, k: int) -> Tensor:
+    """Each state's value of k states before."""
+    return _pad(alpha, (0, k), (0, -k), _NEVER)
+
+
+def _numbers(lengths: Any) -> np.ndarray:
+    array = lengths._array if isinstance(lengths, Tensor) else np.asarray(lengths)
+    return np.atleast_1d(array).astype(np.int64)
+
+
+def _labels(targets: Any, lengths: Any, batch: int) -> Any:
+    """Targets as (N, S)."""
+    longest = int(lengths.max(initial=0))
+    if targets.ndim == 2:
+        if targets.shape[0] != batch or targets.shape[1] < longest:
+            raise RuntimeError(
+                f"Expected tensor to have size at least {longest} at dimension 1 and {batch} at "
+                f"dimension 0, but got targets of size {list(targets.shape)}"
+            )
+        return targets[:, :longest]
+    if targets.ndim == 1 and batch == 1 and len(lengths) == 1:
+        return targets[None, :longest]
+    if targets.ndim != 1 or len(targets) != lengths.sum():
+        raise RuntimeError(
+            f"ctc_loss: targets of size {list(targets.shape)} do not hold the {lengths.sum()} "
+            "labels that target_lengths counts"
+        )
+    labels = np.zeros((batch, longest), targets.dtype)
+    labels[np.arange(longest) < lengths[:, None]] = targets
+    return labels
+
+
+def _check(
+    labels: Any, inputs: Any, lengths: Any, times: int, batch: int, classes: int, blank: int
+) -> None:
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"blank must be in label range: got {blank} with {classes} classes")
+    for name, given in (("input_lengths", inputs), ("target_lengths", lengths)):
+        if len(given) != batch:
+            raise RuntimeError(f"{name} must be of size batch_size {batch}, got {len(given)}")
+    if (inputs > times).any() or (inputs < 0).any():
+        raise RuntimeError(
+            f"Expected input_lengths to have value at most {times}, but got value {inputs.max()}"
+        )
+    used = np.arange(labels.shape[1]) < lengths[:, None]
+    wrong = used & ((labels < 0) | (labels >= classes))
+    if wrong.any():
+        raise RuntimeError(
+            f"ctc_loss: label {labels[wrong][0]} is out of range: there are {classes} classes, "
+            f"numbered 0 to {classes - 1}"
+        )
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
+    """cross_entropy(linear(input, linear_weight, linear_bias), target, ...).
+
+    PyTorch's chunked way of computing it, which `options` asks for, is not available.
+    """
+    if options is not None:
+        raise NotImplementedError(
+            "linear_cross_entropy: only options=None, the composition of linear and "
+            "cross_entropy, is available"
+        )
+    classes, *places, features = linear_weight.shape
+    rows = reshape(linear_weight, (-1, features))
+    bias = None if linear_bias is None else reshape(linear_bias, (-1,))
+    scores = linear(input, rows, bias)
+    if places:
+        scores = reshape(scores, (*scores.shape[:-1], classes, *places))
+    return cross_entropy(
+        scores, target, weight, None, -100 if ignore_index is None else ignore_index, None,
+        reduction, label_smoothing,
+    )  # fmt: skip

@@ -1,0 +1,255 @@
+"""Lazy modules: how many inputs they have, their first input tells."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from wengert.nn.layers import convolution, linear, normalization
+from wengert.nn.module import Module
+from wengert.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+from wengert.tensor import Tensor
+
+
+class LazyModuleMixin(Module):
+    """What lazy modules share: they wait for the first input, then become an ordinary module."""
+
+    cls_to_become: ClassVar[type[Module] | None] = None
+
+    def _wait(self, parameters: tuple[str, ...], buffers: tuple[str, ...] = ()) -> None:
+        """Forget the shapes of these, until the first input comes."""
+        for name in parameters:
+            old = self._parameters[name]
+            if old is not None:
+                self._parameters[name] = UninitializedParameter(dtype=old.dtype)
+        for name in buffers:
+            kept = self._buffers[name]
+            if kept is not None:
+                self._buffers[name] = UninitializedBuffer(dtype=kept.dtype)
+        self._load_hook = self._register_load_state_dict_pre_hook(_take_shapes, with_module=True)
+        self._initialize_hook = self.register_forward_pre_hook(_first_input, with_kwargs=True)
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether the module still waits for its first input."""
+        return any(map(is_lazy, (*self._parameters.values(), *self._buffers.values())))
+
+    def initialize_parameters(self, input: Any) -> None:
+        """Give parameters and buffers the shapes that the first input asks for, and values."""
+        raise NotImplementedError(
+            f"initialize_parameters is not implemented for {type(self).__name__}"
+        )
+
+
+def _first_input(module: Any, args: Any, kwargs: Any) -> None:
+    module.initialize_parameters(*args, **kwargs)
+    if module.has_uninitialized_params():
+        raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
+    module._initialize_hook.remove()
+    module._load_hook.remove()
+    del module._initialize_hook, module._load_hook
+    if module.cls_to_become is not None:
+        module.__class__ = module.cls_to_become
+
+
+def _take_shapes(module: Any, state: Any, prefix: str, *rest: Any) -> None:
+    """Shapes come from a loaded state as well."""
+    for name, tensor in (*module._parameters.items(), *module._buffers.items()):
+        given = state.get(prefix + name)
+        if is_lazy(tensor) and isinstance(given, Tensor) and not is_lazy(given):
+            _shaped(tensor, tuple(given.shape))
+
+
+def _shaped(tensor: Any, shape: tuple[int, ...]) -> None:
+    tensor.materialize(shape)
+
+
+class LazyLinear(LazyModuleMixin, linear.Linear):
+    """A Linear that takes its `in_features` from its first input.
+
+    >>> import wengert as wg
+    >>> layer = LazyLinear(2)
+    >>> _ = layer(wg.zeros(1, 3))
+    >>> layer
+    Linear(in_features=3, out_features=2, bias=True)
+    """
+
+    cls_to_become = linear.Linear
+
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(0, out_features, bias, device, dtype)
+        self._wait(("weight", "bias"))
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        if self.has_uninitialized_params():
+            self.in_features = input.shape[-1]
+            _shaped(self.weight, (self.out_features, self.in_features))
+            if self.bias is not None:
+                _shaped(self.bias, (self.out_features,))
+            self.reset_parameters()
+        elif self.in_features == 0:  # its state was loaded
+            self.in_features = self.weight.shape[1]
+
+
+class _LazyConvolution(LazyModuleMixin, convolution._Convolution):
+    def initialize_parameters(self, input: Tensor, *rest: Any) -> None:
+        n = self._n
+        if input.ndim not in (n + 1, n + 2):
+            raise RuntimeError(
+                f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to "
+                f"{self._get_name()}, but got input of size: {tuple(input.shape)}"
+            )
+        self.in_channels = input.shape[-n - 1]
+        if self.in_channels % self.groups:
+            raise ValueError("in_channels must be divisible by groups")
+        if not self.has_uninitialized_params():
+            return
+        first, second = self.out_channels, self.in_channels
+        if self.transposed:
+            first, second = second, first
+        _shaped(self.weight, (first, second // self.groups, *self.kernel_size))
+        if self.bias is not None:
+            _shaped(self.bias, (self.out_channels,))
+        self.reset_parameters()
+
+
+class _LazyConv(_LazyConvolution):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode,
+            device, dtype,
+        )  # fmt: skip
+        self._wait(("weight", "bias"))
+
+
+class _LazyConvTranspose(_LazyConvolution):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            0, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+        self._wait(("weight", "bias"))
+
+
+class LazyConv1d(_LazyConv, convolution.Conv1d):
+    """A Conv1d that takes its `in_channels` from its first input."""
+
+    cls_to_become = convolution.Conv1d
+
+
+class LazyConv2d(_LazyConv, convolution.Conv2d):
+    """A Conv2d that takes its `in_channels` from its first input."""
+
+    cls_to_become = convolution.Conv2d
+
+
+class LazyConv3d(_LazyConv, convolution.Conv3d):
+    """A Conv3d that takes its `in_channels` from its first input."""
+
+    cls_to_become = convolution.Conv3d
+
+
+class LazyConvTranspose1d(_LazyConvTranspose, convolution.ConvTranspose1d):
+    """A ConvTranspose1d that takes its `in_channels` from its first input."""
+
+    cls_to_become = convolution.ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvTranspose, convolution.ConvTranspose2d):
+    """A ConvTranspose2d that takes its `in_channels` from its first input."""
+
+    cls_to_become = convolution.ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvTranspose, convolution.ConvTranspose3d):
+    """A ConvTranspose3d that takes its `in_channels` from its first input."""
+
+    cls_to_become = convolution.ConvTranspose3d
+
+
+class _LazyNorm(LazyModuleMixin, normalization._Norm):
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self._wait(("weight", "bias"), ("running_mean", "running_var"))
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        self._check(input)
+        lone = input.ndim < max(self._ranks) and isinstance(self, normalization._InstanceNorm)
+        self.num_features = input.shape[0 if lone else 1]
+        if self.has_uninitialized_params():
+            for store in (self._parameters, self._buffers):
+                for tensor in store.values():
+                    if is_lazy(tensor):
+                        _shaped(tensor, (self.num_features,))
+            self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
+    """A BatchNorm1d that takes its `num_features` from its first input."""
+
+    cls_to_become = normalization.BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
+    """A BatchNorm2d that takes its `num_features` from its first input."""
+
+    cls_to_become = normalization.BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
+    """A BatchNorm3d that takes its `num_features` from its first input."""
+
+    cls_to_become = normalization.BatchNorm3d
+
+
+class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
+    """An InstanceNorm1d that takes its `num_features` from its first input."""
+
+    cls_to_become = normalization.InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
+    """An InstanceNorm2d that takes its `num_features` from its first input."""
+
+    cls_to_become = normalization.InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
+    """An InstanceNorm3d that takes its `num_features` from its first input."""
+
+    cls_to_become = normalization.InstanceNorm3d

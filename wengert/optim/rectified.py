@@ -1,0 +1,227 @@
+"""Two refinements of Adam: NAdam looks ahead as Nesterov does, RAdam waits for its variance."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from wengert.dispatch import number
+from wengert.optim.optimizer import Array, Group, Optimizer
+from wengert.optim.settings import at_least_zero, check_betas, check_ways
+
+
+class _Moments(Optimizer):
+    """What both share: their settings, and the two running means."""
+
+    counts = True
+
+    def buffers(self, group: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq")
+
+    def gradient(self, group: Group, p: Array, g: Array, out: Array) -> Array:
+        """The gradient, negated to maximize, with weight decay, which may shrink `p` instead."""
+        if group["maximize"]:
+            g = np.negative(g, out=out)
+        if group["weight_decay"]:
+            if group["decoupled_weight_decay"]:
+                p *= 1 - number(group["lr"]) * group["weight_decay"]
+            else:
+                g = np.add(g, group["weight_decay"] * p, out=out)
+        return g
+
+    def average(self, group: Group, g: Array, state: dict[str, Array], a: Array) -> None:
+        """m += (1 - beta1) (g - m);  v = beta2 v + (1 - beta2) g^2"""
+        (beta1, beta2), m, v = group["betas"], state["exp_avg"], state["exp_avg_sq"]
+        np.subtract(g, m, out=a)
+        a *= 1 - beta1
+        m += a
+        np.multiply(g, g, out=a)
+        a *= 1 - beta2
+        v *= beta2
+        v += a
+
+
+class NAdam(_Moments):
+    """Adam with Nesterov's look ahead (Dozat, 2016).
+
+    mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2), and M_t is the product of mu_1 ... mu_t:
+
+    d = mu_{t+1} m / (1 - M_{t+1}) + (1 - mu_t) g / (1 - M_t)
+
+    p -= lr d / (sqrt(v / (1 - beta2^t)) + eps)
+
+    >>> import wengert as wg
+    >>> p = wg.tensor([1.0], requires_grad=True)
+    >>> (p * p).sum().backward()
+    >>> NAdam([p], lr=0.1).step()
+    >>> p
+    tensor([0.8944], requires_grad=True)
+    """
+
+    scalars: ClassVar[tuple[str, ...]] = ("mu_product",)
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        at_least_zero("learning rate", lr)
+        at_least_zero("epsilon value", eps)
+        check_betas(betas)
+        at_least_zero("weight_decay value", weight_decay)
+        at_least_zero("momentum_decay value", momentum_decay)
+        check_ways(foreach, differentiable, None)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def initial(self, group: Group, name: str, like: Array) -> Array:
+        return np.ones_like(like) if name == "mu_product" else np.zeros_like(like)
+
+    def advance(self, group: Group, t: float, scalars: dict[str, Array]) -> dict[str, Any]:
+        beta1, decay = group["betas"][0], group["momentum_decay"]
+        mu = beta1 * (1 - 0.5 * 0.96 ** (t * decay))
+        following = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * decay))
+        product = scalars["mu_product"]
+        product *= mu
+        so_far = number(product)
+        return {
+            "of_gradient": (1 - mu) / (1 - so_far),
+            "of_mean": following / (1 - so_far * following),
+        }
+
+    def update(
+        self,
+        group: Group,
+        t: float,
+        first: bool,
+        p: Array,
+        g: Array,
+        state: dict[str, Array],
+        a: Array,
+        b: Array,
+    ) -> None:
+        g = self.gradient(group, p, g, b)
+        self.average(group, g, state, a)
+        np.divide(state["exp_avg_sq"], 1 - group["betas"][1] ** t, out=a)
+        np.sqrt(a, out=a)
+        a += group["eps"]
+        step = g * state["of_gradient"]
+        np.multiply(state["exp_avg"], state["of_mean"], out=b)  # g is not needed any more
+        step += b
+        step *= number(group["lr"])
+        step /= a
+        p -= step
+
+
+class RAdam(_Moments):
+    """Adam that takes plain steps until its estimate of the variance is trustworthy (Liu, 2020).
+
+    rho_inf = 2 / (1 - beta2) - 1 and rho_t = rho_inf - 2 t beta2^t / (1 - beta2^t) measure how many
+    gradients the estimate rests on. While rho_t <= 5, p -= lr m / (1 - beta1^t); after that the
+    step is also divided by sqrt(v / (1 - beta2^t)) + eps and multiplied by the rectification
+
+    sqrt((rho_t - 4) (rho_t - 2) rho_inf / ((rho_inf - 4) (rho_inf - 2) rho_t))
+
+    >>> import wengert as wg
+    >>> p = wg.tensor([1.0], requires_grad=True)
+    >>> (p * p).sum().backward()
+    >>> RAdam([p], lr=0.1).step()
+    >>> p
+    tensor([0.8000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        at_least_zero("learning rate", lr)
+        at_least_zero("epsilon value", eps)
+        check_betas(betas)
+        at_least_zero("weight_decay value", weight_decay)
+        check_ways(foreach, differentiable, None)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def update(
+        self,
+        group: Group,
+        t: float,
+        first: bool,
+        p: Array,
+        g: Array,
+        state: dict[str, Array],
+        a: Array,
+        b: Array,
+    ) -> None:
+        g = self.gradient(group, p, g, b)
+        self.average(group, g, state, a)
+        beta1, beta2 = group["betas"]
+        correction = 1 - beta2**t
+        rectified, plain = _shares(beta2, t, correction)
+        # step = m (rectified / (sqrt(v) + eps) + plain), one of the two being 0. Where it is the
+        # first, `plain` also keeps the divisor from being 0.
+        np.sqrt(state["exp_avg_sq"], out=a)
+        a += group["eps"]
+        a += plain
+        np.divide(rectified, a, out=a)
+        a += plain
+        a *= state["exp_avg"]
+        a *= number(group["lr"]) / (1 - beta1**t)
+        p -= a
+
+
+def _shares(beta2: float, t: Any, correction: Any) -> tuple[Any, Any]:
+    """The factors of the rectified and of the plain step: (r sqrt(correction), 0) or (0, 1).
+
+    Written without a branch on `t`, which a compiled step only knows when it runs.
+    """
+    limit = 2 / (1 - beta2) - 1
+    if limit <= 5:
+        return 0.0, 1.0
+    rho = limit - 2 * t * beta2**t / correction
+    trusted = rho > 5
+    r = np.maximum(rho, 5.0)
+    square = (r - 4) * (r - 2) * limit / ((limit - 4) * (limit - 2) * r)
+    return np.where(trusted, np.sqrt(square * correction), 0.0), np.where(trusted, 0.0, 1.0)

@@ -1,0 +1,409 @@
+"""Rules of one's own: functions with a derivative that is stated, not found by recording the body.
+
+    @wg.primitive.elementwise(lambda t, y: t * y * (1 - y))
+    def logistic(x):
+        return 1 / (1 + np.exp(-x))
+
+The three decorators are the three families of the table in `rules/`, and what they register is a
+rule like those: recorded by the engine, read in both directions and to every order, batched by
+vmap, and captured by the compiler. They serve where the body is not NumPy code (a SciPy routine, a
+solver, a library of somebody else's), where the derivative of the formula is inaccurate or costly,
+and where another derivative is wanted than the true one (a straight-through estimator, say).
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from wengert.arrays.batching import ELEMENTWISE
+from wengert.autograd import codegen
+from wengert.autograd.record import _namespace
+from wengert.dispatch import Function, as_array
+from wengert.dispatch import primitive as dispatchable
+from wengert.errors import BatchingError, MissingRuleError, ShapeError, TracingError
+from wengert.rules.rule import RULES, Family, Lambda, Rule, register
+from wengert.rules.shapes import astype
+from wengert.tensor import Tensor
+
+Decorator = Callable[[Function], Function]
+
+
+def elementwise(
+    *rules: Lambda | None, opaque: bool = False, result: Function | None = None
+) -> Decorator:
+    """Declare a function whose result's elements each depend on one element of each argument.
+
+    y[i] = f(a[i], b[i], ...), broadcast. One lambda for each differentiable argument, in order:
+    `(t, ...) -> t * dy/da`, which serves both directions. Its first parameter is the tangent or
+    cotangent; the others name what it needs: `y`, the result; an argument of the function; or only
+    the shape or dtype of one, as `a_shape`, `a_dtype`. Nothing else is kept for it. Lambdas are
+    written with NumPy functions, holomorphically (the family conjugates for complex arrays). None
+    in the place of a lambda says that the function counts as constant in that argument.
+
+    The compiler and vmap look into the body, which then is NumPy code throughout. The body of an
+    `opaque` function is only ever called with arrays: a compiled program calls it back, and vmap
+    calls it with all examples at once. `result`, a function of the same arguments, returns an array
+    of the result's shape and dtype; without it the compiler calls the function itself, on zeros.
+
+    Errors: TypeError if a lambda asks for what the function does not have, or the function's
+    arguments have no names; ShapeError when called, if the result has not the broadcast shape.
+
+    >>> import wengert as wg
+    >>> @elementwise(lambda t, y: t * y * (1 - y))
+    ... def logistic(x):
+    ...     return 1 / (1 + np.exp(-x))
+    >>> wg.grad(logistic)(0.0), wg.grad(wg.grad(wg.grad(logistic)))(0.0)
+    (0.25, -0.125)
+    """
+
+    def decorate(function: Function) -> Function:
+        head = _Head("elementwise", function)
+        by_name = head.in_order(rules)
+        made = head.register(by_name, by_name, opaque, result)
+        ELEMENTWISE[made] = len(head.names)
+        return made
+
+    return decorate
+
+
+def linear(
+    *transposes: Lambda | None,
+    forward: Mapping[str, Lambda] | None = None,
+    opaque: bool = False,
+    result: Function | None = None,
+) -> Decorator:
+    """Declare a function that is linear in each argument that has a lambda: its transposes.
+
+    f(a, b, ...) with lambdas `(g, ...) -> transpose of f, applied to g`, in the arguments' order,
+    None for those without a derivative; a tangent is pushed forward by f itself. For complex
+    arrays the transpose is stated, without conjugation. If f is only affine in an argument,
+    `forward` has a lambda `(t, ...)` under its name, which applies the linear part.
+
+    `opaque` and `result` as in `elementwise`; vmap calls an opaque function for each example.
+
+    >>> import wengert as wg
+    >>> @linear(lambda g, n: np.cumsum(g[::-1])[::-1] if n else g)
+    ... def running(x, n=True):
+    ...     return np.cumsum(x) if n else x
+    >>> wg.grad(lambda x: running(x)[1])(np.ones(3))
+    array([1., 1., 0.])
+    """
+
+    def decorate(function: Function) -> Function:
+        head = _Head("linear", function)
+        affine = head.checked(forward or {}, "forward")
+        return head.register(head.in_order(transposes), affine, opaque, result)
+
+    return decorate
+
+
+def general(
+    *,
+    reverse: Mapping[str, Lambda | None],
+    forward: Mapping[str, Lambda | None],
+    outputs: int = 1,
+    opaque: bool = False,
+    result: Function | None = None,
+) -> Decorator:
+    """Declare a function by both directions, for each differentiable argument by its name.
+
+    `reverse[a]` is `(g, ...) -> J_a^H g`, the cotangent of the argument a, `forward[a]` is
+    `(t, ...) -> J_a t`, its share of the tangent of the result. A function with several `outputs`
+    returns a tuple of so many arrays; then g and y are lists, and `forward` returns a list.
+    Under this family lambdas see complex cotangents as they are: df/dRe + i df/dIm.
+
+    `opaque` and `result` as in `elementwise`; vmap calls an opaque function for each example.
+
+    >>> import wengert as wg
+    >>> @general(
+    ...     reverse={"x": lambda g, x: g * np.where(np.abs(x) <= 1, 1, 0)},
+    ...     forward={"x": lambda t, x: t * np.where(np.abs(x) <= 1, 1, 0)},
+    ... )
+    ... def sign(x):
+    ...     return np.sign(x)  # its derivative is a straight-through estimator's
+    >>> wg.grad(sign)(0.5), wg.grad(sign)(1.5)
+    (1.0, 0.0)
+    """
+
+    def decorate(function: Function) -> Function:
+        head = _Head("general", function)
+        for one, other in (("reverse", "forward"), ("forward", "reverse")):
+            given, beside = (reverse, forward) if one == "reverse" else (forward, reverse)
+            for name in given.keys() - beside.keys():
+                raise TypeError(
+                    f"{head.what}: {one} has a rule for {name}, and {other} has none. Both "
+                    f"directions are stated: add {other}={{{name!r}: lambda "
+                    f"{'t' if other == 'forward' else 'g'}, ...: ...}}."
+                )
+        if type(outputs) is not int or outputs < 1:
+            raise TypeError(f"{head.what}: outputs is a number of outputs, not {outputs!r}")
+        return head.register(
+            head.checked(reverse, "reverse"),
+            head.checked(forward, "forward"),
+            opaque,
+            result,
+            outputs,
+        )
+
+    return decorate
+
+
+class _Head:
+    """A function to be declared: the names of its arguments, and the checks of its rules."""
+
+    def __init__(self, family: Family, function: Any) -> None:
+        if not callable(function):
+            raise TypeError(
+                f"@{family} takes the rules first, as in @{family}(lambda t, x: ...), and then a "
+                f"function, but was given {type(function).__name__}."
+            )
+        self.family = family
+        self.function = function
+        self.what = f"@{family} of {getattr(function, '__name__', type(function).__name__)}"
+        self.names = self._arguments()
+        self.constants: list[str] = []
+
+    def _arguments(self) -> tuple[str, ...]:
+        try:
+            if isinstance(self.function, np.ufunc):  # a, b and out, whatever its document says
+                raise TypeError
+            parameters = inspect.signature(self.function).parameters
+        except (ValueError, TypeError):
+            raise TypeError(
+                f"{self.what}: its arguments have no names that Python can tell. Write a function "
+                "around it: def f(x): return ..."
+            ) from None
+        for p in parameters.values():
+            loose = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+            if loose or (p.kind == p.KEYWORD_ONLY and p.default is p.empty) or (
+                p.kind == p.POSITIONAL_ONLY and p.default is not p.empty
+            ):  # fmt: skip
+                raise TypeError(
+                    f"{self.what}: rules go by the names of arguments, and {p} has "
+                    f"{'none' if loose else 'a kind that rules cannot call'}. Give it plain "
+                    "arguments, as in def f(x, a, axis=None)."
+                )
+            if p.name == "y" or p.name in _taken():
+                why = "the result of the function" if p.name == "y" else "something else"
+                raise TypeError(
+                    f"{self.what}: an argument is called {p.name}, which in rules means {why}. "
+                    f"Give it another name, such as {p.name}_."
+                )
+            clash = re.fullmatch(
+                r"(?:rule_|default_)(\w+)|(\w+)_(?:array|node|g|shape|dtype)", p.name
+            )
+            if clash and (clash[1] or clash[2]) in parameters:
+                raise TypeError(
+                    f"{self.what}: arguments called {clash[1] or clash[2]} and {p.name} cannot be "
+                    "told apart in what is written for the rule. Rename one."
+                )
+        return tuple(parameters)
+
+    def in_order(self, rules: tuple[Any, ...]) -> dict[str, Lambda]:
+        """The lambdas by the arguments that they stand for."""
+        if len(rules) > len(self.names):
+            raise TypeError(
+                f"{self.what}: {len(rules)} rules were given, for the {len(self.names)} "
+                f"argument(s) {', '.join(self.names)}."
+            )
+        return self.checked(dict(zip(self.names, rules, strict=False)), "rule")
+
+    def checked(self, rules: Mapping[str, Any], kind: str) -> dict[str, Lambda]:
+        """The rules that are lambdas, after a look at the names that they use."""
+        known = {"y", *self.names}
+        known |= {f"{n}_{fact}" for n in self.names for fact in ("shape", "dtype")}
+        for name, rule in rules.items():
+            if name not in self.names:
+                raise TypeError(
+                    f"{self.what}: {kind} has a rule for {name!r}, which is no argument of it. "
+                    f"They are {', '.join(self.names)}.{_close(name, self.names)}"
+                )
+            if rule is None:
+                self.constants.append(name)
+                continue
+            if not callable(rule):
+                raise TypeError(
+                    f"{self.what}: the {kind} for {name} is {type(rule).__name__} {rule!r}, where "
+                    "a lambda was expected, or None."
+                )
+            first, *wanted = [*inspect.signature(rule).parameters] or [""]
+            if not first or (first in known and first not in ("t", "g")):
+                raise TypeError(
+                    f"{self.what}: the first parameter of the {kind} for {name} is the tangent or "
+                    f"cotangent, called t or g by custom, but it is {first or 'missing'}."
+                )
+            for p in wanted:
+                if p not in known:
+                    raise TypeError(
+                        f"{self.what}: the {kind} for {name} asks for {p!r}. It may ask for y (the "
+                        f"result), {', '.join(self.names)}, and NAME_shape or NAME_dtype of an "
+                        f"argument.{_close(p, known)}"
+                    )
+        return {name: rule for name, rule in rules.items() if rule is not None}
+
+    def register(
+        self,
+        reverse: dict[str, Lambda],
+        forward: dict[str, Lambda],
+        opaque: bool,
+        result: Function | None,
+        outputs: int = 1,
+    ) -> Function:
+        """The function that dispatches, with its rule in the table."""
+        if not reverse:
+            raise TypeError(
+                f"{self.what} has no rule: say how the result depends on {self.names[0]}, as in "
+                f"@{self.family}(lambda t, {self.names[0]}: ...)."
+                if self.names
+                else f"{self.what}: it has no arguments, so there is nothing to differentiate."
+            )
+        made = dispatchable(self._body(outputs), opaque=opaque, result=result)
+        reverse = {n: self._guarded(rule, n) for n, rule in reverse.items()}
+        if self.family != "elementwise":
+            forward = {n: self._guarded(rule, "y", outputs) for n, rule in forward.items()}
+        others = tuple(n for n in self.names if n not in reverse)
+        register(
+            made,
+            self.family,
+            reverse,
+            forward,
+            self.names,
+            re.sub(r"\W", "", "".join(p.capitalize() for p in made.__name__.split("_"))),
+            outputs=outputs,
+            constants=others,
+            unstated=tuple(n for n in others if n not in self.constants),
+        )
+        return made
+
+    def _guarded(self, rule: Lambda, target: str, outputs: int = 1) -> Lambda:
+        """The lambda, whose result has to have the shape of what it is the (co)tangent of.
+
+        It gets the dtype of that. An elementwise rule's cotangent is not summed yet.
+        """
+        what = f"the tangent of {self.what}"
+        if target != "y":
+            what = f"the cotangent of {target}, by the rule in {self.what},"
+        names = list(inspect.signature(rule).parameters)
+        facts = ["y"] if target == "y" else [f"{target}_shape", f"{target}_dtype"]
+        given = len(names) - 1
+        names += [n for n in facts if n not in names]
+        at = [names.index(n) - 1 for n in facts]
+        unsummed = self.family == "elementwise"
+
+        def guarded(g: Any, *values: Any) -> Any:
+            made = rule(g, *values[:given])
+            if target != "y":
+                shape, dtype = (values[k] for k in at)
+                return _fitting(made, g.shape if unsummed else shape, dtype, what)
+            y = values[at[0]]
+            if outputs == 1:
+                return _fitting(made, y.shape, y.dtype, what)
+            if not isinstance(made, (list, tuple)) or len(made) != outputs:
+                raise TypeError(f"{what} must be a list of {outputs}, one for each output")
+            return [
+                _fitting(t, item.shape, item.dtype, what) for t, item in zip(made, y, strict=True)
+            ]
+
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        guarded.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [inspect.Parameter(n, kind) for n in names]
+        )
+        return guarded
+
+    def _body(self, outputs: int) -> Function:
+        """The function, with what it returns made arrays."""
+        function, what, names = self.function, self.what, self.names
+        broadcasts = self.family == "elementwise"
+
+        def body(*args: Any, **kwargs: Any) -> Any:
+            try:
+                returned = function(*args, **kwargs)
+            except (TracingError, BatchingError) as error:
+                raise type(error)(
+                    f"{error}\nThis is in the body of {what}. If it is not NumPy code throughout, "
+                    "declare it with opaque=True: then it is only ever called with arrays."
+                ) from error
+            if outputs > 1:
+                if not isinstance(returned, (tuple, list)) or len(returned) != outputs:
+                    raise TypeError(f"{what}: it must return a tuple of {outputs} arrays")
+                return tuple(_own(_array(item, what), args) for item in returned)
+            array = _own(_array(returned, what), args)
+            if broadcasts:
+                given = zip(names, args, strict=False)
+                shapes = [np.shape(x) for n, x in given if hasattr(x, "shape")]
+                shapes += [x.shape for x in kwargs.values() if hasattr(x, "shape")]
+                if array.shape != np.broadcast_shapes(*shapes):
+                    raise ShapeError(
+                        f"{what}: arguments of shapes {' and '.join(map(str, shapes))} gave a "
+                        f"result of shape {array.shape}, so it is not elementwise. Declare it "
+                        "with wengert.primitive.linear or wengert.primitive.general."
+                    )
+            return array
+
+        body.__wrapped__ = function  # type: ignore[attr-defined]
+        for attribute in ("__name__", "__qualname__", "__doc__", "__module__"):
+            if hasattr(function, attribute):
+                setattr(body, attribute, getattr(function, attribute))
+        return body
+
+
+def _array(x: Any, what: str) -> Any:
+    if isinstance(x, Tensor):
+        if x.requires_grad:
+            raise MissingRuleError(
+                f"{what}: its result depends on a tensor that requires grad and is not among its "
+                "arguments, of which no rule knows. Pass it as an argument, or detach it."
+            )
+        return x._array
+    made = as_array(x)
+    if made.dtype.kind not in "fciub":
+        raise TypeError(f"{what}: it must return an array, but returned {type(x).__name__}")
+    return made
+
+
+def _fitting(made: Any, shape: tuple[int, ...], dtype: Any, what: str) -> Any:
+    """What a rule returned, in the dtype of what it belongs to."""
+    if not hasattr(made, "shape"):
+        if not isinstance(made, (int, float, complex)):
+            raise TypeError(f"{what} must be an array, but is {type(made).__name__}")
+        made = np.asarray(made)
+    if tuple(made.shape) != tuple(shape):
+        raise ShapeError(
+            f"{what} has shape {tuple(made.shape)}, where {tuple(shape)} was expected."
+        )
+    return made if made.dtype == dtype else astype(made, dtype)
+
+
+def _own(array: Any, args: tuple[Any, ...]) -> Any:
+    """A result in memory of its own: a write to it is none to an argument."""
+    if type(array) is np.ndarray and any(
+        type(x) is np.ndarray and np.may_share_memory(array, x) for x in args
+    ):
+        return array.copy()
+    return array
+
+
+def _taken() -> set[str]:
+    """The names that the text of a recorder uses itself."""
+    if not _TAKEN:
+        sample: Rule = RULES[np.negative]
+        _TAKEN.update(codegen.RESERVED, _namespace(sample, codegen.Plan(sample)))
+        _TAKEN.update({"all", "enumerate", "isinstance", "len", "out", "tuple", "type", "uniform"})
+    return _TAKEN
+
+
+_TAKEN: set[str] = set()
+
+
+def _close(name: str, known: Any) -> str:
+    near = difflib.get_close_matches(name, sorted(known), 1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+__all__ = ["elementwise", "general", "linear"]

@@ -1,0 +1,394 @@
+"""Special functions: SciPy's, with their derivatives.
+
+Each is a primitive under SciPy's name. The body imports SciPy, so that importing this package does
+not, and so that SciPy's own function, called on a Tensor, finds its rule here by name (`SCIPY`).
+Formulas are those of the NIST Digital Library of Mathematical Functions (https://dlmf.nist.gov);
+numbers in parentheses are its equations.
+
+Where a derivative could be written with the function itself, divided by x, the recurrence over the
+order stands instead: it has no pole at 0, so that derivatives of every order are right there too.
+"""
+
+from __future__ import annotations
+
+import math
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+
+from wengert.dispatch import Function, primitive
+from wengert.dispatch import as_array as _as_array
+from wengert.errors import MissingRuleError
+from wengert.rules import incomplete_gamma, neural, reductions
+from wengert.rules.rule import elementwise
+
+SCIPY: dict[str, Function] = {
+    "erf": neural.erf,
+    "expit": neural.sigmoid,
+    "log_expit": neural.log_sigmoid,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log1p": np.log1p,
+    "cbrt": np.cbrt,
+    "softmax": reductions.softmax,
+    "logsumexp": reductions.logsumexp,
+}
+"""Functions of `scipy.special` by name: ours, or NumPy's that do the same."""
+
+
+def _scipy(name: str, *arguments: str) -> Function:
+    """The primitive that is `scipy.special.NAME` of arrays, with `arguments` for its parameters."""
+
+    def function(*values: Any) -> Any:
+        from scipy import special
+
+        return _narrow(getattr(special, name)(*values), values)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`scipy.special.{name}`, element by element."
+    function.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(n, Parameter.POSITIONAL_OR_KEYWORD) for n in arguments or ("x",)]
+    )
+    made = SCIPY[name] = primitive(function)
+    return made
+
+
+def _narrow(y: Any, values: Any) -> Any:
+    """`y` in the precision of floating-point arguments: SciPy may compute in a higher one."""
+    kinds = [x.dtype for x in values if hasattr(x, "dtype") and x.dtype.kind in "fc"]
+    if not kinds or y.dtype == (kind := np.result_type(*kinds)):
+        return y
+    return y.astype(kind)
+
+
+def _of_order(name: str) -> Function:
+    """The same for a function `NAME(v, x)` whose order is a constant: here it comes last."""
+
+    def function(x: Any, order: Any) -> Any:
+        from scipy import special
+
+        return _narrow(getattr(special, name)(order, x), [x])
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`scipy.special.{name}(order, x)`, element by element."
+    return primitive(function)
+
+
+def _no_rule(function: str, argument: str, instead: str) -> Any:
+    """A derivative that has no closed form: it says so when it is asked for."""
+
+    def refuse(t: Any) -> Any:
+        raise MissingRuleError(
+            f"the derivative of {function} with respect to {argument} is not implemented: it has "
+            f"no closed form. {instead}"
+        )
+
+    return refuse
+
+
+# ---- the gamma function and its kin ----------------------------------------------------------
+
+gammaln = _scipy("gammaln")
+gamma = _scipy("gamma")
+digamma = SCIPY["digamma"] = _scipy("psi")
+beta = _scipy("beta", "a", "b")
+betaln = _scipy("betaln", "a", "b")
+zeta = _scipy("zeta", "a", "b")
+gammainc = _scipy("gammainc", "a", "b")
+gammaincc = _scipy("gammaincc", "a", "b")
+gammaincinv = _scipy("gammaincinv", "a", "b")
+
+
+@primitive
+def polygamma(x: Any, order: int) -> Any:
+    """The derivative of digamma of the given order: (-1)^(n+1) n! zeta(n+1, x) (5.15.1)."""
+    if order == 0:
+        return digamma(x)
+    return zeta(order + 1.0, x) * float(math.factorial(order) * (-1) ** (order + 1))
+
+
+elementwise(gammaln, lambda t, x: t * digamma(x), name="Lgamma")
+elementwise(gamma, lambda t, x, y: t * y * digamma(x))
+elementwise(digamma, lambda t, x: t * polygamma(x, 1), name="Digamma")
+elementwise(polygamma, lambda t, x, order: t * polygamma(x, order + 1))
+elementwise(
+    beta,
+    lambda t, a, b, y: t * y * (digamma(a) - digamma(a + b)),
+    lambda t, a, b, y: t * y * (digamma(b) - digamma(a + b)),
+)
+elementwise(
+    betaln,
+    lambda t, a, b: t * (digamma(a) - digamma(a + b)),
+    lambda t, a, b: t * (digamma(b) - digamma(a + b)),
+)
+elementwise(
+    zeta,
+    _no_rule("zeta(x, q)", "x", "Pass x.detach(), or a number."),
+    lambda t, a, b: -t * a * zeta(a + 1, b),
+)
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    """x^(a-1) e^-x / Gamma(a), the slope of the regularised incomplete gamma function (8.8.13)."""
+    scale = gammaln(a) if hasattr(a, "dtype") else math.lgamma(a)
+    return np.exp(xlogy(a - 1, x) - x - scale)
+
+
+def _partial_moment(a: Any, b: Any, order: int) -> Any:
+    """int_0^b p(t) (log t - digamma(a))^order dt for the gamma density p of shape a."""
+    return _narrow(incomplete_gamma.moment(a, b, order), [a, b])
+
+
+_partial_moment.__name__ = _partial_moment.__qualname__ = "gamma_moment"
+gamma_moment = primitive(_partial_moment, opaque=True, result=lambda a, b, order: (a + b) * 1.0)
+
+
+def _gamma_moment_by_shape(t: Any, a: Any, b: Any, order: int) -> Any:
+    """The density's logarithm moves by log t - digamma(a), what it weighs by -trigamma(a)."""
+    slope = gamma_moment(a, b, order + 1)
+    if order > 0:
+        slope = slope - order * polygamma(_as_array(a), 1) * gamma_moment(a, b, order - 1)
+    return t * slope
+
+
+elementwise(
+    gamma_moment,
+    _gamma_moment_by_shape,
+    lambda t, a, b, order: t * _gamma_density(a, b) * (np.log(b) - digamma(_as_array(a))) ** order,
+)
+elementwise(
+    gammainc,
+    lambda t, a, b: t * gamma_moment(a, b, 1),
+    lambda t, a, b: t * _gamma_density(a, b),
+    name="Igamma",
+)
+elementwise(
+    gammaincc,
+    lambda t, a, b: -t * gamma_moment(a, b, 1),
+    lambda t, a, b: -t * _gamma_density(a, b),
+    name="Igammac",
+)
+# The quantile y of a gamma distribution: P(a, y) = b stays as it is when a and y move together
+# (Figurnov, Mohamed, Mnih, 2018).
+elementwise(
+    gammaincinv,
+    lambda t, a, y: -t * (gamma_moment(a, y, 1) / _gamma_density(a, y)),
+    lambda t, a, y: t / _gamma_density(a, y),
+)
+
+# ---- error functions, the normal distribution --------------------------------------------------
+
+erfc = _scipy("erfc")
+erfcx = _scipy("erfcx")
+erfi = _scipy("erfi")
+erfinv = _scipy("erfinv")
+erfcinv = _scipy("erfcinv")
+dawsn = _scipy("dawsn")
+ndtr = _scipy("ndtr")
+ndtri = _scipy("ndtri")
+log_ndtr = _scipy("log_ndtr")
+
+_SLOPE = 2 / math.sqrt(math.pi)  # of erf at 0
+
+elementwise(erfc, lambda t, x: t * -_SLOPE * np.exp(-x * x))
+elementwise(erfcx, lambda t, x, y: t * (2 * x * y - _SLOPE))
+elementwise(erfi, lambda t, x: t * _SLOPE * np.exp(x * x))
+elementwise(erfinv, lambda t, y: t * np.exp(y * y) / _SLOPE)
+elementwise(erfcinv, lambda t, y: -t * np.exp(y * y) / _SLOPE)
+elementwise(dawsn, lambda t, x, y: t * (1 - 2 * x * y))
+elementwise(ndtr, lambda t, x: t * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi))
+elementwise(ndtri, lambda t, y: t * np.exp(0.5 * y * y) * math.sqrt(2 * math.pi))
+# The ratio of density and distribution underflows in both; erfcx is their scaled form.
+elementwise(
+    log_ndtr, lambda t, x: t * math.sqrt(2 / math.pi) / erfcx(x * -math.sqrt(0.5)), name="LogNdtr"
+)
+
+# ---- logarithms --------------------------------------------------------------------------------
+
+logit = _scipy("logit")
+xlogy = _scipy("xlogy", "a", "b")
+xlog1py = _scipy("xlog1py", "a", "b")
+entr = _scipy("entr")
+rel_entr = _scipy("rel_entr", "a", "b")
+kl_div = _scipy("kl_div", "a", "b")
+
+
+def _log_beside(a: Any, outside: Any, slope: Any) -> Any:
+    """The logarithm that a multiplies; where it is infinite and a is 0, so is the product."""
+    return np.where((a == 0) & outside, 0, slope)
+
+
+elementwise(logit, lambda t, x: t / (x * (1 - x)))
+elementwise(
+    xlogy,
+    lambda t, a, b: t * _log_beside(a, b <= 0, np.log(np.where((a == 0) & (b <= 0), 1, b))),
+    lambda t, a, b: t * (a / np.where((a == 0) & (b == 0), 1, b)),
+)
+elementwise(
+    xlog1py,
+    lambda t, a, b: t * _log_beside(a, b <= -1, np.log1p(np.where((a == 0) & (b <= -1), 0, b))),
+    lambda t, a, b: t * (a / np.where((a == 0) & (b == -1), 1, 1 + b)),
+)
+elementwise(entr, lambda t, x: t * (-1 - np.log(x)))
+elementwise(
+    rel_entr,
+    lambda t, a, b: t * (np.log(a / b) + 1),
+    lambda t, a, b: -t * (a / b),
+)
+elementwise(
+    kl_div,
+    lambda t, a, b: t * np.log(a / b),
+    lambda t, a, b: t * (1 - a / b),
+)
+
+# ---- exponential integrals ---------------------------------------------------------------------
+
+exp1 = _scipy("exp1")
+expi = _scipy("expi")
+elementwise(exp1, lambda t, x: -t * np.exp(-x) / x)
+elementwise(expi, lambda t, x: t * np.exp(x) / x)
+
+# ---- Bessel functions --------------------------------------------------------------------------
+#
+# 2 J_v' = J_{v-1} - J_{v+1}, and Y likewise (10.6.1); 2 I_v' = I_{v-1} + I_{v+1} and
+# -2 K_v' = K_{v-1} + K_{v+1} (10.29.1). Scaled ones are e^-|x| I_v and e^x K_v.
+
+jv, yv = _of_order("jv"), _of_order("yv")
+iv, ive = _of_order("iv"), _of_order("ive")
+kv, kve = _of_order("kv"), _of_order("kve")
+j0, j1, y0, y1 = _scipy("j0"), _scipy("j1"), _scipy("y0"), _scipy("y1")
+i0, i1, i0e, i1e = _scipy("i0"), _scipy("i1"), _scipy("i0e"), _scipy("i1e")
+k0, k1, k0e, k1e = _scipy("k0"), _scipy("k1"), _scipy("k0e"), _scipy("k1e")
+
+for _function in (jv, yv):
+    elementwise(
+        _function,
+        (lambda f: lambda t, x, order: t * (f(x, order - 1) - f(x, order + 1)) / 2)(_function),
+    )
+elementwise(iv, lambda t, x, order: t * (iv(x, order - 1) + iv(x, order + 1)) / 2)
+elementwise(kv, lambda t, x, order: -t * (kv(x, order - 1) + kv(x, order + 1)) / 2)
+elementwise(
+    ive,
+    lambda t, x, order, y: t * ((ive(x, order - 1) + ive(x, order + 1)) / 2 - np.sign(x) * y),
+)
+elementwise(kve, lambda t, x, order, y: t * (y - (kve(x, order - 1) + kve(x, order + 1)) / 2))
+elementwise(j0, lambda t, x: -t * j1(x))
+elementwise(j1, lambda t, x: t * (j0(x) - jv(x, 2)) / 2)
+elementwise(y0, lambda t, x: -t * y1(x))
+elementwise(y1, lambda t, x: t * (y0(x) - yv(x, 2)) / 2)
+elementwise(i0, lambda t, x: t * i1(x))
+elementwise(i1, lambda t, x: t * (i0(x) + iv(x, 2)) / 2)
+elementwise(i0e, lambda t, x, y: t * (i1e(x) - np.sign(x) * y))
+elementwise(i1e, lambda t, x, y: t * ((i0e(x) + ive(x, 2)) / 2 - np.sign(x) * y))
+elementwise(k0, lambda t, x: -t * k1(x))
+elementwise(k1, lambda t, x: -t * (k0(x) + kv(x, 2)) / 2)
+elementwise(k0e, lambda t, x, y: t * (y - k1e(x)))
+elementwise(k1e, lambda t, x, y: t * (y - (k0e(x) + kve(x, 2)) / 2))
+
+
+@primitive
+def airy_ai(x: Any) -> Any:
+    """The Airy function Ai."""
+    from scipy import special
+
+    return _narrow(special.airy(x)[0], [x])
+
+
+@primitive
+def airy_aip(x: Any) -> Any:
+    """The derivative of the Airy function Ai."""
+    from scipy import special
+
+    return _narrow(special.airy(x)[1], [x])
+
+
+elementwise(airy_ai, lambda t, x: t * airy_aip(x))
+elementwise(airy_aip, lambda t, x: t * x * airy_ai(x))  # Ai'' = x Ai (9.2.1)
+
+# ---- orthogonal polynomials --------------------------------------------------------------------
+#
+# All families of PyTorch come from three: Gegenbauer's C^(a) holds Chebyshev's U = C^(1) and
+# Legendre's P = C^(1/2), and C^(a)' = 2 a C^(a+1) one degree lower (18.9.19).
+
+
+def _polynomial(name: str, *parameters: str) -> Function:
+    """`scipy.special.NAME(degree, ..., x)` with x first; 0 for negative degrees."""
+
+    def function(x: Any, order: Any, *rest: Any) -> Any:
+        from scipy import special
+
+        order = np.asarray(order).astype(np.int64)  # with integers SciPy runs the recurrence
+        value = getattr(special, name)(np.maximum(order, 0), *rest, x)
+        return _narrow(np.where(order < 0, 0, value), [x])
+
+    names = ("x", "order", *parameters)
+    function.__name__ = function.__qualname__ = name.removeprefix("eval_")
+    function.__doc__ = f"`scipy.special.{name}`, with the degree as `order`; 0 if that is negative."
+    function.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(n, Parameter.POSITIONAL_OR_KEYWORD) for n in names]
+    )
+    return primitive(function)
+
+
+chebyt = _polynomial("eval_chebyt")
+gegenbauer = _polynomial("eval_gegenbauer", "parameter")
+genlaguerre = _polynomial("eval_genlaguerre", "parameter")
+hermite = _polynomial("eval_hermite")
+hermitenorm = _polynomial("eval_hermitenorm")
+
+
+def _factor(order: Any, dtype: Any) -> Any:
+    """Degrees to multiply by; an array of integers would make single precision double."""
+    return order.astype(dtype) if hasattr(order, "dtype") else order
+
+
+elementwise(
+    chebyt,
+    lambda t, x, order: t * _factor(order, t.dtype) * gegenbauer(x, order - 1, 1.0),
+)
+elementwise(
+    gegenbauer,
+    lambda t, x, order, parameter: t * 2 * parameter * gegenbauer(x, order - 1, parameter + 1),
+)
+elementwise(
+    genlaguerre,
+    lambda t, x, order, parameter: -t * genlaguerre(x, order - 1, parameter + 1),
+)
+elementwise(hermite, lambda t, x, order: t * 2 * _factor(order, t.dtype) * hermite(x, order - 1))
+elementwise(
+    hermitenorm,
+    lambda t, x, order: t * _factor(order, t.dtype) * hermitenorm(x, order - 1),
+)
+
+# ---- SciPy's functions whose constant argument comes first -------------------------------------
+
+
+def _turned(function: Function) -> Function:
+    def meaning(order: Any, x: Any) -> Any:
+        return function(x, order)
+
+    return meaning
+
+
+ORDER_FIRST: dict[str, Function] = {
+    name: _turned(function)
+    for name, function in {
+        "jv": jv, "jn": jv, "yv": yv, "yn": yv, "iv": iv, "ive": ive, "kv": kv, "kn": kv,
+        "kve": kve, "eval_chebyt": chebyt, "eval_hermite": hermite,
+        "eval_hermitenorm": hermitenorm,
+    }.items()
+}  # fmt: skip
+"""Functions of `scipy.special` called `NAME(order, x)`, differentiable by x only."""
+
+
+def of_scipy(function: Any) -> Function | None:
+    """What stands here for a function of `scipy.special`; None for any other function.
+
+    >>> from scipy import special
+    >>> of_scipy(special.gammaln) is gammaln
+    True
+    """
+    if not isinstance(function, np.ufunc) or getattr(np, function.__name__, None) is function:
+        return None
+    return SCIPY.get(function.__name__) or ORDER_FIRST.get(function.__name__)

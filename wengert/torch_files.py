@@ -1,0 +1,563 @@
+"""Reading the files of `torch.save` without running anything in them.
+
+Such a file is a zip archive: one record per storage, and a pickle that says how tensors, lists and
+dictionaries are made of them. A pickle is a program for a small machine whose instructions include
+"import this, call it"; Python's own machine obeys. The one below knows the instructions that data
+need. A name to import must be in one of its two tables, and what it may call are the few functions
+of this file: nothing in a file can reach anything else, nor change these.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import pickletools
+import warnings
+import zipfile
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wengert.tensor import Size, Tensor, bare, wrap
+
+Name = tuple[str, str]
+"""A module and what is to be imported from it."""
+
+
+def read(data: bytes, name: str, map_location: Any = None) -> Any:
+    """The object in the bytes of such a file; `name` is the file's, for messages.
+
+    UnpicklingError for what is no data, RuntimeError for a damaged file and for tensors of a GPU
+    where `map_location` does not say to put them on the CPU.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            archive = _Archive(file, name, map_location)
+            content = archive.bytes("data.pkl")
+            return archive.object(content)
+    except _ZIP_ERRORS as error:
+        raise RuntimeError(
+            f"{name} is damaged, or was cut off: {error}. Was it copied completely?"
+        ) from error
+
+
+_ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, LookupError)
+"""What zipfile raises for damaged archives."""
+
+
+class _Archive:
+    """The records of a file."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str, map_location: Any) -> None:
+        self.archive = archive
+        self.name = name
+        self.map_location = map_location
+        self.records = {info.filename: info for info in archive.infolist()}
+        pickles = [record for record in self.records if record.endswith("data.pkl")]
+        if len(pickles) != 1:
+            raise RuntimeError(
+                f"{name} is a zip archive, but not of torch.save: it should hold one data.pkl and "
+                f"holds {len(pickles)}."
+            )
+        self.folder = pickles[0].removesuffix("data.pkl")
+        if f"{self.folder}constants.pkl" in self.records:
+            raise pickle.UnpicklingError(
+                f"{name} is a TorchScript archive, which holds a program. In PyTorch write "
+                "torch.save(torch.jit.load(path).state_dict(), new_path), and load that."
+            )
+        order = self.bytes("byteorder") if f"{self.folder}byteorder" in self.records else b"little"
+        self.big_endian = order == b"big"
+        self.storages: dict[str, Any] = {}
+
+    def bytes(self, record: str) -> bytes:
+        info = self.records.get(self.folder + record)
+        if info is None:
+            raise RuntimeError(f"{self.name} is damaged: its record {record!r} is missing.")
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise RuntimeError(
+                f"{self.name}: record {record!r} is compressed, which torch.save never does."
+            )
+        return self.archive.read(info)
+
+    def object(self, content: Any) -> Any:
+        """What a pickle makes."""
+        try:
+            with warnings.catch_warnings():  # of escapes in strings, and of old dtypes' names
+                warnings.simplefilter("ignore")
+                return _Machine(self).run(content)
+        except (IndexError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
+            raise RuntimeError(
+                f"{self.name} is damaged: its description of the saved object makes no sense "
+                f"({e!r})."
+            ) from e
+
+    def storage(self, reference: Any) -> Storage:
+        """The storage that the pickle refers to."""
+        kind, storage_type, key, location, _ = reference
+        if kind != "storage" or not isinstance(storage_type, StorageType):
+            raise pickle.UnpicklingError(f"{self.name} refers to an unknown kind of data: {kind!r}")
+        _check_location(location, self.map_location)
+        array = self.storages.get(key)
+        if array is None:
+            array = self.storages[key] = np.frombuffer(bytearray(self.bytes(f"data/{key}")), "u1")
+        return Storage(array, storage_type.dtype, self.big_endian)
+
+
+def _check_location(location: Any, wanted: Any) -> None:
+    if isinstance(wanted, dict):
+        location = wanted.get(location, location)
+    elif wanted is not None:
+        location = "cpu"  # `load` has checked that it can be nothing else
+    if location != "cpu":
+        raise RuntimeError(
+            f"Attempting to deserialize object on a {location} device, and wengert has tensors on "
+            "the CPU only. Use load(..., map_location='cpu')."
+        )
+
+
+@dataclass(frozen=True)
+class StorageType:
+    """A type of storages: the dtype of their elements, None where each tensor states its own."""
+
+    dtype: Any
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Bytes that tensors lie in, several of them perhaps."""
+
+    data: Any
+    dtype: Any
+    big_endian: bool
+
+    def elements(self, dtype: Any) -> Any:
+        dtype = _dtype(self.dtype if dtype is None else dtype)
+        array = self.data.view(dtype)
+        if self.big_endian and dtype.itemsize > 1:
+            array = array.byteswap()
+        return array
+
+
+def _dtype(name: str) -> Any:
+    if name == "bfloat16":
+        from wengert.functions.limits import bfloat16
+
+        return bfloat16()
+    return np.dtype(name)
+
+
+# ---- what may be called --------------------------------------------------------------------
+
+
+def _tensor(
+    storage: Storage,
+    offset: int,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    requires_grad: bool = False,
+    hooks: Any = None,
+    metadata: Any = None,
+    dtype: Any = None,
+) -> Tensor:
+    """A tensor: a view of its storage, as it was when it was saved."""
+    flat = storage.elements(dtype)
+    size, stride = tuple(map(int, size)), tuple(map(int, stride))
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    inside = offset >= 0 and last < flat.size and min((*size, *stride, 0)) >= 0
+    if not inside and 0 not in size:
+        raise ValueError(f"a tensor of shape {size} reaches outside of its storage")
+    if 0 in size:
+        array = np.empty(size, flat.dtype)
+    else:
+        steps = tuple(step * flat.itemsize for step in stride)
+        array = np.lib.stride_tricks.as_strided(flat[offset:], size, steps)
+    tensor = wrap(array)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _tensor_of_dtype(
+    storage: Storage,
+    offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    hooks: Any,
+    dtype: Any,
+    metadata: Any = None,
+) -> Tensor:
+    return _tensor(storage, offset, size, stride, requires_grad, dtype=np.dtype(dtype).name)
+
+
+def _parameter(data: Tensor, requires_grad: bool, hooks: Any = None) -> Tensor:
+    from wengert.nn.parameter import Parameter
+
+    out: Tensor = bare(Parameter, data._array)
+    return out.requires_grad_() if requires_grad else out
+
+
+def _of_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
+    """A tensor of a class of its own, or with attributes: only those without are data."""
+    if state:
+        raise pickle.UnpicklingError(
+            "a saved tensor has attributes of its own, which are not read. Save x.detach().clone()."
+        )
+    tensor: Any = CALLS[function.name](*args) if isinstance(function, Named) else None
+    if isinstance(kind, Named) and kind.name == ("torch.nn.parameter", "Parameter"):
+        return _parameter(tensor, tensor.requires_grad)
+    return tensor
+
+
+def _size(values: Any = ()) -> Size:
+    return Size(tuple(values))
+
+
+def _device(kind: str, index: int | None = None) -> Any:
+    from wengert.functions.device import device
+
+    return device(kind) if index is None else device(kind, index)
+
+
+def _ordered(pairs: Any = ()) -> Any:
+    return OrderedDict(pairs)
+
+
+def _counted(counts: Any = ()) -> Any:
+    return Counter(counts)
+
+
+def _with_default(kind: Any = None, pairs: Any = ()) -> Any:
+    if kind is None:
+        return defaultdict(None, pairs)
+    return defaultdict(_FACTORIES[kind.name[1]], pairs)
+
+
+_FACTORIES: dict[str, Callable[[], Any]] = {
+    "dict": dict,
+    "list": list,
+    "set": set,
+    "int": int,
+    "float": float,
+}
+
+
+def _encoded(text: str, encoding: str) -> bytes:
+    """How old pickles write bytes."""
+    return text.encode({"latin1": "latin1"}[encoding])
+
+
+def _bytearray(data: Any = b"", encoding: str = "latin1") -> bytearray:
+    return bytearray(_encoded(data, encoding) if isinstance(data, str) else memoryview(data))
+
+
+def _numpy_dtype(name: str, *_: Any) -> np.dtype[Any]:
+    dtype = np.dtype(name)
+    if dtype.kind not in "biufc" or dtype.subdtype is not None:
+        raise pickle.UnpicklingError(f"NumPy arrays of dtype {name!r} are not read")
+    return dtype
+
+
+def _numpy_scalar(dtype: np.dtype[Any], data: bytes) -> Any:
+    return np.frombuffer(data, _numpy_dtype(dtype.str), count=1)[0]
+
+
+def _numpy_array(*_: Any) -> Any:
+    return np.empty(0, np.uint8)
+
+
+def _numpy_buffer(data: Any, dtype: np.dtype[Any], shape: Any, order: str, *_: Any) -> Any:
+    flat = np.frombuffer(bytearray(memoryview(data)), _numpy_dtype(dtype.str))
+    return flat.reshape(shape, order="F" if order == "F" else "C")
+
+
+def _complex(real: float, imag: float) -> complex:
+    return complex(real, imag)
+
+
+def _set(items: Any = ()) -> set[Any]:
+    return set(items)
+
+
+CALLS: dict[Name, Callable[..., Any]] = {
+    ("collections", "OrderedDict"): _ordered,
+    ("collections", "Counter"): _counted,
+    ("collections", "defaultdict"): _with_default,
+    ("torch._utils", "_rebuild_tensor"): _tensor,
+    ("torch._utils", "_rebuild_tensor_v2"): _tensor,
+    ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_dtype,
+    ("torch._utils", "_rebuild_parameter"): _parameter,
+    ("torch._tensor", "_rebuild_from_type_v2"): _of_type,
+    ("torch", "Size"): _size,
+    ("torch", "device"): _device,
+    ("_codecs", "encode"): _encoded,
+    ("numpy", "dtype"): _numpy_dtype,
+    **{(f"numpy.{core}.multiarray", "scalar"): _numpy_scalar for core in ("core", "_core")},
+    **{(f"numpy.{core}.multiarray", "_reconstruct"): _numpy_array for core in ("core", "_core")},
+    **{(f"numpy.{core}.numeric", "_frombuffer"): _numpy_buffer for core in ("core", "_core")},
+    **{(module, "bytearray"): _bytearray for module in ("builtins", "__builtin__")},
+    **{(module, "complex"): _complex for module in ("builtins", "__builtin__")},
+    **{(module, "set"): _set for module in ("builtins", "__builtin__")},
+}
+"""Names that mean functions of this file, whatever the file says them to be."""
+
+_NAMED = {
+    *((module, name) for module in ("builtins", "__builtin__") for name in _FACTORIES),
+    ("numpy", "ndarray"),
+    ("torch", "Tensor"),
+    ("torch.nn.parameter", "Parameter"),
+}
+"""Names that files pass to those functions, and that mean nothing by themselves."""
+
+_STORAGES = {
+    "DoubleStorage": "float64",
+    "FloatStorage": "float32",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+}
+_DTYPES = (
+    "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "uint16", "uint32",
+    "uint64", "bool", "complex64", "complex128",
+)  # fmt: skip
+
+
+def _values() -> dict[Name, Any]:
+    """Names that mean values: dtypes and types of storages."""
+    values: dict[Name, Any] = {("torch", name): np.dtype(name) for name in _DTYPES}
+    for name, dtype in _STORAGES.items():
+        values["torch", name] = StorageType(dtype)
+    values["torch.storage", "UntypedStorage"] = StorageType(None)
+    return values
+
+
+VALUES = _values()
+
+
+# ---- the machine ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Named:
+    """A name from one of the tables: it can be called, or passed on, and nothing else."""
+
+    name: Name
+
+
+@dataclass
+class _Machine:
+    """Carries out the instructions of a pickle that make data; refuses all others."""
+
+    archive: _Archive
+    stack: list[Any] = field(default_factory=list)
+    marks: list[int] = field(default_factory=list)
+    memo: dict[int, Any] = field(default_factory=dict)
+
+    def run(self, data: bytes) -> Any:
+        try:
+            for opcode, argument, position in pickletools.genops(data):
+                if opcode.name == "STOP":
+                    (result,) = self.stack
+                    return result
+                step = getattr(self, f"do_{opcode.name.lower()}", None)
+                if opcode.name in _PUSHED:
+                    self.stack.append(argument)
+                elif step is None:
+                    raise self.refusal(f"the instruction {opcode.name} at byte {position}")
+                else:
+                    step(argument)
+        except UnicodeDecodeError as error:
+            raise ValueError(str(error)) from error
+        raise ValueError("the pickle has no end")
+
+    def refusal(self, what: str) -> pickle.UnpicklingError:
+        return pickle.UnpicklingError(
+            f"{self.archive.name} holds more than data: {what}. Nothing of it was run. wengert "
+            "reads tensors, parameters, numbers, strings, and lists, tuples, sets and dictionaries "
+            "of them; of a module, save its state_dict()."
+        )
+
+    def since_mark(self) -> list[Any]:
+        start = self.marks.pop()
+        items = self.stack[start:]
+        del self.stack[start:]
+        return items
+
+    def top(self, *kinds: type) -> Any:
+        """What lies on top, to be filled: an instance of one of some types."""
+        container = self.stack[-1]
+        if not isinstance(container, kinds):
+            raise self.refusal(f"an instruction that fills a {type(container).__name__}")
+        return container
+
+    # ---- the stack and the memo -----------------------------------------------------------
+
+    def do_proto(self, version: int) -> None:
+        pass
+
+    do_frame = do_proto
+
+    def do_mark(self, _: Any) -> None:
+        self.marks.append(len(self.stack))
+
+    def do_pop(self, _: Any) -> None:
+        self.stack.pop()
+
+    def do_pop_mark(self, _: Any) -> None:
+        self.since_mark()
+
+    def do_dup(self, _: Any) -> None:
+        self.stack.append(self.stack[-1])
+
+    def do_binput(self, number: int) -> None:
+        self.memo[number] = self.stack[-1]
+
+    do_long_binput = do_put = do_binput
+
+    def do_memoize(self, _: Any) -> None:
+        self.memo[len(self.memo)] = self.stack[-1]
+
+    def do_binget(self, number: int) -> None:
+        self.stack.append(self.memo[number])
+
+    do_long_binget = do_get = do_binget
+
+    # ---- plain values ---------------------------------------------------------------------
+
+    def do_none(self, _: Any) -> None:
+        self.stack.append(None)
+
+    def do_newtrue(self, _: Any) -> None:
+        self.stack.append(True)
+
+    def do_newfalse(self, _: Any) -> None:
+        self.stack.append(False)
+
+    def do_bytearray8(self, data: bytes) -> None:
+        self.stack.append(bytearray(data))
+
+    def do_empty_list(self, _: Any) -> None:
+        self.stack.append([])
+
+    def do_empty_tuple(self, _: Any) -> None:
+        self.stack.append(())
+
+    def do_empty_dict(self, _: Any) -> None:
+        self.stack.append({})
+
+    def do_empty_set(self, _: Any) -> None:
+        self.stack.append(set())
+
+    def do_list(self, _: Any) -> None:
+        self.stack.append(self.since_mark())
+
+    def do_tuple(self, _: Any) -> None:
+        self.stack.append(tuple(self.since_mark()))
+
+    def do_tuple1(self, _: Any) -> None:
+        self._tuple(1)
+
+    def do_tuple2(self, _: Any) -> None:
+        self._tuple(2)
+
+    def do_tuple3(self, _: Any) -> None:
+        self._tuple(3)
+
+    def _tuple(self, n: int) -> None:
+        self.stack[-n:] = [tuple(self.stack[-n:])]
+
+    def do_frozenset(self, _: Any) -> None:
+        self.stack.append(frozenset(self.since_mark()))
+
+    def do_dict(self, _: Any) -> None:
+        items = self.since_mark()
+        self.stack.append(dict(zip(items[::2], items[1::2], strict=True)))
+
+    def do_append(self, _: Any) -> None:
+        item = self.stack.pop()
+        self.top(list).append(item)
+
+    def do_appends(self, _: Any) -> None:
+        items = self.since_mark()
+        self.top(list).extend(items)
+
+    def do_additems(self, _: Any) -> None:
+        items = self.since_mark()
+        self.top(set).update(items)
+
+    def do_setitem(self, _: Any) -> None:
+        value, key = self.stack.pop(), self.stack.pop()
+        self.top(dict)[key] = value
+
+    def do_setitems(self, _: Any) -> None:
+        items = self.since_mark()
+        mapping = self.top(dict)
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            mapping[key] = value
+
+    # ---- names, calls, storages -----------------------------------------------------------
+
+    def do_global(self, text: str) -> None:
+        module, _, name = text.partition(" ")
+        self.named((module, name))
+
+    def do_stack_global(self, _: Any) -> None:
+        name, module = self.stack.pop(), self.stack.pop()
+        self.named((str(module), str(name)))
+
+    def named(self, name: Name) -> None:
+        if name in VALUES:
+            self.stack.append(VALUES[name])
+        elif name == ("torch", "bfloat16"):
+            self.stack.append(_dtype("bfloat16"))
+        elif name in CALLS or name in _NAMED:
+            self.stack.append(Named(name))
+        else:
+            raise self.refusal(f"it asks for {'.'.join(name)}")
+
+    def do_reduce(self, _: Any) -> None:
+        args, function = self.stack.pop(), self.stack.pop()
+        if not isinstance(function, Named) or function.name not in CALLS:
+            raise self.refusal(f"it calls {function!r}")
+        self.stack.append(CALLS[function.name](*args))
+
+    do_newobj = do_reduce
+
+    def do_build(self, _: Any) -> None:
+        """The state of an object just made: of NumPy's arrays, and of a state dict its versions."""
+        state, made = self.stack.pop(), self.stack[-1]
+        if type(made) is np.ndarray:
+            version, shape, dtype, fortran, data = state
+            dtype = _numpy_dtype(dtype.str)
+            if not isinstance(data, bytes):
+                raise self.refusal("an array that holds objects")
+            array: Any = made
+            array.__setstate__((int(version), tuple(shape), dtype, bool(fortran), data))
+        elif isinstance(made, np.dtype):
+            order = state[1]
+            self.stack[-1] = made.newbyteorder(order) if order in ("<", ">") else made
+        elif type(made) is OrderedDict and type(state) is dict and state.keys() <= {"_metadata"}:
+            vars(made).update(state)
+        else:
+            raise self.refusal(f"it changes a {type(made).__name__}")
+
+    def do_binpersid(self, _: Any) -> None:
+        self.stack.append(self.archive.storage(self.stack.pop()))
+
+
+_PUSHED = frozenset(
+    {
+        *("INT", "LONG", "LONG1", "LONG4", "BININT", "BININT1", "BININT2", "FLOAT", "BINFLOAT"),
+        *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"),
+        *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8"),
+    }
+)
+"""Instructions whose argument is the value to put on the stack."""

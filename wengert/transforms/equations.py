@@ -1,0 +1,168 @@
+"""A user's equation, and the arguments of one call of it, taken apart.
+
+`implicit.py` and `ode.py` differentiate functions that a solver evaluates as often as it likes.
+What they have in common is here: which leaves of the arguments are unknowns, which are tensors that
+a derivative may be asked by, and how to call the user's function around others in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd import forward
+from wengert.dispatch import as_array
+from wengert.errors import GradError, ShapeError
+from wengert.history import modes
+from wengert.tensor import Tensor, wrap
+from wengert.transforms import calls
+from wengert.transforms.calls import flatten, paths, rebuild
+from wengert.transforms.run import Run, called
+
+Tensors = list[Tensor]
+Equation = Callable[..., Any]
+
+
+class Call:
+    """The arguments of one call, taken apart: the unknowns, the tensors, and what stays as it is.
+
+    `unknowns` are the leaves of the first argument. `others` are the leaves of the other arguments;
+    those that are tensors, or arrays of another kind than NumPy's, are `arrays`, at `places`.
+    """
+
+    def __init__(self, name: str, f: Equation, x: Any, args: tuple[Any, ...], kwargs: Any) -> None:
+        self.name, self.f = name, f
+        self.kind = calls.kind_of(x, args, kwargs)
+        self.given: list[Any] = []
+        self.tree = flatten(x, self.given)
+        if not self.given:
+            raise GradError(f"{name}: the unknown {self.tree!r} has no numbers in it.")
+        self.others: list[Any] = []
+        self.rest = flatten((args, kwargs), self.others)
+        self.unknowns = [self._unknown(leaf) for leaf in self.given]
+        self.places = [k for k, leaf in enumerate(self.others) if _is_array(leaf)]
+        self.arrays = [self.others[k] for k in self.places]
+
+    def _unknown(self, leaf: Any) -> Any:
+        """A leaf of the first argument as a tensor or an array of numbers that can move."""
+        array = leaf._array if isinstance(leaf, Tensor) else calls.array_of(leaf, lambda: self.name)
+        if array.dtype.kind not in "biufc":
+            raise GradError(
+                f"{self.name}: the unknown has dtype {array.dtype}: it must be numbers."
+            )
+        dtype = array.dtype
+        if dtype.kind in "biu" or not hasattr(leaf, "dtype"):
+            dtype = self._dtype(dtype.kind == "c")
+        if isinstance(leaf, Tensor):
+            return leaf if leaf.dtype == dtype else leaf.to(dtype)
+        return as_array(array, dtype)
+
+    def _dtype(self, is_complex: bool) -> np.dtype[Any]:
+        """For integers and Python numbers: that of the tensors around them, or the usual one."""
+        found = [x.dtype for x in (*self.given, *self.others) if _is_array(x)]
+        found = [dtype for dtype in found if dtype.kind in "fc"]
+        if not found:
+            tensors = self.kind == calls.TENSOR
+            found = [np.dtype(dtypes.get_default_dtype() if tensors else np.float64)]
+        dtype = np.empty(0, np.result_type(*found)).real.dtype
+        return np.result_type(dtype, np.complex64) if is_complex else dtype
+
+    @property
+    def tensors(self) -> Tensors:
+        return [x if isinstance(x, Tensor) else wrap(x) for x in self.arrays]
+
+    def is_tracked(self) -> bool:
+        return any(isinstance(x, Tensor) for x in self.arrays)
+
+    def is_watched(self) -> bool:
+        """Whether a derivative may be asked for, by the arguments or by what f closes over."""
+        return bool(forward.active()) or (self.is_tracked() and modes.is_grad_enabled())
+
+    def lost(self) -> GradError:
+        """The error of what f closes over, which no derivative would reach."""
+        return GradError(
+            f"{self.name}: {called(self.f)} uses a tensor that requires grad, or has a tangent, "
+            "and is not among its arguments, so its derivative would be lost. Pass it as one: "
+            "f(x, tensor); for a module, its parameters, with wengert.func.functional_call."
+        )
+
+    def arguments(self, arrays: Sequence[Any]) -> tuple[Any, Any]:
+        """The arguments after the first, around other arrays."""
+        leaves = list(self.others)
+        for k, x in zip(self.places, arrays, strict=True):
+            leaves[k] = x
+        args, kwargs = rebuild(self.rest, iter(leaves))
+        return args, kwargs
+
+    def value(self, x: Sequence[Any], arrays: Sequence[Any]) -> Any:
+        args, kwargs = self.arguments(arrays)
+        return self.f(rebuild(self.tree, iter(x)), *args, **kwargs)
+
+    def result(self, made: Sequence[Any]) -> Any:
+        """The solution in the kind of the call."""
+        results = calls.Results(self.kind)
+        outs = []
+        for leaf, x in zip(self.given, made, strict=True):
+            t = x if isinstance(x, Tensor) else wrap(x)
+            outs.append(t if self.kind == calls.TENSOR else results.like(leaf, t))
+        if self.kind == calls.NUMBER:
+            outs = [x.item() if isinstance(x, np.ndarray) and not x.ndim else x for x in outs]
+        return rebuild(self.tree, iter(outs))
+
+
+def _is_array(leaf: Any) -> bool:
+    return hasattr(type(leaf), "__array_function__") and not isinstance(leaf, np.ndarray)
+
+
+class Equations:
+    """F of lists of tensors: what is zero at the solution, leaf by leaf like the unknown."""
+
+    def __init__(self, call: Call, value: Callable[[Any, Any], Any]) -> None:
+        self.call = call
+        self.value = value
+
+    def __call__(self, x: Sequence[Any], arrays: Sequence[Any]) -> Tensors:
+        call = self.call
+        made = self.value(x, arrays)
+        leaves = calls.matched(call.tree, made, f"{call.name}: what {called(call.f)} returns")
+        out = []
+        for step, leaf, like in zip(paths(call.tree), leaves, x, strict=True):
+            t = leaf if isinstance(leaf, Tensor) else wrap(calls.array_of(leaf, lambda: call.name))
+            shape = np.shape(bare(like))
+            if t._array.shape != shape:
+                raise ShapeError(
+                    f"{call.name}: {called(call.f)} returned shape {t._array.shape}"
+                    f"{step and f' at {step}'}, but the unknown has shape {shape}: there is one "
+                    "equation for each unknown."
+                )
+            out.append(t)
+        return out
+
+    def check(self, x: Sequence[Tensor]) -> None:
+        """Once, while recording: the shapes, and that all it depends on is among the arguments."""
+        call = self.call
+        arrays = [t.detach() for t in call.tensors]
+        run = Run(call.name, lambda xs: self(xs, arrays), 0, ([t.detach() for t in x],), {})
+        out = [t for t in run.out if isinstance(t, Tensor)]
+        if run.connected(out) or carries(*out):
+            raise call.lost()
+
+
+def as_given(leaf: Any, x: Any) -> Any:
+    """An array as what the user gave in its place: a tensor, an array, a number."""
+    if isinstance(leaf, Tensor):
+        return wrap(x)
+    return x if hasattr(leaf, "dtype") and not isinstance(leaf, np.generic) else x[()]
+
+
+def bare(x: Any) -> Any:
+    """The array inside of a tensor; anything else as it is."""
+    return x._array if isinstance(x, Tensor) else x
+
+
+def carries(*values: Any) -> bool:
+    """Whether a value has a tangent at a level of forward mode that is running."""
+    return any(forward.tangent(x, level) is not None for level in forward.active() for x in values)

@@ -1,0 +1,471 @@
+"""Solutions of equations as functions of their parameters, by the implicit function theorem.
+
+Where F(x, p) = 0 determines x, whoever found x need not be differentiated:
+
+    dF/dx dx + dF/dp dp = 0,  so  dx = -(dF/dx)^-1 dF/dp dp,  p' = -(dF/dp)^T (dF/dx)^-T x'
+
+(Griewank and Walther, "Evaluating Derivatives", 2nd ed. 2008, chapter 15; Blondel et al.,
+"Efficient and modular implicit differentiation", NeurIPS 2022, whose decorators these are.) The
+solver may be anything that finds x. The linear systems are those of `systems.py`, so that the
+formulas are differentiated in their turn: derivatives of every order, in both directions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import forward
+from wengert.autograd.function import Function
+from wengert.dispatch import primitive
+from wengert.errors import GradError, ShapeError
+from wengert.history import modes
+from wengert.tensor import Tensor, wrap
+from wengert.transforms import calls, systems
+from wengert.transforms.calls import flatten, rebuild
+from wengert.transforms.equations import Call, Equations, as_given, bare
+from wengert.transforms.reverse import grad, vjp
+from wengert.transforms.run import called, described
+from wengert.transforms.systems import Packing, System, Tensors, checked_solver, ordinarily, pushed
+
+Equation = Callable[..., Any]
+Solver = Callable[[Equation, Any], Any]
+
+
+def root(
+    solver: Solver | None = None,
+    *,
+    linear_solver: systems.Solver | None = None,
+    rtol: float | None = None,
+) -> Callable[[Equation], Equation]:
+    """Make of F(x, *p) the function (x0, *p) -> x with F(x, *p) = 0, differentiable in p.
+
+    `solver(f, x0)` finds the root of f(x) = F(x, *p) from the guess x0; it may be anything: a
+    routine of SciPy, a loop, a formula. It is not differentiated, and gets plain values: f answers
+    arrays with arrays and tensors with tensors. Without one, SciPy's hybrid method runs on the
+    Jacobian of F. x and p are tensors, arrays, numbers, or containers of them; F returns what x is.
+
+    Derivatives solve one linear system with dF/dx at the solution, by `linear_solver`: "dense" (LU
+    of the matrix, the default up to 512 unknowns), "lstsq" (least squares, for a singular one:
+    exact to first order if the equation for dx has a solution), the matrix-free "gmres" (the
+    default beyond), "bicgstab" or "cg", to a relative residual of `rtol`; or a function
+    (matvec, b) -> x of real vectors. They do not depend on x0, nor on what the solver did; they are
+    as accurate as x.
+
+    Errors: GradError if F uses a tensor that requires grad and is not among p, or returns another
+    structure than that of x; LinAlgError if dF/dx is singular.
+
+    >>> import scipy.optimize
+    >>> @root(lambda f, x0: scipy.optimize.brentq(f, 0, 10))
+    ... def cube_root(x, p):
+    ...     return x**3 - p
+    >>> import wengert as wg
+    >>> round(cube_root(1.0, 8.0), 6), round(wg.grad(cube_root, argnums=1)(1.0, 8.0), 6)
+    (2.0, 0.083333)
+    """
+    return _decorator("root", solver, _default_root, linear_solver, rtol)
+
+
+def fixed_point(
+    solver: Solver | None = None,
+    *,
+    linear_solver: systems.Solver | None = None,
+    rtol: float | None = None,
+) -> Callable[[Equation], Equation]:
+    """Make of T(x, *p) the function (x0, *p) -> x with x = T(x, *p), differentiable in p.
+
+    As `root`, of the equation T(x, *p) - x = 0; `solver` is given x -> T(x, *p). Without one, T is
+    applied until x changes no more.
+
+    >>> import wengert as wg
+    >>> @fixed_point()
+    ... def square_root(x, p):
+    ...     return (x + p / x) / 2
+    >>> square_root(1.0, 4.0), wg.grad(square_root, argnums=1)(1.0, 4.0)
+    (2.0, 0.25)
+    """
+    return _decorator("fixed_point", solver, _default_fixed_point, linear_solver, rtol)
+
+
+def argmin(
+    solver: Solver | None = None,
+    *,
+    linear_solver: systems.Solver | None = None,
+    rtol: float | None = None,
+) -> Callable[[Equation], Equation]:
+    """Make of f(x, *p) the function (x0, *p) -> argmin_x f(x, *p), differentiable in p.
+
+    As `root`, of the equation grad_x f(x, *p) = 0; f returns one number, and `solver` minimizes
+    x -> f(x, *p). Without one, SciPy's trust-region Newton method does. The matrix of the linear
+    systems is the Hessian, which is symmetric; the matrix-free default is conjugate gradients, for
+    which it has to be positive definite, as it is at a proper minimum.
+
+    >>> import wengert as wg
+    >>> @argmin()
+    ... def ridge(w, strength):
+    ...     return np.sum((w - np.array([1.0, 2.0])) ** 2) + strength * np.sum(w**2)
+    >>> ridge(np.zeros(2), 1.0).round(6)
+    array([0.5, 1. ])
+    >>> wg.jacrev(ridge, argnums=1)(np.zeros(2), 1.0).round(6)
+    array([-0.25, -0.5 ])
+    """
+    return _decorator("argmin", solver, _default_argmin, linear_solver, rtol)
+
+
+def solve(
+    matvec: Callable[..., Any],
+    b: Any,
+    *parameters: Any,
+    solver: systems.Solver | None = None,
+    symmetric: bool = False,
+    rtol: float | None = None,
+) -> Any:
+    """x with matvec(x, *parameters) = b, differentiable in b and in the parameters.
+
+    `matvec(v, *parameters)` is linear in v and returns what v is: a tensor, an array, or containers
+    of them, as b and the result are. The matrix need not exist: `solver` is one of the
+    `linear_solver`s of `root`, and the transposed operator, which reverse mode needs, is found by
+    differentiation. `symmetric` says that it is the same (for complex arrays: self-adjoint).
+
+    >>> import wengert as wg
+    >>> def shifted(v, s):
+    ...     return s * v - np.roll(v, 1) / 2
+    >>> b = np.array([1.0, 0.0, 0.0])
+    >>> solve(shifted, b, 2.0, solver="gmres").round(4)
+    array([0.5079, 0.127 , 0.0317])
+    >>> round(wg.grad(lambda s: np.sum(solve(shifted, b, s)))(2.0), 4)
+    -0.4444
+    """
+    checked_solver(solver, "solve")
+    if not callable(matvec):
+        raise TypeError(
+            f"solve takes a function (v, *parameters) -> A v, but got {described(matvec)}"
+        )
+    call = Call("solve", matvec, b, parameters, {})
+    equation = Equations(call, lambda v, others: call.value(v, others))
+    system = System(
+        lambda p: lambda v: equation(v, p),
+        solver,
+        rtol,
+        symmetric,
+        f"the operator {called(matvec)}",
+    )
+    if call.kind == calls.TENSOR or forward.active():
+        bs = [x if isinstance(x, Tensor) else wrap(x) for x in call.unknowns]
+        if call.is_watched():
+            equation.check(bs)
+        return call.result([*system.solve(bs, call.tensors)])
+    made = systems.solved(system, len(call.unknowns), *call.unknowns, *call.arrays)
+    return call.result(made if type(made) is tuple else (made,))
+
+
+# ---- the solution --------------------------------------------------------------------------
+
+
+class _Problem:
+    """One call of a decorated function: the equations, and who solves them."""
+
+    def __init__(self, kind: _Kind, call: Call) -> None:
+        self.kind, self.call = kind, call
+        self.equations = Equations(call, functools.partial(kind.residual, call))
+        self.n = len(call.unknowns)
+        self.recorded = modes.is_grad_enabled()
+        self.system = System(
+            self.transposed_jacobian, kind.linear_solver, kind.rtol, kind.name == "argmin",
+            f"the {kind.matrix} of {called(call.f)} at the solution",
+        )  # fmt: skip
+
+    def transposed_jacobian(self, point: Tensors) -> systems.Map:
+        x, arrays = point[: self.n], point[self.n :]
+        _, pull = vjp(lambda xs: self.equations(xs, arrays), x)
+        return lambda u: pull(list(u))[0]
+
+    def found(self, arrays: Sequence[Any]) -> list[Any]:
+        """What the solver finds, on plain arrays."""
+        call, n = self.call, self.n
+        guess = [as_given(leaf, x) for leaf, x in zip(call.given, arrays[:n], strict=True)]
+        given = [as_given(leaf, x) for leaf, x in zip(call.arrays, arrays[n:], strict=True)]
+        with ordinarily():
+            solver = self.kind.solver or self.kind.default
+            answers = _Answers(call, given, self.recorded)
+            made = solver(answers, rebuild(call.tree, iter(guess)))
+            if type(made).__name__ in ("OptimizeResult", "RootResults"):
+                raise GradError(
+                    f"{call.name}: the solver returned SciPy's {type(made).__name__}. Return the "
+                    "solution that is in it: .x, or .root."
+                )
+            leaves = calls.matched(call.tree, made, f"{call.name}: what the solver returns")
+        return [self._checked(x, like) for x, like in zip(leaves, arrays[:n], strict=True)]
+
+    def _checked(self, x: Any, like: Any) -> Any:
+        name = self.call.name
+        array = x._array if isinstance(x, Tensor) else np.asarray(x)
+        if array.shape != like.shape:
+            raise ShapeError(
+                f"{name}: the solver returned shape {array.shape} for an unknown of shape "
+                f"{like.shape}."
+            )
+        if array.dtype.kind == "c" and like.dtype.kind != "c":
+            raise GradError(f"{name}: the solver returned complex numbers for a real unknown.")
+        if not np.all(np.isfinite(array)):
+            raise GradError(
+                f"{name}: the solver returned numbers that are not finite. It did not converge; "
+                "try another initial guess or another solver."
+            )
+        return np.array(array, like.dtype)
+
+
+class _Answers:
+    """The function that a solver is given: arrays for arrays, tensors for tensors."""
+
+    def __init__(self, call: Call, given: list[Any], recorded: bool) -> None:
+        self.call, self.given, self.recorded = call, given, recorded
+        self.__name__ = called(call.f)
+
+    def __call__(self, x: Any) -> Any:
+        call = self.call
+        leaves = calls.matched(call.tree, x, f"{call.name}: what the solver asks for")
+        tensors = any(isinstance(leaf, Tensor) for leaf in leaves)
+        if call.kind == calls.TENSOR and not tensors:
+            leaves = [wrap(calls.array_of(leaf, lambda: "the unknown")) for leaf in leaves]
+        made = call.value(leaves, self.given)
+        if tensors:
+            return made
+        out: list[Any] = []
+        tree = flatten(made, out)
+        if self.recorded and any(isinstance(t, Tensor) and t.requires_grad for t in out):
+            raise call.lost()
+        return rebuild(tree, iter([t._array[()] if isinstance(t, Tensor) else t for t in out]))
+
+
+def implicit_solution(problem: _Problem, *arrays: Any) -> Any:
+    made = problem.found(arrays)
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+def _like_unknowns(problem: _Problem, *arrays: Any) -> Any:
+    made = tuple(np.zeros(x.shape, x.dtype) for x in arrays[: problem.n])
+    return made if len(made) > 1 else made[0]
+
+
+_found = primitive(implicit_solution, opaque=True, result=_like_unknowns)
+
+
+class Implicit(Function):
+    """x(p), whose numbers are known already, as a function of the leaves of p."""
+
+    @staticmethod
+    def forward(ctx: Any, problem: _Problem, numbers: Sequence[Any], *arrays: Tensor) -> Any:
+        x = tuple(map(wrap, numbers))
+        ctx.problem = problem
+        ctx.save_for_backward(*x, *arrays)
+        ctx.save_for_forward(*x, *arrays)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        problem, saved = ctx.problem, list(ctx.saved_tensors)
+        x, arrays = saved[: problem.n], saved[problem.n :]
+        needed = [k for k, needs in enumerate(ctx.needs_input_grad[2:]) if needs]
+        w = problem.system.solve(cotangents, saved)
+        _, pull = vjp(_in_parameters(problem, x, arrays, needed), [arrays[k] for k in needed])
+        found: list[Any] = [None] * len(arrays)
+        for k, g in zip(needed, pull([-v for v in w])[0], strict=True):
+            found[k] = g
+        return (None, None, *found)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        problem, saved = ctx.problem, list(ctx.saved_tensors)
+        x, arrays = saved[: problem.n], saved[problem.n :]
+        given = {k: t for k, t in enumerate(tangents[2:]) if t is not None}
+        f = _in_parameters(problem, x, arrays, list(given))
+        moved = pushed(f, [arrays[k] for k in given], list(given.values()))
+        return tuple(problem.system.flipped().solve([-t for t in moved], saved))
+
+
+def _in_parameters(problem: _Problem, x: Tensors, arrays: Tensors, places: list[int]) -> Any:
+    """F at the solution as a function of some of the parameters."""
+    return lambda chosen: problem.equations(x, systems.replaced(arrays, places, chosen))
+
+
+# ---- the three kinds of equations ----------------------------------------------------------
+
+
+class _Kind:
+    """A decorator's name and choices, and the equation that it makes of the user's function."""
+
+    def __init__(
+        self, name: str, solver: Solver | None, default: Solver, linear_solver: Any, rtol: Any
+    ) -> None:
+        self.name, self.solver, self.default = name, solver, default
+        self.linear_solver, self.rtol = linear_solver, rtol
+        self.matrix = "Hessian" if name == "argmin" else "Jacobian"
+
+    def residual(self, call: Call, x: Sequence[Any], arrays: Sequence[Any]) -> Any:
+        if self.name == "root":
+            return call.value(x, arrays)
+        args, kwargs = call.arguments(arrays)
+        point = rebuild(call.tree, iter(x))
+        if self.name == "argmin":
+            return grad(call.f)(point, *args, **kwargs)
+        made = calls.matched(
+            call.tree, call.f(point, *args, **kwargs), f"{call.name}: what {called(call.f)} returns"
+        )
+        return rebuild(call.tree, iter([t - u for t, u in zip(made, x, strict=True)]))
+
+
+def _decorator(
+    name: str, solver: Any, default: Solver, linear_solver: Any, rtol: float | None
+) -> Callable[[Equation], Equation]:
+    if solver is not None and not callable(solver):
+        raise TypeError(f"{name}: solver is a function (f, x0) -> x, but got {described(solver)}")
+    kind = _Kind(name, solver, default, checked_solver(linear_solver, name), rtol)
+
+    def decorate(f: Equation) -> Equation:
+        if not callable(f):
+            raise TypeError(
+                f"{name} takes the solver first and then the function: {name}(solver)(f), or "
+                f"{name}()(f); but it was given {described(f)} as the function."
+            )
+
+        @functools.wraps(f, updated=())
+        def solution(x0: Any, *args: Any, **kwargs: Any) -> Any:
+            call = Call(name, f, x0, args, kwargs)
+            problem = _Problem(kind, call)
+            numbers = _found(problem, *map(bare, (*call.unknowns, *call.arrays)))
+            numbers = numbers if type(numbers) is tuple else (numbers,)
+            if call.is_watched():
+                problem.equations.check([wrap(x) for x in numbers])
+            if not call.is_tracked():
+                return call.result(numbers)
+            return call.result(Implicit.apply(problem, numbers, *call.tensors))
+
+        return solution
+
+    return decorate
+
+
+# ---- solvers for those who bring none ------------------------------------------------------
+
+
+class _Flat:
+    """A function of containers as a function of one real vector, for SciPy."""
+
+    def __init__(self, f: Any, x0: Any) -> None:
+        self.f = f
+        leaves: list[Any] = []
+        self.tree = flatten(x0, leaves)
+        self.tensors = any(isinstance(x, Tensor) for x in leaves)
+        arrays = [np.asarray(bare(x)) for x in leaves]
+        self.packing = Packing(arrays)
+        self.start = self.packing.vector(arrays).astype(np.float64)
+
+    def point(self, v: Any) -> Any:
+        arrays = self.packing.arrays(v)
+        return rebuild(self.tree, iter([wrap(x) if self.tensors else x for x in arrays]))
+
+    def vector(self, made: Any) -> Any:
+        leaves = calls.matched(self.tree, made, "what the function returns")
+        return self.packing.vector([np.asarray(bare(x)) for x in leaves]).astype(np.float64)
+
+    def __call__(self, v: Any) -> Any:
+        with modes.no_grad():
+            return self.vector(self.f(self.point(v)))
+
+
+def _default_root(f: Any, x0: Any) -> Any:
+    """Powell's hybrid method, with the exact Jacobian."""
+    from scipy.optimize import root
+
+    flat = _Flat(f, x0)
+    packing = flat.packing
+
+    def jacobian(v: Any) -> Any:
+        x = [wrap(a) for a in packing.arrays(v)]
+        _, pull = vjp(lambda xs: _tensors_of(flat, f(rebuild(flat.tree, iter(xs)))), x)
+        rows = np.empty((packing.size, packing.size))
+        for k in range(packing.size):
+            one = np.zeros(packing.size)
+            one[k] = 1
+            rows[k] = packing.vector(
+                [t._array for t in pull([wrap(a) for a in packing.arrays(one)])[0]]
+            )
+        return rows
+
+    found = root(flat, flat.start, jac=jacobian, tol=1e-12)
+    error = np.abs(flat(found.x)).max(initial=0)
+    scale = 1 + np.abs(found.x).max(initial=0)
+    if not found.success and not error <= 1e-8 * scale:
+        raise GradError(
+            f"root: the default solver did not converge (largest residual {error:.1e}): "
+            f"{' '.join(found.message.split())} Try another initial guess, or pass a solver."
+        )
+    return flat.point(found.x)
+
+
+def _tensors_of(flat: _Flat, made: Any) -> Tensors:
+    leaves = calls.matched(flat.tree, made, "what the function returns")
+    return [x if isinstance(x, Tensor) else wrap(np.asarray(x)) for x in leaves]
+
+
+def _default_fixed_point(f: Any, x0: Any) -> Any:
+    """T applied again and again, until x changes no more than rounding does."""
+    flat = _Flat(f, x0)
+    x, eps = flat.start, np.finfo(flat.packing.dtype).eps
+    for _ in range(FIXED_POINT_STEPS):
+        x, before = flat(x), x
+        change = np.abs(x - before).max(initial=0)
+        if not np.isfinite(change):
+            break
+        if change <= 4 * eps * (1 + np.abs(x).max(initial=0)):
+            return flat.point(x)
+    raise GradError(
+        f"fixed_point: x still changed by {change:.1e} in the last application of the function. It "
+        "is no contraction near the initial guess, or a slow one: try another guess, or pass a "
+        "solver, such as Anderson's mixing."
+    )
+
+
+FIXED_POINT_STEPS = 10_000
+
+
+def _default_argmin(f: Any, x0: Any) -> Any:
+    """A trust-region Newton method; products with the Hessian by differentiation."""
+    from scipy.optimize import minimize
+
+    flat = _Flat(f, x0)
+    packing = flat.packing
+    gradient = grad(lambda xs: f(rebuild(flat.tree, iter(xs))))
+
+    def of(v: Any) -> list[Tensor]:
+        return [wrap(x) for x in packing.arrays(v)]
+
+    def slope(v: Any) -> Any:
+        return packing.vector([t._array for t in gradient(of(v))]).astype(np.float64)
+
+    def product(v: Any, p: Any) -> Any:
+        made = vjp(gradient, of(v))[1](of(p))[0]
+        return packing.vector([t._array for t in made]).astype(np.float64)
+
+    def value(v: Any) -> float:
+        with modes.no_grad():
+            return float(bare(f(flat.point(v))))
+
+    found = minimize(
+        value, flat.start, jac=slope, hessp=product, method="trust-ncg", options={"gtol": 1e-10}
+    )
+    error = np.abs(slope(found.x)).max(initial=0)
+    if not found.success and not error <= 1e-6 * (1 + abs(found.fun)):
+        raise GradError(
+            f"argmin: the default solver did not converge (largest slope {error:.1e}): "
+            f"{found.message} Is the function bounded from below? Try another initial guess, or "
+            "pass a solver."
+        )
+    return flat.point(found.x)
+
+
+__all__ = ["argmin", "fixed_point", "root", "solve"]

@@ -1,0 +1,270 @@
+"""`odeint`: solutions of ordinary differential equations, differentiable in the initial state, in
+parameters and in the times.
+
+`gradient="direct"` records the steps of the solver (`runge_kutta.py`); `gradient="adjoint"` takes
+the solution as one function, whose derivatives solve further equations (`trajectories.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd.forward import active
+from wengert.dispatch import known
+from wengert.errors import BatchingError, GradError, TracingError
+from wengert.history import modes
+from wengert.tensor import Tensor, wrap
+from wengert.transforms import calls
+from wengert.transforms.calls import rebuild
+from wengert.transforms.equations import Call, Equations, Tensors, as_given, bare, carries
+from wengert.transforms.run import described
+from wengert.transforms.runge_kutta import METHODS
+from wengert.transforms.trajectories import (
+    SCIPY,
+    Options,
+    Problem,
+    check_times,
+    integrated,
+    stepwise,
+)
+
+
+def odeint(
+    f: Callable[..., Any],
+    y0: Any,
+    t: Any,
+    *args: Any,
+    method: str = "dopri5",
+    rtol: float | None = None,
+    atol: float | None = None,
+    gradient: Literal["adjoint", "direct"] = "adjoint",
+    step_size: float | None = None,
+    max_steps: int = 10_000,
+) -> Any:
+    """The solution of dy/dt = f(t, y, *args) with y(t[0]) = y0, at the times t.
+
+    y0 is a tensor, an array, a number, or containers of them; so is what f returns, and the result,
+    in which each leaf has the times as its first dimension. The times increase or decrease. The
+    result is differentiable in y0, in t, and in args, which may be containers too.
+
+    "dopri5" and "bosh3" choose their steps: the error of each is held below atol + rtol |y| (by
+    default 1e-7 relative and 1e-9 absolute, in single precision 1e-4 and 1e-6). "rk4", "midpoint"
+    and "euler" take steps of `step_size`, or one from each time to the next. For stiff equations
+    there are SciPy's "LSODA", "BDF" and "Radau", which are given the exact Jacobian; also its
+    "RK45", "RK23" and "DOP853".
+
+    `gradient="adjoint"` solves a second equation backwards in time: memory does not grow with the
+    number of steps, any method will do, and the gradient is as accurate as the tolerances say. It
+    computes y once more between each two times. `gradient="direct"` differentiates the steps
+    themselves: the exact derivative of the numbers computed, for memory that grows with the steps;
+    not for SciPy's methods. (Of a stiff equation take second derivatives by reverse over forward
+    mode, wg.jacrev(wg.jacfwd(f)), or directly: forward mode through the adjoint equation would
+    integrate y backwards.)
+
+    Errors: ValueError for times that do not increase or decrease, and for options that the method
+    does not have; GradError where f is not finite, where steps become too many or too short, and,
+    by the adjoint method, if f uses a tensor that requires grad and is not among args.
+
+    >>> import wengert as wg
+    >>> def decay(t, y, rate):
+    ...     return -rate * y
+    >>> times = np.array([0.0, 1.0, 2.0])
+    >>> odeint(decay, np.array([1.0]), times, 0.5).round(6).T
+    array([[1.      , 0.606531, 0.367879]])
+    >>> round(wg.grad(lambda rate: odeint(decay, 1.0, times, rate)[-1])(0.5), 6)  # -2 exp(-1)
+    -0.735759
+    """
+    if not callable(f):
+        raise TypeError(f"odeint takes a function f(t, y, *args) first, but got {described(f)}")
+    call = Call("odeint", f, y0, args, {})
+    options = _options(call, method, rtol, atol, step_size, max_steps, gradient)
+    times = _times(call, t)
+    flow = _Derivative(call)
+    problem = Problem(flow, options, len(call.unknowns))
+    everything = (*call.unknowns, *call.arrays, times)
+    tensors = any(isinstance(x, Tensor) for x in everything)
+    if call.is_watched() and gradient == "adjoint":
+        start = _tensor(bare(times))[0]
+        flow.equations(start).check([_tensor(x) for x in call.unknowns])
+    tensors = tensors or bool(active())
+    if gradient == "direct" and (tensors or not all(known(x) for x in call.unknowns)):
+        made = _directly(problem, call, times)
+    elif tensors:
+        ys = [_tensor(x) for x in call.unknowns]
+        made = problem.solution(ys, _tensor(times), call.tensors)
+    else:
+        found = integrated(problem, times, *call.unknowns, *call.arrays)
+        made = list(found) if type(found) is tuple else [found]
+    return _results(call, made)
+
+
+def _tensor(x: Any) -> Tensor:
+    return x if isinstance(x, Tensor) else wrap(x)
+
+
+def _results(call: Call, made: Sequence[Any]) -> Any:
+    """Trajectories in the kind of the call: those of numbers are arrays."""
+    results = calls.Results(call.kind)
+    outs = [_tensor(x) for x in made]
+    if call.kind == calls.TENSOR:
+        return rebuild(call.tree, iter(outs))
+    return rebuild(
+        call.tree, iter([results.like(leaf, x) for leaf, x in zip(call.given, outs, strict=True)])
+    )
+
+
+# ---- what is asked for ---------------------------------------------------------------------
+
+
+def _options(
+    call: Call, method: str, rtol: Any, atol: Any, step_size: Any, max_steps: int, gradient: str
+) -> Options:
+    if method not in METHODS and method not in SCIPY:
+        raise ValueError(
+            f"odeint: there is no method {method!r}. Choose one of {', '.join((*METHODS, *SCIPY))}."
+        )
+    if gradient not in ("adjoint", "direct"):
+        raise ValueError(f'odeint: gradient is "adjoint" or "direct", not {gradient!r}')
+    if gradient == "direct" and method in SCIPY:
+        raise ValueError(
+            f'odeint: the steps of SciPy\'s {method} are not recorded. Use gradient="adjoint", or '
+            f"one of the methods {', '.join(METHODS)}."
+        )
+    eps = max(np.finfo(x.dtype).eps for x in call.unknowns)
+    usual = (1e-7, 1e-9) if eps < 1e-10 else (1e-4, 1e-6)
+    options = Options(method, rtol or usual[0], atol or usual[1], step_size, max_steps)
+    if options.chooses:
+        if step_size is not None:
+            raise ValueError(
+                f"odeint: {method} chooses its steps; step_size is for euler, midpoint and rk4. "
+                "Set rtol and atol."
+            )
+        if options.rtol < 4 * eps or options.atol < 0:
+            raise ValueError(
+                f"odeint: rtol={options.rtol:g} is below the rounding of {call.unknowns[0].dtype} "
+                f"({eps:.1e}), or atol={options.atol:g} is negative."
+            )
+    elif rtol is not None or atol is not None:
+        raise ValueError(
+            f"odeint: {method} takes steps of fixed length and has no tolerances: set step_size, "
+            'or choose a method such as "dopri5".'
+        )
+    if step_size is not None and not step_size > 0:
+        raise ValueError(f"odeint: step_size is a positive length, not {step_size!r}")
+    if type(max_steps) is not int or max_steps < 1:
+        raise ValueError(f"odeint: max_steps is a positive number of steps, not {max_steps!r}")
+    return options
+
+
+def _times(call: Call, t: Any) -> Any:
+    if isinstance(t, (list, tuple)):
+        t = np.stack(t) if any(isinstance(x, Tensor) for x in t) else np.asarray(t)
+    if not hasattr(t, "shape"):
+        raise TypeError(f"odeint: t is a vector of times, but got {described(t)}")
+    if t.dtype.kind in "biu":
+        t = t.to(dtypes.get_default_dtype()) if isinstance(t, Tensor) else t.astype(np.float64)
+    if t.dtype.kind != "f" or len(t.shape) != 1 or t.shape[0] < 1:
+        raise ValueError(
+            "odeint: t is a vector of real times, the first of which is that of y0; but got dtype "
+            f"{t.dtype} and shape {tuple(t.shape)}."
+        )
+    if known(bare(t)):
+        check_times(np.asarray(bare(t)))
+    if call.kind == calls.TENSOR and isinstance(t, np.ndarray):
+        return wrap(t)
+    return t
+
+
+# ---- the equation --------------------------------------------------------------------------
+
+
+class _Derivative:
+    """The user's f on lists of tensors."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.recorded = modes.is_grad_enabled()
+
+    def equations(self, t: Any) -> Equations:
+        call = self.call
+
+        def value(ys: Sequence[Any], arrays: Sequence[Any]) -> Any:
+            args, _ = call.arguments(arrays)
+            return call.f(t, rebuild(call.tree, iter(ys)), *args)
+
+        return Equations(call, value)
+
+    def __call__(self, t: Any, ys: Tensors, parameters: Tensors) -> Tensors:
+        return self.equations(t)(ys, parameters)
+
+    def plain(self, t: float, arrays: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
+        """The same for numbers, as the user calls f."""
+        call = self.call
+        ys = [as_given(leaf, x) for leaf, x in zip(call.given, arrays, strict=True)]
+        given = [as_given(leaf, x) for leaf, x in zip(call.arrays, parameters, strict=True)]
+        if call.kind == calls.TENSOR:
+            ys = [_tensor(np.asarray(y)) for y in ys]
+        made = self.equations(t)(ys, given)
+        if self.recorded and any(x.requires_grad for x in made):
+            raise call.lost()
+        return [x._array for x in made]
+
+
+# ---- directly ------------------------------------------------------------------------------
+
+
+def _directly(problem: Problem, call: Call, times: Any) -> list[Any]:
+    """The steps, recorded; several leaves are one vector."""
+    ys, parameters = [_tensor(x) for x in call.unknowns], call.tensors
+    vector = _Joined(ys)
+    t = _tensor(times)
+    try:
+        grid = [float(x) for x in np.asarray(bare(t))]
+    except (TracingError, BatchingError) as error:
+        raise GradError(
+            'odeint: with gradient="direct" the times must be known inside of vmap and '
+            'wengert.compile. Make them outside, or use gradient="adjoint".'
+        ) from error
+    moments = [t[i] for i in range(len(grid))] if t.requires_grad or carries(t) else grid
+
+    def f(t: Any, y: Any) -> Any:
+        return vector.join(problem.flow(t, vector.split(y), parameters))
+
+    made = stepwise(problem.options, f, vector.join(ys), moments, grid)
+    columns = zip(*(vector.split(y) for y in made), strict=True)
+    return [np.stack(column) for column in columns]
+
+
+class _Joined:
+    """Tensors as one vector, recorded; a single one stays as it is."""
+
+    def __init__(self, ys: Tensors) -> None:
+        self.shapes = [y._array.shape for y in ys]
+        self.dtypes = [y._array.dtype for y in ys]
+        self.ends = np.cumsum([math.prod(shape) for shape in self.shapes]).tolist()
+
+    def join(self, ys: Any) -> Any:
+        if len(self.shapes) == 1:
+            return ys[0]
+        return np.concatenate([np.reshape(y, (-1,)) for y in ys])
+
+    def split(self, y: Any) -> list[Any]:
+        if len(self.shapes) == 1:
+            return [y]
+        parts = []
+        for begin, end, shape, dtype in zip(
+            [0, *self.ends[:-1]], self.ends, self.shapes, self.dtypes, strict=True
+        ):
+            part = np.reshape(y[begin:end], shape)
+            if dtype.kind != "c" and part.dtype.kind == "c":
+                part = np.real(part)
+            parts.append(part)
+        return parts
+
+
+__all__ = ["odeint"]

@@ -1,0 +1,332 @@
+"""Linear systems without a matrix, and how their solutions depend on the operator.
+
+A `System` is a linear map A(p) that is known only by what it does to a vector, and x = A(p)^-1 b.
+Where x is differentiated, A is needed once more, transposed for reverse mode:
+
+    dx = A^-1 (db - dA x)          b' = A^-T x',   p' = -(d(A(p) x)/dp)^T b'
+
+and the transposed map is the pullback of the map itself, so that nobody has to write it down
+(Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
+differentiation", 2008). The systems in these formulas are solved by the same function, so there are
+derivatives of every order.
+
+Vectors are lists of tensors. The numbers are found on one real vector, in which a complex element
+is two: what the maps of complex tensors do is linear for real factors, which is all they promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.function import Function
+from wengert.dispatch import primitive
+from wengert.history import modes
+from wengert.tensor import Tensor, wrap
+from wengert.transforms.forward import jvp
+from wengert.transforms.reverse import vjp
+
+Tensors = list[Tensor]
+Map = Callable[[Tensors], Tensors]
+Vector = np.ndarray[Any, Any]
+Solver = str | Callable[[Callable[[Vector], Vector], Vector], Vector]
+
+DENSE = 512
+"""Up to so many unknowns the matrix is written out, if nobody says otherwise."""
+
+
+class System:
+    """A(p), solved by `solver`: `of(p)` is the map that it is at the parameters p.
+
+    `transposed` asks for A^T, `symmetric` says that there is no difference. `what` names the matrix
+    for errors. The factors of the last matrix are kept: several rows of a Jacobian share them.
+    """
+
+    def __init__(
+        self, of: Callable[[Tensors], Map], solver: Solver | None, rtol: float | None,
+        symmetric: bool = False, what: str = "the operator",
+    ) -> None:  # fmt: skip
+        self.of = of
+        self.solver = solver
+        self.rtol = rtol
+        self.symmetric = symmetric
+        self.what = what
+        self.transposed = False
+        self.factors = _Factors()
+
+    def flipped(self) -> System:
+        """The system of the transposed map; it has the same factors."""
+        if self.symmetric:
+            return self
+        other = System(self.of, self.solver, self.rtol, False, self.what)
+        other.transposed, other.factors = not self.transposed, self.factors
+        return other
+
+    def map(self, parameters: Tensors, like: Tensors, transposed: bool | None = None) -> Map:
+        """What the system multiplies a vector like `like` by."""
+        apply = self.of(parameters)
+        if not (self.transposed if transposed is None else transposed):
+            return apply
+        return transpose(apply, like)
+
+    def solve(self, b: Sequence[Tensor], parameters: Sequence[Tensor]) -> Tensors:
+        """x = A^-1 b, recorded."""
+        made = LinearSolve.apply(self, len(b), *b, *parameters)
+        return list(made)
+
+
+def transpose(apply: Map, like: Tensors) -> Map:
+    """The transpose of a linear map of vectors like `like`: its pullback, anywhere."""
+    zeros = [wrap(np.zeros_like(x._array)) for x in like]
+    _, pull = vjp(lambda v: list(apply(v)), zeros)
+    return lambda u: pull(list(u))[0]
+
+
+def pushed(f: Callable[[Tensors], Tensors], x: Tensors, t: Tensors) -> Tensors:
+    """The tangents of f(x) for tangents t of x."""
+    return jvp(lambda v: list(f(v)), (x,), (t,))[1]
+
+
+class LinearSolve(Function):
+    """x = A(p)^-1 b, of the leaves of b and then those of p."""
+
+    @staticmethod
+    def forward(ctx: Any, system: System, n: int, *tensors: Tensor) -> Any:
+        made = solved(system, n, *[t._array for t in tensors])
+        x = tuple(map(wrap, made if type(made) is tuple else (made,)))
+        ctx.system, ctx.n, ctx.some = system, n, len(tensors) > n
+        ctx.save_for_backward(*tensors[n:], *x)
+        ctx.save_for_forward(*tensors[n:], *x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        system, n = ctx.system, ctx.n
+        saved = ctx.saved_tensors
+        parameters, x = list(saved[: len(saved) - n]), list(saved[len(saved) - n :])
+        b = system.flipped().solve(cotangents, parameters)
+        needed = [k for k, needs in enumerate(ctx.needs_input_grad[2 + n :]) if needs]
+        found: list[Any] = [None] * len(parameters)
+        if needed:
+
+            def product(chosen: Tensors) -> Tensors:
+                """A(p) x, as a function of those parameters."""
+                return system.map(replaced(parameters, needed, chosen), x)(x)
+
+            _, pull = vjp(product, [parameters[k] for k in needed])
+            for k, g in zip(needed, pull([-g for g in b])[0], strict=True):
+                found[k] = g
+        return (None, None, *b, *found)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        system, n = ctx.system, ctx.n
+        saved = ctx.saved_tensors
+        parameters, x = list(saved[: len(saved) - n]), list(saved[len(saved) - n :])
+        right = [
+            wrap(np.zeros_like(v._array)) if t is None else t
+            for t, v in zip(tangents[2 : 2 + n], x, strict=True)
+        ]
+        given = {k: t for k, t in enumerate(tangents[2 + n :]) if t is not None}
+        if given:
+
+            def product(chosen: Tensors) -> Tensors:
+                return system.map(replaced(parameters, list(given), chosen), x)(x)
+
+            moved = pushed(product, [parameters[k] for k in given], list(given.values()))
+            right = [r - m for r, m in zip(right, moved, strict=True)]
+        return tuple(system.solve(right, parameters))
+
+
+def replaced(items: Tensors, places: Sequence[int], new: Sequence[Tensor]) -> Tensors:
+    """A list with other items in some places."""
+    out = list(items)
+    for k, item in zip(places, new, strict=True):
+        out[k] = item
+    return out
+
+
+# ---- the numbers ---------------------------------------------------------------------------
+
+
+@contextmanager
+def ordinarily(grad: bool = True) -> Any:
+    """Inside of a derivative, the mode in which a user's code runs by itself."""
+    before = modes.enter(modes.DEFAULT if grad else modes.NO_GRAD)
+    try:
+        yield
+    finally:
+        modes.enter(before)
+
+
+def _like_b(system: System, n: int, *arrays: Any) -> Any:
+    made = tuple(np.zeros(x.shape, x.dtype) for x in arrays[:n])
+    return made if n > 1 else made[0]
+
+
+def linear_solution(system: System, n: int, *arrays: Any) -> Any:
+    with ordinarily(grad=False):
+        b, parameters = arrays[:n], [wrap(x) for x in arrays[n:]]
+        packing = Packing(b)
+        x = packing.arrays(_numbers(system, packing, packing.vector(b), parameters))
+    return tuple(x) if n > 1 else x[0]
+
+
+solved = primitive(linear_solution, opaque=True, result=_like_b)
+
+
+class Packing:
+    """Arrays as one real vector, and back; a complex element is two numbers."""
+
+    def __init__(self, arrays: Sequence[Any]) -> None:
+        self.likes = [(x.shape, x.dtype) for x in arrays]
+        self.dtype = np.result_type(*(_real(x.dtype) for x in arrays))
+        self.sizes = [int(np.prod(x.shape)) * (1 + (x.dtype.kind == "c")) for x in arrays]
+        self.size = sum(self.sizes)
+
+    def vector(self, arrays: Sequence[Any]) -> Vector:
+        flat = [
+            np.ascontiguousarray(x, dtype).reshape(-1).view(_real(dtype))
+            for x, (_, dtype) in zip(arrays, self.likes, strict=True)
+        ]
+        return np.concatenate(flat).astype(self.dtype, copy=False)
+
+    def arrays(self, vector: Vector) -> list[Any]:
+        parts = np.split(np.asarray(vector).reshape(-1), np.cumsum(self.sizes)[:-1])
+        return [
+            np.array(part, _real(dtype)).view(dtype).reshape(shape)
+            for part, (shape, dtype) in zip(parts, self.likes, strict=True)
+        ]
+
+
+def _real(dtype: Any) -> np.dtype[Any]:
+    return np.empty(0, dtype).real.dtype
+
+
+def _numbers(system: System, packing: Packing, b: Vector, parameters: Tensors) -> Vector:
+    n = packing.size
+    solver = system.solver or ("dense" if n <= DENSE else "cg" if system.symmetric else "gmres")
+    if not n:
+        return b
+    if solver in ("dense", "lstsq"):
+        matrix = system.factors.of(
+            [p._array for p in parameters], lambda: _matrix(system, packing, parameters)
+        )
+        return matrix.solve(b, system.transposed, solver == "lstsq", system.what)
+    apply = system.map(parameters, [wrap(x) for x in packing.arrays(b)])
+
+    def product(v: Vector) -> Vector:
+        made = apply([wrap(x) for x in packing.arrays(v)])
+        return packing.vector([t._array for t in made])
+
+    if callable(solver):
+        x = np.asarray(solver(product, b))
+        if x.shape != b.shape:
+            raise ValueError(
+                f"the linear solver for {system.what} returned shape {x.shape}, but the right-hand "
+                f"side is a vector of shape {b.shape}"
+            )
+        return x
+    return _krylov(solver, product, b, system)
+
+
+def _krylov(name: str, product: Callable[[Vector], Vector], b: Vector, system: System) -> Vector:
+    from scipy.sparse import linalg
+
+    n = len(b)
+    rtol = system.rtol or (1e-5 if b.dtype == np.float32 else 1e-10)
+    operator = linalg.LinearOperator((n, n), matvec=product, dtype=b.dtype)
+    options: dict[str, Any] = {"restart": min(n, 50)} if name == "gmres" else {}
+    x, info = getattr(linalg, name)(operator, b, rtol=rtol, atol=0.0, **options)
+    if info != 0 or not np.all(np.isfinite(x)):
+        raise np.linalg.LinAlgError(
+            f"{name} did not solve the linear system with {system.what} of size {n} to "
+            f"rtol={rtol:g}: it is singular or ill-conditioned"
+            + (", or not symmetric and positive definite, as cg needs. " if name == "cg" else ". ")
+            + 'Ask for "dense" or "lstsq", or pass a solver with a preconditioner, a function of '
+            "(matvec, b)."
+        )
+    return x
+
+
+def _matrix(system: System, packing: Packing, parameters: Tensors) -> Vector:
+    """The map that is not transposed, column by column."""
+    like = [wrap(np.zeros(shape, dtype)) for shape, dtype in packing.likes]
+    apply = system.map(parameters, like, transposed=False)
+    matrix = np.empty((packing.size, packing.size), packing.dtype)
+    for k in range(packing.size):
+        one = np.zeros(packing.size, packing.dtype)
+        one[k] = 1
+        made = apply([wrap(x) for x in packing.arrays(one)])
+        matrix[:, k] = packing.vector([t._array for t in made])
+    return matrix
+
+
+class _Factors:
+    """The matrix of a system at one point, and its factors."""
+
+    def __init__(self) -> None:
+        self.last: tuple[list[Any], Matrix] | None = None
+
+    def of(self, arrays: list[Any], make: Callable[[], Vector]) -> Matrix:
+        last = self.last
+        if last is not None and all(map(_same, arrays, last[0])):
+            return last[1]
+        matrix = Matrix(make())
+        self.last = [x.copy() for x in arrays], matrix
+        return matrix
+
+
+def _same(x: Any, y: Any) -> bool:
+    return x.dtype == y.dtype and np.array_equal(x, y)
+
+
+class Matrix:
+    """A square matrix that is solved for several right-hand sides."""
+
+    def __init__(self, numbers: Vector) -> None:
+        self.numbers = numbers
+        self.lu: Any = None
+
+    def solve(self, b: Vector, transposed: bool, least: bool, what: str) -> Vector:
+        """A x = b, or A^T x = b; the x of least norm among those of least error, if asked for."""
+        n = len(b)
+        if not np.all(np.isfinite(self.numbers)):
+            raise np.linalg.LinAlgError(f"{what}, of size {n}, has entries that are not finite")
+        if least:
+            return np.linalg.lstsq(self.numbers.T if transposed else self.numbers, b, rcond=None)[0]
+        from scipy.linalg import get_lapack_funcs
+
+        factor, condition, back = get_lapack_funcs(("getrf", "gecon", "getrs"), (self.numbers,))
+        if self.lu is None:
+            lu, pivots, info = factor(self.numbers)
+            norm = np.abs(self.numbers).sum(axis=0).max()
+            reciprocal = condition(lu, norm)[0] if info == 0 else 0.0
+            self.lu = lu, pivots, reciprocal
+        lu, pivots, reciprocal = self.lu
+        if reciprocal < np.finfo(self.numbers.dtype).eps:
+            raise np.linalg.LinAlgError(
+                f"{what}, of size {n}, is singular (reciprocal condition number "
+                f"{reciprocal:.1e}): what is asked for is not determined by it, and has no "
+                'derivative. Ask for "lstsq" if the solution of least norm will do.'
+            )
+        return back(lu, pivots, b, trans=int(transposed))[0]
+
+
+SOLVERS = ("dense", "lstsq", "gmres", "bicgstab", "cg")
+
+
+def checked_solver(solver: Any, name: str) -> Any:
+    """The solver that a user chose, if there is such a one."""
+    if solver is None or callable(solver) or solver in SOLVERS:
+        return solver
+    raise ValueError(
+        f"{name}: there is no linear solver {solver!r}. Choose one of {', '.join(SOLVERS)}, or "
+        "pass a function (matvec, b) -> x of real vectors."
+    )
+
+
+__all__ = ["Packing", "System", "Tensors", "checked_solver", "ordinarily", "pushed", "transpose"]

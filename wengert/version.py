@@ -1,0 +1,8 @@
+"""Versions, as programs look them up."""
+
+__version__ = "0.1.0"
+cuda: str | None = None
+hip: str | None = None
+xpu: str | None = None
+git_version: str | None = None
+debug = False
