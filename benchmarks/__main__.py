@@ -1,4 +1,4 @@
-"""The command line of the benchmarks: `python -m benchmarks eager [--json FILE] [--quick]`.
+"""The command line of the benchmarks: `python -m benchmarks eager [--quick]`.
 
 Each benchmark is a module with the names of its `PEERS` and a `run(peers, quick, only)` that
 returns a `report.Report`; to add one, name it in `BENCHMARKS`.
@@ -26,6 +26,9 @@ def main() -> None:
         "benchmark", choices=BENCHMARKS, help="; ".join(f"{k}: {v}" for k, v in BENCHMARKS.items())
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="replace the table that this file marks"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer, shorter rounds: a rough look")
     parser.add_argument(
         "--peers", nargs="+", choices=NAMES, help="only these (default: all that take part)"
@@ -45,6 +48,12 @@ def main() -> None:
     # Imported only now: NumPy's BLAS reads the number of threads once, when NumPy is imported.
     benchmark = importlib.import_module(f"benchmarks.{options.benchmark}")
     report = importlib.import_module("benchmarks.report")
+    markdown = importlib.import_module("benchmarks.markdown")
+    if options.markdown:
+        try:
+            markdown.place(options.markdown, options.benchmark)
+        except (OSError, ValueError) as error:
+            parser.error(f"--markdown: {error}")
     peers = options.peers or benchmark.PEERS
     if strangers := [peer for peer in peers if peer not in benchmark.PEERS]:
         parser.error(
@@ -59,6 +68,9 @@ def main() -> None:
     if options.json:
         report.write_json(results, options.json)
         print(f"written: {options.json}")
+    if options.markdown:
+        markdown.replace_table(results, options.markdown)
+        print(f"written: {options.markdown}")
 
 
 if __name__ == "__main__":

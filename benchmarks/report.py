@@ -14,6 +14,7 @@ from rich.table import Table
 
 from benchmarks.peers import PACKAGES, THREAD_VARIABLES, version
 from benchmarks.timing import Target
+from wengert.files import whole
 
 OURS = "wengert"
 
@@ -134,7 +135,7 @@ def show(report: Report) -> None:
 
 
 def write_json(report: Report, path: Path) -> None:
-    """Write all results, whole or not at all: the file takes its name only once it is complete."""
+    """Write all results."""
     document = {
         "benchmark": report.benchmark,
         "quick": report.quick,
@@ -164,13 +165,8 @@ def write_json(report: Report, path: Path) -> None:
             for row in report.rows
         ],
     }
-    # In the same folder, because a rename replaces a file at once only within one file system.
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole(path) as part:
+        part.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
 def amount(value: float, unit: str) -> str:

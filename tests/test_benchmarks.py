@@ -69,6 +69,23 @@ def test_the_eager_benchmark_takes_the_same_options():
     assert "recording" in finished.stdout
 
 
+def test_a_table_takes_its_place_in_a_markdown_file(tmp_path):
+    file = tmp_path / "page.md"
+    words = "eager", "--quick", "--peers", "NumPy", "--only", "recording: add", "--markdown"
+    file.write_text("Nothing is marked.")
+    finished = run(*words, str(file))
+    assert (finished.returncode, "<!-- benchmark eager -->" in finished.stderr) == (2, True)
+    assert file.read_text() == "Nothing is marked."
+    file.write_text("Before.\n<!-- benchmark eager -->\nold\n<!-- /benchmark eager -->\nAfter.")
+    finished = run(*words, str(file))
+    assert finished.returncode == 0, finished.stderr
+    text = file.read_text()
+    assert text.startswith("Before.\n<!-- benchmark eager -->\n| |")
+    assert text.endswith("<!-- /benchmark eager -->\nAfter.")
+    assert "| add |" in text
+    assert "old" not in text
+
+
 def test_what_is_asked_for_in_vain_is_an_error():
     finished = run("compile", "--only", "no such line", "--peers", "NumPy")
     assert (finished.returncode, "no line of compile" in finished.stderr) == (2, True)
