@@ -40,7 +40,7 @@ LINES: list[tuple[str, str, tuple[Target, ...], Callable[..., Case]]] = [
         for p in mlp.PROBLEMS
     ],
     (STEPS, gpt.NAME, (Target("PyTorch", 1 / 1.5), Target("JAX", 1.0)), gpt.gpt_case),
-    (STEPS, cnn.NAME, (Target("PyTorch", 1.1), Target("JAX", 1.1)), cnn.cnn_case),
+    (STEPS, str(cnn.PLAIN), (Target("PyTorch", 1.1), Target("JAX", 1.1)), cnn.cnn_case),
     *[
         (elementwise.SECTION, name, AT_BOUND, partial(elementwise.elementwise_case, name=name))
         for name in (elementwise.CHAIN, elementwise.LOGSUMEXP)

@@ -177,5 +177,5 @@ def in_jax():
     return jitted(jax_loss, jax_adamw(RATE), p, data())
 
 
-def gpt_case(modules, section: str, targets: tuple[Target, ...]) -> Case:
-    return Case(section, NAME, entrants(modules, in_torch, in_jax, VARIANTS), targets)
+def gpt_case(modules, section: str, targets: tuple[Target, ...], compiles=True) -> Case:
+    return Case(section, NAME, entrants(modules, in_torch, in_jax, VARIANTS, compiles), targets)

@@ -103,8 +103,8 @@ def jitted(loss, optimizer, parameters, batch) -> Make:
     return make
 
 
-def entrants(modules, in_torch, in_jax, variants) -> dict[str, Make]:
-    """The peers that run whole programs: wengert compiled, PyTorch in each variant, JAX.
+def entrants(modules, in_torch, in_jax, variants, compiles=True) -> dict[str, Make]:
+    """The peers that run whole programs: wengert compiled or eager, PyTorch in each variant, JAX.
 
     `in_torch(library, **settings)` builds a `Training`, `in_jax()` is a `Make` for JAX. `variants`
     gives PyTorch's names and settings.
@@ -113,7 +113,8 @@ def entrants(modules, in_torch, in_jax, variants) -> dict[str, Make]:
     for peer, module in modules.items():
         match peer:
             case "wengert":
-                result[peer] = compiled(module, partial(in_torch, module))
+                build = partial(in_torch, module)
+                result[peer] = compiled(module, build) if compiles else eager(build)
             case "PyTorch":
                 for name, settings in variants.items():
                     result[name] = eager(partial(in_torch, module, **settings))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,12 @@ from benchmarks import (
     elementwise,
     first_call,
     gpt,
+    lstm,
     mlp,
     peers,
     report,
     sparse,
+    train,
 )
 from benchmarks.timing import Case, check_agreement
 
@@ -140,12 +143,47 @@ def test_each_turn_starts_from_the_first_parameters(uncompiled):
     assert [step().item() for _ in range(2)] != first
 
 
-@pytest.mark.parametrize("module", [gpt, cnn], ids=["gpt", "cnn"])
 @pytest.mark.parametrize("peer", ["PyTorch", "JAX"])
-def test_one_network_in_every_library(module, peer, uncompiled):
+@pytest.mark.parametrize(
+    "case",
+    [
+        gpt.gpt_case,
+        *(partial(cnn.cnn_case, problem=p) for p in (cnn.PLAIN, cnn.LENET, cnn.DIGITS)),
+    ],
+    ids=["gpt", "plain CNN", "LeNet", "digits"],
+)
+def test_one_network_in_every_library(case, peer, uncompiled):
     library = pytest.importorskip(peers.PACKAGES[peer])
-    make = module.gpt_case if module is gpt else module.cnn_case
-    check_agreement(make({"wengert": wg, peer: library}, compile.STEPS, ()))
+    check_agreement(case({"wengert": wg, peer: library}, compile.STEPS, ()))
+
+
+@pytest.mark.parametrize("problem", [lstm.SERIES, lstm.FEATURES], ids=str)
+def test_wengerts_lstm_learns_as_pytorchs(problem, uncompiled):
+    modules = {"wengert": wg, "PyTorch": pytest.importorskip("torch")}
+    check_agreement(lstm.lstm_case(modules, compile.STEPS, (), problem))
+
+
+def test_optimizers_and_loaders_do_the_same():
+    modules = {"wengert": wg, "PyTorch": pytest.importorskip("torch")}
+    for method in train.METHODS:
+        check_agreement(train.optimizer_case(modules, train.OPTIMIZERS, (), method))
+    for dataset in train.DATASETS:
+        check_agreement(train.loader_case(modules, train.LOADERS, (), dataset))
+
+
+def test_the_train_benchmark_times_steps_optimizers_and_loaders():
+    words = (
+        "--quick",
+        "--peers",
+        "wengert",
+        "--only",
+        "eager training step: LSTM: 1",
+        "momentum, 100",
+    )
+    finished = run("train", *words, "a list")
+    assert finished.returncode == 0, finished.stderr
+    for section in (train.EAGER, train.OPTIMIZERS, train.LOADERS):
+        assert f"timing: {section}" in finished.stdout
 
 
 @pytest.mark.parametrize("name", [elementwise.CHAIN, elementwise.LOGSUMEXP])
