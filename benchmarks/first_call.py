@@ -2,9 +2,11 @@
 
 What is made before the call (the network, its parameters, the compiled function that has not run
 yet) and the import of the library do not count. wengert's cache on the disk begins empty; JAX keeps
-none unless it is asked to, and here it is not.
+none unless it is asked to, and here it is not. Each process has one core: JAX compiles on all that
+it finds, whatever it is told about threads.
 """
 
+import os
 import statistics
 import sys
 import tempfile
@@ -58,4 +60,6 @@ def seconds_of_first_call(peer: str, program: str) -> float:
 
 
 if __name__ == "__main__":  # started by `measure`, whose process has set the number of threads
+    if hasattr(os, "sched_setaffinity"):  # on Linux
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     print(seconds_of_first_call(*sys.argv[1:]))
