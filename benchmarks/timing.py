@@ -114,6 +114,8 @@ def check_agreement(case: Case, steps: int = 3, tolerance: float = 1e-4) -> None
 def _numbers(result):
     if result is None:
         return np.empty(0)
+    if isinstance(result, tuple):
+        return np.concatenate([_numbers(item).reshape(-1) for item in result])
     if hasattr(result, "detach"):  # a tensor of wengert or PyTorch
         return np.asarray(result.detach().numpy())
     return np.asarray(getattr(result, "_value", result))  # autograd and JAX box arrays
