@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive
+from wengert.rules import contraction
 from wengert.rules.rule import linear, unbroadcast
 
 # Y = A B:  A_bar = G B^T,  B_bar = A^T G  (Giles, 2008), with vectors and batches as in NumPy.
@@ -176,9 +177,15 @@ def _tensordot_b(g: Any, a: Any, b_shape: tuple[int, ...], axes: Any) -> Any:
 @primitive
 def einsum(subscripts: str, operands: Any) -> Any:
     """NumPy's einsum over a list of operands, with an explicit output and no repeated letters."""
-    result = np.einsum(subscripts, *operands, optimize=len(operands) > 2)
+    if len(operands) > 2:
+        return contraction.in_pairs(subscripts, operands, contraction.quickest)
+    if len(operands) == 2:
+        inputs, output = subscripts.split("->")
+        (a, b), (a_term, b_term) = operands, inputs.split(",")
+        return contraction.quickest(a, a_term, b, b_term, output)
     # Of one operand NumPy may return a view; results of ours have memory of their own.
-    return result.copy() if len(operands) == 1 and result.base is not None else result
+    result = np.einsum(subscripts, *operands)
+    return result.copy() if result.base is not None else result
 
 
 def _einsum_pull(

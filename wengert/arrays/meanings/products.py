@@ -13,6 +13,7 @@ from wengert.arrays.meanings.core import (
     means,
 )
 from wengert.arrays.traced import Trace
+from wengert.rules import contraction
 
 
 def matmul(trace: Trace, a: Any, b: Any) -> Any:
@@ -83,53 +84,4 @@ def _einsum(trace: Trace, subscripts: str, *operands: Any, optimize: Any = False
 def contract(trace: Trace, subscripts: str, operands: Any) -> Any:
     """Our einsum of a list of operands: two at a time, each pair a product of matrices."""
     items = [array_of(trace, x) for x in operands]
-    inputs, output = subscripts.split("->")
-    terms = inputs.split(",")
-    while len(items) > 1:
-        b, tb = items.pop(1), terms.pop(1)
-        a, ta = items.pop(0), terms.pop(0)
-        wanted = "".join(dict.fromkeys(c for c in ta + tb if c in output + "".join(terms)))
-        items.insert(0, _pair(a, ta, b, tb, wanted))
-        terms.insert(0, wanted)
-    return _arranged(items[0], terms[0], output).copy()
-
-
-def _arranged(a: Any, term: str, output: str) -> Any:
-    gone = tuple(i for i, c in enumerate(term) if c not in output)
-    a = np.sum(a, axis=gone) if gone else a
-    left = [c for c in term if c in output]
-    return np.transpose(a, [left.index(c) for c in output])
-
-
-def _pair(a: Any, ta: str, b: Any, tb: str, wanted: str) -> Any:
-    """A product of two arrays with named dimensions, as one batched product of matrices."""
-    alone_a = tuple(i for i, c in enumerate(ta) if c not in tb + wanted)
-    alone_b = tuple(i for i, c in enumerate(tb) if c not in ta + wanted)
-    if alone_a:
-        a, ta = np.sum(a, axis=alone_a), "".join(c for c in ta if c in tb + wanted)
-    if alone_b:
-        b, tb = np.sum(b, axis=alone_b), "".join(c for c in tb if c in ta + wanted)
-    both = [c for c in ta if c in tb]
-    batch = [c for c in both if c in wanted]
-    inner = [c for c in both if c not in wanted]
-    rows, columns = [c for c in ta if c not in tb], [c for c in tb if c not in ta]
-    size = dict(zip(tb, b.shape, strict=True))
-    for c, n in zip(ta, a.shape, strict=True):
-        size[c] = n if size.get(c, 1) == 1 else size[c]
-    count = lambda names: math.prod(size[c] for c in names)
-    grown = lambda x, t: (
-        np.broadcast_to(x, tuple(size[c] for c in t))
-        if any(size[c] != n for c, n in zip(t, x.shape, strict=True))
-        else x
-    )
-    a, b = grown(a, ta), grown(b, tb)
-    lead = tuple(size[c] for c in batch)
-    x = np.transpose(a, [ta.index(c) for c in (*batch, *rows, *inner)])
-    y = np.transpose(b, [tb.index(c) for c in (*batch, *inner, *columns)])
-    out = np.matmul(
-        np.reshape(x, (*lead, count(rows), count(inner))),
-        np.reshape(y, (*lead, count(inner), count(columns))),
-    )
-    names = (*batch, *rows, *columns)
-    out = np.reshape(out, tuple(size[c] for c in names))
-    return np.transpose(out, [names.index(c) for c in wanted])
+    return contraction.in_pairs(subscripts, items, contraction.as_matrices).copy()
