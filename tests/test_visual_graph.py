@@ -229,8 +229,66 @@ def test_thousands_of_operations_in_modules_are_a_readable_drawing():
 
     picture = draw(nn.Sequential(Long(), Long()), wg.ones(1))
     assert boxes(picture) == {"Long: 0 · 1000 ops: 1", "Long: 1 · 1000 ops: 1", "input: 1"}
-    with pytest.raises(ValueError, match="more than 400 nodes"):
-        draw(Long(), wg.ones(1))
+
+
+def test_a_loop_of_thousands_of_operations_is_folded_by_rounds_of_the_loop():
+    def loop(x):
+        speed = x * 0
+        for _ in range(250):
+            force = -x.sin()
+            speed = speed + 0.1 * force
+            x = x + 0.1 * speed
+        return x.sum()
+
+    first = loop.__code__.co_firstlineno
+    picture = draw(loop, wg.ones(3))
+    vertices = [v for v in picture.graph.vertices if v.folded]
+    assert sum(len(v.folded.operations) for v in vertices) == 1 + 250 * 6 + 1
+    middle = vertices[5]
+    assert middle.label == f"lines {first + 3}–{first + 5}\nloop · 42 ops\n3"
+    assert "force = -x.sin()" in middle.describe().splitlines()[3]
+    assert len(picture.graph.vertices) <= 41
+    assert picture.graph.note == "1,503 operations and leaves, folded in order of time"
+    assert len(draw(loop(wg.ones(3, requires_grad=True))).graph.vertices) <= 41
+
+
+def test_many_small_modules_are_folded_together():
+    net = nn.Sequential(*[nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(200)])
+    picture = draw(net, wg.ones(1, 3))
+    assert len(picture.graph.vertices) <= 41
+    first = named_path(picture, "0 … 4")
+    assert first.label == "Sequential\n0 … 4 · 10 ops\n1 × 3"
+    assert "4.0.weight: 3 × 3" in first.describe()
+
+
+def test_a_leaf_that_many_read_is_drawn_beside_each_and_inside_of_what_is_folded():
+    cell = nn.Linear(2, 2)
+
+    def chain(x, steps):
+        h = x[0]
+        for k in range(steps):
+            h = cell(h + x[k])
+        return h
+
+    few = draw(chain, wg.ones(3, 2), 3).graph.vertices
+    assert sorted(v.name for v in few if v.is_leaf) == ["cell.bias", "cell.weight", "x"]
+    shown = draw(chain, wg.ones(5, 2), 5).graph.vertices
+    leaves = [v for v in shown if v.is_leaf]
+    assert [v.name for v in leaves].count("cell.weight") == 5
+    assert all(v.is_repeated for v in leaves)
+    assert all(sum(v in w.inputs for w in shown) == 1 for v in leaves)
+    folded = draw(chain, wg.ones(5, 2), 5, boxes=25).graph.vertices
+    assert {v.name for v in folded if v.is_leaf} == {"x"}
+    assert sum("cell.weight: 2 × 2" in v.describe() for v in folded) == 5
+
+
+def test_operands_stand_from_left_to_right():
+    def f(x1, x2):
+        return np.log(x1) + x1 * x2 - np.sin(x2)
+
+    columns = {v.name: v.column for v in draw(f, 2.0, 5.0).graph.vertices}
+    assert columns["x1"] < columns["x2"]
+    assert columns["Log"] < columns["Mul"] < columns["Sin"]
 
 
 # ---- places ------------------------------------------------------------------------------------

@@ -38,13 +38,17 @@ def here() -> tuple[CodeType, int]:
     return frame.f_code, frame.f_lasti
 
 
+def line_number(code: CodeType, at: int) -> int:
+    """The number of the line at an offset into a code object."""
+    number = next((line for start, end, line in code.co_lines() if start <= at < end), None)
+    return code.co_firstlineno if number is None else number
+
+
 def line_of(code: CodeType | None, at: int) -> str:
     """A kept location as text: file, line number, and the line itself."""
     if code is None:
         return "an unknown line"
-    number = next((line for start, end, line in code.co_lines() if start <= at < end), None)
-    if number is None:
-        number = code.co_firstlineno
+    number = line_number(code, at)
     text = linecache.getline(code.co_filename, number).strip()
     where = f'"{code.co_filename}", line {number}, in {code.co_name}'
     return f"{where}:\n    {text}" if text else where

@@ -37,15 +37,18 @@ def draw(what: Any, *inputs: Any, names: Names = (), boxes: int = 40) -> Drawing
 
     Parameters and inputs are blue and called by name: those of modules, of the function's own
     parameters, of tensors and modules that the function finds outside, and those in `names`, a dict
-    or pairs such as `net.named_parameters()`. Operations are grey, results orange. Where there are
-    more than `boxes` of them, what each module did becomes one green box, from the innermost
-    modules out. Data flows downwards.
+    or pairs such as `net.named_parameters()`; one that more than four boxes read is drawn beside
+    each of them, with a dashed border. Operations are grey, results orange. Data flows downwards.
+
+    Where there are more than `boxes` of them, what each module did becomes one green box, from the
+    innermost modules out. Where that does not help, because a loop made a thousand operations
+    without a module, a green box is a stretch of the program: a few rounds of the loop.
 
     A title on each box says the shape, the dtype, what is saved for the backward pass, and the line
     of yours that ran the operation. Shapes are learnt by a backward pass, which adds to no `.grad`
     but runs hooks on tensors; where that pass fails, the drawing says why.
 
-    Errors: ValueError if there is no history, or more than 400 boxes without modules to fold.
+    Errors: ValueError if there is no history.
 
     >>> import wengert as wg
     >>> picture = draw(lambda x, w: (w * x).tanh(), 0.5, wg.ones(3))
@@ -273,7 +276,7 @@ def _box(ax: Any, vertex: Vertex, gid: str) -> None:
     shape = "square,pad=0" if vertex.is_leaf else "round,pad=0,rounding_size=0.12"
     box = FancyBboxPatch(
         corner, WIDTH, HEIGHT, boxstyle=shape, mutation_aspect=0.7, linewidth=1, zorder=2,
-        gid=gid, **style,
+        linestyle="--" if vertex.is_repeated else "-", gid=gid, **style,
     )  # fmt: skip
     ax.add_patch(box)
     lines = [_cut(text) for text in _texts(vertex)]

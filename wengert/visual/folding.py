@@ -1,5 +1,8 @@
 """Which module did what, and histories in which each module is one vertex.
 
+Where modules are not enough, because a loop made a thousand operations without any, stretches of
+the program's time are folded, so cut that they begin where the loop does.
+
 Every node of history has the time of its creation. While a function runs, hooks note when each
 module is entered and left; a node belongs to the innermost call during which it was made. The
 calls of one depth are disjoint stretches of time and an edge leads from an earlier node to a later
@@ -14,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
+from wengert.history.location import line_number, line_of
 from wengert.history.node import tick
 from wengert.nn.module import (
     Module,
@@ -21,16 +25,26 @@ from wengert.nn.module import (
     register_module_forward_pre_hook,
 )
 
+LARGEST = 100
+"""Vertices that a drawing may have where nothing can be folded by module."""
+SHARED = 4
+"""Readers that a leaf may have; one with more is drawn beside each, or lines bury the drawing."""
+
 
 @dataclass(eq=False)
 class Call:
-    """One call of a module: where the module is found, its class, and when the call ran."""
+    """One call of a module: where the module is found, its class, and when the call ran.
+
+    Or a stretch of the program: its lines as `kind`, the function they are in as `path`, and in
+    `lines` where it begins and ends.
+    """
 
     path: str
     kind: str
     start: int
     end: int = 0
     depth: int = 0
+    lines: tuple[str, ...] = ()
 
 
 class Calls:
@@ -87,8 +101,13 @@ class Foldable(Protocol):
     is_result: bool
     inputs: list[Any]
 
+    def repeated(self) -> Any:
+        """Another vertex for the same leaf."""
+
 
 V = TypeVar("V", bound=Foldable)
+Groups = dict[V, "V | Call"]
+"""For each vertex the call in which it disappears, or itself."""
 
 
 @dataclass(eq=False)
@@ -104,48 +123,145 @@ def fold(vertices: list[V], calls: Calls, boxes: int, make: Callable[[Folded[V]]
     """The same graph with calls of modules as single vertices, as few of them as `boxes` asks.
 
     Calls are folded from the innermost out until at most `boxes` vertices are left, or only
-    the outermost calls remain. `make` gives the vertex that stands for a call.
+    the outermost calls remain. If these are more than `LARGEST` too, neighbours in time become one
+    vertex. `make` gives the vertex that stands for a call.
     """
     chains = {v: [] if v.is_leaf else calls.around(v.node.order) for v in vertices}
     owned = {id(p) for p in calls.names.values()}
     deepest = max(map(len, chains.values()), default=0)
-    shown = vertices
+    group: Groups[V] = {}
     for depth in range(deepest, -1, -1):
-        group = _groups(vertices, chains, depth, owned)
-        if len(set(group.values())) <= boxes or depth == 0:
-            shown = _merged(vertices, group, make)
+        group = _by_module(vertices, chains, depth, owned)
+        if _count(vertices, group) <= boxes:
             break
-    return shown
+    if _count(vertices, group) > max(boxes, LARGEST):
+        leaves = [v for v in vertices if v.is_leaf]
+        if len(leaves) > boxes:
+            owned = {id(v.leaf) for v in leaves}
+        group = _with_leaves(_by_time(vertices, group, boxes), vertices, owned)
+    return _merged(*_repeated(vertices, group), make)
 
 
-def _groups(
+def _by_module(
     vertices: list[V], chains: dict[V, list[Call]], depth: int, owned: set[int]
-) -> dict[V, V | Call]:
-    """For each vertex the call it disappears in, or itself."""
-    group: dict[V, V | Call] = {
-        v: chains[v][depth] if len(chains[v]) > depth else v for v in vertices
-    }
-    members: dict[Any, int] = {}
-    for call in group.values():
-        members[call] = members.get(call, 0) + 1
-    readers: dict[V, set[V | Call]] = {}
-    for v in vertices:
-        for source in v.inputs:
-            readers.setdefault(source, set()).add(group[v])
-    reads_own = {group[v] for v in vertices for source in v.inputs if id(source.leaf) in owned}
-    for v in vertices:  # a module of one operation says no more than the operation
-        call = group[v]
-        if isinstance(call, Call) and members[call] == 1 and call not in reads_own:
+) -> Groups[V]:
+    group: Groups[V] = {v: chains[v][depth] if len(chains[v]) > depth else v for v in vertices}
+    members: dict[Any, list[V]] = {}
+    for v, call in group.items():
+        members.setdefault(call, []).append(v)
+    for call, (v, *others) in members.items():  # a module that is one operation of the same name,
+        reads_own = any(id(source.leaf) in owned for source in v.inputs)  # such as a ReLU
+        if isinstance(call, Call) and not others and not reads_own and _same(call.kind, v):
             group[v] = v
-    for v in vertices:
-        if v.is_leaf and id(v.leaf) in owned and len(readers.get(v, ())) == 1:
-            (reader,) = readers[v]
-            if isinstance(reader, Call):
-                group[v] = reader
+    return _with_leaves(group, vertices, owned)
+
+
+def _same(kind: str, vertex: Any) -> bool:
+    return kind.lower() in vertex.node.name().lower()
+
+
+def _with_leaves(group: Groups[V], vertices: list[V], owned: set[int]) -> Groups[V]:
+    """The same, with the parameters that only one call reads inside of it."""
+    for leaf, readers in _readers(vertices, group).items():
+        if id(leaf.leaf) in owned and len(readers) == 1 and isinstance(readers[0], Call):
+            group[leaf] = readers[0]
     return group
 
 
-def _merged(vertices: list[V], group: dict[V, V | Call], make: Callable[[Folded[V]], V]) -> list[V]:
+def _readers(vertices: list[V], group: Groups[V]) -> dict[V, list[V | Call]]:
+    """Each leaf, with the groups that read it."""
+    readers: dict[V, dict[V | Call, None]] = {v: {} for v in vertices if v.is_leaf}
+    for v in vertices:
+        for source in v.inputs:
+            if source.is_leaf:
+                readers[source][group[v]] = None
+    return {leaf: list(found) for leaf, found in readers.items()}
+
+
+def _count(vertices: list[V], group: Groups[V]) -> int:
+    """How many boxes a drawing of these groups has."""
+    more = 0
+    for readers in _readers(vertices, group).values():
+        if len(readers) > SHARED:
+            more += sum(not isinstance(reader, Call) for reader in readers) - 1
+    return len(set(group.values())) + more
+
+
+def _repeated(vertices: list[V], group: Groups[V]) -> tuple[list[V], Groups[V]]:
+    """The vertices with a leaf of many readers once for each, inside of those that are folded."""
+    copies: dict[tuple[V, V | Call], V] = {}
+    for leaf, readers in _readers(vertices, group).items():
+        if len(readers) > SHARED:
+            for reader in readers:
+                copies[leaf, reader] = copy = leaf.repeated()
+                group[copy] = reader if isinstance(reader, Call) else copy
+    if not copies:
+        return vertices, group
+    shared = {leaf for leaf, _ in copies}
+    for v in vertices:
+        v.inputs = [copies.get((source, group[v]), source) for source in v.inputs]
+    return [*(v for v in vertices if v not in shared), *copies.values()], group
+
+
+# ---- by time -----------------------------------------------------------------------------------
+
+
+def _by_time(vertices: list[V], group: Groups[V], boxes: int) -> Groups[V]:
+    """At most `boxes` stretches of time, each of as many rounds of a loop as the others."""
+    members: dict[V | Call, list[V]] = {}
+    for v in sorted((v for v in vertices if not v.is_leaf), key=lambda v: v.node.order):
+        members.setdefault(group[v], []).append(v)
+    units = list(members)
+    rounds = _rounds([members[unit][0].node for unit in units])
+    if len(rounds) < boxes / 4:  # few rounds, or none: they are cut where it happens to be
+        rounds = [[k] for k in range(len(units))]
+    each = -(-len(rounds) // boxes)
+    for k in range(0, len(rounds), each):
+        inside = [units[n] for part in rounds[k : k + each] for n in part]
+        if len(inside) > 1:
+            stretch = _stretch(inside, [v for unit in inside for v in members[unit]])
+            for unit in inside:
+                for v in members[unit]:
+                    group[v] = stretch
+    for v in vertices:
+        if v.is_leaf:
+            group[v] = v
+    return group
+
+
+def _rounds(nodes: list[Any]) -> list[list[int]]:
+    """The nodes' numbers, cut where the program went back to a line: there a loop begins again."""
+    rounds: list[list[int]] = []
+    latest: dict[Any, int] = {}
+    for k, node in enumerate(nodes):
+        if not rounds or node.at <= latest.get(node.code, -1):
+            rounds.append([])
+            latest.clear()
+        rounds[-1].append(k)
+        latest[node.code] = node.at
+    return rounds
+
+
+def _stretch(units: list[V | Call], inside: list[V]) -> Call:
+    first, last = inside[0].node, inside[-1].node
+    lines = tuple(line_of(node.code, node.at) for node in (first, last))
+    modules = [unit for unit in units if isinstance(unit, Call)]
+    if len(modules) == len(units):
+        kinds = dict.fromkeys(call.kind for call in modules)
+        name, where = ", ".join(kinds), f"{modules[0].path} … {modules[-1].path}"
+        return Call(where, name, first.order, last.order, lines=lines)
+    known = [v.node for v in inside if v.node.code is not None]
+    numbers = [line_number(node.code, node.at) for node in known] or [0]
+    low, high = min(numbers), max(numbers)
+    where = ", ".join(dict.fromkeys(node.code.co_name for node in known))
+    name = f"line {low}" if low == high else f"lines {low}–{high}"
+    return Call(where, name, first.order, last.order, lines=lines)
+
+
+# ---- the graph of the groups -------------------------------------------------------------------
+
+
+def _merged(vertices: list[V], group: Groups[V], make: Callable[[Folded[V]], V]) -> list[V]:
     boxes: dict[Call, V] = {}
     stands: dict[Call, Folded[V]] = {}
     into: dict[V, V] = {}

@@ -8,7 +8,7 @@ says where each vertex goes, and `visual/drawing.py` draws it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from wengert.tensor import Tensor, wrap
 from wengert.visual.folding import Calls, Folded, fold
 from wengert.visual.layers import Point, place
 
-MAX_NODES = 400
 Names = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 
@@ -37,8 +36,13 @@ class Vertex:
     path: str = ""
     folded: Folded[Vertex] | None = None
     inputs: list[Vertex] = field(default_factory=list)
+    is_repeated: bool = False
     row: int = 0
     column: float = 0.0
+
+    def repeated(self) -> Vertex:
+        """Another box for the same leaf."""
+        return replace(self, is_repeated=True)
 
     @property
     def detail(self) -> str:
@@ -67,7 +71,8 @@ class Vertex:
                 f"{self.name}{f' {self.path}' if self.path else ''}", known, *_summary(self.folded)
             )
         if self.is_leaf:
-            return _lines(self.name, known)
+            often = "read in several places, and drawn beside each" if self.is_repeated else ""
+            return _lines(self.name, known, often)
         return _lines(
             self.node.name(),
             known and f"result: {known}",
@@ -85,7 +90,7 @@ class Graph:
     ways: list[tuple[Vertex, Vertex, list[Point]]]
     """Each edge with the points (column, row) between its ends that it goes through."""
     note: str = ""
-    """Why shapes are not known, if they are not."""
+    """What is to be said below: why shapes are not known, or that boxes are stretches of time."""
 
     @property
     def edges(self) -> list[tuple[Vertex, Vertex]]:
@@ -114,20 +119,19 @@ def graph(output: Any, names: Names = (), calls: Calls | None = None, boxes: int
         )
     pairs = names.items() if isinstance(names, Mapping) else names
     known = {id(tensor): name for name, tensor in pairs}
-    vertices = _vertices([y.grad_fn for y in outputs], known, None if calls else MAX_NODES)
-    shown = vertices
-    if calls:
-        for vertex in vertices:
-            if not vertex.is_leaf and (chain := calls.around(vertex.node.order)):
-                vertex.path = chain[-1].path or chain[-1].kind
-        shown = fold(vertices, calls, boxes, _box)
-    if len(shown) > MAX_NODES:
-        raise _too_many()
+    vertices = _vertices([y.grad_fn for y in outputs], known)
+    calls = calls or Calls({})
+    for vertex in vertices:
+        if not vertex.is_leaf and (chain := calls.around(vertex.node.order)):
+            vertex.path = chain[-1].path or chain[-1].kind
+    shown = fold(vertices, calls, boxes, _box)
     note = _find_shapes(outputs, vertices)
     for vertex in shown:
         if vertex.folded is not None:
             last = max(vertex.folded.operations, key=lambda v: v.node.order)
             vertex.shape, vertex.dtype = last.shape, last.dtype
+    if any(vertex.folded is not None and vertex.folded.call.lines for vertex in shown):
+        note = _lines(f"{len(vertices):,} operations and leaves, folded in order of time", note)
     return Graph(shown, place(shown), note)
 
 
@@ -141,15 +145,7 @@ def _tensors(item: Any) -> list[Tensor]:
     return []
 
 
-def _too_many() -> ValueError:
-    return ValueError(
-        f"the history has more than {MAX_NODES} nodes, too many for a drawing. Draw the result of "
-        "fewer operations (one layer, or one step of a loop), or give draw() the module and its "
-        "inputs instead of the result: then what each module did is one box."
-    )
-
-
-def _vertices(roots: list[Any], names: dict[int, str], most: int | None) -> list[Vertex]:
+def _vertices(roots: list[Any], names: dict[int, str]) -> list[Vertex]:
     found = {root: _vertex(root, names) for root in roots}
     for vertex in found.values():
         vertex.is_result = True
@@ -160,8 +156,6 @@ def _vertices(roots: list[Any], names: dict[int, str], most: int | None) -> list
             if source is None:
                 continue
             if source not in found:
-                if len(found) == most:
-                    raise _too_many()
                 found[source] = _vertex(source, names)
                 waiting.append(source)
             if found[source] not in found[node].inputs:
@@ -255,6 +249,7 @@ def _summary(made: Folded[Vertex]) -> list[str]:
     parameters = [f"{v.name}: {v.size or 'a number'}" for v in made.leaves]
     numbers = sum(int(np.prod(v.shape or ())) for v in made.leaves)
     return [
+        *(f"{end} {line}" for end, line in zip(("from", "to"), made.call.lines, strict=False)),
         f"operations: {listed}{more}",
         *([f"parameters ({numbers:,} numbers):", *parameters[:12]] if parameters else []),
         *([f"and {len(parameters) - 12} more"] if len(parameters) > 12 else []),

@@ -4,7 +4,8 @@ The method is that of K. Sugiyama, S. Tagawa, M. Toda, "Methods for visual under
 hierarchical system structures" (1981): rows by the longest path; edges over several rows go through
 a point in each; rows are ordered by the mean place of neighbours, and what crosses least is kept.
 Columns are then those of least squares to the neighbours' under the constraint of the distances,
-which is isotonic regression (by pooling adjacent violators).
+which is isotonic regression (by pooling adjacent violators). The sources of an operation pull it as
+strongly as they have a history, so that the main line of a program is straight.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ class Spot:
     place: int = 0
     lean: float = 0.0
     """To which side of its reader it belongs: what comes the longest way stays in the middle."""
-    above: list[Spot] = field(default_factory=list)
-    below: list[Spot] = field(default_factory=list)
+    above: dict[Spot, float] = field(default_factory=dict)
+    below: dict[Spot, float] = field(default_factory=dict)
+    """Neighbours, and how much each is to stand in the same column."""
 
     @property
     def room(self) -> float:
@@ -42,12 +44,7 @@ class Spot:
         """How much its own wish counts: lines give way beside boxes, parameters to everything."""
         if self.vertex is not None:
             return 2.0 if self.above else 0.05
-        return 0.02 if any(t.vertex is not None for t in self.above + self.below) else 2.0
-
-    @property
-    def pull(self) -> float:
-        """How much neighbours follow it: parameters and passing lines stand beside the others."""
-        return 0.05 if self.vertex is None or not self.above else 1.0
+        return 0.02 if any(t.vertex is not None for t in (*self.above, *self.below)) else 0.3
 
 
 def place(vertices: list[Any]) -> list[tuple[Any, Any, list[Point]]]:
@@ -68,10 +65,23 @@ def place(vertices: list[Any]) -> list[tuple[Any, Any, list[Point]]]:
         for spot in row:
             if spot.vertex is not None:
                 spot.vertex.column = spot.column
+    side = -1 if _turned(ways) else 1
+    for vertex in vertices:
+        vertex.column *= side
     return [
-        (source, vertex, [(spot.column, spot.row) for spot in bends])
+        (source, vertex, [(side * spot.column, spot.row) for spot in bends])
         for source, vertex, bends in ways
     ]
+
+
+def _turned(ways: list[tuple[Any, Any, list[Spot]]]) -> bool:
+    """Whether operands mostly stand from right to left, so that the mirror image reads better."""
+    columns: dict[Any, list[float]] = {}
+    for source, vertex, bends in ways:
+        above = bends[-1].column if bends else source.column
+        columns.setdefault(vertex, []).append(above)
+    pairs = (pair for places in columns.values() for pair in pairwise(places))
+    return sum((b > a) - (b < a) for a, b in pairs) < 0
 
 
 def _consumers_first(vertices: list[Any]) -> list[Any]:
@@ -104,14 +114,14 @@ def _spots(order: list[Any]) -> tuple[list[list[Spot]], list[tuple[Any, Any, lis
         depth[vertex] = max((depth[source] + 1 for source in vertex.inputs), default=0)
     ways = []
     for vertex in order:
-        sides = _sides([depth[source] for source in vertex.inputs])
-        for source, lean in zip(vertex.inputs, sides, strict=True):
+        depths = [depth[source] for source in vertex.inputs]
+        for source, lean in zip(vertex.inputs, _sides(depths), strict=True):
             bends = [spot(None, row) for row in range(source.row - 1, vertex.row, -1)]
             chain = [of[source], *bends, of[vertex]]
             chain[-2].lean = lean
+            pull = 0.002 if bends else max(0.05, (depth[source] / max(1, *depths)) ** 2)
             for upper, lower in pairwise(chain):
-                upper.below.append(lower)
-                lower.above.append(upper)
+                upper.below[lower] = lower.above[upper] = pull
             ways.append((source, vertex, bends))
     return rows, ways
 
@@ -189,9 +199,10 @@ def _place_columns(rows: list[list[Spot]]) -> None:
             wishes, weights = [], []
             for s in row:
                 near = (s.below if upward else s.above) or s.above or s.below
-                pulls = sum(t.pull for t in near)
-                wishes.append(sum(t.pull * t.column for t in near) / pulls if near else s.column)
-                weights.append(s.weight)
+                pulls = sum(near.values())
+                mean = sum(pull * t.column for t, pull in near.items()) / pulls if near else None
+                wishes.append(s.column if mean is None else mean)
+                weights.append(s.weight * max(near.values(), default=1.0))
             _settle(row, wishes, weights)
 
 
