@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.arrays.symbolic import symbols
-from wengert.arrays.terms import apply, term
+from wengert.arrays.symbolic.array import symbols
+from wengert.arrays.symbolic.terms import apply, term
 from wengert.errors import TracingError
 from wengert.symbolic import Formula, formula, swell
 

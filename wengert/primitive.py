@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.batching import ELEMENTWISE
+from wengert.arrays.batched.meanings import ELEMENTWISE
 from wengert.autograd import codegen
 from wengert.autograd.record import _namespace
 from wengert.dispatch import Function, as_array

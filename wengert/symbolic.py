@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays import formulas, terms
-from wengert.arrays.symbolic import SymbolicArray, symbols
-from wengert.arrays.terms import Term
+from wengert.arrays.symbolic import formulas, terms
+from wengert.arrays.symbolic.array import SymbolicArray, symbols
+from wengert.arrays.symbolic.terms import Term
 from wengert.errors import TracingError
 from wengert.rules.rule import RULES, push
 from wengert.tensor import Tensor, wrap

@@ -21,7 +21,7 @@ from tests.rules.calls import (
 )
 from tests.rules.samples_linalg import LINALG
 from tests.rules.test_table import CASES
-from wengert.arrays.batched import BatchedArray, Level
+from wengert.arrays.batched.array import BatchedArray, Level
 from wengert.errors import BatchingError
 from wengert.rules import Rule
 from wengert.rules.shapes import as_strided

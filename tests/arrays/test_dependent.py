@@ -22,8 +22,8 @@ from tests.rules.calls import (
     with_arrays,
 )
 from tests.rules.samples import SAMPLES
-from wengert.arrays.dependent import DependentArray, ids_of
-from wengert.arrays.origins import Origins
+from wengert.arrays.dependent.array import DependentArray, ids_of
+from wengert.arrays.dependent.origins import Origins
 from wengert.errors import PatternError
 from wengert.rules import RULES
 from wengert.tensor import Tensor, wrap

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.arrays.traced import Storage, Trace, TracedArray, undecided
+from wengert.arrays.traced.array import Storage, Trace, TracedArray, undecided
 from wengert.compile import operations, watch
 from wengert.compile.captured import (
     Argument,
@@ -612,7 +612,7 @@ class Numbers:
         self.generator = generator
 
     def __getattr__(self, method: str) -> Any:
-        from wengert.arrays.meanings import opaque
+        from wengert.arrays.traced.meanings import opaque
 
         def draw(*args: Any, **kwargs: Any) -> Any:
             return opaque(self.capture.trace, Draw(self.generator, method), args, kwargs)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.arrays.meanings import Postponed
-from wengert.arrays.traced import lost
+from wengert.arrays.traced.array import lost
+from wengert.arrays.traced.meanings import Postponed
 from wengert.compile import watch
 from wengert.compile.capture import Capture, Specialize, forget
 from wengert.compile.captured import Argument, Captured

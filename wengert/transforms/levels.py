@@ -2,14 +2,14 @@
 
 Tensors inside a vmap carry batched arrays, and the engine runs on those as on any others. What is
 left to say is where the batch begins and where it ends: these functions are recorded like those of
-the table. (Operations inside that read a tensor of outside: see `Bridge` in `arrays/batched.py`.)
+the table. (Operations inside that read a tensor of outside: see `Bridge` in `arrays/batched/`.)
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from wengert.arrays.batched import entered, left, left_view, same, total
+from wengert.arrays.batched.array import entered, left, left_view, same, total
 from wengert.autograd import record
 from wengert.functions.numpy import TRANSLATIONS
 from wengert.rules.rule import Rule

@@ -1,7 +1,7 @@
 """Where the Jacobian of a function has nonzeros, and its products with a few vectors.
 
 `pattern_of` runs a function on arrays that know what they were computed from
-(`arrays/dependent.py`). The pattern of a Hessian is that of the Jacobian of the gradient. Vectors
+(`arrays/dependent/`). The pattern of a Hessian is that of the Jacobian of the gradient. Vectors
 are flat here: the elements of all leaves of the arguments, or of the outputs, one after the other.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.dependent import DependentArray, ids_of
-from wengert.arrays.origins import Origins
+from wengert.arrays.dependent.array import DependentArray, ids_of
+from wengert.arrays.dependent.origins import Origins
 from wengert.autograd import engine
 from wengert.errors import BatchingError, GradError, PatternError
 from wengert.history import modes

@@ -1,6 +1,6 @@
 """vmap: a function of one example, run on a whole batch of them at once.
 
-The function runs once, on arrays that show one example and hold all (`arrays/batched.py`). Nothing
+The function runs once, on arrays that show one example and hold all (`arrays/batched/`). Nothing
 here is about derivatives: the engine runs on those arrays too, so vmap(grad(f)), grad(vmap(f)) and
 vmap(vmap(f)) come out by themselves.
 """
@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wengert.arrays.batched import BatchedArray, Level, entered, is_batched, left
+from wengert.arrays.batched.array import BatchedArray, Level, entered, is_batched, left
 from wengert.errors import BatchingError
 from wengert.functions import random
 from wengert.history import modes

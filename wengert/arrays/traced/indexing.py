@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.meanings.core import (
+from wengert.arrays.traced.array import Trace, TracedArray
+from wengert.arrays.traced.core import (
     array_of,
     axis_of,
     means,
     shape_depends,
 )
-from wengert.arrays.traced import Trace, TracedArray
 from wengert.compile import operations
 from wengert.compile.program import Shape, Value, mapped
 from wengert.errors import TracingError

@@ -5,7 +5,7 @@ axis 0 is the batch, `raw`, and shows the rest of its shape; NumPy's functions o
 examples at once. The array beneath may be NumPy's, a traced one, or batched itself: vmaps nest,
 and the newest level lies outermost.
 
-What each NumPy function means here is said in `batching.py` and in the files named after their
+What each NumPy function means here is said in `meanings.py` and in the files named after their
 functions.
 """
 
@@ -184,24 +184,24 @@ class BatchedArray(ArrayMethods):
     # ---- NumPy's protocols --------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from wengert.arrays import batching
+        from wengert.arrays.batched import meanings
 
-        return batching.of_ufunc(ufunc, method, inputs, kwargs)
+        return meanings.of_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from wengert.arrays import batching
+        from wengert.arrays.batched import meanings
 
-        return batching.of_function(function, args, kwargs)
+        return meanings.of_function(function, args, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
-        from wengert.arrays import batching
+        from wengert.arrays.batched import meanings
 
-        return batching.getitem(self, index)
+        return meanings.getitem(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        from wengert.arrays import batching
+        from wengert.arrays.batched import meanings
 
-        batching.setitem(self, index, value)
+        meanings.setitem(self, index, value)
 
     # ---- methods ------------------------------------------------------------------------------
 

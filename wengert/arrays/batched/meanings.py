@@ -1,7 +1,7 @@
 """What a call means on batched arrays: how one is found, ufuncs, indexing, and the loop.
 
 A function is answered, in this order, by its batched meaning (`MEANINGS`, filled here and by
-the files named `batched_...`); if it is elementwise, by the function itself on aligned arrays; by
+the other files of this folder); if it is elementwise, by the function itself on aligned arrays; by
 the body of a primitive, which is written in functions that have a meaning; by the meaning it has
 on Tensors; or by calling it for each example in turn, which is slow, and said once.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.batched import (
+from wengert.arrays.batched.array import (
     BatchedArray,
     Level,
     entered,
@@ -82,11 +82,11 @@ def of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def _fill() -> None:
     if not SLOW:
-        from wengert.arrays import batched_functions as _  # noqa: F401  (fills the table)
-        from wengert.arrays import batched_layers, batched_primitives
+        from wengert.arrays.batched import functions as _  # noqa: F401  (fills the table)
+        from wengert.arrays.batched import layers, primitives
 
-        batched_primitives.primitives()
-        batched_layers.primitives()
+        primitives.primitives()
+        layers.primitives()
 
 
 def level_of(values: Iterable[Any]) -> Level | None:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from wengert import dispatch
-from wengert.arrays.batched import BatchedArray, Level
-from wengert.arrays.batched_functions import _repeat
-from wengert.arrays.batched_products import contracted, factorisations
-from wengert.arrays.batching import (
+from wengert.arrays.batched.array import BatchedArray, Level
+from wengert.arrays.batched.functions import _repeat
+from wengert.arrays.batched.meanings import (
     ELEMENTWISE,
     MEANINGS,
     SLOW,
@@ -24,6 +23,7 @@ from wengert.arrays.batching import (
     results,
     setitem,
 )
+from wengert.arrays.batched.products import contracted, factorisations
 from wengert.dispatch import as_array
 from wengert.errors import BatchingError
 

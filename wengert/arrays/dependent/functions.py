@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dispatch
-from wengert.arrays.batching import axes_of, axis_of
-from wengert.arrays.dependent import (
+from wengert.arrays.batched.meanings import axes_of, axis_of
+from wengert.arrays.dependent.array import (
     ELEMENTWISE,
     MEANINGS,
     MOVES,
@@ -28,7 +28,7 @@ from wengert.arrays.dependent import (
     means,
     values_of,
 )
-from wengert.arrays.origins import Origins
+from wengert.arrays.dependent.origins import Origins
 from wengert.rules import convolution as c
 from wengert.rules import elementwise as e
 from wengert.rules import indexing, products, reductions, shapes

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.terms import Term, ordered
+from wengert.arrays.symbolic.terms import Term, ordered
 from wengert.rules.neural import erf, relu, sigmoid
 
 Function = Callable[..., Any]
@@ -81,7 +81,7 @@ def _sides(function: Function, strength: int) -> tuple[int, int]:
 def text(root: Term) -> str:
     """A formula as Python text.
 
-    >>> from wengert.arrays.symbolic import symbols
+    >>> from wengert.arrays.symbolic.array import symbols
     >>> x = symbols("x")
     >>> text((4 * x * (1 - x)).item())
     '4*x*(1 - x)'
@@ -138,7 +138,7 @@ _GREEK = re.compile(
 def latex(root: Term) -> str:
     r"""A formula as LaTeX.
 
-    >>> from wengert.arrays.symbolic import symbols
+    >>> from wengert.arrays.symbolic.array import symbols
     >>> x, y = symbols("x1"), symbols("theta")
     >>> latex((np.log(x) / y ** 2).item())
     '\\frac{\\ln x_{1}}{\\theta^{2}}'

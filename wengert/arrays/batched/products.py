@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.batched import BatchedArray, Level
-from wengert.arrays.batching import (
+from wengert.arrays.batched.array import BatchedArray, Level
+from wengert.arrays.batched.meanings import (
     MEANINGS,
     aligned,
     at,

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.meanings.core import (
+from wengert.arrays.traced.array import Trace, TracedArray
+from wengert.arrays.traced.core import (
     array_of,
     axes_of,
     axis_of,
@@ -18,8 +19,7 @@ from wengert.arrays.meanings.core import (
     promotable,
     writable,
 )
-from wengert.arrays.meanings.indexing import along
-from wengert.arrays.traced import Trace, TracedArray
+from wengert.arrays.traced.indexing import along
 from wengert.compile import operations
 from wengert.compile.program import Shape
 from wengert.compile.strides import reshaped, row_major

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.traced import Trace, TracedArray
+from wengert.arrays.traced.array import Trace, TracedArray
 from wengert.compile.program import Shape, Value, mapped
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.meanings.core import (
+from wengert.arrays.traced.array import Trace, TracedArray, shape_of
+from wengert.arrays.traced.core import (
     in_dtype,
     into,
     is_tensor,
@@ -15,9 +16,8 @@ from wengert.arrays.meanings.core import (
     promotable,
     shape_depends,
 )
-from wengert.arrays.meanings.indexing import add_into
-from wengert.arrays.meanings.products import matmul
-from wengert.arrays.traced import Trace, TracedArray, shape_of
+from wengert.arrays.traced.indexing import add_into
+from wengert.arrays.traced.products import matmul
 from wengert.compile.program import Value
 from wengert.errors import TracingError
 

@@ -410,22 +410,22 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
     # ---- NumPy's protocols ----------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from wengert.arrays import meanings
+        from wengert.arrays.traced import meanings
 
         return meanings.of_ufunc(self.trace, ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from wengert.arrays import meanings
+        from wengert.arrays.traced import meanings
 
         return meanings.of_function(self.trace, function, args, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
-        from wengert.arrays import meanings
+        from wengert.arrays.traced import meanings
 
         return meanings.getitem(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        from wengert.arrays import meanings
+        from wengert.arrays.traced import meanings
 
         meanings.setitem(self, index, value)
 

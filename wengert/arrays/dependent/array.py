@@ -5,7 +5,7 @@ Each element carries, beside its value, a name for the set of inputs that it dep
 gradient of a function, run on them, shows that of its Hessian, since the engine runs on any kind of
 array. Values are there, so branches and indices work; the pattern is that of the branches taken.
 
-A function is answered, in this order, by its meaning (`dependent_functions.py`), as a function that
+A function is answered, in this order, by its meaning (`functions.py`), as a function that
 takes each element by itself, by the body of a primitive, by its meaning on Tensors, or with care:
 everything that it returns depends on everything that it was given.
 
@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.dependent.origins import Ids, Origins
 from wengert.arrays.methods import ArrayMethods
-from wengert.arrays.origins import Ids, Origins
 from wengert.errors import PatternError
 from wengert.history.location import INTERNAL, here, line_of
 from wengert.rules import RULES
@@ -273,7 +273,7 @@ def of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _fill() -> None:
-    from wengert.arrays import dependent_functions as _  # noqa: F401  (fills the table)
+    from wengert.arrays.dependent import functions as _  # noqa: F401  (fills the table)
 
 
 def _answer(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:

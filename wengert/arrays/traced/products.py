@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.meanings.core import (
+from wengert.arrays.traced.array import Trace
+from wengert.arrays.traced.core import (
     array_of,
     as_on_tensors,
     means,
 )
-from wengert.arrays.traced import Trace
 from wengert.rules import contraction
 
 

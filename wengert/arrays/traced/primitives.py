@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.meanings.core import (
+from wengert.arrays.traced.array import Trace
+from wengert.arrays.traced.core import (
     MEANINGS,
     OPAQUE,
     Postponed,
@@ -19,9 +20,8 @@ from wengert.arrays.meanings.core import (
     means,
     opaque,
 )
-from wengert.arrays.meanings.indexing import along, index_of
-from wengert.arrays.meanings.products import contract
-from wengert.arrays.traced import Trace
+from wengert.arrays.traced.indexing import along, index_of
+from wengert.arrays.traced.products import contract
 from wengert.compile import operations
 from wengert.compile.program import Value
 from wengert.errors import TracingError

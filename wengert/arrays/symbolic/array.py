@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.terms import Term, apply, term
+from wengert.arrays.symbolic.terms import Term, apply, term
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.rules.indexing import add_at
@@ -135,7 +135,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
 
 def symbols(name: str, shape: tuple[int, ...] = ()) -> SymbolicArray:
     """An array of symbols: `name`, or name_0, name_1, ... for one that has a shape."""
-    from wengert.arrays.terms import symbol
+    from wengert.arrays.symbolic.terms import symbol
 
     cells = np.empty(shape, object)
     for index in np.ndindex(*shape):

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.meanings.core import (
+from wengert.arrays.traced.array import Trace
+from wengert.arrays.traced.core import (
     MEANINGS,
     array_of,
     axes_of,
@@ -17,7 +18,6 @@ from wengert.arrays.meanings.core import (
     means,
     reduced,
 )
-from wengert.arrays.traced import Trace
 from wengert.errors import TracingError
 
 

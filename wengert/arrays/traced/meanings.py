@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.meanings import reductions as reductions
-from wengert.arrays.meanings import shapes as shapes
-from wengert.arrays.meanings.core import MEANINGS, OPAQUE, as_on_tensors, into, is_tensor
-from wengert.arrays.meanings.core import Postponed as Postponed
-from wengert.arrays.meanings.core import opaque as opaque
-from wengert.arrays.meanings.indexing import getitem as getitem
-from wengert.arrays.meanings.indexing import setitem as setitem
-from wengert.arrays.meanings.primitives import primitives
-from wengert.arrays.meanings.ufuncs import of_ufunc as of_ufunc
-from wengert.arrays.traced import Trace
+from wengert.arrays.traced import reductions as reductions
+from wengert.arrays.traced import shapes as shapes
+from wengert.arrays.traced.array import Trace
+from wengert.arrays.traced.core import MEANINGS, OPAQUE, as_on_tensors, into, is_tensor
+from wengert.arrays.traced.core import Postponed as Postponed
+from wengert.arrays.traced.core import opaque as opaque
+from wengert.arrays.traced.indexing import getitem as getitem
+from wengert.arrays.traced.indexing import setitem as setitem
+from wengert.arrays.traced.primitives import primitives
+from wengert.arrays.traced.ufuncs import of_ufunc as of_ufunc
 from wengert.rules import RULES
 
 

@@ -1,0 +1,1 @@
+"""Arrays that show one example and hold all: what `vmap` runs a function on."""

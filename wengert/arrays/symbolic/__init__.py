@@ -1,0 +1,1 @@
+"""Arrays of formulas: what `wengert.symbolic` runs a function on."""

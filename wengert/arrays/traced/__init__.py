@@ -1,0 +1,1 @@
+"""Arrays that write a program down: what `wengert.compile` runs a function on."""
