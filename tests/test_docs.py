@@ -20,9 +20,10 @@ DOCS = ROOT / "docs"
 
 NAMESPACES = [
     "wengert", "wengert.amp", "wengert.autograd", "wengert.autograd.forward_ad", "wengert.data",
-    "wengert.fft", "wengert.func", "wengert.implicit", "wengert.linalg", "wengert.nn",
-    "wengert.nn.functional", "wengert.nn.utils", "wengert.optim", "wengert.optim.lr_scheduler",
-    "wengert.special", "wengert.tape", "wengert.utils.data", "wengert.visual",
+    "wengert.distributions", "wengert.fft", "wengert.func", "wengert.implicit", "wengert.linalg",
+    "wengert.nn", "wengert.nn.functional", "wengert.nn.utils", "wengert.optim",
+    "wengert.optim.lr_scheduler", "wengert.special", "wengert.tape", "wengert.utils.data",
+    "wengert.visual",
 ]  # fmt: skip
 """Where people find names; each of the names comes from a module that the reference describes."""
 

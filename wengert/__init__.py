@@ -687,6 +687,7 @@ _LATER = {
 _MODULES = {
     "amp": "amp",
     "array_api": "functions.array_api",
+    "distributions": "distributions",
     "fft": "fft",
     "func": "func",
     "implicit": "implicit",

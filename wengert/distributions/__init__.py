@@ -45,15 +45,22 @@ from wengert.distributions.location import Uniform as Uniform
 from wengert.distributions.multivariate import MultivariateNormal as MultivariateNormal
 from wengert.distributions.transforms import AbsTransform as AbsTransform
 from wengert.distributions.transforms import AffineTransform as AffineTransform
+from wengert.distributions.transforms import CatTransform as CatTransform
 from wengert.distributions.transforms import ComposeTransform as ComposeTransform
+from wengert.distributions.transforms import CorrCholeskyTransform as CorrCholeskyTransform
+from wengert.distributions.transforms import (
+    CumulativeDistributionTransform as CumulativeDistributionTransform,
+)
 from wengert.distributions.transforms import ExpTransform as ExpTransform
 from wengert.distributions.transforms import IndependentTransform as IndependentTransform
 from wengert.distributions.transforms import LowerCholeskyTransform as LowerCholeskyTransform
+from wengert.distributions.transforms import PositiveDefiniteTransform as PositiveDefiniteTransform
 from wengert.distributions.transforms import PowerTransform as PowerTransform
 from wengert.distributions.transforms import ReshapeTransform as ReshapeTransform
 from wengert.distributions.transforms import SigmoidTransform as SigmoidTransform
 from wengert.distributions.transforms import SoftmaxTransform as SoftmaxTransform
 from wengert.distributions.transforms import SoftplusTransform as SoftplusTransform
+from wengert.distributions.transforms import StackTransform as StackTransform
 from wengert.distributions.transforms import StickBreakingTransform as StickBreakingTransform
 from wengert.distributions.transforms import TanhTransform as TanhTransform
 from wengert.distributions.transforms import Transform as Transform

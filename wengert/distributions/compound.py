@@ -6,18 +6,13 @@ from typing import Any, Self
 
 from wengert.distributions import constraints
 from wengert.distributions.discrete import Categorical
-from wengert.distributions.distribution import Distribution
+from wengert.distributions.distribution import Distribution, summed
 from wengert.distributions.transforms import ComposeTransform, Transform
 from wengert.functions.indexing import where
 from wengert.functions.math import log_softmax
 from wengert.functions.reductions import logsumexp
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
-
-
-def summed(x: Tensor, dims: int) -> Tensor:
-    """Summed over the last dimensions."""
-    return x.sum(tuple(range(-dims, 0))) if dims else x
 
 
 class Independent(Distribution):
@@ -54,7 +49,7 @@ class Independent(Distribution):
         base = self.base_dist.expand((*batch_shape, *extra))
         return type(self)(base, self.reinterpreted_batch_ndims, self._validate_args)
 
-    @property
+    @constraints.dependent_property
     def support(self) -> constraints.Constraint:
         return constraints.independent(self.base_dist.support, self.reinterpreted_batch_ndims)
 
@@ -134,7 +129,7 @@ class TransformedDistribution(Distribution):
         )
         return new
 
-    @property
+    @constraints.dependent_property
     def support(self) -> constraints.Constraint | None:
         if not self.transforms:
             return self.base_dist.support
@@ -236,7 +231,7 @@ class MixtureSameFamily(Distribution):
         components = self._components.expand((*batch_shape, k))
         return type(self)(self._mixture.expand(batch_shape), components, self._validate_args)
 
-    @property
+    @constraints.dependent_property
     def support(self) -> Any:
         support = self._components.support
         if support is constraints.real or support is constraints.real_vector:

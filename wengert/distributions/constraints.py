@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.functions.decompositions import cholesky_ex
+import numpy as np
+
+from wengert.functions import joining
+from wengert.functions.creation import full
+from wengert.functions.decompositions import cholesky_ex, eigvalsh
 from wengert.tensor import Tensor
 
 
@@ -28,13 +32,42 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A set that depends on parameters: ask the instance, not the class."""
+    """A set that depends on parameters: ask the instance, not the class.
+
+    `dependent(is_discrete=True, event_dim=1)` says what is known of it beforehand.
+    """
+
+    def __init__(self, *, is_discrete: bool = False, event_dim: int = 0) -> None:
+        self.is_discrete, self.event_dim = is_discrete, event_dim
+
+    def __call__(self, *, is_discrete: bool = False, event_dim: int = 0) -> _Dependent:
+        return _Dependent(is_discrete=is_discrete, event_dim=event_dim)
 
     def check(self, value: Tensor) -> Tensor:
         raise ValueError(
             "this support depends on the distribution's parameters; ask an instance for it: "
             "Uniform(0.0, 2.0).support.check(value)"
         )
+
+
+class dependent_property(property, _Dependent):
+    """A property of distributions whose value is a constraint: the support, say.
+
+    Of the class, it is a dependent constraint; of an instance, the one that it has. It is written
+    `@dependent_property` or `@dependent_property(is_discrete=True, event_dim=1)`.
+    """
+
+    def __init__(self, fget: Any = None, *, is_discrete: bool = False, event_dim: int = 0) -> None:
+        super().__init__(fget)
+        self.is_discrete, self.event_dim = is_discrete, event_dim
+
+    def __call__(self, fget: Any) -> Any:  # type: ignore[override]
+        return dependent_property(fget, is_discrete=self.is_discrete, event_dim=self.event_dim)
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Whether a constraint depends on parameters, and so cannot be checked."""
+    return isinstance(constraint, _Dependent)
 
 
 class _Real(Constraint):
@@ -144,13 +177,47 @@ class _LowerCholesky(_LowerTriangular):
         return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
 
-class _PositiveDefinite(Constraint):
+class _CorrCholesky(_LowerCholesky):
+    """Lower triangular with a positive diagonal and rows of length 1."""
+
+    def check(self, value: Tensor) -> Tensor:
+        tolerance = float(np.finfo(value.dtype).eps) * value.shape[-1] * 10
+        unit = (((value * value).sum(-1) - 1).abs() < tolerance).all(-1)
+        return super().check(value) & unit
+
+
+class _Square(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
+        return full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=bool)
+
+
+class _Symmetric(Constraint):
+    """Equal to its transpose, to 1e-5 of its largest entry: sums in another order are forgiven."""
+
+    event_dim = 2
+
+    def check(self, value: Tensor) -> Tensor:
+        if value.shape[-2] != value.shape[-1]:
+            return square.check(value)
         scale = value.abs().amax((-2, -1), keepdim=True)
-        symmetric = ((value - value.mT).abs() <= 1e-5 * scale).flatten(-2).all(-1)
-        return symmetric & (cholesky_ex(value).info == 0)
+        return ((value - value.mT).abs() <= 1e-5 * scale).flatten(-2).all(-1)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    def check(self, value: Tensor) -> Tensor:
+        if value.shape[-2] != value.shape[-1]:
+            return square.check(value)
+        values = eigvalsh(value)
+        return super().check(value) & (values[..., 0] >= -1e-5 * values.abs().amax(-1))
+
+
+class _PositiveDefinite(_Symmetric):
+    def check(self, value: Tensor) -> Tensor:
+        if value.shape[-2] != value.shape[-1]:
+            return square.check(value)
+        return super().check(value) & (cholesky_ex(value).info == 0)
 
 
 class _Independent(Constraint):
@@ -178,6 +245,50 @@ class _Independent(Constraint):
             )
         return found.flatten(-n).all(-1) if n else found
 
+    def __repr__(self) -> str:
+        return f"Independent({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+def independently(constraint: Constraint, dims: int) -> Constraint:
+    """`independent`, but the constraint itself where no dimension is added."""
+    return _Independent(constraint, dims) if dims else constraint
+
+
+class _Beside(Constraint):
+    """Constraints on parts that lie beside each other along dimension `dim`."""
+
+    def __init__(self, cseq: Any, dim: int, lengths: list[int] | None) -> None:
+        self.cseq, self.dim, self.lengths = list(cseq), dim, lengths
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        return any(c.is_discrete for c in self.cseq)
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        return max((c.event_dim for c in self.cseq), default=0)
+
+    def check(self, value: Tensor) -> Tensor:
+        if self.lengths is None:
+            pairs = zip(self.cseq, value.unbind(self.dim), strict=True)
+            return joining.stack([c.check(part) for c, part in pairs], self.dim)
+        pairs = zip(self.cseq, value.split(self.lengths, self.dim), strict=True)
+        return joining.cat([c.check(part) for c, part in pairs], self.dim)
+
+    def __repr__(self) -> str:
+        return f"{'Stack' if self.lengths is None else 'Cat'}({self.cseq!r}, dim={self.dim})"
+
+
+def cat(cseq: Any, dim: int = 0, lengths: Any = None) -> Constraint:
+    """Constraints on consecutive pieces of a dimension, of the given lengths (1 each)."""
+    cseq = list(cseq)
+    return _Beside(cseq, dim, [1] * len(cseq) if lengths is None else list(lengths))
+
+
+def stack(cseq: Any, dim: int = 0) -> Constraint:
+    """One constraint for each index of a dimension."""
+    return _Beside(cseq, dim, None)
+
 
 dependent = _Dependent()
 boolean = _Boolean()
@@ -200,4 +311,8 @@ simplex = _Simplex()
 multinomial = _Multinomial
 lower_triangular = _LowerTriangular()
 lower_cholesky = _LowerCholesky()
+corr_cholesky = _CorrCholesky()
+square = _Square()
+symmetric = _Symmetric()
+positive_semidefinite = _PositiveSemidefinite()
 positive_definite = _PositiveDefinite()

@@ -21,11 +21,12 @@ from wengert.distributions.distribution import (
     lazy,
     numbers,
     one_of,
+    softplus,
     uniforms,
 )
 from wengert.functions.arguments import array_of, plain_result
 from wengert.functions.creation import full_like, zeros_like
-from wengert.functions.math import log_softmax, logaddexp, sigmoid, softmax
+from wengert.functions.math import log_softmax, sigmoid, softmax
 from wengert.functions.ranges import arange
 from wengert.functions.shapes import broadcast_tensors
 from wengert.functions.special import lgamma, xlog1py, xlogy
@@ -36,11 +37,6 @@ from wengert.tensor import Tensor
 def _drawn(numbers_drawn: Any, like: Tensor) -> Tensor:
     """What NumPy's generator drew, as a tensor without history."""
     return plain_result(np.asarray(numbers_drawn).astype(like.dtype))
-
-
-def softplus(x: Tensor) -> Tensor:
-    """log(1 + exp(x))."""
-    return logaddexp(x, zeros_like(x))
 
 
 class _Chance(Distribution):
@@ -143,7 +139,7 @@ class Binomial(_Chance):
         _, self.total_count = self._set(probs, logits, total_count)
         super().__init__(self.total_count.shape, validate_args=validate_args)
 
-    @property
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Constraint:
         return constraints.integer_interval(0, self.total_count)
 
@@ -297,7 +293,7 @@ class Categorical(Distribution):
         """Their logarithms."""
         return clamped(vars(self)["probs"]).log()
 
-    @property
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Constraint:
         return constraints.integer_interval(0, self._num_events - 1)
 
@@ -431,7 +427,7 @@ class Multinomial(_Counts):
         self.total_count = total_count
         self._hold(probs, logits, validate_args)
 
-    @property
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Constraint:
         return constraints.multinomial(self.total_count)
 

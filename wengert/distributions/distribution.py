@@ -16,10 +16,11 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.dispatch import known
-from wengert.distributions.constraints import Constraint, dependent
+from wengert.distributions.constraints import Constraint, is_dependent, unit_interval
 from wengert.functions import random
 from wengert.functions.arguments import plain_result
-from wengert.functions.creation import as_tensor, tensor
+from wengert.functions.creation import as_tensor, tensor, zeros_like
+from wengert.functions.math import logaddexp
 from wengert.functions.shapes import broadcast_tensors
 from wengert.history.modes import enable_grad, no_grad
 from wengert.tensor import Size, Tensor
@@ -49,12 +50,14 @@ class Distribution:
         validate_args: bool | None = None,
     ) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        # Others may be computed later and kept; these are what the distribution was made of.
+        self._given = [name for name in self.arg_constraints if name in vars(self)]
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
             for name, constraint in self.arg_constraints.items():
                 value = vars(self).get(name)
-                if value is not None and constraint is not dependent:
+                if value is not None and not is_dependent(constraint):
                     self._check(constraint, as_tensor(value), f"parameter {name}")
 
     @staticmethod
@@ -160,10 +163,36 @@ class Distribution:
     # ---- validation -------------------------------------------------------------------------
 
     def _value(self, value: Any) -> Tensor:
-        """A value to judge, as a tensor of the parameters' kind, checked."""
-        value = value if isinstance(value, Tensor) else as_tensor(value)
-        if not self._validate_args:
-            return value
+        """A value to judge, as a tensor, checked; Python's numbers take the parameters' dtype."""
+        made = self._tensor(value)
+        if self._validate_args:
+            self._validate_sample(made)
+        return made
+
+    def _probability(self, value: Any) -> Tensor:
+        """The argument of a quantile, likewise."""
+        made = self._tensor(value)
+        if self._validate_args:
+            self._check(unit_interval, made, "value argument")
+        return made
+
+    def _tensor(self, value: Any) -> Tensor:
+        made = as_tensor(value)
+        if made.dtype.kind == "f" and not hasattr(value, "dtype"):
+            return tensor(value, dtype=self._dtype())
+        return made
+
+    def _dtype(self) -> Any:
+        """The dtype of the parameters."""
+        for held in vars(self).values():
+            if isinstance(held, Distribution):
+                return held._dtype()
+            if isinstance(held, Tensor) and dtypes.is_inexact(held.dtype):
+                return held.dtype
+        return dtypes.get_default_dtype()
+
+    def _validate_sample(self, value: Tensor) -> None:
+        """ValueError unless a value has the right shape and lies in the support."""
         event = len(self._event_shape)
         tail = tuple(value.shape[value.ndim - event :])
         if value.ndim < event or any(
@@ -183,22 +212,22 @@ class Distribution:
         support = self.support
         if support is not None:
             self._check(support, value, "value argument")
-        return value
 
     def _check(self, constraint: Constraint, value: Tensor, what: str) -> None:
+        if not known(value._array):
+            return
         with no_grad():
             fine = constraint.check(value.detach())
         if known(fine._array) and not fine._array.all():
-            kind = "value argument" if what.startswith("value") else what
             raise ValueError(
-                f"Expected {kind} (Tensor of shape {tuple(value.shape)}) of distribution "
+                f"Expected {what} (Tensor of shape {tuple(value.shape)}) of distribution "
                 f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n"
                 f"{value.detach()!r}"
             )
 
     def __repr__(self) -> str:
         shown = []
-        for name in self.arg_constraints:
+        for name in self._given:
             value = vars(self).get(name)
             if isinstance(value, Tensor):
                 small = value.numel() == 1 and known(value._array)
@@ -207,16 +236,19 @@ class Distribution:
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Parameters as floating-point tensors of one shape; numbers take the tensors' dtype."""
+    """Parameters as floating-point tensors of one shape.
+
+    They get the dtype of the tensors and arrays among them, to which numbers and lists adapt.
+    """
     for value in values:
         if isinstance(value, (str, bytes, type(None))):
             raise ValueError(f"parameters are tensors, arrays or numbers, but {value!r} was given")
-    tensors = [as_tensor(v) for v in values if not isinstance(v, (int, float))]
-    kinds = [t.dtype for t in tensors if dtypes.is_inexact(t.dtype)]
+    fixed = [as_tensor(v) if hasattr(v, "dtype") else None for v in values]
+    kinds = [t.dtype for t in fixed if t is not None and dtypes.is_inexact(t.dtype)]
     kind = np.result_type(*kinds) if kinds else dtypes.get_default_dtype()
     made = [
-        tensor(v, dtype=kind) if isinstance(v, (int, float)) else as_tensor(v).to(kind)
-        for v in values
+        tensor(v, dtype=kind) if t is None else t.to(kind)
+        for v, t in zip(values, fixed, strict=True)
     ]
     return tuple(broadcast_tensors(*made)) if len(made) > 1 else tuple(made)
 
@@ -241,6 +273,16 @@ class lazy:
             value = self.compute(instance)
         vars(instance)[self.compute.__name__] = value
         return value
+
+
+def summed(x: Tensor, dims: int) -> Tensor:
+    """Summed over the last dimensions."""
+    return x.sum(tuple(range(-dims, 0))) if dims else x
+
+
+def softplus(x: Tensor) -> Tensor:
+    """log(1 + exp(x))."""
+    return logaddexp(x, zeros_like(x))
 
 
 # ---- random numbers --------------------------------------------------------------------------

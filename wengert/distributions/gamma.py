@@ -20,7 +20,6 @@ from wengert.distributions.distribution import (
     tiny,
     uniforms,
 )
-from wengert.distributions.location import probability
 from wengert.functions.indexing import where
 from wengert.functions.joining import stack
 from wengert.functions.math import log1p
@@ -92,7 +91,7 @@ class Gamma(Distribution):
         return gammainc(self.concentration, self.rate * self._value(value))
 
     def icdf(self, value: Any) -> Tensor:
-        return _gammaincinv(self.concentration, probability(self, value)) / self.rate
+        return _gammaincinv(self.concentration, self._probability(value)) / self.rate
 
     def entropy(self) -> Tensor:
         a = self.concentration

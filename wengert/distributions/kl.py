@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
-from wengert.distributions.compound import Independent, TransformedDistribution, summed
+import numpy as np
+
+from wengert.distributions.compound import Independent, TransformedDistribution
 from wengert.distributions.discrete import (
     Bernoulli,
     Binomial,
     Categorical,
     Geometric,
+    Multinomial,
     OneHotCategorical,
     Poisson,
 )
-from wengert.distributions.distribution import EULER, HALF_LOG_2PI, Distribution
+from wengert.distributions.distribution import EULER, HALF_LOG_2PI, Distribution, summed
 from wengert.distributions.gamma import Beta, Dirichlet, Gamma
 from wengert.distributions.location import (
     Cauchy,
@@ -81,23 +85,24 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     )
 
 
-def _inf(like: Tensor) -> Tensor:
-    return full_like(like, math.inf)
-
-
 # ---- discrete ----------------------------------------------------------------------------------
-
-
-@register_kl(Bernoulli, Bernoulli)
-def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
-    a, b = p.probs, q.probs
-    return _weighed(a, b) + _weighed(1 - a, 1 - b)
 
 
 def _weighed(a: Tensor, b: Tensor) -> Tensor:
     """a log(a / b); 0 where a is 0, infinite where only b is."""
     term = xlogy(a, a) - xlogy(a, b.masked_fill(b == 0, 1.0))
-    return where((b == 0) & (a > 0), _inf(term), term)
+    return term.masked_fill((b == 0) & (a > 0), math.inf)
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoulli(p: Bernoulli | Binomial, q: Bernoulli | Binomial) -> Tensor:
+    a, b = p.probs, q.probs
+    return _weighed(a, b) + _weighed(1 - a, 1 - b)
+
+
+@register_kl(Bernoulli, Poisson)
+def _bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
+    return q.rate - xlogy(p.probs, q.rate) - p.entropy()
 
 
 @register_kl(Binomial, Binomial)
@@ -106,16 +111,25 @@ def _binomial(p: Binomial, q: Binomial) -> Tensor:
         raise NotImplementedError(
             "KL between Binomials where q.total_count > p.total_count is not implemented"
         )
-    same = p.total_count * (_weighed(p.probs, q.probs) + _weighed(1 - p.probs, 1 - q.probs))
-    return where(p.total_count > q.total_count, _inf(same), same)
+    return (p.total_count * _bernoulli(p, q)).masked_fill(p.total_count > q.total_count, math.inf)
 
 
 @register_kl(Categorical, Categorical)
 @register_kl(OneHotCategorical, OneHotCategorical)
 def _categorical(p: Any, q: Any) -> Tensor:
     term = p.probs * (p.logits - q.logits)
-    term = where((q.probs == 0) & (p.probs > 0), _inf(term), term)
-    return where(p.probs == 0, full_like(term, 0.0), term).sum(-1)
+    term = term.masked_fill((q.probs == 0) & (p.probs > 0), math.inf)
+    return term.masked_fill(p.probs == 0, 0.0).sum(-1)
+
+
+@register_kl(Multinomial, Multinomial)
+def _multinomial(p: Multinomial, q: Multinomial) -> Tensor:
+    if p.total_count != q.total_count:
+        raise NotImplementedError(
+            "KL between Multinomials of different total_count is not implemented: "
+            f"{p.total_count} and {q.total_count}"
+        )
+    return p.total_count * _categorical(p, q)
 
 
 @register_kl(Geometric, Geometric)
@@ -132,14 +146,11 @@ def _poisson(p: Poisson, q: Poisson) -> Tensor:
 
 
 @register_kl(Normal, Normal)
+@register_kl(LogNormal, LogNormal)
 def _normal(p: Normal | LogNormal, q: Normal | LogNormal) -> Tensor:
+    """Of log-normal ones too: an invertible map of both changes nothing."""
     ratio = (p.scale / q.scale) ** 2
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())
-
-
-@register_kl(LogNormal, LogNormal)
-def _lognormal(p: LogNormal, q: LogNormal) -> Tensor:
-    return _normal(p, q)  # an invertible map of both changes nothing
 
 
 @register_kl(HalfNormal, HalfNormal)
@@ -159,21 +170,6 @@ def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     shift = solve_triangular(q.scale_tril, (q.loc - p.loc).unsqueeze(-1), upper=False)
     squares = (spread**2).sum((-2, -1)) + (shift**2).sum((-2, -1))
     return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.event_shape[0])
-
-
-@register_kl(Exponential, Exponential)
-def _exponential(p: Exponential, q: Exponential) -> Tensor:
-    ratio = q.rate / p.rate
-    return ratio - 1 - ratio.log()
-
-
-@register_kl(Gamma, Gamma)
-def _gamma(p: Gamma, q: Gamma) -> Tensor:
-    a, b = p.concentration, q.concentration
-    return (
-        b * (p.rate / q.rate).log() + lgamma(b) - lgamma(a)
-        + (a - b) * digamma(a) + (q.rate - p.rate) * (a / p.rate)
-    )  # fmt: skip
 
 
 @register_kl(Beta, Beta)
@@ -206,19 +202,10 @@ def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
     return above.log() - (4 * p.scale * q.scale).log()
 
 
-@register_kl(Gumbel, Gumbel)
-def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
-    ratio, shift = p.scale / q.scale, (q.loc - p.loc) / q.scale
-    return -ratio.log() - 1 + EULER * (ratio - 1) - shift + (shift + lgamma(1 + ratio)).exp()
-
-
-@register_kl(Uniform, Uniform)
-def _uniform(p: Uniform, q: Uniform) -> Tensor:
-    inside = ((q.high - q.low) / (p.high - p.low)).log()
-    return where((q.low > p.low) | (q.high < p.high), _inf(inside), inside)
-
-
-# ---- against a normal, an exponential or a gamma -----------------------------------------------
+# ---- two families ------------------------------------------------------------------------------
+#
+# KL(p || q) = E_p[-log q(x)] - H(p), and E_p[-log q] needs a few expectations under p: of x and its
+# square for a normal q, of x and log x for a gamma q, of x and exp(-t x) for a Gumbel q.
 
 
 @register_kl(Beta, Normal)
@@ -228,27 +215,8 @@ def _uniform(p: Uniform, q: Uniform) -> Tensor:
 @register_kl(Laplace, Normal)
 @register_kl(Uniform, Normal)
 def _against_normal(p: Any, q: Normal) -> Tensor:
-    """E_p[-log q] needs the mean and the variance of p only."""
     spread = (p.variance + (p.mean - q.loc) ** 2) / q.scale**2
     return 0.5 * spread + q.scale.log() + HALF_LOG_2PI - p.entropy()
-
-
-@register_kl(Beta, Exponential)
-@register_kl(Gamma, Exponential)
-def _against_exponential(p: Any, q: Exponential) -> Tensor:
-    return q.rate * p.mean - q.rate.log() - p.entropy()
-
-
-@register_kl(Exponential, Gamma)
-def _exponential_gamma(p: Exponential, q: Gamma) -> Tensor:
-    return _gamma(Gamma(full_like(p.rate, 1.0), p.rate), q)
-
-
-@register_kl(Normal, Gumbel)
-def _normal_gumbel(p: Normal, q: Gumbel) -> Tensor:
-    z = (p.loc - q.loc) / q.scale
-    ratio = p.scale / q.scale
-    return z + (-z + 0.5 * ratio**2).exp() + q.scale.log() - p.entropy()
 
 
 @register_kl(Normal, Laplace)
@@ -258,6 +226,124 @@ def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
     mean = math.sqrt(2 / math.pi) * p.scale * (-0.5 * z * z).exp()
     distance = mean + shift * (z / math.sqrt(2)).erf()
     return (2 * q.scale).log() + distance / q.scale - p.entropy()
+
+
+def _mean_log(p: Any) -> Tensor:
+    """E_p[log x]."""
+    match p:
+        case Gamma():
+            return digamma(p.concentration) - p.rate.log()
+        case Exponential():
+            return -EULER - p.rate.log()
+        case Beta():
+            return digamma(p.concentration1) - digamma(p.concentration1 + p.concentration0)
+        case Uniform():
+            return (xlogy(p.high, p.high) - xlogy(p.low, p.low)) / (p.high - p.low) - 1
+    raise AssertionError(type(p))
+
+
+@register_kl(Beta, Gamma)
+@register_kl(Exponential, Gamma)
+@register_kl(Gamma, Gamma)
+def _against_gamma(p: Any, q: Gamma) -> Tensor:
+    a, rate = q.concentration, q.rate
+    return lgamma(a) - xlogy(a, rate) - (a - 1) * _mean_log(p) + rate * p.mean - p.entropy()
+
+
+@register_kl(Beta, Exponential)
+@register_kl(Exponential, Exponential)
+@register_kl(Gamma, Exponential)
+def _against_exponential(p: Any, q: Exponential) -> Tensor:
+    return q.rate * p.mean - q.rate.log() - p.entropy()
+
+
+@register_kl(Uniform, Gamma)
+def _uniform_gamma(p: Uniform, q: Gamma) -> Tensor:
+    return _within(p, 0.0, math.inf, _against_gamma, q)
+
+
+@register_kl(Uniform, Exponential)
+def _uniform_exponential(p: Uniform, q: Exponential) -> Tensor:
+    return _within(p, 0.0, math.inf, _against_exponential, q)
+
+
+def _within(p: Uniform, low: Any, high: Any, formula: Formula, q: Any) -> Tensor:
+    """A formula where p lies within [low, high], infinity where it does not."""
+    outside = (p.low < low) | (p.high > high)
+    # What is outside is moved inside, for the formula has logarithms of it.
+    width = p.high - p.low
+    moved = Uniform(p.low.masked_fill(outside, 0.0), where(outside, width.clamp(max=1.0), p.high))
+    return formula(moved, q).masked_fill(outside, math.inf)
+
+
+@register_kl(Uniform, Beta)
+def _uniform_beta(p: Uniform, q: Beta) -> Tensor:
+    return _within(p, 0.0, 1.0, _inside_beta, q)
+
+
+def _inside_beta(p: Uniform, q: Beta) -> Tensor:
+    a, b = q.concentration1, q.concentration0
+    mirrored = Uniform(1 - p.high, 1 - p.low)
+    logs = (a - 1) * _mean_log(p) + (b - 1) * _mean_log(mirrored)
+    return lgamma(a) + lgamma(b) - lgamma(a + b) - logs - p.entropy()
+
+
+@register_kl(Beta, Uniform)
+@register_kl(Uniform, Uniform)
+def _against_uniform(p: Any, q: Uniform) -> Tensor:
+    low, high = (p.low, p.high) if isinstance(p, Uniform) else (0.0, 1.0)
+    outside = (q.low > low) | (q.high < high)
+    return ((q.high - q.low).log() - p.entropy()).masked_fill(outside, math.inf)
+
+
+def _log_mean_exp(p: Any, t: Tensor) -> Tensor:
+    """log E_p[exp(-t x)] for t > 0."""
+    match p:
+        case Normal():
+            return -t * p.loc + 0.5 * (t * p.scale) ** 2
+        case Gumbel():
+            return -t * p.loc + lgamma(1 + t * p.scale)
+        case Exponential():
+            return -(t / p.rate).log1p()
+        case Gamma():
+            return -p.concentration * (t / p.rate).log1p()
+        case Uniform():
+            width = t * (p.high - p.low)
+            return -t * p.low + (-(-width).expm1() / width).log()
+    raise AssertionError(type(p))
+
+
+@register_kl(Exponential, Gumbel)
+@register_kl(Gamma, Gumbel)
+@register_kl(Gumbel, Gumbel)
+@register_kl(Normal, Gumbel)
+@register_kl(Uniform, Gumbel)
+def _against_gumbel(p: Any, q: Gumbel) -> Tensor:
+    t = 1 / q.scale
+    exponential = (q.loc * t + _log_mean_exp(p, t)).exp()
+    return (p.mean - q.loc) * t + exponential + q.scale.log() - p.entropy()
+
+
+# ---- infinite ----------------------------------------------------------------------------------
+
+_ON_THE_LINE = (Normal, Laplace, Gumbel)
+_ON_A_HALF = (Exponential, Gamma)
+_ON_AN_INTERVAL = (Beta, Uniform)
+
+
+def _infinite(p: Distribution, q: Distribution) -> Tensor:
+    """p has outcomes that q has not."""
+    shape = np.broadcast_shapes(tuple(p.batch_shape), tuple(q.batch_shape))
+    return full_like(p.mean, math.inf).expand(shape)
+
+
+for _wide, _narrow in (
+    *itertools.product(_ON_THE_LINE, (*_ON_A_HALF, *_ON_AN_INTERVAL)),
+    *itertools.product(_ON_A_HALF, _ON_AN_INTERVAL),
+    (Poisson, Bernoulli),
+    (Poisson, Binomial),
+):
+    register_kl(_wide, _narrow)(_infinite)
 
 
 # ---- made from others --------------------------------------------------------------------------
@@ -275,11 +361,7 @@ def _independent(p: Independent, q: Independent) -> Tensor:
 
 @register_kl(TransformedDistribution, TransformedDistribution)
 def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
-    same = len(p.transforms) == len(q.transforms) and all(
-        a is b or (type(a) is type(b) and not vars(a) and not vars(b))
-        for a, b in zip(p.transforms, q.transforms, strict=True)
-    )
-    if not same or p.event_shape != q.event_shape:
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError(
             "KL between TransformedDistributions is that of their bases if both have the same "
             f"transforms, but these have {p.transforms!r} and {q.transforms!r}"

@@ -15,7 +15,7 @@ from wengert.distributions.distribution import (
     normals,
     uniforms,
 )
-from wengert.functions.creation import as_tensor, full_like, zeros_like
+from wengert.functions.creation import full_like, zeros_like
 from wengert.functions.special import ndtr, ndtri
 from wengert.tensor import Tensor
 
@@ -45,15 +45,7 @@ class LocationScale(Distribution):
         raise self._lacks("icdf")
 
     def icdf(self, value: Any) -> Tensor:
-        return self._quantile(probability(self, value))
-
-
-def probability(distribution: Distribution, value: Any) -> Tensor:
-    """The argument of a quantile, checked."""
-    value = as_tensor(value)
-    if distribution._validate_args:
-        distribution._check(constraints.unit_interval, value, "value argument")
-    return value
+        return self._quantile(self._probability(value))
 
 
 class Normal(LocationScale):
@@ -170,7 +162,7 @@ class HalfNormal(Distribution):
         return 2 * ndtr(self._value(value) / self.scale) - 1
 
     def icdf(self, value: Any) -> Tensor:
-        return self.scale * ndtri((probability(self, value) + 1) / 2)
+        return self.scale * ndtri((self._probability(value) + 1) / 2)
 
     def entropy(self) -> Tensor:
         return 0.5 + HALF_LOG_2PI - math.log(2) + self.scale.log()
@@ -191,7 +183,7 @@ class Uniform(Distribution):
         if self._validate_args:
             self._check(constraints.greater_than(self.low.detach()), self.high, "parameter high")
 
-    @property
+    @constraints.dependent_property
     def support(self) -> Constraint:
         return constraints.interval(self.low, self.high)
 
@@ -221,7 +213,7 @@ class Uniform(Distribution):
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Any) -> Tensor:
-        return self.low + probability(self, value) * (self.high - self.low)
+        return self.low + self._probability(value) * (self.high - self.low)
 
     def entropy(self) -> Tensor:
         return (self.high - self.low).log()
@@ -270,7 +262,7 @@ class Exponential(Distribution):
         return -(-self.rate * self._value(value)).expm1()
 
     def icdf(self, value: Any) -> Tensor:
-        return -(-probability(self, value)).log1p() / self.rate
+        return -(-self._probability(value)).log1p() / self.rate
 
     def entropy(self) -> Tensor:
         return 1 - self.rate.log()

@@ -1,0 +1,188 @@
+"""Densities, distribution functions, quantiles, moments and entropies beside SciPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import wengert as wg
+from tests.distributions.samples import SAMPLES, is_discrete
+from wengert import distributions
+
+SCIPY = [name for name, sample in SAMPLES.items() if sample.scipy is not None]
+
+
+def pair(name):
+    sample = SAMPLES[name]
+    return sample, sample.made(wg), sample.scipy(**sample.given)
+
+
+def near(ours, theirs, rtol=1e-10):
+    np.testing.assert_allclose(ours.numpy(), theirs, rtol=rtol, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SCIPY)
+def test_log_prob(name):
+    sample, ours, theirs = pair(name)
+    expected = (theirs.logpmf if is_discrete(sample) else theirs.logpdf)(sample.values)
+    near(ours.log_prob(sample.values), expected)
+
+
+@pytest.mark.parametrize("name", SCIPY)
+def test_moments(name):
+    _, ours, theirs = pair(name)
+    mean, variance = theirs.stats()
+    near(ours.mean, np.where(np.isinf(mean) & (name == "Cauchy"), np.nan, mean))
+    near(ours.variance, np.where(np.isnan(variance) & (name == "Cauchy"), np.inf, variance))
+    near(ours.stddev, np.sqrt(ours.variance.numpy()))
+
+
+@pytest.mark.parametrize("name", [name for name in SCIPY if name != "Poisson"])
+def test_entropy(name):
+    _, ours, theirs = pair(name)
+    near(ours.entropy(), theirs.entropy(), 1e-7)
+    near(ours.perplexity(), np.exp(ours.entropy().numpy()))
+
+
+def has(distribution, method):
+    return getattr(type(distribution), method) is not getattr(distributions.Distribution, method)
+
+
+@pytest.mark.parametrize("name", SCIPY)
+def test_distribution_functions_and_quantiles(name):
+    sample, ours, theirs = pair(name)
+    if not has(ours, "cdf"):
+        with pytest.raises(NotImplementedError, match="does not implement cdf"):
+            ours.cdf(sample.values)
+        return
+    near(ours.cdf(sample.values), theirs.cdf(sample.values), 1e-9)
+    u = np.array([[0.01, 0.3, 0.5], [0.6, 0.9, 0.999]])
+    near(ours.icdf(u), theirs.ppf(u), 1e-9)
+    near(ours.cdf(ours.icdf(u)), u, 1e-9)
+
+
+def test_dirichlet():
+    sample = SAMPLES["Dirichlet"]
+    ours = sample.made(wg)
+    for i, (a, x) in enumerate(zip(sample.given["concentration"], sample.values, strict=True)):
+        theirs = stats.dirichlet(a)
+        near(ours.log_prob(sample.values)[i], theirs.logpdf(x))
+        near(ours.entropy()[i], theirs.entropy())
+        near(ours.mean[i], theirs.mean())
+        near(ours.variance[i], theirs.var())
+
+
+@pytest.mark.parametrize("name", [n for n in SAMPLES if n.startswith("MultivariateNormal")])
+def test_multivariate_normal(name):
+    sample = SAMPLES[name]
+    ours = sample.made(wg)
+    for i, (loc, x) in enumerate(zip(sample.given["loc"], sample.values, strict=True)):
+        matrix = next(iter(m for k, m in sample.given.items() if k != "loc"))
+        covariance = {
+            "covariance_matrix": lambda m: m,
+            "precision_matrix": np.linalg.inv,
+            "scale_tril": lambda m: m @ m.T,
+        }[list(sample.given)[1]](matrix)
+        theirs = stats.multivariate_normal(loc, covariance)
+        near(ours.log_prob(sample.values)[i], theirs.logpdf(x))
+        near(ours.entropy()[i], theirs.entropy())
+        near(ours.covariance_matrix[i], covariance)
+        near(ours.precision_matrix[i], np.linalg.inv(covariance))
+        near(ours.variance[i], np.diag(covariance))
+
+
+@pytest.mark.parametrize("name", ["Multinomial", "Multinomial of logits"])
+def test_multinomial(name):
+    sample = SAMPLES[name]
+    ours = sample.made(wg)
+    for i, (p, x) in enumerate(zip(ours.probs.numpy(), sample.values, strict=True)):
+        theirs = stats.multinomial(5, p / p.sum())
+        near(ours.log_prob(sample.values)[i], theirs.logpmf(x))
+        near(ours.entropy()[i], theirs.entropy())
+        near(ours.variance[i], np.diag(theirs.cov()))
+
+
+@pytest.mark.parametrize("kind", ["Categorical", "OneHotCategorical"])
+def test_categories(kind):
+    probs = np.array([[0.2, 0.3, 0.5], [0.6, 0.1, 0.3]])
+    for given in ({"probs": 2 * probs}, {"logits": np.log(probs) + 1}):
+        ours = getattr(distributions, kind)(**given)
+        near(ours.probs, probs)
+        near(ours.logits, np.log(probs))
+        near(ours.log_prob(ours.enumerate_support()).T, np.log(probs))
+        near(ours.entropy(), stats.entropy(probs, axis=1))
+    one_hot = kind.startswith("OneHot")
+    assert ours.mode.tolist() == ([[0, 0, 1], [1, 0, 0]] if one_hot else [2, 0])
+
+
+def test_impossible_categories_have_probability_zero_and_entropy_is_finite():
+    d = distributions.Categorical(logits=wg.tensor([0.0, -np.inf, 0.0]))
+    near(d.entropy(), np.log(2), 1e-6)
+    assert d.log_prob(1).item() == -np.inf
+    m = distributions.Multinomial(2, logits=wg.tensor([0.0, -np.inf, 0.0]))
+    near(m.log_prob(wg.tensor([1.0, 0.0, 1.0])).exp(), 0.5, 1e-6)
+
+
+FINITE = ["Bernoulli", "Binomial", "Categorical", "OneHotCategorical"]
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_probabilities_of_all_outcomes_sum_to_one(name):
+    d = SAMPLES[name].made(wg)
+    near(d.log_prob(d.enumerate_support()).exp().sum(0), np.ones(d.batch_shape))
+
+
+def test_outside_of_the_support_the_density_is_zero_where_nothing_is_validated():
+    silent = {"validate_args": False}
+    for d, x in [
+        (distributions.Uniform(0.0, 1.0, **silent), [-0.5, 1.0]),
+        (distributions.HalfNormal(1.0, **silent), [-0.5, -2.0]),
+    ]:
+        assert d.log_prob(wg.tensor(x)).tolist() == [-np.inf, -np.inf]
+
+
+def test_modes_are_where_the_density_is_largest():
+    for name in ("Normal", "LogNormal", "Laplace", "Cauchy", "Gumbel", "StudentT"):
+        d = SAMPLES[name].made(wg)
+        at = d.log_prob(d.mode)
+        assert (at >= d.log_prob(d.mode * 1.001)).all()
+        assert (at >= d.log_prob(d.mode * 0.999)).all()
+    assert distributions.Beta(3.0, 2.0).mode.item() == pytest.approx(2 / 3)
+    assert distributions.Beta([0.5, 2.0], [2.0, 0.5]).mode.tolist() == [0, 1]
+    assert distributions.Dirichlet([0.5, 0.7]).mode.tolist() == [0, 1]
+    assert distributions.Binomial(6, 0.5).mode.item() == 3
+    assert np.isnan(distributions.Bernoulli(0.5).mode.item())
+
+
+def test_heavy_tails_have_no_moments():
+    t = distributions.StudentT([0.5, 1.5, 3.0])
+    assert t.mean.isnan().tolist() == [True, False, False]
+    assert t.variance.isnan().tolist() == [True, False, False]
+    assert t.variance.isinf().tolist() == [False, True, False]
+
+
+def test_numbers_take_the_dtype_of_the_parameters():
+    d = distributions.Normal(wg.tensor(0.1, dtype=wg.float64), 0.3)
+    assert d.scale.item() == 0.3  # not the single-precision number next to it
+    assert d.log_prob(0.7).item() == pytest.approx(stats.norm(0.1, 0.3).logpdf(0.7), rel=1e-15)
+    assert d.icdf(0.7).item() == pytest.approx(stats.norm(0.1, 0.3).ppf(0.7), rel=1e-14)
+    assert distributions.Normal([0.1, 0.2], np.array([0.3, 0.4])).loc.tolist() == [0.1, 0.2]
+    assert distributions.Normal(0.1, 0.3).loc.dtype == wg.float32
+
+
+def test_integers_become_floats():
+    d = distributions.Normal(wg.tensor([0, 1]), 2)
+    assert d.loc.dtype == wg.float32
+    assert d.log_prob(wg.tensor([0, 1])).dtype == wg.float32
+
+
+def test_the_other_parameter_is_computed_when_asked_for_with_its_history():
+    p = wg.tensor([0.2, 0.7], requires_grad=True, dtype=wg.float64)
+    with wg.no_grad():
+        d = distributions.Bernoulli(p)
+        logits = d.logits
+    (g,) = wg.autograd.grad(logits.sum(), p)
+    near(g, 1 / (p * (1 - p)).detach().numpy())
+    assert d.logits is logits
+    assert repr(d) == "Bernoulli(probs: torch.Size([2]))"

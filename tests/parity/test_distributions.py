@@ -1,0 +1,286 @@
+"""Distributions beside PyTorch's: densities, moments, entropies, divergences, shapes, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+torch = pytest.importorskip("torch")
+
+from tests.distributions.samples import SAMPLES  # noqa: E402
+
+TOLERANCE = {"rtol": 1e-9, "atol": 1e-10}
+
+
+def numbers(x):
+    return np.asarray(x.detach().numpy())
+
+
+def outcome(call):
+    """What a call gives, or the kind of its exception."""
+    try:
+        return call()
+    except Exception as error:
+        kind = type(error)
+        while kind.__module__.startswith("wengert"):  # ours derive from Python's
+            kind = kind.__mro__[1]
+        return kind
+
+
+def both(sample, ask, gradients=True):
+    """The same question to wengert's distribution and to PyTorch's, with gradients."""
+    answers = []
+    for module in (wg, torch):
+        parameters = sample.parameters(module, requires_grad=gradients)
+        distribution = sample.made(module, parameters)
+        answer = outcome(lambda d=distribution, m=module: ask(m, d))
+        if isinstance(answer, type):
+            answers.append(answer)
+            continue
+        found = []
+        if answer.requires_grad:
+            (
+                answer * module.ones_like(answer).cumsum(0) if answer.ndim else answer
+            ).sum().backward()
+            found = [
+                np.zeros(p.shape) if p.grad is None else numbers(p.grad)
+                for p in parameters.values()
+            ]
+        answers.append((numbers(answer), found))
+    return answers
+
+
+def same(sample, ask, gradients=True):
+    ours, theirs = both(sample, ask, gradients)
+    if theirs is NotImplementedError:
+        if ours is not theirs:
+            pytest.skip("PyTorch does not have it")
+        return
+    assert not isinstance(ours, type), ours
+    assert ours[0].dtype == theirs[0].dtype
+    np.testing.assert_allclose(ours[0], theirs[0], **TOLERANCE)
+    for mine, other in zip(ours[1], theirs[1], strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_log_prob_and_its_gradients(name):
+    sample = SAMPLES[name]
+    same(sample, lambda m, d: d.log_prob(m.tensor(sample.values)))
+
+
+@pytest.mark.parametrize("quantity", ["mean", "mode", "variance", "stddev"])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_moments(name, quantity):
+    same(SAMPLES[name], lambda m, d: getattr(d, quantity), quantity != "mode")
+
+
+# PyTorch computes log n! of the multinomial distribution in single precision: 5e-8 off.
+@pytest.mark.parametrize("name", [name for name in SAMPLES if "Multinomial" not in name])
+def test_entropy(name):
+    same(SAMPLES[name], lambda m, d: d.entropy())
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_cdf(name):
+    sample = SAMPLES[name]
+    same(sample, lambda m, d: d.cdf(m.tensor(sample.values)), name not in ("Gamma", "Chi2"))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_icdf(name):
+    shape = SAMPLES[name].made(torch).batch_shape
+    same(
+        SAMPLES[name],
+        lambda m, d: d.icdf(m.linspace(0.1, 0.8, shape.numel(), dtype=m.float64).reshape(shape)),
+    )
+
+
+@pytest.mark.parametrize("expand", [True, False])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_enumerate_support(name, expand):
+    same(SAMPLES[name], lambda m, d: d.enumerate_support(expand))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_shapes_and_names(name):
+    ours, theirs = (SAMPLES[name].made(m) for m in (wg, torch))
+    if "()" not in repr(theirs):  # those of PyTorch's that show no parameters
+        assert repr(ours) == repr(theirs)
+    for a, b in [
+        (ours, theirs),
+        (ours.expand((4, *ours.batch_shape)), theirs.expand((4, *theirs.batch_shape))),
+    ]:
+        assert tuple(a.batch_shape) == tuple(b.batch_shape)
+        assert tuple(a.event_shape) == tuple(b.event_shape)
+        assert tuple(a.sample((2,)).shape) == tuple(b.sample((2,)).shape)
+        assert str(a.sample().dtype) == str(b.sample().dtype).removeprefix("torch.")
+        assert a.has_rsample == b.has_rsample
+        assert a.has_enumerate_support == b.has_enumerate_support
+        assert a.support.is_discrete == b.support.is_discrete
+        assert a.support.event_dim == b.support.event_dim
+
+
+# ---- divergences -------------------------------------------------------------------------------
+
+
+def pairs():
+    """Samples of both arguments of every formula that PyTorch has, and wengert too."""
+    from torch.distributions.kl import _KL_REGISTRY
+
+    found = {(p.__name__, q.__name__) for p, q in _KL_REGISTRY}
+    return sorted(pair for pair in found if set(pair) <= set(SAMPLES))
+
+
+@pytest.mark.parametrize(("p", "q"), pairs())
+def test_divergences_and_their_gradients(p, q):
+    answers = []
+    for module in (wg, torch):
+        parameters = [SAMPLES[name].parameters(module, requires_grad=True) for name in (p, q)]
+        made = [
+            SAMPLES[name].made(module, given)
+            for name, given in zip((p, q), parameters, strict=True)
+        ]
+        divergence = module.distributions.kl_divergence(*made)
+        if divergence.requires_grad and divergence.isfinite().all():
+            divergence.sum().backward()
+        leaves = [leaf for given in parameters for leaf in given.values()]
+        gradients = [np.zeros(x.shape) if x.grad is None else numbers(x.grad) for x in leaves]
+        answers.append((numbers(divergence), gradients))
+    (ours, mine), (theirs, other) = answers
+    np.testing.assert_allclose(ours, theirs, **TOLERANCE)
+    for a, b in zip(mine, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-8)
+
+
+# ---- transforms --------------------------------------------------------------------------------
+
+LINE = np.array([[0.3, -2.0, 1.7], [4.0, 0.1, -0.6]])
+TRANSFORMS = {
+    "Exp": (lambda d, t: d.ExpTransform(), LINE),
+    "Power": (lambda d, t: d.PowerTransform(t.tensor(1.5, dtype=t.float64)), np.abs(LINE)),
+    "Sigmoid": (lambda d, t: d.SigmoidTransform(), LINE),
+    "Softplus": (lambda d, t: d.transforms.SoftplusTransform(), LINE),
+    "Tanh": (lambda d, t: d.TanhTransform(), LINE),
+    "Affine": (lambda d, t: d.AffineTransform(0.3, -2.0), LINE),
+    "Affine of vectors": (
+        lambda d, t: d.AffineTransform(t.tensor(LINE[0]), t.tensor(LINE[1]), event_dim=1), LINE
+    ),
+    "StickBreaking": (lambda d, t: d.StickBreakingTransform(), LINE),
+    "CorrCholesky": (lambda d, t: d.CorrCholeskyTransform(), LINE),
+    "CumulativeDistribution": (
+        lambda d, t: d.CumulativeDistributionTransform(d.Normal(t.tensor(LINE[0]), 2.0)), LINE
+    ),
+    "Reshape": (lambda d, t: d.ReshapeTransform((3,), (3, 1)), LINE),
+    "Independent": (lambda d, t: d.IndependentTransform(d.ExpTransform(), 1), LINE),
+    "Compose": (
+        lambda d, t: d.ComposeTransform(
+            [d.AffineTransform(0.3, 2.0), d.StickBreakingTransform(), d.ExpTransform()]
+        ),
+        LINE,
+    ),
+    "Cat": (
+        lambda d, t: d.CatTransform([d.ExpTransform(), d.TanhTransform()], -1, [1, 2]), LINE
+    ),
+    "Cat of batches": (
+        lambda d, t: d.CatTransform([d.ExpTransform(), d.TanhTransform()], 0), LINE
+    ),
+    "Stack": (
+        lambda d, t: d.StackTransform([d.ExpTransform(), d.TanhTransform()], 0), LINE
+    ),
+    "inverse of Sigmoid": (lambda d, t: d.SigmoidTransform().inv, np.array([0.2, 0.9])),
+    "inverse of StickBreaking": (
+        lambda d, t: d.StickBreakingTransform().inv, np.array([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
+    ),
+}  # fmt: skip
+WITHOUT_DETERMINANT = {
+    "Abs": (lambda d, t: d.AbsTransform(), LINE),
+    "Softmax": (lambda d, t: d.SoftmaxTransform(), LINE),
+    "LowerCholesky": (lambda d, t: d.LowerCholeskyTransform(), LINE[:, :2]),
+    "PositiveDefinite": (lambda d, t: d.PositiveDefiniteTransform(), LINE[:, :2]),
+}
+
+
+@pytest.mark.parametrize("name", [*TRANSFORMS, *WITHOUT_DETERMINANT])
+def test_transforms(name):
+    make, point = {**TRANSFORMS, **WITHOUT_DETERMINANT}[name]
+    answers = []
+    for module in (wg, torch):
+        transform, x = make(module.distributions, module), module.tensor(point)
+        y = transform(x)
+        answer = [y, transform.inv(y)]
+        if name in TRANSFORMS:
+            answer.append(transform.log_abs_det_jacobian(x, y))
+        facts = [
+            transform.bijective,
+            outcome(lambda t=transform: np.sign(np.asarray(t.sign)).tolist()),
+            transform.domain.event_dim,
+            transform.codomain.event_dim,
+            tuple(transform.forward_shape(x.shape)),
+            tuple(transform.inverse_shape(y.shape)),
+        ]
+        answers.append(([numbers(a) for a in answer], facts))
+    for ours, theirs in zip(answers[0][0], answers[1][0], strict=True):
+        np.testing.assert_allclose(ours, theirs, **TOLERANCE)
+    assert answers[0][1] == answers[1][1]
+
+
+# ---- errors ------------------------------------------------------------------------------------
+
+BAD = {
+    "negative scale": lambda d, t: d.Normal(0.0, -1.0),
+    "NaN": lambda d, t: d.Normal(float("nan"), 1.0),
+    "low above high": lambda d, t: d.Uniform(1.0, 0.0),
+    "probability above one": lambda d, t: d.Bernoulli(t.tensor([1.5])),
+    "probs and logits": lambda d, t: d.Bernoulli(t.tensor([0.5]), t.tensor([0.5])),
+    "neither": lambda d, t: d.Bernoulli(),
+    "categorical of a number": lambda d, t: d.Categorical(t.tensor(1.0)),
+    "categorical of negative numbers": lambda d, t: d.Categorical(t.tensor([1.0, -0.5])),
+    "dirichlet of a number": lambda d, t: d.Dirichlet(t.tensor(1.0)),
+    "zero concentration": lambda d, t: d.Dirichlet(t.tensor([1.0, 0.0])),
+    "two matrices": lambda d, t: d.MultivariateNormal(
+        t.zeros(2), covariance_matrix=t.eye(2), scale_tril=t.eye(2)
+    ),
+    "no matrix": lambda d, t: d.MultivariateNormal(t.zeros(2)),
+    "loc of no dimension": lambda d, t: d.MultivariateNormal(t.tensor(0.0), t.eye(1)),
+    "indefinite matrix": lambda d, t: d.MultivariateNormal(t.zeros(2), -t.eye(2)),
+    "asymmetric matrix": lambda d, t: d.MultivariateNormal(
+        t.zeros(2), t.tensor([[1.0, 0.5], [0.0, 1.0]])
+    ),
+    "shapes that do not broadcast": lambda d, t: d.Normal(t.zeros(2), t.ones(3)),
+    "a string": lambda d, t: d.Normal("0", 1.0),
+    "total_count of several": lambda d, t: d.Multinomial(t.tensor([1, 2]), t.ones(2)),
+    "value outside": lambda d, t: d.Exponential(1.0).log_prob(t.tensor(-1.0)),
+    "value of another shape": lambda d, t: d.Normal(t.zeros(2), 1.0).log_prob(t.zeros(3)),
+    "event of another shape": lambda d, t: d.Dirichlet(t.ones(3)).log_prob(t.tensor([0.5, 0.5])),
+    "no category": lambda d, t: d.Categorical(t.ones(3)).log_prob(t.tensor(3)),
+    "half a count": lambda d, t: d.Poisson(1.0).log_prob(t.tensor(0.5)),
+    "too many dimensions": lambda d, t: d.Independent(d.Normal(t.zeros(2), 1.0), 2),
+    "a mixture of no categories": lambda d, t: d.MixtureSameFamily(
+        d.Normal(0.0, 1.0), d.Normal(t.zeros(2), 1.0)
+    ),
+    "weights of another number": lambda d, t: d.MixtureSameFamily(
+        d.Categorical(t.ones(3)), d.Normal(t.zeros(2), 1.0)
+    ),
+    "no transform": lambda d, t: d.TransformedDistribution(d.Normal(0.0, 1.0), [t.exp]),
+    "too few dimensions": lambda d, t: d.TransformedDistribution(
+        d.Normal(0.0, 1.0), d.StickBreakingTransform()
+    ),
+    "no density": lambda d, t: d.Dirichlet(t.ones(2)).cdf(t.tensor([0.5, 0.5])),
+    "no derivative of samples": lambda d, t: d.Poisson(1.0).rsample(),
+    "no divergence": lambda d, t: d.kl_divergence(d.Cauchy(0.0, 1.0), d.Normal(0.0, 1.0)),
+    "reshaped to another size": lambda d, t: d.ReshapeTransform((2,), (3,)),
+    "another cache": lambda d, t: d.ExpTransform(cache_size=2),
+    "no inverse": lambda d, t: d.Transform().inv(t.ones(2)),
+    "validation by a number": lambda d, t: d.Distribution.set_default_validate_args(2),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_errors_are_of_the_same_kind(name):
+    theirs = outcome(lambda: BAD[name](torch.distributions, torch))
+    assert isinstance(theirs, type)
+    ours = outcome(lambda: BAD[name](wg.distributions, wg))
+    assert ours is theirs
