@@ -5,25 +5,25 @@ would think of them, the ideas on which wengert stands, each in its smallest for
 network that reads handwritten digits. Where wengert does more, a note says what, and in which file.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 # ---- 1. A value that remembers -----------------------------------------------------------------
 #
-# R. E. Wengert (1964): whatever a program computes is a list of elementary steps. Write the list
-# down while the program runs, and the program's branches and loops are gone: what is left is a
-# straight line of steps, each of which somebody has differentiated before.
+# To differentiate a formula is school work: there is a rule for every function, and the chain rule
+# puts them together. But who has a formula? We have programs, with loops, branches and calls.
 #
-# So a `Value` is an array, and the step that made it: which function, of which arguments. Values
-# are numbered in the order in which they are made. An argument is always made before a result,
-# which is all that the sweep of step 4 needs to know about order.
+# R. E. Wengert (1964): whatever a program computes, it computes in elementary steps. Write the
+# steps down while the program runs, and its loops and branches are gone. What is left is a list,
+# and each line on it is a function that somebody has differentiated before.
+#
+# So a `Value` is a number, or an array of them, and the step that made it: which function, of
+# which arguments. We number values as we make them. Arguments come before results, which is all
+# that we shall ever need to know about order.
 
 numbers = itertools.count()
 
@@ -31,30 +31,26 @@ numbers = itertools.count()
 class Step(NamedTuple):
     """How a value was made."""
 
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    settings: dict[str, Any]
+    function: object
+    args: tuple
+    settings: dict
 
 
 class Value:
-    """An array, and its history: the step that made it, or None if it was simply given."""
+    """An array that remembers the step that made it, or None if it was simply given."""
 
-    def __init__(self, array: Any, step: Step | None = None) -> None:
+    def __init__(self, array, step=None):
         self.array = np.asarray(array, np.float64)
+        self.shape = self.array.shape
         self.step = step
         self.number = next(numbers)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.array.shape
-
     # NumPy asks its arguments what its own functions mean for them: ufuncs such as np.sin by the
-    # first method (NEP 13), all others by the second (NEP 18). Hence no function is written anew,
-    # and code that was written for NumPy is recorded as it stands.
-    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **settings: Any) -> Any:
+    # first of these methods (NEP 13), all others by the second (NEP 18).
+    def __array_ufunc__(self, ufunc, method, *args, **settings):
         return apply(ufunc, *args, **settings) if method == "__call__" else NotImplemented
 
-    def __array_function__(self, function: Any, types: Any, args: Any, settings: Any) -> Any:
+    def __array_function__(self, function, types, args, settings):
         return apply(function, *args, **settings)
 
     __add__ = __radd__ = lambda a, b: apply(np.add, a, b)
@@ -67,79 +63,155 @@ class Value:
     __neg__ = lambda a: apply(np.negative, a)
 
 
-def plain(x: Any) -> Any:
+def plain(x):
     return x.array if isinstance(x, Value) else x
 
 
-def apply(function: Callable[..., Any], *args: Any, **settings: Any) -> Value:
+def apply(function, *args, **settings):
     """Compute, and write down how."""
     return Value(function(*map(plain, args), **settings), Step(function, args, settings))
 
 
-def lectures_function(x1: Any, x2: Any) -> Any:
+# That is all it takes to record a program. Our own functions are NumPy's, so a program written for
+# NumPy needs no change; here is one that lectures on the subject like.
+
+
+def f(x1, x2):
     return np.log(x1) + x1 * x2 - np.sin(x2)
 
 
 x1, x2 = Value(2.0), Value(5.0)
-y = lectures_function(x1, x2)
-assert abs(y.array - 11.652) < 1e-3
-assert y.step.function is np.subtract  # the last step is the difference ...
-assert y.step.args[1].step.function is np.sin  # ... of which one side is the sine
-assert y.step.args[1].step.args == (x2,)  # of x2. That is the graph; there is no other.
+y = f(x1, x2)
+assert math.isclose(y.array, 11.652, rel_tol=1e-4)
+
+# The steps hang together by their arguments. They are the graph; there is no other.
+
+assert y.step.function is np.subtract  # the last step is a difference,
+assert y.step.args[1].step.function is np.sin  # one side of which is a sine,
+assert y.step.args[1].step.args == (x2,)  # which is that of x2
 
 
-# ---- 2. Rules are data -------------------------------------------------------------------------
+# ---- 2. A table of rules -----------------------------------------------------------------------
 #
-# For each function, one lambda for each argument. Its first parameter is the quantity that is
-# passed on; then come the function's result and its arguments. For a function that acts on each
-# element by itself the lambda multiplies by the derivative of that element: t * dy/dx.
-#
-# Because the product with a diagonal matrix is the same from both sides, this one line serves two
-# purposes: it pushes a tangent forward (dy from dx) and pulls a cotangent back (dL/dx from dL/dy).
+# For each function there is a rule: one lambda for each argument. Its first parameter, t, is what
+# is passed on; then come the result y and the arguments. It multiplies by the derivative: t *
+# dy/dx.
 
-
-class Rule(NamedTuple):
-    lambdas: tuple[Callable[..., Any], ...]
-    linear: bool = False
-
-
-RULES: dict[Any, Rule] = {
-    np.add: Rule((lambda t, y, a, b: t, lambda t, y, a, b: t)),
-    np.subtract: Rule((lambda t, y, a, b: t, lambda t, y, a, b: -t)),
-    np.multiply: Rule((lambda t, y, a, b: t * b, lambda t, y, a, b: t * a)),
-    np.divide: Rule((lambda t, y, a, b: t / b, lambda t, y, a, b: -t * y / b)),
-    np.negative: Rule((lambda t, y, x: -t,)),
-    np.exp: Rule((lambda t, y, x: t * y,)),
-    np.log: Rule((lambda t, y, x: t / x,)),
-    np.sin: Rule((lambda t, y, x: t * np.cos(x),)),
-    np.cos: Rule((lambda t, y, x: -t * np.sin(x),)),
-    np.tanh: Rule((lambda t, y, x: t * (1 - y * y),)),
+RULES = {
+    np.add: (lambda t, y, a, b: t, lambda t, y, a, b: t),
+    np.subtract: (lambda t, y, a, b: t, lambda t, y, a, b: -t),
+    np.multiply: (lambda t, y, a, b: t * b, lambda t, y, a, b: t * a),
+    np.divide: (lambda t, y, a, b: t / b, lambda t, y, a, b: -t * y / b),
+    np.negative: (lambda t, y, x: -t,),
+    np.exp: (lambda t, y, x: t * y,),
+    np.log: (lambda t, y, x: t / x,),
+    np.sin: (lambda t, y, x: t * np.cos(x),),
+    np.cos: (lambda t, y, x: -t * np.sin(x),),
+    np.tanh: (lambda t, y, x: t * (1 - y * y),),
 }
 
-# A rule can be held against the limit that it claims to be. Central differences are wrong by the
-# order of h² and of rounding / h; h near the cube root of the rounding makes the sum least.
+# Nothing here has to be believed. A derivative is a limit of difference quotients, so a rule can
+# be held against one. The error of a central difference is of the order of h² (the curve is not
+# straight) plus 1e-16 / h (its ends are rounded), which is least near h = 6e-6.
 
 
-def quotient(f: Callable[..., Any], x: Any, h: float = 6e-6) -> Any:
-    return (f(x + h) - f(x - h)) / (2 * h)
+def quotient(function, x, h=6e-6):
+    return (function(x + h) - function(x - h)) / (2 * h)
 
 
 points = np.array([0.3, 1.7, 2.9])
 for function in (np.negative, np.exp, np.log, np.sin, np.cos, np.tanh):
-    (slope,) = RULES[function].lambdas
+    (slope,) = RULES[function]
     assert np.allclose(slope(1.0, function(points), points), quotient(function, points), atol=1e-9)
 
-# wengert reads the lambdas' parameter names, and keeps only what is named: `lambda t, y: ...` keeps
-# the result and lets the argument go. See rules/rule.py, and rules/elementwise.py for the table.
+# In wengert a lambda names only what it needs, `lambda t, y: t * (1 - y * y)`, and only what is
+# named is kept in memory (rules/rule.py; the table begins in rules/elementwise.py).
 
 
-# ---- 3. Broadcasting ---------------------------------------------------------------------------
+# ---- 3. The sweep ------------------------------------------------------------------------------
 #
-# NumPy repeats a smaller array to fit a larger one. If a number is used n times, a change of it
-# counts n times: its cotangent is the sum over the places to which it was repeated.
+# Now the chain rule, from the result back. Let the cotangent of a value be the derivative of the
+# result by it. The result's own is 1. A value hands its cotangent to its arguments through the
+# rule, and what is used twice gets two shares, which are added.
+#
+# A value must not be asked before all its users have paid. That is easy: users are made later, so
+# take the value that was made last among those that wait. Then each step is visited once, however
+# many paths lead through it, and that is the whole secret of reverse mode: all n derivatives for
+# the price of a few evaluations, not of n.
+#
+# `read` is what rules get to see of a value: its array. We shall want to see more in step 6.
 
 
-def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
+def pull(k, g, function, known, settings):
+    """The share of argument k in a cotangent g; `known` are the result and the arguments."""
+    return RULES[function][k](g, *known, **settings)
+
+
+def gradient(y, inputs, read=plain):
+    """dy/dx for each x of the inputs."""
+    cotangents = {y.number: read(Value(np.ones(y.shape)))}
+    waiting = [(-y.number, y)]
+    while waiting:
+        _, value = heapq.heappop(waiting)
+        if value.step is None:
+            continue
+        function, args, settings = value.step
+        known = [read(x) for x in (value, *args)]
+        for k, x in enumerate(args):
+            if not isinstance(x, Value):
+                continue
+            share = pull(k, cotangents[value.number], function, known, settings)
+            if x.number in cotangents:
+                cotangents[x.number] = cotangents[x.number] + share
+            else:
+                cotangents[x.number] = share
+                heapq.heappush(waiting, (-x.number, x))
+    return [cotangents.get(x.number, np.zeros(x.shape)) for x in inputs]
+
+
+d1, d2 = gradient(y, [x1, x2])
+assert math.isclose(d1, 1 / 2 + 5)  # 1/x1 + x2
+assert math.isclose(d2, 2 - math.cos(5))  # x1 - cos x2
+
+# A number squared sixty times: 2**60 paths lead from the result to x. We would still be waiting if
+# the sweep followed each of them.
+
+x = product = Value(1.0)
+for _ in range(60):
+    product = product * product
+assert gradient(product, [x]) == [2.0**60]
+
+# Branches and loops of Python are not seen at all, only what they did. And the sweep is a loop,
+# not a recursion: a long history is no trouble.
+
+
+def collatz(x):
+    while plain(x) != 1:
+        x = x / 2 if plain(x) % 2 == 0 else 3 * x + 1
+    return x
+
+
+x = Value(27.0)  # 111 steps: 41 times 3x + 1, and 70 times x / 2
+assert gradient(collatz(x), [x]) == [3**41 / 2**70]
+
+x = total = Value(1.0)
+for _ in range(20_000):
+    total = total + 1e-4
+assert gradient(total, [x]) == [1.0]
+
+# wengert's sweep is this loop (autograd/engine.py). It also lets go of history as it proceeds,
+# runs hooks, notices values that were overwritten, and changes no gradient if it fails. Its steps
+# do not hold the values that they made, so history is freed without the garbage collector.
+
+
+# ---- 4. Arrays ---------------------------------------------------------------------------------
+#
+# All of this holds for arrays, element by element, but for one thing. NumPy repeats a smaller
+# array to fit a larger one. If a number is used n times, a change of it counts n times: its
+# cotangent is the sum over the places to which it was repeated.
+
+
+def unbroadcast(g, shape):
     """Sum over the dimensions along which an array of `shape` was repeated to the shape of g."""
     extra = len(g.shape) - len(shape)
     if extra:
@@ -151,110 +223,62 @@ def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
 assert unbroadcast(np.ones((4, 3)), (3,)).tolist() == [4, 4, 4]
 assert unbroadcast(np.ones((4, 3)), (4, 1)).tolist() == [[3]] * 4
 
+# It is the same for every rule, so no rule mentions it: we put it behind all of them. The sweep,
+# which looks `pull` up by name when it runs, is none the wiser.
 
-# ---- 4. The sweep ------------------------------------------------------------------------------
-#
-# The chain rule, from the result back. Each value has a cotangent, the derivative of the result by
-# it. That of the result is 1. Take the value that was made last among those waiting: nobody who
-# could still add to its cotangent is left, since users are made after what they use. Hand its
-# cotangent to its arguments through the rule; where two users meet, their shares are added.
-#
-# Each step is visited once, however many paths lead through it. That is the whole secret of
-# reverse mode: n derivatives for the price of a few evaluations, not of n.
-
-visits = 0
+pull_of_same_shape = pull
 
 
-def gradient(y: Value, inputs: list[Value], higher: bool = False) -> list[Any]:
-    """dy/dx for each of the inputs; as Values, with a history of their own, if `higher`."""
-    global visits
-    ones = np.ones(y.shape)
-    cotangents: dict[int, Any] = {y.number: Value(ones) if higher else ones}
-    waiting = [(-y.number, y)]
-    while waiting:
-        _, value = heapq.heappop(waiting)
-        if value.step is None:
-            continue
-        visits += 1
-        function, args, settings = value.step
-        g = cotangents.pop(value.number) if value not in inputs else cotangents[value.number]
-        known = [x if higher else plain(x) for x in (value, *args)]
-        for argument, pull in zip(args, RULES[function].lambdas, strict=False):
-            if not isinstance(argument, Value):
-                continue
-            share = unbroadcast(pull(g, *known, **settings), argument.shape)
-            if argument.number in cotangents:
-                cotangents[argument.number] = cotangents[argument.number] + share
-            else:
-                cotangents[argument.number] = share
-                heapq.heappush(waiting, (-argument.number, argument))
-    return [cotangents.get(x.number, 0.0) for x in inputs]
+def pull(k, g, function, known, settings):
+    share = pull_of_same_shape(k, g, function, known, settings)
+    return unbroadcast(share, known[1 + k].shape)
 
 
-d1, d2 = gradient(y, [x1, x2])
-assert abs(d1 - 5.5) < 1e-12  # 1/x1 + x2
-assert abs(d2 - (2 - math.cos(5))) < 1e-12  # x1 - cos x2: the lecture's 1.716
-
-# Sixty squarings: 2**60 paths from the result to x, and sixty visits.
-x = product = Value(1.0)
-for _ in range(60):
-    product = product * product
-visits = 0
-assert gradient(product, [x]) == [2.0**60]
-assert visits == 60
-
-# And it is a loop, not a recursion: a long history is no trouble.
-x = total = Value(1.0)
-for _ in range(20_000):
-    total = total + 1e-4
-assert gradient(total, [x]) == [1.0]
-
-# wengert's sweep is this loop (autograd/engine.py). It also frees history as it goes, runs hooks,
-# notices values that were overwritten, and leaves all gradients alone when a pass fails. Its nodes
-# do not keep the values that they made, so that history dies without the garbage collector.
+column, row = Value([[1.0], [2.0]]), Value([3.0, 4.0, 5.0])
+by_column, by_row = gradient(column * row, [column, row])
+assert by_column.tolist() == [[12.0], [12.0]]  # 3 + 4 + 5, for each row
+assert by_row.tolist() == [3.0, 3.0, 3.0]  # 1 + 2, for each column
 
 
 # ---- 5. Functions that mix elements ------------------------------------------------------------
 #
 # Sums, products of matrices, changes of shape: each is linear in an argument, y = A x, and pulls a
-# cotangent back by the transpose, A^T g. (Forward mode will apply the function itself.)
+# cotangent back by the transpose: Aᵀ g. The transpose of a sum hands the cotangent of the total to
+# every term; that of repeating is adding up; that of a reshape is to reshape back.
 
 
-def spread(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
-    """The transpose of a sum: every term gets the cotangent of the total."""
+def spread(g, shape, axis, keepdims):
     if axis is not None and not keepdims:
         axes = (axis,) if isinstance(axis, int) else axis
-        around = tuple(1 if k in axes else n for k, n in enumerate(shape))
-        g = np.reshape(g, around)
+        g = np.reshape(g, tuple(1 if k in axes else n for k, n in enumerate(shape)))
     return np.broadcast_to(g, shape)
 
 
-RULES |= {
-    np.sum: Rule(
-        (lambda g, y, a, axis=None, keepdims=False: spread(g, a.shape, axis, keepdims),), True
-    ),
-    np.broadcast_to: Rule((lambda g, y, a, shape: unbroadcast(g, a.shape),), True),
-    np.reshape: Rule((lambda g, y, a, shape: np.reshape(g, a.shape),), True),
-    np.transpose: Rule((lambda g, y, a: np.transpose(g),), True),
-    np.matmul: Rule(
-        (
-            lambda g, y, a, b: np.matmul(g, np.transpose(b)),
-            lambda g, y, a, b: np.matmul(np.transpose(a), g),
-        ),
-        True,
+LINEAR = {
+    np.sum: (lambda g, y, a, axis=None, keepdims=False: spread(g, a.shape, axis, keepdims),),
+    np.broadcast_to: (lambda g, y, a, shape: unbroadcast(g, a.shape),),
+    np.reshape: (lambda g, y, a, shape: np.reshape(g, a.shape),),
+    np.transpose: (lambda g, y, a: np.transpose(g),),
+    np.matmul: (
+        lambda g, y, a, b: np.matmul(g, np.transpose(b)),
+        lambda g, y, a, b: np.matmul(np.transpose(a), g),
     ),
 }
+RULES |= LINEAR
 
-# A transpose is defined by <g, A t> = <A^T g, t>, so it is checked by drawing g and t at random: no
-# difference quotients, and no tolerance but rounding.
+# A transpose is defined by <g, A t> = <Aᵀ g, t>. So draw g and t at random: no difference
+# quotients, and no tolerance but rounding.
+
 random = np.random.default_rng(0)
 A, t, g = (random.standard_normal(shape) for shape in ((4, 3), (3, 2), (4, 2)))
-_, transpose = RULES[np.matmul].lambdas
+_, transpose = RULES[np.matmul]
 assert np.isclose(np.sum(g * (A @ t)), np.sum(transpose(g, None, A, t) * t))
-(transpose,) = RULES[np.sum].lambdas
+(transpose,) = RULES[np.sum]
 assert np.isclose(np.sum(g[:, 0] * np.sum(A, axis=1)), np.sum(transpose(g[:, 0], None, A, 1) * A))
 
-# The gradient of a layer: dW = X^T dY, db = the sum over the batch, dX = dY W^T.
+# Now we can differentiate a layer of a network, and find what textbooks derive with much ado about
+# indices: dW = Xᵀ dY, db = the sum of dY over the batch, dX = dY Wᵀ.
+
 X, W, b = Value(random.standard_normal((5, 3))), Value(A.T), Value(np.zeros(4))
 dW, db, dX = gradient(np.sum(np.tanh(X @ W + b)), [W, b, X])
 dY = 1 - np.tanh(X.array @ W.array) ** 2
@@ -265,82 +289,97 @@ assert np.allclose(dX, dY @ W.array.T)
 
 # ---- 6. Derivatives of derivatives -------------------------------------------------------------
 #
-# The rules are ordinary NumPy code. Run on arrays they give numbers. Run on Values (`higher=True`)
-# they are recorded like any other code, so that a derivative is a result, and has derivatives. No
-# line is added for this; all it asks is that rules use only functions that have rules.
+# Look at the rules again: they are NumPy programs. Given arrays they compute numbers. Given Values
+# they are recorded, as every NumPy program is; then the derivative is a Value with a history, and
+# can be differentiated in its turn. So let the rules read the values themselves. All that this
+# asks of them is to use only functions that have rules.
+
+
+def itself(x):
+    return x
+
 
 x = Value(0.7)
-(first,) = gradient(np.sin(x) * np.exp(x), [x], higher=True)
-(second,) = gradient(first, [x], higher=True)
+(first,) = gradient(np.sin(x) * np.exp(x), [x], read=itself)
+(second,) = gradient(first, [x], read=itself)
 (third,) = gradient(second, [x])
 assert np.isclose(first.array, math.exp(0.7) * (math.sin(0.7) + math.cos(0.7)))
 assert np.isclose(second.array, 2 * math.exp(0.7) * math.cos(0.7))
 assert np.isclose(third, 2 * math.exp(0.7) * (math.cos(0.7) - math.sin(0.7)))
 
-# The Hessian times a vector, without the Hessian: the gradient of <grad f, v>.
+# A Hessian times a vector, without the Hessian: the gradient of the number <grad f, v>.
+
 x, v = Value([1.0, 2.0, 3.0]), np.array([1.0, 0.0, -1.0])
-(first,) = gradient(np.sum(x * x * x), [x], higher=True)
+(first,) = gradient(np.sum(x * x * x), [x], read=itself)
 (product,) = gradient(np.sum(first * v), [x])
 assert np.allclose(product, 6 * x.array * v)
+
+# The same trick once more makes the rest of wengert: arrays that stand for a batch
+# (arrays/batching.py), that write a program down to compile it (arrays/traced.py), or that are
+# symbols (arrays/symbolic.py) all go through this one table.
 
 
 # ---- 7. Forward mode ---------------------------------------------------------------------------
 #
-# The same list, from the first step to the last: each value gets a tangent, how it changes when the
-# input moves in a direction t. Elementwise rules push with the very lambda that pulled; of a linear
-# function the tangent is the function of the tangent. (wengert pushes while the program runs, so
-# that nothing is kept: autograd/forward.py.)
+# The list can be read from its first step to its last as well. Let the tangent of a value be its
+# change when the input moves in a direction t. For functions that act element by element, the
+# Jacobian is diagonal, and the product with a diagonal matrix is the same from both sides: the
+# lambda that pulled cotangents back pushes tangents forward. And the change of a linear function
+# is the function of the change.
 
 
-def history(y: Value) -> list[Value]:
+def history(y):
     """All values that y depends on, in the order in which they were made."""
     found, waiting = {y.number: y}, [y]
     while waiting:
         step = waiting.pop().step
-        for argument in step.args if step else ():
-            if isinstance(argument, Value) and argument.number not in found:
-                found[argument.number] = argument
-                waiting.append(argument)
+        for x in step.args if step else ():
+            if isinstance(x, Value) and x.number not in found:
+                found[x.number] = x
+                waiting.append(x)
     return [found[number] for number in sorted(found)]
 
 
-def push(y: Value, x: Value, t: Any) -> Any:
-    """The derivative of y along t at x: J t."""
-    tangents = {x.number: np.asarray(t, np.float64)}
+def push(y, x, t):
+    """The derivative of y in the direction t of x: J t."""
+    tangents = {x.number: t}
     for value in history(y):
         if value.step is None:
             continue
         function, args, settings = value.step
-        rule, known = RULES[function], [plain(a) for a in args]
-        for k, argument in enumerate(args):
-            t = tangents.get(argument.number) if isinstance(argument, Value) else None
-            if t is None:
+        known = [plain(x) for x in args]
+        for k, x in enumerate(args):
+            if not isinstance(x, Value) or x.number not in tangents:
                 continue
-            if rule.linear:
+            t = tangents[x.number]
+            if function in LINEAR:
                 change = function(*known[:k], t, *known[k + 1 :], **settings)
             else:
-                change = rule.lambdas[k](t, value.array, *known, **settings)
+                change = RULES[function][k](t, value.array, *known, **settings)
             tangents[value.number] = tangents.get(value.number, np.zeros(value.shape)) + change
     return tangents.get(y.number, np.zeros(y.shape))
 
 
-assert np.isclose(push(y, x1, 1.0), 5.5)
+assert math.isclose(push(y, x1, 1.0), 5.5)
 
-# Forward and reverse are two readings of one table, so they must agree: <g, J t> = <J^T g, t>.
+# One run gives one column of the Jacobian, J t; one sweep gives one row, Jᵀ g. They are readings
+# of one table, so they must agree: <g, J t> = <Jᵀ g, t>. This one line tests every rule that it
+# uses.
+
 X, t, g = Value(X.array), random.standard_normal((5, 3)), random.standard_normal((5, 4))
 Y = np.tanh(X @ W + b) / (1 + np.exp(-X @ W))
 (back,) = gradient(np.sum(Y * g), [X])
 assert np.isclose(np.sum(g * push(Y, X, t)), np.sum(back * t))
 
+# wengert pushes tangents while the program runs, so that nothing needs to be kept
+# (autograd/forward.py). Its tests hold each rule against a difference quotient in this direction,
+# and the two directions against each other.
+
 
 # ---- 8. A network that reads digits ------------------------------------------------------------
 #
-# Nothing of the engine is new from here on. The loss is cross-entropy, -log p of the right digit,
-# with the logarithm of the softmax written so that no exponential overflows: the largest score, a
-# plain number, is taken off first, which changes neither the value nor the derivative.
-#
-# `images @ W1` is a product of an array and a Value: NumPy's operator asks the Value what that
-# means, and so it is recorded.
+# The engine is finished. Here is a use: 1,797 pictures of handwritten digits, 8 by 8 dots each,
+# come with wengert; a fifth of them is put aside, for the examination.
 
 from wengert.data import load_digits  # noqa: E402 - the essay needs it only now
 
@@ -350,32 +389,40 @@ order = random.permutation(len(images))
 held_out, training = order[:360], order[360:]
 targets = np.eye(10)[labels]
 
+# Two layers make ten scores of 64 dots. The loss is the cross-entropy, -log p of the right digit.
+# The largest score is taken off first, as a plain number: that changes neither the value nor the
+# derivative, and no exponential overflows.
+#
+# (`images @ W1` is a product of an array and a Value. NumPy's operator asks the Value what that
+# means, and so it is recorded.)
+
+
+def scores(images, parameters):
+    W1, b1, W2, b2 = parameters
+    return np.tanh(images @ W1 + b1) @ W2 + b2
+
+
+def cross_entropy(z, targets):
+    z = z - np.max(plain(z), axis=1, keepdims=True)
+    logarithms = z - np.log(np.sum(np.exp(z), axis=1, keepdims=True))
+    return -np.sum(targets * logarithms) / len(targets)
+
+
+# Training is to walk downhill, a few pictures at a time, with some momentum.
+
 parameters = [
     Value(random.standard_normal((64, 32)) / 8),
     Value(np.zeros(32)),
     Value(random.standard_normal((32, 10)) / 6),
     Value(np.zeros(10)),
 ]
-
-
-def scores(images: Any, parameters: Any) -> Any:
-    W1, b1, W2, b2 = parameters
-    return np.tanh(images @ W1 + b1) @ W2 + b2
-
-
-def cross_entropy(z: Any, targets: Any) -> Any:
-    z = z - np.max(plain(z), axis=1, keepdims=True)
-    logarithms = z - np.log(np.sum(np.exp(z), axis=1, keepdims=True))
-    return -np.sum(targets * logarithms) / len(targets)
-
-
 speed = [np.zeros(p.shape) for p in parameters]
 losses = []
 for _ in range(12):
     random.shuffle(training)
     for batch in np.array_split(training, 24):
         loss = cross_entropy(scores(images[batch], parameters), targets[batch])
-        for k, dp in enumerate(gradient(loss, parameters)):  # gradient descent with momentum
+        for k, dp in enumerate(gradient(loss, parameters)):
             speed[k] = 0.9 * speed[k] - 0.1 * dp
             parameters[k] = Value(parameters[k].array + speed[k])
         losses.append(float(loss.array))
@@ -388,14 +435,15 @@ assert accuracy > 0.93
 
 # ---- 9. The same with wengert ------------------------------------------------------------------
 #
-# Its functions are NumPy's too, so the network above is given wengert's tensors as it stands.
+# Its functions are NumPy's too, so it takes the network as it stands, and the gradients agree to
+# the last digits. What it adds to this page is [how the engine works](engine.md).
 
 import wengert as wg  # noqa: E402
 
 some = held_out[:50]
 
 
-def loss_of(*parameters: Any) -> Any:
+def loss_of(*parameters):
     return cross_entropy(scores(images[some], parameters), targets[some])
 
 

@@ -4,6 +4,8 @@ That the site can be built, and that its links lead somewhere, is for `mkdocs bu
 check; that the snippets of the pages run, for `test_readme.py`.
 """
 
+import ast
+import doctest
 import importlib
 import inspect
 import re
@@ -13,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate import rules
+from docs.generate import pages, rules
+from docs.generate import snippets as reading
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -40,6 +43,60 @@ def test_the_essay_runs_and_its_claims_hold():
     )  # fmt: skip
     assert done.stderr == ""
     assert re.fullmatch(r"every claim holds; the network reads 9\d\.\d% .*\n", done.stdout)
+
+
+def test_the_essay_as_a_page_has_its_text_as_text_and_loses_no_line_of_code():
+    program = (DOCS / "from_scratch.py").read_text(encoding="utf-8")
+    page = pages.expanded(pages.ESSAY)
+    code = "\n".join(re.findall(r"^``` \{\.python\}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    _, *statements = ast.parse(program).body  # without the docstring
+    assert [ast.dump(s) for s in statements] == [ast.dump(s) for s in ast.parse(code).body]
+    headings = re.findall(r"^## (\d)\. .*[^-]$", page, re.MULTILINE)
+    assert headings == list("123456789")
+    assert "\nR. E. Wengert (1964): whatever a program computes" in page
+
+
+def test_pages_show_source_that_exists():
+    shown = [page.name for page in PAGES if pages.SOURCE.search(page.read_text(encoding="utf-8"))]
+    assert shown == ["engine.md"]
+    page = pages.expanded((DOCS / "engine.md").read_text(encoding="utf-8"))
+    assert not pages.SOURCE.search(page)
+    block = page.partition('``` {.python title="wengert/autograd/engine.py"}\n')[2]
+    assert block.startswith("def sweep(\n")
+    assert "        node = heappop(" not in page.partition("def sweep(")[0]
+    with pytest.raises(LookupError, match=r"no definition of gone: a page .* is out of date"):
+        pages.source("wengert/autograd/engine.py", ["sweep", "gone"])
+
+
+PAGES = sorted(DOCS.glob("*.md"))
+DRAWING = [page for page in PAGES if pages.SHOWN.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", DRAWING, ids=lambda page: page.name)
+def test_what_pages_show_can_be_drawn(page):
+    text = page.read_text(encoding="utf-8")
+    values = pages.shown(text, str(page))
+    assert len(values) == len(pages.SHOWN.findall(text))
+    for value in values:
+        if not isinstance(value, str):
+            assert "<svg" in pages.as_html(value)
+        elif value.startswith("<"):
+            assert pages.as_html(value).startswith('<iframe class="shown"')
+        else:
+            ast.parse(value)
+
+
+def test_the_readers_of_pages_do_what_their_docstrings_say():
+    for module in (pages, reading):
+        found = doctest.testmod(module)
+        assert found.attempted
+        assert not found.failed
+
+
+def test_no_python_in_a_page_escapes_the_tests():
+    for page in [ROOT / "README.md", *PAGES]:
+        text = page.read_text(encoding="utf-8")
+        assert len(list(reading.snippets(text))) == len(re.findall(r"^ *```+ *py", text, re.M))
 
 
 def test_the_page_of_rules_is_up_to_date():

@@ -6,21 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from docs.generate.snippets import snippets
 from wengert.rules.rule import RULES, elementwise
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-SNIPPET = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE)
-
-
-def snippets(page):
-    """The page's Python, below so many empty lines that it stands in its own line, and what it
-    prints, if a text follows."""
-    text = page.read_text()
-    for found in SNIPPET.finditer(text):
-        yield "\n" * text.count("\n", 0, found.start(1)) + found[1], found[2]
 
 
 def without_comments(text):
@@ -40,7 +30,7 @@ def table():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_python_snippet_runs_and_prints_the_text_after_it(page, table, capsys):
     names = {"np": np, "elementwise": elementwise}
-    for code, said in snippets(page):
+    for code, said, _ in snippets(page.read_text(encoding="utf-8")):
         exec(compile(code, str(page), "exec"), names)  # noqa: S102
         out = capsys.readouterr().out
         if said is not None:
@@ -48,7 +38,7 @@ def test_every_python_snippet_runs_and_prints_the_text_after_it(page, table, cap
 
 
 def test_the_first_snippet_prints_what_its_comments_say(capsys):
-    code, _ = next(snippets(PAGES[0]))
+    code = next(snippets(PAGES[0].read_text(encoding="utf-8"))).code
     exec(compile(code, "README.md", "exec"), {})  # noqa: S102
     promised = re.findall(r"print\(.*?\)  # (.*)", code)
     assert promised
