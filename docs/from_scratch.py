@@ -314,9 +314,9 @@ x, v = Value([1.0, 2.0, 3.0]), np.array([1.0, 0.0, -1.0])
 (product,) = gradient(np.sum(first * v), [x])
 assert np.allclose(product, 6 * x.array * v)
 
-# The same trick once more makes the rest of wengert: arrays that stand for a batch
-# (arrays/batching.py), that write a program down to compile it (arrays/traced.py), or that are
-# symbols (arrays/symbolic.py) all go through this one table.
+# The same trick once more makes the rest of wengert. Arrays that stand for a batch
+# (arrays/batched), that write a program down so that it can be compiled (arrays/traced), or that
+# are symbols (arrays/symbolic) all go through this one table.
 
 
 # ---- 7. Forward mode ---------------------------------------------------------------------------

@@ -99,6 +99,14 @@ def test_no_python_in_a_page_escapes_the_tests():
         assert len(list(reading.snippets(text))) == len(re.findall(r"^ *```+ *py", text, re.M))
 
 
+def test_files_that_the_texts_name_exist():
+    for page in [ROOT / "README.md", DOCS / "from_scratch.py", *PAGES]:
+        text = page.read_text(encoding="utf-8")
+        for name in re.findall(r"(?<![\w/])[a-z_]+(?:/[a-z_]+)+\.py", text):
+            places = [ROOT / name, ROOT / "wengert" / name]  # the package's own may go without it
+            assert any(place.exists() for place in places), f"{page.name} names {name}"
+
+
 def test_the_page_of_rules_is_up_to_date():
     written = (DOCS / "rules.md").read_text(encoding="utf-8")
     assert written == rules.page(), "run python -m docs.generate.rules"
