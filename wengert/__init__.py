@@ -692,6 +692,7 @@ _MODULES = {
     "func": "func",
     "implicit": "implicit",
     "masked": "masked",
+    "optimize": "optimize",
     "profiler": "profiler",
     "signal": "signal",
     "symbolic": "symbolic",

@@ -42,6 +42,7 @@ LAYERS = [
     {
         "nn",
         "optim",
+        "optimize",
         "utils",
         "data",
         "distributions",

@@ -90,10 +90,10 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
     >>> value_and_grad(lambda x: x**2)(3.0)
     (9.0, 6.0)
     """
-    return _value_and_grad("value_and_grad", f, argnums, has_aux)
+    return value_and_gradient_of("value_and_grad", f, argnums, has_aux)
 
 
-def _value_and_grad(name: str, f: Function, argnums: Argnums, has_aux: bool) -> Any:
+def value_and_gradient_of(name: str, f: Function, argnums: Argnums, has_aux: bool = False) -> Any:
     argnums = checked(name, f, argnums)
 
     def both(*args: Any, **kwargs: Any) -> Any:
@@ -110,7 +110,7 @@ def grad_and_value(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
     >>> grad_and_value(lambda x: x**2)(3.0)
     (6.0, 9.0)
     """
-    turned = _value_and_grad("grad_and_value", f, argnums, has_aux)
+    turned = value_and_gradient_of("grad_and_value", f, argnums, has_aux)
 
     def both(*args: Any, **kwargs: Any) -> Any:
         value, gradients = turned(*args, **kwargs)

@@ -1,0 +1,19 @@
+"""`wengert.optimize`: SciPy's optimizers and solvers, given exact derivatives and any parameters.
+
+SciPy works on one vector of double precision and estimates derivatives by differences unless it is
+given them. Here parameters are tensors, arrays, numbers, or containers of them; derivatives come
+from wengert; everything else is SciPy's, results included.
+
+>>> import numpy as np
+>>> import wengert as wg
+>>> found = wg.optimize.minimize(
+...     lambda p: (p["a"] - 1) ** 2 + np.sum((p["b"] - p["a"]) ** 2), {"a": 0.0, "b": np.zeros(2)}
+... )
+>>> round(found.x["a"], 6), found.x["b"].round(6)
+(1.0, array([1., 1.]))
+"""
+
+from wengert.optimize.equations import least_squares as least_squares
+from wengert.optimize.equations import root as root
+from wengert.optimize.initial_value import solve_ivp as solve_ivp
+from wengert.optimize.minimum import minimize as minimize
