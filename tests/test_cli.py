@@ -61,6 +61,30 @@ def test_division_by_zero_and_logarithms_of_negative_numbers_are_values(run):
     assert "= nan" in run("trace", "log(x)", "x=-1")[1]
 
 
+@pytest.mark.parametrize(
+    ("formula", "values", "says"),
+    [
+        ("x1 + log(x2*x1)", ("x1=2", "x2=-1"), "log(-2) is not a real number, and so with all"),
+        ("x1 + log(x2*x1)", ("x1=2", "x2=-1"), "\n  x1 + log(x2*x1)\n       ^\n"),
+        ("1 + 1/x", ("x=0",), "1 / 0 is infinite, and so with all that depends on it"),
+        ("(0-x)**0.5, x", ("x=1",), "(-1) ** 0.5 is not a real number"),
+        ("sqrt(x)", ("x=0",), ""),
+    ],
+)  # fmt: skip
+def test_a_value_outside_a_domain_is_pointed_at_beside_the_traces(run, formula, values, says):
+    status, out, err = run("trace", formula, *values)
+    assert status == 0
+    assert "∂" in out.splitlines()[-1]
+    assert says in err if says else not err
+
+
+def test_a_page_that_cannot_be_written_is_said(run, tmp_path):
+    status, _, err = run("trace", "x", "x=1", "--html", str(tmp_path))
+    assert (status, err) == (
+        2, f"wengert: --html {tmp_path}: is a folder: name a file in it\n"
+    )  # fmt: skip
+
+
 MISTAKES = [
     (["trace", "sni(x)", "x=1"], "unknown function sni; did you mean sin?\n  sni(x)\n  ^"),
     (["trace", "f(x)", "x=1"], "unknown function f (to multiply, write f*(...))"),

@@ -13,6 +13,7 @@ from wengert.explain import explain
 from wengert.expressions import FUNCTIONS, Expression
 from wengert.notation import NOTATION, ascii_only, number, written
 from wengert.rules import RULES
+from wengert.rules.products import affine
 from wengert.rules.rule import push
 
 LECTURE = "log(x1) + x1*x2 - sin(x2)"
@@ -248,13 +249,36 @@ def test_the_formula_beside_a_number_has_that_number_as_its_value(function, argu
     np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
+def test_arguments_may_be_given_by_name():
+    assert explain("x - y", y=3.0, x=2.0).values == (-1.0,)
+    assert explain(lecture, 2.0, x2=5.0).gradient == explain(lecture, 2.0, 5.0).gradient
+    for wrong in ({"x": 1.0}, {"x": 1.0, "z": 2.0}, {"x": 1.0, "y": 2.0, "z": 3.0}):
+        with pytest.raises(TypeError, match="f takes the arguments x, y, but was given x=..."):
+            explain("x - y", **wrong)
+
+
+def test_a_layer_is_written_without_its_bias_where_a_tangent_passes():
+    e = explain(affine, np.array([1.0, 2.0]), np.array([[3.0, 4.0]]), np.array([5.0]))
+    assert e.primal[3].formula == "v₋₂ v₋₁ᵀ + v₀"
+    assert e.tangent[3].formula == "v̇₋₂ v₋₁ᵀ + v₋₂ v̇₋₁ᵀ + v̇₀"
+    assert [row.formula for row in e.adjoint[1:4]] == ["v̄₁ v₋₁", "v̄₁ᵀ v₋₂", "v̄₁"]
+    assert float(e.tangent[3].value[0]) == 7  # 1 * 3 + 1 * 4, and nothing of the bias
+
+
+def test_what_is_only_affine_is_not_shown_as_doing_to_tangents_what_it_does_to_values():
+    e = explain(lambda x: np.where(np.array([True, False]), x, 1.0), np.array([2.0, 3.0]))
+    (row,) = e.tangent[1:-1]
+    assert row.formula == "v̇₀ × ∂v₁/∂v₀"
+    assert row.value.tolist() == [1, 0]
+
+
 def test_numbers_print_as_in_textbooks():
     shown = [
         number(x) for x in (10.693147, 0.5, 0, -0.0, 1e-7, 123456789.0, np.nan, -np.inf, 0.00123)
     ]
     assert shown == ["10.693", "0.5", "0", "0", "1e-07", "1.23e+08", "nan", "-inf", "0.00123"]
     assert number(np.array([[1.0, 2.5]])) == "[[1, 2.5]]"
-    assert number(np.zeros((3, 50))) == "array(3, 50)"
+    assert number(np.zeros((3, 50))) == "array of 3 × 50"
     assert number(2 / 3, digits=6) == "0.666667"
 
 

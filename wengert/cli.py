@@ -200,7 +200,14 @@ def _trace(options: argparse.Namespace) -> int:
     if not 1 <= options.of <= formula.results:
         raise UsageError(f"--of {options.of}: choose from 1 to {formula.results}")
     e = explain(formula, *values.values(), wrt=wrt, of=options.of - 1, digits=options.digits)
+    status = _show(e, options)
+    if trouble := formula.trouble(*values.values()):
+        sys.stdout.flush()
+        print(f"wengert: {_printable(trouble, sys.stderr)}", file=sys.stderr)
+    return status
 
+
+def _show(e: Any, options: argparse.Namespace) -> int:
     if options.html is not None:
         return _page(e, options.html)
     if options.latex:

@@ -47,11 +47,13 @@ def explain(
     wrt: str | int = 0,
     of: int = 0,
     digits: int = 3,
+    **named: Any,
 ) -> Explanation:
     """Run `f` at `args` and show its primal, tangent and adjoint traces.
 
     `f` is a function of real numbers or arrays, written with operators, NumPy's functions or
-    wengert's, that returns one result or a tuple of them; or a formula as text. `wrt` names the
+    wengert's, that returns one result or a tuple of them; or a formula as text. Arguments may be
+    given by name: `explain("x*y", x=2.0, y=3.0)`. `wrt` names the
     argument (or gives its position) whose tangent is 1, all others being 0: one forward pass gives
     the derivatives of all results by that argument, a column of the Jacobian. `of` is the position
     of the result whose cotangent is 1: one reverse pass gives the derivatives of that result by all
@@ -89,6 +91,8 @@ def explain(
         from wengert.expressions import Expression
 
         f = Expression(f)
+    if named:
+        args = _in_order(f, args, named)
     if not args:
         raise TypeError("explain needs the values of f's arguments: explain(f, 2.0, 5.0)")
     names = _argument_names(f, len(args))
@@ -312,18 +316,33 @@ def _real(value: Any, name: str) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def _argument_names(f: Callable[..., Any], count: int) -> list[str]:
+def _in_order(f: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """All arguments by position, those given by name too."""
+    names = _parameters(f)
+    missing = [name for name in names[len(args) :] if name not in named]
+    if len(args) + len(named) > len(names) or missing:
+        found = [f"{len(args)} by position"] * bool(args) + [f"{name}=..." for name in named]
+        raise TypeError(
+            f"explain: f takes the arguments {', '.join(names)}, but was given {', '.join(found)}"
+        )
+    return (*args, *(named[name] for name in names[len(args) :]))
+
+
+def _argument_names(f: Any, count: int) -> list[str]:
     """The names of f's first arguments; x1, x2, ... where it does not tell."""
+    names = _parameters(f)
+    return names[:count] if len(names) >= count else [f"x{i + 1}" for i in range(count)]
+
+
+def _parameters(f: Any) -> list[str]:
+    """The names of f's parameters, as far as it tells."""
+    if variables := getattr(f, "variables", None):
+        return list(variables)
     try:
-        parameters = list(inspect.signature(f).parameters.values())
+        parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):
-        parameters = []
-    names = getattr(f, "variables", None) or [
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    if len(names) < count:
-        return [f"x{i + 1}" for i in range(count)]
-    return list(names[:count])
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def _position(wrt: str | int, names: list[str]) -> int:
@@ -543,17 +562,21 @@ def _slope_text(
     """One argument's share in a derivative; in reverse, a factor 1 or -1 is written out."""
     name, place, index = source
     known = notation(step.rule)
-    template = known.slopes.get(name) if known is not None else None
+    template: Any = None
+    if known is not None:
+        template = known.pushes.get(name) if forward else None
+        template = template or known.slopes.get(name)
     if template is not None and not _settings(step):
         if not forward and template in ("{t}", "-{t}"):
             template = "{t} × 1" if template == "{t}" else "{t} × (-1)"
-        if forward and step.rule.family == "linear":
+        if forward and step.rule.family == "linear" and name not in step.rule.forward:
             return _step_text(step, {**given, name: given["t"]})
         return written(template, step.call, given)
     if step.rule.family == "linear" and place is None:
-        if forward:  # a linear function does to the tangent what it does to the value
+        if not forward:
+            return f"{_function_name(step.rule)}ᵀ({given['t']})"
+        if name not in step.rule.forward:  # it does to the tangent what it does to the value
             return _step_text(step, {**given, name: given["t"]})
-        return f"{_function_name(step.rule)}ᵀ({given['t']})"
     return f"{given['t']} × ∂{variable(step.index)}/∂{variable(index)}"
 
 

@@ -128,7 +128,34 @@ class Expression:
             )
         named = {**CONSTANTS, **dict(zip(self.variables, values, strict=True))}
         with np.errstate(all="ignore"):  # 1/0 is inf and log(-1) nan, here as in the library
-            return self._value(named)
+            return self._values(named)[self._tree]
+
+    def trouble(self, *values: float) -> str:
+        """What of the formula has no finite value here although its parts have: said, and shown.
+
+        Empty if there is no such part.
+
+        >>> print(Expression("1 + log(x)").trouble(-2.0))
+        log(-2) is not a real number, and so with all that depends on it
+          1 + log(x)
+              ^
+        """
+        named = {**CONSTANTS, **dict(zip(self.variables, values, strict=True))}
+        with np.errstate(all="ignore"):
+            found = self._values(named)
+        for node in self._order:
+            parts = [found[child] for child in _children(node)]
+            if isinstance(node, ast.Tuple) or not parts or math.isfinite(found[node]):
+                continue
+            if all(map(math.isfinite, parts)):
+                kind = "not a real number" if math.isnan(found[node]) else "infinite"
+                return str(
+                    self._error(
+                        f"{_in_numbers(node, parts)} is {kind}, and so with all that depends on it",
+                        self._column(node),
+                    )
+                )
+        return ""
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
@@ -227,8 +254,8 @@ class Expression:
 
     # ---- running --------------------------------------------------------------------------
 
-    def _value(self, named: dict[str, Any]) -> Any:
-        """The formula's value, worked out level by level: what depends on least comes first.
+    def _values(self, named: dict[str, Any]) -> dict[ast.expr, Any]:
+        """The values of all parts, worked out level by level: what depends on least comes first.
 
         So do textbooks: in ln x1 + x1 x2 - sin x2 all three terms come before the first sum.
         """
@@ -249,7 +276,7 @@ class Expression:
                     values[node] = _applied(FUNCTIONS[name][1], *(values[arg] for arg in args))
                 case ast.Tuple(elts=elements):
                     values[node] = tuple(values[element] for element in elements)
-        return values[self._tree]
+        return values
 
     # ---- errors ---------------------------------------------------------------------------
 
@@ -281,6 +308,20 @@ def _children(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.Call):
         return node.args
     return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+
+
+_SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+
+
+def _in_numbers(node: ast.expr, parts: list[float]) -> str:
+    """A step of the formula with the values of its parts: log(-2), 1 / 0."""
+    words = [f"{part:.6g}" for part in parts]
+    if isinstance(node, ast.BinOp):
+        left, right = (f"({w})" if w.startswith("-") else w for w in words)
+        return f"{left} {_SYMBOLS[type(node.op)]} {right}"  # type: ignore[index]
+    assert isinstance(node, ast.Call)
+    assert isinstance(node.func, ast.Name)
+    return f"{node.func.id}({', '.join(words)})"
 
 
 def _by_height(tree: ast.expr) -> list[ast.expr]:

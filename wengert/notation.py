@@ -20,6 +20,7 @@ import numpy as np
 
 from wengert.rules.indexing import getitem
 from wengert.rules.neural import erf, relu, sigmoid
+from wengert.rules.products import affine
 from wengert.rules.rule import Rule
 
 Template = str | Callable[[dict[str, Any]], str]
@@ -27,10 +28,15 @@ Template = str | Callable[[dict[str, Any]], str]
 
 @dataclass(frozen=True)
 class Notation:
-    """A function's templates: the step, and each argument's share in the derivative."""
+    """A function's templates: the step, and each argument's share in the derivative.
+
+    A linear function does to a tangent what it does to a value; `pushes` are for those that are
+    only affine.
+    """
 
     step: Template
     slopes: dict[str, Template] = field(default_factory=dict)
+    pushes: dict[str, Template] = field(default_factory=dict)
 
 
 def _unary(step: str, slope: str) -> Notation:
@@ -57,6 +63,10 @@ def _power_slope(call: dict[str, Any]) -> str:
 
 def _divisor_slope(call: dict[str, Any]) -> str:
     return "-{t} / {b}²" if _is_number(call["a"], 1) else "-{t} × {a} / {b}²"
+
+
+def _bias_slope(call: dict[str, Any]) -> str:
+    return "{t}" if np.ndim(call["x"]) < 2 else "Σ {t}"
 
 
 def _is_number(value: Any, number: float) -> bool:
@@ -125,6 +135,11 @@ NOTATION: dict[Any, Notation] = {
     erf: _unary("erf {x}", "{t} × 2/√π × exp(-{x}²)"),
     np.matmul: Notation("{a} {b}", {"a": "{t} {b}ᵀ", "b": "{a}ᵀ {t}"}),
     np.dot: Notation("{a} · {b}"),
+    affine: Notation(
+        lambda call: "{x} {weight}ᵀ" + ("" if call["bias"] is None else " + {bias}"),
+        {"x": "{t} {weight}", "weight": "{t}ᵀ {x}", "bias": _bias_slope},
+        {"x": "{t} {weight}ᵀ", "weight": "{x} {t}ᵀ", "bias": "{t}"},
+    ),
     np.sum: Notation("Σ {a}", {"a": "{t} × 1"}),
     np.mean: Notation("mean {a}", {"a": lambda call: f"{{t}} / {np.size(call['a'])}"}),
     np.transpose: Notation("{a}ᵀ", {"a": "{t}ᵀ"}),
@@ -266,6 +281,6 @@ def number(value: Any, digits: int = 3) -> str:
 
 def _array(value: Any, digits: int) -> str:
     if value.size > 9 or value.ndim > 2:
-        return f"array{value.shape}".replace(",)", ")")
+        return f"array of {' × '.join(map(str, value.shape))}"
     inner = (_array(v, digits) if v.ndim else number(v, digits) for v in value)
     return f"[{', '.join(inner)}]"
