@@ -199,7 +199,9 @@ def test_the_error_curve_finds_the_exact_derivative_itself_and_moves_the_entry_a
 def test_the_printed_curve_marks_the_least_error_and_the_step_used():
     text = str(numeric.error_curve(np.exp, 1.0, np.e))
     assert text.count("least error") == text.count("the step used") == 1
-    assert len(text.splitlines()) == 1 + 49
+    assert len(text.splitlines()) == 1 + 17 + 1  # the powers of ten, and the step used
+    few = numeric.error_curve(np.exp, 1.0, np.e, steps=[0.5, 0.25, 0.125])
+    assert len(str(few).splitlines()) == 1 + 3
 
 
 def test_the_curve_is_drawn(tmp_path):

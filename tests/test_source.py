@@ -204,9 +204,29 @@ def test_parameters_of_a_module_from_outside() -> None:
     agree(text(x), wg.value_and_grad(lambda x: layer(x).pow(2).sum())(x))
 
 
-def test_what_depends_on_a_number_is_refused() -> None:
-    with pytest.raises(TracingError, match="no single text"):
-        wg.source(lambda x: np.sin(x) if x > 0 else x, 2.0)
+def test_what_depends_on_a_number_is_refused_with_the_line() -> None:
+    def branch(x: Any) -> Any:
+        if x > 0:  # this line
+            return np.sin(x)
+        return x
+
+    with pytest.raises(TracingError, match="no single text") as caught:
+        wg.source(branch, 2.0)
+    assert "if x > 0:  # this line" in str(caught.value)
+
+
+def test_a_formula_as_text_will_do() -> None:
+    text = wg.source("log(x1) + x1*x2 - sin(x2)", 2.0, 5.0)
+    assert "def f_and_gradient(x1, x2):" in str(text)
+    agree(elsewhere(text, 2.0, 5.0), wg.value_and_grad(lecture, (0, 1))(2.0, 5.0))
+
+
+def test_only_what_may_be_pythons_number_is_made_numpys() -> None:
+    text = str(wg.source(lecture, 2.0, 5.0))
+    assert text.count("np.float64(") == 2  # x1 and x2, and none of what was computed from them
+    infinite = wg.source(lambda x: 1 / x, 1.0)
+    with np.errstate(divide="ignore"):
+        assert infinite(0.0) == (np.inf, -np.inf)  # Python's numbers would raise
 
 
 def test_an_example_without_floating_point_numbers_is_refused() -> None:

@@ -175,3 +175,29 @@ def test_functions_without_a_counterpart_in_sympy() -> None:
     made = Formula(apply(np.sinc, symbols("x").item()), ["x"])
     with pytest.raises(ValueError, match="no counterpart"):
         made.sympy()
+
+
+def test_a_formula_may_be_given_as_text_and_called_with_numbers_in_order():
+    made = formula("log(x1) + x1*x2 - sin(x2)")
+    assert repr(made) == "log(x1) + x1*x2 - sin(x2)"
+    assert made(2.0, 5.0) == made(2.0, x2=5.0) == made(x1=2.0, x2=5.0)
+    with pytest.raises(TypeError, match="variables are x1, x2: 3 numbers were given"):
+        made(1.0, 2.0, 3.0)
+
+
+def test_a_number_where_an_array_was_meant_says_how_to_give_its_shape():
+    with pytest.raises(ValueError, match="matmul") as caught:
+        formula(lambda x, y: x @ y, y=(3,))
+    assert caught.value.__notes__ == [
+        "x: a number, since no shape was given. An array of three would be formula(f, x=(3,))."
+    ]
+
+
+def test_swelling_prints_as_a_table_with_gaps_where_nothing_was_simplified():
+    lines = str(swell(lambda l: l * l, 3, simplify=1)).splitlines()
+    assert lines[0].split("  ") == [
+        "n", "formula", "derivative", "simplified", "shared", "forward mode"
+    ]  # fmt: skip
+    assert [line.split() for line in lines[1:]] == [
+        ["1", "0", "0", "0", "0", "0"], ["2", "1", "1", "1", "3"], ["3", "3", "7", "4", "6"]
+    ]  # fmt: skip

@@ -53,12 +53,13 @@ def explain(
 
     `f` is a function of real numbers or arrays, written with operators, NumPy's functions or
     wengert's, that returns one result or a tuple of them; or a formula as text. Arguments may be
-    given by name: `explain("x*y", x=2.0, y=3.0)`. `wrt` names the
-    argument (or gives its position) whose tangent is 1, all others being 0: one forward pass gives
-    the derivatives of all results by that argument, a column of the Jacobian. `of` is the position
-    of the result whose cotangent is 1: one reverse pass gives the derivatives of that result by all
-    arguments, a row of the Jacobian. For an array, 1 means an array of ones. `digits` is the number
-    of decimals shown.
+    given by name: `explain("x*y", x=2.0, y=3.0)`.
+
+    `wrt` names the argument (or gives its position) whose tangent is 1, all others being 0: one
+    forward pass gives the derivatives of all results by that argument, a column of the Jacobian.
+    `of` is the position of the result whose cotangent is 1: one reverse pass gives the derivatives
+    of that result by all arguments, a row of the Jacobian. For an array, 1 means an array of ones.
+    `digits` is the number of decimals shown.
 
     >>> import wengert as wg
     >>> e = wg.explain(lambda a, b: np.log(a) + a * b, 2.0, 5.0)

@@ -318,7 +318,7 @@ def _in_numbers(node: ast.expr, parts: list[float]) -> str:
     words = [f"{part:.6g}" for part in parts]
     if isinstance(node, ast.BinOp):
         left, right = (f"({w})" if w.startswith("-") else w for w in words)
-        return f"{left} {_SYMBOLS[type(node.op)]} {right}"  # type: ignore[index]
+        return f"{left} {_SYMBOLS[type(node.op)]} {right}"
     assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Name)
     return f"{node.func.id}({', '.join(words)})"

@@ -372,7 +372,7 @@ class ErrorCurve:
     """How far a difference quotient is from `exact`, for many steps.
 
     `chosen` is the step that would be used, `best` the index of the step with the least error.
-    `print` shows one line per step; `plot` draws the curve.
+    `print` shows a line for each step, of many steps one for each power of ten; `plot` draws them.
     """
 
     method: str
@@ -401,6 +401,8 @@ class ErrorCurve:
         for k, (h, value, error) in enumerate(
             zip(self.steps, self.values, self.errors, strict=True)
         ):
+            if len(self.steps) > MOST_LINES and k not in (self.best, nearest) and not _round(h):
+                continue
             notes = ["least error"] * (k == self.best) + ["the step used"] * (k == nearest)
             note = f"  <- {', '.join(notes)}" if notes else ""
             lines.append(f"{h:10.1e}  {_shown(value):<26} {error:9.1e}{note}")
@@ -427,6 +429,14 @@ class ErrorCurve:
             axes.figure.savefig(file, dpi=120)
             plt.close(axes.figure)
         return axes
+
+
+MOST_LINES = 30
+
+
+def _round(h: float) -> bool:
+    """Whether a step is a power of ten."""
+    return math.isclose(math.log10(h), round(math.log10(h)), abs_tol=1e-9)
 
 
 def _shown(value: Any) -> str:

@@ -14,6 +14,8 @@ from wengert.compile.function import CompiledFunction
 from wengert.compile.passes import clean
 from wengert.compile.standalone import Standalone
 from wengert.errors import TracingError
+from wengert.expressions import Expression
+from wengert.history.location import line_of
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 from wengert.transforms.calls import LEAF, flatten, rebuild
@@ -46,13 +48,14 @@ class Source:
 
 
 def source(
-    f: Callable[..., Any], *example: Any, mode: Literal["reverse", "forward"] = "reverse"
+    f: Callable[..., Any] | str, *example: Any, mode: Literal["reverse", "forward"] = "reverse"
 ) -> Source:
     """A NumPy function that computes `f` and its derivative, as text that runs without wengert.
 
-    `f` is run once on arguments like the `example`, whose shapes and dtypes are those of the text:
-    what Python decided on the way is decided in it. Beside the statements stands the line of `f`
-    that they come from. Common subexpressions are shared, and what is not needed is gone.
+    `f` is a function, or a formula as text such as "x*y + sin(x)". It is run once on arguments like
+    the `example`, whose shapes and dtypes are those of the text: what Python decided on the way is
+    decided in it. Beside the statements stands the line of `f` that they come from. Common
+    subexpressions are shared, and what is not needed is gone.
 
     mode="reverse" gives `f_and_gradient(...)`, which returns (value, gradient): the gradient by the
     argument, or the tuple of them if there are several that have one. If the value of `f` is not a
@@ -77,6 +80,8 @@ def source(
     """
     if mode not in ("reverse", "forward"):
         raise ValueError(f"source: mode is 'reverse' or 'forward', but {mode!r} was given")
+    if isinstance(f, str):
+        f = Expression(f)
     example = tuple(_plain(item) for item in example)
     names = _parameters(f, len(example))
     places = [i for i, item in enumerate(example) if _differentiable(item)]
@@ -85,7 +90,7 @@ def source(
             "source: none of the example's arguments is a floating-point number or array, so "
             "there is nothing to differentiate by. Pass e.g. 2.0 or np.ones(3)."
         )
-    called = getattr(f, "__name__", type(f).__name__)
+    called = getattr(f, "__name__", "f" if isinstance(f, Expression) else type(f).__name__)
     called = called if called.isidentifier() else "function"
     if mode == "forward":
         function, more, title = _forward(f, example, places)
@@ -149,6 +154,7 @@ def _of(f: Any, args: Any, places: list[int]) -> Any:
             given[i] = item
         return f(*given)
 
+    inner.__name__ = getattr(f, "__name__", type(f).__name__)  # errors say it
     return inner
 
 
@@ -159,11 +165,11 @@ def _captured(function: Any, args: tuple[Any, ...]) -> Any:
 
     try:
         captured = CompiledFunction(alone).capture(args, {})
-    except Specialize:
+    except Specialize as found:
         raise TracingError(
-            "source: a branch or a conversion in the function depends on a number among its "
-            "arguments, so that no single text computes it everywhere. Choose between values with "
-            "np.where(condition, a, b), or bind the number: "
+            "source: a branch or a conversion depends on a number among the arguments, at\n  "
+            f"{line_of(found.code, found.at)}\nso that no single text computes it everywhere. "
+            "Choose between values with np.where(condition, a, b), or bind the number: "
             "wg.source(lambda x: f(x, 2.0), x)."
         ) from None
     clean(captured.program)
@@ -199,6 +205,8 @@ def _is_scalar(value: Any) -> bool:
 
 def _parameters(f: Any, count: int) -> list[str]:
     """What `f` calls its arguments."""
+    if isinstance(f, Expression):
+        return list(f.variables)
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):

@@ -24,6 +24,7 @@ from wengert.arrays.symbolic import formulas, terms
 from wengert.arrays.symbolic.array import SymbolicArray, symbols
 from wengert.arrays.symbolic.terms import Term
 from wengert.errors import TracingError
+from wengert.expressions import Expression
 from wengert.rules.rule import RULES, push
 from wengert.tensor import Tensor, wrap
 
@@ -34,7 +35,7 @@ class Formula:
     """A number as a formula of named variables.
 
     Printed as Python text; `_repr_latex_` shows it typeset in notebooks. Call it with numbers or
-    arrays for its variables, by name.
+    arrays for its variables, in order or by name.
 
     >>> f = formula(lambda x: 4 * x * (1 - x))
     >>> f
@@ -65,8 +66,14 @@ class Formula:
     def _repr_latex_(self) -> str:
         return f"${self.latex()}$"
 
-    def __call__(self, **values: Any) -> Any:
-        """The formula's value; arrays are taken element by element."""
+    def __call__(self, *numbers: Any, **values: Any) -> Any:
+        """The formula's value, of its variables in order or by name; arrays element by element."""
+        if len(numbers) > len(self.variables):
+            raise TypeError(
+                f"the formula's variables are {', '.join(self.variables)}: {len(numbers)} numbers "
+                "were given"
+            )
+        values = {**dict(zip(self.variables, numbers, strict=False)), **values}
         known = {a.value for a in terms.ordered([self.root]) if a.is_symbol}
         missing = sorted(known - values.keys())
         unknown = sorted(values.keys() - known - set(self.variables))
@@ -115,18 +122,22 @@ class Formula:
         return _sympy().simplify(self.sympy())
 
 
-def formula(f: Function, **shapes: tuple[int, ...]) -> Any:
+def formula(f: Function | str, **shapes: tuple[int, ...]) -> Any:
     """What `f` computes, as a `Formula` of its parameters; arrays of them where it returns arrays.
 
+    `f` is a function, written with NumPy's functions or with tensors', or a formula as text.
     Parameters are numbers named as in `f`, or arrays of the shapes given by keyword, whose elements
-    are called x_0, x_1, ... `f` may be written with NumPy's functions or with tensors'.
+    are called x_0, x_1, ...
 
     Errors: TracingError where `f` needs numbers (a branch, a sort), with the line.
 
     >>> formula(lambda w, x: np.tanh(w @ x), w=(2,), x=(2,))
     tanh(w_0*x_0 + w_1*x_1)
     """
-    parameters = list(inspect.signature(f).parameters)
+    if isinstance(f, str):
+        f = Expression(f)
+    known = getattr(f, "variables", None) or inspect.signature(f).parameters
+    parameters = list(known)
     unknown = sorted(shapes.keys() - set(parameters))
     if unknown:
         raise TypeError(
@@ -134,7 +145,15 @@ def formula(f: Function, **shapes: tuple[int, ...]) -> Any:
         )
     arguments = [symbols(name, shapes.get(name, ())) for name in parameters]
     names = [term.value for x in arguments for term in x.cells.ravel()]
-    return _formulas(_run(f, arguments), names)
+    try:
+        return _formulas(_run(f, arguments), names)
+    except (ValueError, IndexError) as error:
+        if numbers := [name for name in parameters if not shapes.get(name)]:
+            error.add_note(
+                f"{', '.join(numbers)}: a number, since no shape was given. An array of three "
+                f"would be formula(f, {numbers[0]}=(3,))."
+            )
+        raise
 
 
 def _run(f: Function, arguments: list[SymbolicArray]) -> Any:
@@ -238,19 +257,41 @@ class Swell:
     forward_mode: int
 
 
-def swell(step: Function, n: int, simplify: int = 4) -> list[Swell]:
+class Swelling(list[Swell]):
+    """The rows of `swell`, printed as a table of sizes."""
+
+    def __repr__(self) -> str:
+        heads = ("n", "formula", "derivative", "simplified", "shared", "forward mode")
+        lines: list[tuple[Any, ...]] = [heads]
+        for r in self:
+            sizes = (r.size, r.derivative_size, r.simplified_size, r.shared_size)
+            lines.append((r.n, *sizes, r.forward_mode))
+        return "\n".join(
+            "  ".join(
+                f"{'' if cell is None else cell:>{len(head)}}"
+                for cell, head in zip(line, heads, strict=True)
+            )
+            for line in lines
+        )
+
+
+def swell(step: Function, n: int, simplify: int = 4) -> Swelling:
     """How formulas grow when a step is repeated: l_1 = x, l_{k+1} = step(l_k), for k up to n.
 
     The first `simplify` derivatives are also simplified by SymPy, which takes longer and longer.
     The formula of the derivative more than doubles with each step, while automatic differentiation,
     which works on numbers, adds a constant number of operations.
 
-    >>> [(row.derivative_size, row.forward_mode) for row in swell(lambda l: 4 * l * (1 - l), 4, 0)]
-    [(0, 0), (4, 6), (20, 12), (64, 18)]
+    >>> swell(lambda l: 4 * l * (1 - l), 4)
+    n  formula  derivative  simplified  shared  forward mode
+    1        0           0           0       0             0
+    2        3           4           3       4             6
+    3        9          20           9      11            12
+    4       21          64          21      18            18
     """
     x = symbols("x")
     value: Any = x
-    rows = []
+    rows = Swelling()
     operations = 0
     for k in range(1, n + 1):
         if k > 1:

@@ -562,12 +562,14 @@ class Specialize(Exception):
     """An argument becomes part of the signature: a number that decides something, or a tensor that
     the function finds in its surroundings too.
 
-    So does, if `graded`, whether the tensor at this place has a gradient.
+    So does, if `graded`, whether the tensor at this place has a gradient. `code` and `at` tell the
+    user's line.
     """
 
     def __init__(self, place: int, graded: bool = False) -> None:
         self.place = place
         self.graded = graded
+        self.code, self.at = here()
 
 
 @dataclass(slots=True)

@@ -235,7 +235,7 @@ class Printer:
         for s in self.program.statements:
             lines = [line for code in self.statement(s) for line in self.wrapped(code, "    ")]
             comment = self.comment(s)
-            if comment and comment != last:
+            if comment and lines and comment != last:
                 lines = _beside(lines, comment)
             last = comment or last
             yield from lines

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.captured import Argument, Captured, Given, Held, Output, Outside
+from wengert.compile.operations import astype
+from wengert.compile.program import Statement, Value
 from wengert.compile.source import Printer
 from wengert.errors import TracingError
 from wengert.history.location import here
@@ -44,6 +46,8 @@ class Standalone(Printer):
         self.places = list(self._places(zip(self.parameters, arguments, strict=True)))
         self.arrays: dict[str, Any] = {}
         self.inlined: dict[Any, str] = {}
+        self.scalars: set[Value] = set()
+        """Python's numbers by their type that the text computes as NumPy's."""
         self.taken.add(name)
 
     def text(self, about: str = "") -> str:
@@ -106,6 +110,18 @@ class Standalone(Printer):
             f"the source of {self.title} would read something that its arguments do not hold (a "
             "gradient, a setting of an optimizer). Pass what it needs as arguments."
         )
+
+    def statement(self, s: Statement) -> list[str]:
+        """As ever, without casts of numbers that NumPy has made floats already."""
+        x = s.args[0] if s.function is astype else None
+        if x in self.scalars and x.dtype == s.output.dtype:
+            self.names[s.output] = self.names[x]
+            return []
+        lines = super().statement(s)
+        called = lines[0].partition(" = ")[2].startswith("np.")
+        if called or any(value in self.scalars for value in s.inputs):
+            self.scalars.update(out for out in s.outputs if out.weak and out.dtype.kind == "f")
+        return lines
 
     def comment(self, s: Any) -> str:
         """The line of the function: not the one that asks for the text."""
