@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import math
 import textwrap
 import types
@@ -97,6 +98,7 @@ def _place(rule: Callable[..., Any]) -> Path | None:
 
 
 def _code(rule: Any) -> types.CodeType | None:
+    rule = inspect.unwrap(rule)
     while isinstance(rule, functools.partial):
         rule = rule.func
     return getattr(rule, "__code__", None)

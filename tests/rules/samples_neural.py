@@ -78,6 +78,10 @@ LOSSES: dict[Any, list[Call]] = {
         {"x": normal(4, 2, 3), "weight": normal(3), "bias": normal(3)},
         {"x": normal(4, 2, 3), "weight": normal(2, 3), "bias": None},
     ),
+    normalization.scaled_channels: real_and_complex(
+        {"x": normal(4, 2, 3), "weight": normal(2), "bias": normal(2)},
+        {"x": normal(4, 2), "weight": normal(2), "bias": None},
+    ),
 }
 
 # ---- windows -------------------------------------------------------------------------------

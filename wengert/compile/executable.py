@@ -61,10 +61,10 @@ class Executable:
         """
         if self._fixed is None:
             arena = aligned(self.plan.arena)
-            self._fixed = [*self._shared(), (self.table.arena, arena.ctypes.data, arena)]
+            self._fixed = [*self.shared(), (self.table.arena, arena.ctypes.data, arena)]
         return self._fixed
 
-    def _shared(self) -> list[tuple[int, int, Any]]:
+    def shared(self) -> list[tuple[int, int, Any]]:
         constants = [
             (self.table.constant(i), c.ctypes.data, c) for i, c in enumerate(self.constants)
         ]
@@ -92,7 +92,7 @@ class Executable:
         outputs = [np.empty(v.shape, v.dtype) for v in self.plan.outputs]
         arena = aligned(self.plan.arena)
         table = (ctypes.c_void_p * self.table.size)()
-        for slot, address, _ in self._shared():
+        for slot, address, _ in self.shared():
             table[slot] = address
         table[self.table.arena] = arena.ctypes.data
         table[self.table.counters] = counters

@@ -1,7 +1,8 @@
-"""Formulas on large plain arrays, a block at a time: what is between stays in the cache.
+"""Large plain arrays, in eager mode: whole formulas as machine code, a block at a time.
 
-A formula in NumPy goes through its arrays once for each of its steps, and the arrays between two
-steps are as large as its result. Taken a block at a time they are small, and used again.
+A formula in NumPy goes through memory once for each of its steps. The compiler, above this, runs
+the same formula on traced arrays and makes one loop of it, for a block of a fixed number of rows:
+so the code fits arrays of any number of rows, and is made once per length of the rows.
 """
 
 from __future__ import annotations
@@ -13,11 +14,28 @@ import numpy as np
 
 from wengert.dispatch import Function
 
-_BYTES = 1 << 17  # of one array in a block: a few of them fit a second-level cache
+BLOCK = 1 << 15
+"""So many numbers are worked on at a time; fewer are left to NumPy."""
+
+EXACT = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def many(*arrays: Any) -> bool:
+    """Whether arrays are plain, of one shape and floating dtype, and a block at least."""
+    first = arrays[0]
+    return all(
+        type(x) is np.ndarray and x.shape == first.shape and x.dtype is first.dtype for x in arrays
+    ) and (first.dtype in EXACT and first.size >= BLOCK)
+
+
+def many_rows(axis: int, *arrays: Any) -> bool:
+    """The same where `axis` is the last dimension, and the numbers make several rows."""
+    first = arrays[0]
+    return axis in (-1, first.ndim - 1) and many(*arrays) and first.size >= 2 * first.shape[-1]
 
 
 def in_blocks(formula: Function) -> Function:
-    """The same elementwise formula, which takes large plain arrays of one shape and dtype in blocks.
+    """The same elementwise formula, as machine code for many numbers.
 
     >>> x = np.linspace(0, 1, 100_000)
     >>> bool(np.all(in_blocks(lambda x, y: 2 * x + y)(x, x) == 3 * x))
@@ -26,23 +44,57 @@ def in_blocks(formula: Function) -> Function:
 
     @functools.wraps(formula)
     def run(*arrays: Any) -> Any:
-        first = arrays[0]
-        if not all(_alike(x, first) for x in arrays) or first.nbytes <= _BYTES:
-            return formula(*arrays)
-        out = np.empty(first.shape, first.dtype)
-        made, flat = out.reshape(-1), [x.reshape(-1) for x in arrays]
-        step = _BYTES // first.itemsize
-        for start in range(0, first.size, step):
-            made[start : start + step] = formula(*[x[start : start + step] for x in flat])
-        return out
+        return by_elements(formula, *arrays) if many(*arrays) else formula(*arrays)
 
     return run
 
 
-def _alike(x: Any, first: Any) -> bool:
-    return (
-        type(x) is np.ndarray
-        and x.shape == first.shape
-        and x.dtype is first.dtype
-        and x.flags.c_contiguous
-    )
+def in_rows(formula: Function) -> Function:
+    """The same `formula(*arrays, axis)`, as machine code for many rows along the last dimension."""
+
+    @functools.wraps(formula)
+    def run(*call: Any) -> Any:
+        *arrays, axis = call
+        if many_rows(axis, *arrays):
+            return by_rows(formula, arrays[0].shape[-1], arrays, settings=(-1,))
+        return formula(*call)
+
+    return run
+
+
+def by_elements(function: Function, *arrays: Any) -> Any:
+    """`function(*arrays)` of many numbers each, element by element."""
+    flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
+    return _run(function, BLOCK, flat).reshape(arrays[0].shape)
+
+
+def by_rows(
+    function: Function, length: int, arrays: Any, shared: Any = (), settings: Any = ()
+) -> Any:
+    """`function(*arrays, *shared, *settings)` of arrays as rows of `length` numbers.
+
+    It treats each row alone, and gives one array of rows. `shared` arrays serve all rows.
+
+    >>> x = np.ones((400, 200), np.float32)
+    >>> by_rows(lambda x, w: x * w, 200, [x], [np.arange(200.0)])[-1, -1]
+    np.float64(199.0)
+    """
+    matrices = [np.ascontiguousarray(x).reshape(-1, length) for x in arrays]
+    return by_samples(function, matrices, shared, settings).reshape(arrays[0].shape)
+
+
+def by_samples(function: Function, arrays: Any, shared: Any = (), settings: Any = ()) -> Any:
+    """The same of whatever the arrays hold along their first dimension.
+
+    The function may return several arrays, of one item for each sample.
+    """
+    blocks = [np.ascontiguousarray(x) for x in arrays]
+    count = len(blocks[0])
+    step = min(max(1, BLOCK * count // blocks[0].size), count)
+    return _run(function, step, blocks, shared, settings)
+
+
+def _run(function: Function, step: int, blocks: Any, shared: Any = (), settings: Any = ()) -> Any:
+    from wengert.compile.blocks import code
+
+    return code(function, step, blocks, [np.ascontiguousarray(x) for x in shared], settings)

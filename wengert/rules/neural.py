@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import as_array, primitive
-from wengert.rules.blocks import in_blocks
+from wengert.rules.blocks import by_elements, in_blocks, many
 from wengert.rules.indexing import gather, scatter_add
 from wengert.rules.reductions import softmax, tops
 from wengert.rules.rule import elementwise, general
@@ -54,6 +54,8 @@ def masked(g: Any, mask: Any) -> Any:
 @primitive
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)), as (1 + tanh(x/2)) / 2, which cannot overflow."""
+    if many(x):
+        return by_elements(sigmoid, x)
     out = np.multiply(x, 0.5)
     if out.shape:
         np.tanh(out, out=out)
@@ -84,6 +86,8 @@ def threshold_pull(g: Any, at: Any) -> Any:
 @primitive
 def erf(x: Any) -> Any:
     """The error function, 2/sqrt(pi) times the integral of exp(-s^2) from 0 to x."""
+    if many(x):
+        return by_elements(erf, x)
     if type(x) is np.ndarray and x.dtype == np.float32 and x.size > _FEW:
         return _erf_in_float32(x)
     from scipy import special
@@ -105,7 +109,6 @@ _ERF = [
 ]  # fmt: skip
 
 
-@in_blocks
 def _erf_in_float32(x: Any) -> Any:
     with np.errstate(over="ignore"):  # where tanh gives 1
         square = x * x
@@ -142,8 +145,7 @@ def _normal_pdf(x: Any) -> Any:
 
 
 _gelu = in_blocks(lambda x: x * _normal_cdf(x))
-_gelu_pull = in_blocks(lambda t, x: t * (_normal_cdf(x) + x * _normal_pdf(x)))
-elementwise(gelu, lambda t, x: _gelu_pull(t, x))
+elementwise(gelu, in_blocks(lambda t, x: t * (_normal_cdf(x) + x * _normal_pdf(x))))
 
 
 @primitive
@@ -152,14 +154,13 @@ def silu(x: Any) -> Any:
     return _silu(x)
 
 
-@in_blocks
-def _silu_pull(t: Any, x: Any) -> Any:
+def _silu_slope(x: Any) -> Any:
     s = sigmoid(x)
-    return t * (s * (1 + x * (1 - s)))
+    return s * (1 + x * (1 - s))
 
 
 _silu = in_blocks(lambda x: x * sigmoid(x))
-elementwise(silu, lambda t, x: _silu_pull(t, x))
+elementwise(silu, in_blocks(lambda t, x: t * _silu_slope(x)))
 
 
 @primitive

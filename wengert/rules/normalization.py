@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules import rows
+from wengert.rules.blocks import by_rows, by_samples, many, many_rows
 from wengert.rules.rule import general, linear, unbroadcast
 
 # y = (x - mean) r,  r = 1 / sqrt(var + eps):
@@ -23,7 +24,15 @@ def standardize(x: Any, axes: tuple[int, ...], eps: float) -> Any:
         d = x - np.mean(x, axis=axes, keepdims=True)
         return d / np.sqrt(np.mean(d * d, axis=axes, keepdims=True) + eps)
     if _trailing(x, axes):
-        return rows.standardize(x, math.prod(x.shape[axes[0] :]), eps)
+        length = math.prod(x.shape[axes[0] :])
+        if many_rows(-1, x.reshape(-1, length)):
+            return by_rows(standardize, length, [x], settings=((-1,), eps))
+        return rows.standardize(x, length, eps)
+    if _is_channel(axes, x) and many(x):
+        mean, var = moments(x)
+        r = 1 / np.sqrt(var + eps)
+        made = by_samples(_shifted, [_by_channel(x)], [mean[:, None], r[:, None]])
+        return made.reshape(x.shape)
     view, n = _grouped(x, axes)
     y = view - _total(view) / n
     y *= 1 / np.sqrt(_total(y, y) / n + eps)
@@ -41,9 +50,9 @@ def _grouped(x: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
     Groups are either everything but the last dimensions, or one dimension after the first.
     """
     shape = x.shape
-    if axes[0] == 0 and len(axes) < x.ndim:  # each channel over the batch
+    if _is_channel(axes, x):
         assert axes[1:] == tuple(range(2, x.ndim))
-        view = x.reshape(shape[0], shape[1], math.prod(shape[2:]))
+        view = _by_channel(x)
     else:
         view = x.reshape(1, math.prod(shape[: axes[0]]), math.prod(shape[axes[0] :]))
     return view, view.shape[0] * view.shape[2] or 1
@@ -55,15 +64,73 @@ def _total(a: Any, b: Any = None) -> Any:
     return np.add.reduce(within, 0)[:, None]
 
 
+# ---- each channel over a batch -------------------------------------------------------------
+
+
+def _is_channel(axes: tuple[int, ...], x: Any) -> bool:
+    return axes[0] == 0 and len(axes) < x.ndim
+
+
+def _by_channel(x: Any) -> Any:
+    """(batch, channels, all the rest)."""
+    return x.reshape(x.shape[0], x.shape[1], math.prod(x.shape[2:]))
+
+
+def moments(x: Any) -> tuple[Any, Any]:
+    """Mean and variance, without correction, of each channel of a plain array."""
+    if not many(x):
+        axes = (0, *range(2, x.ndim))
+        return np.mean(x, axis=axes), np.var(x, axis=axes)
+    view, n = _by_channel(x), x.size // x.shape[1]
+    mean = np.add.reduce(by_samples(_sums, [view]), 0) / n
+    squares = by_samples(_squares, [view], [mean[:, None]])
+    return mean, np.add.reduce(squares, 0) / n
+
+
+def _sums(x: Any) -> Any:
+    return np.sum(x, axis=2)
+
+
+def _squares(x: Any, mean: Any) -> Any:
+    d = x - mean
+    return np.sum(d * d, axis=2)
+
+
+def _shifted(x: Any, mean: Any, r: Any) -> Any:
+    return (x - mean) * r
+
+
+def _through_channels(g: Any, x: Any, y: Any, eps: float) -> Any:
+    g, x, y = (_by_channel(a) for a in (g, x, y))
+    sums = by_samples(_sums_of_three, [g, x, y])
+    of_g, of_gy, of_xy = (np.add.reduce(a, 0)[:, None] / (len(x) * x.shape[2]) for a in sums)
+    r = rows.inverse_deviation(of_xy, eps)
+    return by_samples(_through_given, [g, y], [r, of_g, of_gy])
+
+
+def _sums_of_three(g: Any, x: Any, y: Any) -> Any:
+    return np.sum(g, axis=2), np.sum(g * y, axis=2), np.sum(x * y, axis=2)
+
+
+def _through_given(g: Any, y: Any, r: Any, mean_g: Any, mean_gy: Any) -> Any:
+    return r * (g - mean_g - y * mean_gy)
+
+
 def _through(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
     if type(g) is type(x) is type(y) is np.ndarray:
-        if _trailing(x, axes) and rows.fits(g, -1) and rows.fits(y, -1) and g.dtype is x.dtype:
-            return rows.standardize_pull(g, x, y, math.prod(x.shape[axes[0] :]), eps)
+        if _trailing(x, axes) and g.dtype is x.dtype:
+            length = math.prod(x.shape[axes[0] :])
+            if many_rows(-1, x.reshape(-1, length)):
+                return by_rows(_through, length, [g, x, y], settings=((-1,), eps))
+            if rows.fits(g, -1) and rows.fits(y, -1):
+                return rows.standardize_pull(g, x, y, length, eps)
+        if _is_channel(axes, x) and many(g, x, y):
+            return _through_channels(g, x, y, eps).reshape(g.shape)
         return _through_plain(g, x, y, axes, eps)
     mean = lambda a: np.mean(a, axis=axes, keepdims=True)
     d = x - mean(x)
     r = 1 / np.sqrt(mean(d * d) + eps)
-    return r * (g - mean(g) - y * mean(g * y))
+    return _through_given(g, y, r, mean(g), mean(g * y))
 
 
 def _through_plain(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
@@ -87,9 +154,23 @@ general(
 # ---- scale and shift -----------------------------------------------------------------------
 
 
+def _scaled_row(x: Any, weight: Any, bias: Any = None) -> Any:
+    return x * weight if bias is None else x * weight + bias
+
+
+def _weighted(g: Any, weight: Any) -> Any:
+    """g * weight, with weight of the last dimensions' shape."""
+    if many(g) and type(weight) is np.ndarray and 1 < weight.size < g.size:
+        return by_rows(_scaled_row, weight.size, [g], [weight.reshape(-1)])
+    return g * weight
+
+
 @primitive
 def scaled(x: Any, weight: Any, bias: Any) -> Any:
     """x * weight + bias, with weight and bias of the last dimensions' shape; bias may be None."""
+    if many(x) and 1 < weight.size < x.size:
+        shared = [a.reshape(-1) for a in (weight, bias) if a is not None]
+        return by_rows(_scaled_row, weight.size, [x], shared)
     out = x * weight
     if bias is None:
         return out
@@ -118,13 +199,66 @@ def _scaled_pull_bias(g: Any, bias_shape: tuple[int, ...]) -> Any:
 
 linear(
     scaled,
-    lambda g, weight: g * weight,
+    _weighted,
     _scaled_pull_weight,
     _scaled_pull_bias,
     forward={
         "x": lambda t, weight: t * weight,
         "weight": lambda t, x: x * t,
         "bias": lambda t, y: np.broadcast_to(t, y.shape),
+    },
+    name="Addcmul",
+)
+
+
+# The same with a weight and a bias for each channel, the second dimension.
+
+
+@primitive
+def scaled_channels(x: Any, weight: Any, bias: Any) -> Any:
+    """x * weight + bias, with a weight and a bias (or None) for each channel of (N, C, ...)."""
+    if many(x):
+        columns = [a[:, None] for a in (weight, bias) if a is not None]
+        return by_samples(_scaled_row, [_by_channel(x)], columns).reshape(x.shape)
+    out = x * _column(weight, x)
+    return out if bias is None else out + _column(bias, x)
+
+
+def _column(a: Any, x: Any) -> Any:
+    return np.reshape(a, (-1, *(1,) * (len(x.shape) - 2)))
+
+
+def _weighted_channels(g: Any, weight: Any) -> Any:
+    if many(g) and type(weight) is np.ndarray:
+        return by_samples(_scaled_row, [_by_channel(g)], [weight[:, None]]).reshape(g.shape)
+    return g * _column(weight, g)
+
+
+def _channel_sums(x: Any) -> Any:
+    if many(x):
+        return np.add.reduce(by_samples(_sums, [_by_channel(x)]), 0)
+    return np.sum(x, axis=(0, *range(2, len(x.shape))))
+
+
+def _channel_products(g: Any, x: Any) -> Any:
+    if many(g, x):
+        return np.add.reduce(by_samples(_products, [_by_channel(g), _by_channel(x)]), 0)
+    return _channel_sums(g * x)
+
+
+def _products(g: Any, x: Any) -> Any:
+    return np.sum(g * x, axis=2)
+
+
+linear(
+    scaled_channels,
+    _weighted_channels,
+    _channel_products,
+    lambda g: _channel_sums(g),
+    forward={
+        "x": lambda t, weight: t * _column(weight, t),
+        "weight": lambda t, x: x * _column(t, x),
+        "bias": lambda t, y: np.broadcast_to(_column(t, y), y.shape),
     },
     name="Addcmul",
 )

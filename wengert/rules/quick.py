@@ -15,7 +15,7 @@ from wengert.dispatch import Function
 from wengert.rules import fft, linalg
 from wengert.rules.indexing import getitem, select, slices
 from wengert.rules.products import SMALL
-from wengert.rules.reductions import count
+from wengert.rules.reductions import count, cumsum
 
 _EXACT = (np.dtype(np.float32), np.dtype(np.float64))  # np.mean sums other dtypes in wider ones
 
@@ -75,6 +75,7 @@ _ALL = (slice(None),) * 64  # no array has more dimensions
 QUICK: dict[Function, Function] = {
     np.sum: _sum,
     np.mean: _mean,
+    np.cumsum: cumsum,
     np.matmul: _matmul,
     np.reshape: _reshape,
     np.transpose: _transpose,

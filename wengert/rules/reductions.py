@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules import rows
+from wengert.rules.blocks import by_rows, in_rows, many_rows
 from wengert.rules.elementwise import exponential_share
 from wengert.rules.rule import general, linear
 
@@ -48,7 +49,16 @@ linear(
 linear(np.cumsum, lambda g, a_shape, axis: _reverse_cumsum(g, a_shape, axis))
 
 
+def cumsum(a: Any, axis: Any = None) -> Any:
+    """np.cumsum of a plain array."""
+    if axis is not None and many_rows(axis, a):
+        return by_rows(np.cumsum, a.shape[-1], [a], settings=(-1,))
+    return np.cumsum(a, axis)
+
+
 def _reverse_cumsum(g: Any, shape: tuple[int, ...], axis: int | None) -> Any:
+    if axis is not None and many_rows(axis, g):
+        return by_rows(_reverse_cumsum, g.shape[-1], [g], settings=((), -1))
     if axis is None:
         return np.reshape(np.flip(np.cumsum(np.flip(g, 0), 0), 0), shape)
     return np.flip(np.cumsum(np.flip(g, axis), axis), axis)
@@ -249,6 +259,8 @@ def tops(x: Any, axis: int) -> Any:
 @primitive
 def softmax(x: Any, axis: int) -> Any:
     """exp(x) / sum(exp(x)) along `axis`."""
+    if many_rows(axis, x):
+        return by_rows(softmax, x.shape[-1], [x], settings=(-1,))
     if rows.fits(x, axis):
         return rows.softmax(x)
     e = np.subtract(x, tops(x, axis))
@@ -260,6 +272,8 @@ def softmax(x: Any, axis: int) -> Any:
 @primitive
 def log_softmax(x: Any, axis: int) -> Any:
     """x - log(sum(exp(x))) along `axis`."""
+    if many_rows(axis, x):
+        return by_rows(log_softmax, x.shape[-1], [x], settings=(-1,))
     out = np.subtract(x, tops(x, axis))
     out -= np.log(np.add.reduce(np.exp(out), axis=axis, keepdims=True))
     return out
@@ -316,11 +330,11 @@ general(
 )
 general(
     softmax,
-    reverse={"x": lambda g, y, axis: _softmax_pull(g, y, axis)},
-    forward={"x": lambda t, y, axis: y * (t - _total(t * y, axis))},
+    reverse={"x": in_rows(_softmax_pull)},
+    forward={"x": in_rows(lambda t, y, axis: y * (t - _total(t * y, axis)))},
 )
 general(
     log_softmax,
-    reverse={"x": lambda g, y, axis: g - np.exp(y) * _total(g, axis)},
-    forward={"x": lambda t, y, axis: t - _total(t * np.exp(y), axis)},
+    reverse={"x": in_rows(lambda g, y, axis: g - np.exp(y) * _total(g, axis))},
+    forward={"x": in_rows(lambda t, y, axis: t - _total(t * np.exp(y), axis))},
 )

@@ -124,6 +124,12 @@ def _scaled(x: Any, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     return x if bias is None else x + bias
 
 
+def _scaled_by_channel(x: Any, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    if weight is not None:
+        return apply(rules.scaled_channels, x, weight, bias)
+    return x if bias is None else x + reshape(bias, (-1, *(1,) * (x.ndim - 2)))
+
+
 def layer_norm(
     input: Tensor,
     normalized_shape: Any,
@@ -190,7 +196,7 @@ def batch_norm(
                 "Expected more than 1 value per channel when training, got input size "
                 f"{input.shape}"
             )
-        _update(x, axes, count, running_mean, running_var, momentum)
+        _update(x, count, running_mean, running_var, momentum)
         out = apply(rules.standardize, input, axes, eps)
     else:
         if running_mean is None or running_var is None:
@@ -199,21 +205,18 @@ def batch_norm(
             )
         scale = 1 / apply(np.sqrt, running_var + eps)
         out = (input - reshape(running_mean, column)) * reshape(scale, column)
-    return _scaled(
-        out,
-        None if weight is None else reshape(weight, column),
-        None if bias is None else reshape(bias, column),
-    )
+    return _scaled_by_channel(out, weight, bias)
 
 
-def _update(
-    x: Any, axes: tuple[int, ...], count: int, running_mean: Any, running_var: Any, momentum: float
-) -> None:
+def _update(x: Any, count: int, running_mean: Any, running_var: Any, momentum: float) -> None:
     """running += momentum (batch - running), counted as a write."""
+    if running_mean is None and running_var is None:
+        return
+    mean, var = rules.moments(x)
     if running_mean is not None:
-        _move(running_mean, np.mean(x, axis=axes), momentum)
+        _move(running_mean, mean, momentum)
     if running_var is not None:
-        _move(running_var, np.var(x, axis=axes) * (count / (count - 1)), momentum)
+        _move(running_var, var * (count / (count - 1)), momentum)
 
 
 def _move(running: Tensor, value: Any, momentum: float) -> None:
@@ -235,7 +238,6 @@ def instance_norm(
 ) -> Tensor:
     """Normalization of each channel of each sample, over the spatial dimensions."""
     x = input._array
-    column = (1, -1, *(1,) * (x.ndim - 2))
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     axes = tuple(range(2, x.ndim))
@@ -250,11 +252,7 @@ def instance_norm(
         each = np.var(x, axis=axes) * (count / (count - 1))
         _move(running_var, each.mean(axis=0), momentum)
     out = apply(rules.standardize, input, axes, eps)
-    return _scaled(
-        out,
-        None if weight is None else reshape(weight, column),
-        None if bias is None else reshape(bias, column),
-    )
+    return _scaled_by_channel(out, weight, bias)
 
 
 def group_norm(
@@ -273,12 +271,7 @@ def group_norm(
         )
     grouped = reshape(input, (n, num_groups, -1))
     out = reshape(apply(rules.standardize, grouped, (2,), eps), (n, c, *spatial))
-    column = (1, -1, *(1,) * len(spatial))
-    return _scaled(
-        out,
-        None if weight is None else reshape(weight, column),
-        None if bias is None else reshape(bias, column),
-    )
+    return _scaled_by_channel(out, weight, bias)
 
 
 def local_response_norm(

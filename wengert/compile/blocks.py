@@ -1,0 +1,93 @@
+"""Machine code for eager mode: one function on blocks of rows, whatever the number of rows.
+
+`rules/blocks.py` says which functions, and of which arrays; they are traced and planned as those of
+`wengert.compile` are. What is made is kept: by the function, the shapes of a block, and the dtypes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.arrays.traced.array import Storage, Trace, TracedArray
+from wengert.compile.executable import aligned
+from wengert.compile.passes import clean
+from wengert.compile.specialization import runner
+from wengert.dispatch import Function
+
+Kind = tuple[tuple[int, ...], np.dtype[Any]]
+
+
+def code(
+    function: Function,
+    step: int,
+    blocks: Sequence[np.ndarray[Any, Any]],
+    shared: Sequence[np.ndarray[Any, Any]] = (),
+    settings: tuple[Any, ...] = (),
+) -> Any:
+    """`function(*blocks, *shared, *settings)`, computed `step` rows of `blocks` at a time.
+
+    All arrays are contiguous; the blocks have equally many rows, `step` at least.
+    """
+    kinds = tuple([((step, *x.shape[1:]), x.dtype) for x in blocks])
+    whole = tuple([(x.shape, x.dtype) for x in shared])
+    return _compiled(function, kinds, whole, settings).run(blocks, shared)
+
+
+class Blocks:
+    """The code of one function for blocks of `step` rows."""
+
+    def __init__(
+        self,
+        function: Function,
+        blocks: tuple[Kind, ...],
+        shared: tuple[Kind, ...],
+        settings: tuple[Any, ...],
+    ) -> None:
+        trace = Trace()
+        values = [trace.program.input(*kind, f"x{i}") for i, kind in enumerate(blocks + shared)]
+        result = function(*[TracedArray(trace, Storage(v, v), ()) for v in values], *settings)
+        self.several = type(result) is tuple
+        trace.program.outputs = [x.value for x in (result if self.several else (result,))]
+        self.step = blocks[0][0][0]
+        self.executable = runner(clean(trace.program))
+        assert not self.executable.calls, f"{function} holds a step without machine code"
+        # Unlike an executable that may run Python, this one lets other threads run meanwhile.
+        self.native = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.executable.body)
+
+    def run(self, blocks: Any, shared: Any) -> Any:
+        """Fresh results. The last block begins early enough to be a whole one."""
+        rows = len(blocks[0])
+        executable = self.executable
+        outs = [np.empty((rows, *v.shape[1:]), v.dtype) for v in executable.plan.outputs]
+        arena = aligned(executable.plan.arena)
+        slots = executable.table
+        table = (ctypes.c_void_p * slots.size)()
+        for slot, address, _ in executable.shared():
+            table[slot] = address
+        table[slots.arena] = arena.ctypes.data
+        for number, x in enumerate(shared, len(blocks)):
+            table[slots.input(number)] = x.ctypes.data
+        moving = [(slots.input(i), x.ctypes.data, x.strides[0]) for i, x in enumerate(blocks)]
+        moving += [(slots.output(i), x.ctypes.data, x.strides[0]) for i, x in enumerate(outs)]
+        where = ctypes.addressof(table)
+        for start in range(0, rows, self.step):
+            first = min(start, rows - self.step)
+            for slot, address, width in moving:
+                table[slot] = address + first * width
+            self.native(where)
+        return tuple(outs) if self.several else outs[0]
+
+
+@functools.lru_cache(maxsize=512)
+def _compiled(
+    function: Function,
+    blocks: tuple[Kind, ...],
+    shared: tuple[Kind, ...],
+    settings: tuple[Any, ...],
+) -> Blocks:
+    return Blocks(function, blocks, shared, settings)
