@@ -277,7 +277,7 @@ def may_record(out: Tensor) -> bool:
 
 def carries(*values: Any) -> bool:
     """Whether a value has a tangent, at a level of forward mode that this thread is inside of."""
-    levels = modes.current().duals if modes.special else ()
+    levels = modes.current().duals if modes.pushing else ()
     return any(_carries(x, level) for level in levels for x in values)
 
 

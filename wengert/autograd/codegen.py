@@ -1,22 +1,27 @@
-"""From a rule to the text of its two functions: the one that records, the one that pulls back.
+"""From a rule to the text of its functions: one records, one pulls back, one pushes forward.
 
 The text is straight-line Python, what a person would write by hand for one operation:
 
     record(a, b)    runs the function on the arrays inside, wraps the result, and, if an input is
                     tracked, makes a node that saves exactly what the rule's parameters name
     pull(node, cotangent)   hands each saved value to its lambda and returns the inputs' cotangents
+    push(operands, tangents, ys)   the outputs' tangents, the sum over the operands that have one
 
 Interpreting the rule at each call instead would cost several times the price of a small operation.
-What the text means is stated, interpretively, by `rules.rule.pull`. `record.listing` shows it.
+What the text means is stated, interpretively, by `rules.rule.pull` and `push`. `record.listing`
+shows it.
 """
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Iterable
 from inspect import Parameter, Signature
+from typing import Any
 
 import numpy as np
 
+from wengert.history.location import INTERNAL
 from wengert.rules.quick import QUICK
 from wengert.rules.rule import Rule, names_values, parameters
 
@@ -28,6 +33,7 @@ ARRAY_ARGUMENTS = frozenset({"at", "condition", "index", "indices", "target", "m
 RESERVED = frozenset(
     {"array", "code", "cotangent", "frame", "node", "odd", "result", "results", "saved", "self"}
     | {"into", "is_complex", "record", "shapes", "special", "y", "y_cell"}
+    | {"_operands", "_outputs", "_tangents", "_term", "_total", "broadcast_to", "fact", "plus"}
 )
 
 
@@ -63,6 +69,17 @@ class Plan:
     def users(self, name: str) -> list[str]:
         """The arguments whose derivative needs `name`."""
         return [n for n in self.tracked if name in self.wanted[n]]
+
+
+def compiled(text: str, space: dict[str, Any], rule: Rule) -> Any:
+    """The function of a text, which finds its names in `space`; tracebacks show its lines."""
+    name = text[4 : text.index("(")]
+    filename = f"<wengert {rule.name}.{name} {abs(hash(text)):x}>"
+    INTERNAL.add(filename)
+    exec(compile(text, filename, "exec"), space)
+    lines = [line + "\n" for line in text.split("\n")]
+    linecache.cache[filename] = (len(text), None, lines, filename)
+    return space[name]
 
 
 # ---- record --------------------------------------------------------------------------------
@@ -274,17 +291,22 @@ def _wrap(plan: Plan, depth: int = 1) -> list[str]:
     if "y" in plan.values:
         lines += ["        y = array; y_cell = result._cell = Cell()"]
     lines += [*_make_node(plan, depth), "        result._node = node"]
-    lines += [f"        return {_carried(plan, 'result')} if special else result"]
+    lines += [f"        return {_returned(plan, 'result')}"]
     return [
         *lines,
         "    result._node = None",
-        f"    return {_carried(plan, 'result')} if special else result",
+        f"    return {_returned(plan, 'result')}",
     ]
 
 
+def _returned(plan: Plan, result: str) -> str:
+    return f"{result} if not special else {_carried(plan, result)}"
+
+
 def _carried(plan: Plan, result: str) -> str:
-    """The result with its tangents, should forward mode be what is special."""
-    return f"carried(record, rule, ({''.join(f'{n}, ' for n in plan.rule.arguments)}), {result})"
+    """The result, with its tangents where forward mode is what is special."""
+    operands = "".join(f"{n}, " for n in plan.rule.arguments)
+    return f"carried(record, rule, ({operands}), {result}) if modes.pushing else {result}"
 
 
 def _if_tracked(plan: Plan, result: str) -> str:
@@ -321,7 +343,7 @@ def _wrap_several(plan: Plan) -> list[str]:
         "        node.outputs = len(results)",
         "        node.likes = [(result._array.shape, result._array.dtype) for result in results]",
         "        for slot, result in enumerate(results): result._node = Output(node, slot) if slot else node",
-        f"    return {_carried(plan, 'results')} if special else results",
+        f"    return {_returned(plan, 'results')}",
     ]
     return lines
 
@@ -464,3 +486,46 @@ def _read_back(plan: Plan, n: str, recorded: bool) -> list[str]:
         f"            {n} = {n}._array",
         f"        else: {n} = plain({n})",
     ]
+
+
+# ---- push ----------------------------------------------------------------------------------
+
+
+def push_text(rule: Rule) -> str:
+    """The function that pushes tangents forward: a list with the tangent of each output."""
+    several = rule.outputs != 1
+    tracked = [n for n in rule.arguments if n in rule.reverse]
+    lines = [
+        "def push(_operands, _tangents, _outputs):",
+        f"    {' '.join(f'{n},' for n in rule.arguments)} = _operands",
+        f"    {' '.join(f'{n}_t,' for n in tracked)} = _tangents",
+        "    y = _outputs" if several else "    y = _outputs[0]",
+        "    _total = None",
+    ]
+    for k, n in enumerate(tracked):
+        lines += [f"    if {n}_t is not None:"]
+        if not k:
+            lines += [f"        _total = {_pushed(rule, n)}"]
+            continue
+        both = "plus(_total, _term, _tangents)"
+        if several:
+            both = "[plus(t, u, _tangents) for t, u in zip(_total, _term, strict=True)]"
+        lines += [
+            f"        _term = {_pushed(rule, n)}",
+            f"        _total = _term if _total is None else {both}",
+        ]
+    if rule.family == "elementwise":
+        lines += ["    if _total.shape != y.shape: _total = broadcast_to(_total, y.shape)"]
+    return "\n".join([*lines, "    return _total" if several else "    return [_total]"])
+
+
+def _pushed(rule: Rule, n: str) -> str:
+    """What one argument's tangent contributes: by its lambda, or by the function, which is linear."""
+    if n not in rule.forward:
+        return f"function({_actual(rule, {m: f'{m}_t' if m == n else m for m in rule.arguments})})"
+    values = []
+    for p in parameters(rule.forward[n]):
+        base, _, attribute = p.rpartition("_")
+        known = p == "y" or p in rule.arguments
+        values.append(p if known else f"fact({base}, {attribute!r})")
+    return f"forward_{n}({', '.join([f'{n}_t', *values])})"

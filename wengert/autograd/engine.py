@@ -336,7 +336,7 @@ MAX_NESTED = 20
 
 def on_tensors() -> bool:
     """Whether this thread is inside of a level of forward mode, where sweeps run on Tensors."""
-    return bool(modes.special) and bool(modes.current().duals)
+    return bool(modes.pushing) and bool(modes.current().duals)
 
 
 def quietly(function: Callable[..., Any], *args: Any) -> Any:

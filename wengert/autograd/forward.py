@@ -2,8 +2,9 @@
 
 A tensor may carry tangents, one for each level of differentiation that is running: to first order
 the tensor with tangent t is x + e t, where each level has an infinitesimal e of its own, e^2 = 0.
-After an operation on such tensors, `carried` applies the operation's rule (`rules.rule.push`) to
-the tangents. The eager path pays nothing for this: recorders ask `modes.special` anyway.
+After an operation on such tensors, `carried` applies the operation's rule to the tangents, by the
+text that `pushing.py` writes for it. The eager path pays nothing for this: recorders ask
+`modes.special` anyway.
 
 Levels are entered and left like brackets. A tangent of one level is itself a tensor and may carry
 tangents of the levels outside of it, so that
@@ -27,10 +28,11 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import engine, saved
+from wengert.autograd.pushing import Pusher, pusher_of
 from wengert.dispatch import alike
 from wengert.history import modes
 from wengert.history.node import Node, Output, source, tick
-from wengert.rules.rule import Rule, push
+from wengert.rules.rule import Rule
 from wengert.rules.shapes import copy
 from wengert.tensor import (
     INFERENCE,
@@ -124,7 +126,7 @@ class within(modes.Mode):
 
 def active() -> tuple[Level, ...]:
     """The levels that this thread is inside of, the outermost first."""
-    return modes.current().duals if modes.special else ()
+    return modes.current().duals if modes.pushing else ()
 
 
 # ---- what a tensor carries -----------------------------------------------------------------
@@ -201,23 +203,23 @@ def carried(record: Any, rule: Rule, operands: Sequence[Any], result: Any) -> An
     The outermost level comes first: what is beneath a level has its tangents by then.
     """
     outputs = result if type(result) is tuple else (result,)
+    pusher = pusher_of(rule)
     for level in modes.current().duals:
-        given = {}
-        for name, x in zip(rule.arguments, operands, strict=True):
-            if name in rule.reverse:
-                t = _tangents(x, level) if name == rule.sequence else tangent(x, level)
-                if t is not None:
-                    given[name] = t
-        if not given:
+        found = [
+            _tangents(operands[k], level) if n == rule.sequence else tangent(operands[k], level)
+            for n, k in pusher.places
+        ]
+        if all(t is None for t in found):
             x = operands[0]
             if rule.view and isinstance(x, Tensor) and x._tangents and level in x._tangents:
                 for y in outputs:  # a view of what was cut from its base
                     level.give(y, None)
         elif outputs and outputs[0]._array.dtype.kind in "fc":
-            pushed = _pushed(level, record, rule, operands, given, outputs)
+            pushed = _pushed(level, record, pusher, operands, found, outputs)
             for y, t in zip(outputs, pushed, strict=True):
                 level.give(y, t)
-                _remember(y)
+                if y._node is not None:
+                    _remember(y)
     return result
 
 
@@ -246,34 +248,41 @@ def _remember(y: Tensor) -> None:
 def _pushed(
     level: Level,
     record: Any,
-    rule: Rule,
+    pusher: Pusher,
     operands: Sequence[Any],
-    given: dict[str, Any],
+    found: Sequence[Any],
     outputs: Sequence[Tensor],
 ) -> Sequence[Tensor]:
     """The tangents of the outputs at one level, from those of some operands."""
-    first = rule.arguments[0]
-    if rule.view and rule.outputs == 1 and first in given and first not in rule.forward:
-        return [record(given[first], *operands[1:])]  # a view of the tangent
-    tangents = _tensors(given.values())
-    layers = [*_layers((*tangents, *_tensors(operands)), outside(level))]
-    state = modes.current()
-    recorded = state.grad and any(level.sees(current_node(x)) for x in layers)
-    if recorded or len(layers) > len(tangents) + len(_tensors(operands)):
-        call = {n: beneath(x, level) for n, x in zip(rule.arguments, operands, strict=True)}
-        ys = [beneath(y, level) for y in outputs]
+    if pusher.views and found[0] is not None:
+        return [record(found[0], *operands[1:])]  # a view of the tangent
+    tangents, state, levels = _tensors(found), modes.current(), outside(level)
+    values = [*tangents, *_tensors(operands)]
+    layers = [*_layers(values, levels)] if levels else values
+    recorded = state.grad and any(_seen(x, level) for x in layers)
+    if recorded or len(layers) > len(values):
         if state.grad is not recorded:
             modes.enter(replace(state, grad=recorded))
         try:
-            made = engine.quietly(_total, rule, given, call, ys)
+            made = engine.quietly(
+                pusher.push,
+                [beneath(x, level) for x in operands],
+                found,
+                [beneath(y, level) for y in outputs],
+            )
         finally:
             modes.enter(state)
     else:  # nobody looks at how it was made: on the arrays inside
-        call = {n: _bare(x) for n, x in zip(rule.arguments, operands, strict=True)}
-        arrays = {n: _bare(t) for n, t in given.items()}
-        made = engine.quietly(_total, rule, arrays, call, [y._array for y in outputs])
-        made = [wrap(settle(t)) for t in made]
+        arrays = ([_bare(x) for x in values] for values in (operands, found, outputs))
+        made = [wrap(settle(t)) for t in engine.quietly(pusher.push, *arrays)]
     return [_own(t, tangents) for t in made]
+
+
+def _seen(x: Tensor, level: Level) -> bool:
+    """Whether the history of a tensor reaches back before a level."""
+    if x._origin is None:
+        return x._node is not None and level.sees(x._node)
+    return level.sees(current_node(x))
 
 
 def _tensors(values: Any) -> list[Tensor]:
@@ -301,39 +310,22 @@ def _layers(values: Iterable[Tensor], levels: tuple[Level, ...]) -> Iterator[Ten
                 yield from _layers([t], levels[: levels.index(level)])
 
 
-def _total(rule: Rule, given: dict[str, Any], call: dict[str, Any], ys: list[Any]) -> list[Any]:
-    """The sum of what the arguments' tangents contribute, for each output."""
-    y = ys[0] if rule.outputs == 1 else ys
-    total: list[Any] = []
-    for name, t in given.items():
-        pushed = push(rule, name, t, call, y)
-        terms = [pushed] if rule.outputs == 1 else list(pushed)
-        total = [_sum(a, b, given) for a, b in zip(total, terms, strict=True)] if total else terms
-    return total
-
-
-def _sum(a: Any, b: Any, given: dict[str, Any]) -> Any:
-    """a + b, into the memory of `a` where that was made for it: new memory is slow to get."""
-    if (
-        type(a) is np.ndarray
-        and type(b) is np.ndarray
-        and a.base is None
-        and a.ndim
-        and (a.shape, a.dtype) == (b.shape, b.dtype)
-        and all(a is not t for t in given.values())
-    ):
-        return np.add(a, b, out=a)
-    return a + b
-
-
 def _own(t: Tensor, others: Sequence[Tensor]) -> Tensor:
     """A tangent in memory of its own: one that is written in place must not change another."""
-    array = t._array
-    if type(array) is np.ndarray and array.base is None and array.flags.writeable:
-        shared = any(array is other._array for other in others)
+    array = _innermost(t._array)
+    if type(array) is np.ndarray and array.flags.owndata and array.flags.writeable:
+        shared = any(array is _innermost(other._array) for other in others)
     else:
+        array = t._array
         shared = any(shares(array, other._array) for other in others) or not array.flags.writeable
     return _copied(t) if shared else t
+
+
+def _innermost(array: Any) -> Any:
+    """The array that a batched one is around."""
+    while (inside := getattr(array, "raw", None)) is not None:
+        array = inside
+    return array
 
 
 # ---- after a write -------------------------------------------------------------------------

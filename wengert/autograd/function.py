@@ -337,7 +337,7 @@ class Function(metaclass=_FunctionMeta):
             )
         ctx = cls._backward_cls()
         tensors = [a if isinstance(a, Tensor) else None for a in args]
-        dual = bool(modes.special) and carries(*tensors)
+        dual = bool(modes.pushing) and carries(*tensors)
         if dual:
             check_has_jvp(cls, Function, tensors)
         edges = [None if t is None else current_node(t) for t in tensors]

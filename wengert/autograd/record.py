@@ -10,7 +10,6 @@ Read `node.py` and `codegen.py` first; `engine.py` walks what is recorded here.
 from __future__ import annotations
 
 import functools
-import linecache
 import sys
 from collections.abc import Callable
 from inspect import signature
@@ -122,7 +121,7 @@ def usually(function: Function, condition: str, actual: str) -> Callable[[Record
             text = codegen.usual_text(
                 codegen.Plan(rule), general.__name__, signature(general), condition, actual
             )
-            _take_over(public, _compile(text, space, rule))
+            _take_over(public, codegen.compiled(text, space, rule))
             return public(*args, **kwargs)
 
         space["write"] = write
@@ -132,14 +131,15 @@ def usually(function: Function, condition: str, actual: str) -> Callable[[Record
 
 
 def listing(function: Function) -> str:
-    """The text that was written for a function: how it records and how its node pulls back.
+    """The text written for a function: how it records, how its node pulls back, how it pushes.
 
     >>> print(listing(np.tanh).splitlines()[0])
     def record(input, *, out=None):
     """
     rule = RULES[function]
     plan = codegen.Plan(rule)
-    return "\n\n".join([_text(rule, plan), codegen.pull_text(plan, recorded=False)])
+    parts = [_text(rule, plan), codegen.pull_text(plan, recorded=False), codegen.push_text(rule)]
+    return "\n\n".join(parts)
 
 
 # ---- compiling -----------------------------------------------------------------------------
@@ -170,8 +170,8 @@ def _compiled(rule: Rule, record: Recorder, space: dict[str, Any]) -> Any:
         for name, number in (("left_number", a), ("right_number", b)):
             part = codegen.Plan(rule, constant=number)
             names = _namespace(rule, part) | {"record": record}
-            space[name] = _compile(codegen.number_text(part, name), names, rule)
-    text = _compile(_text(rule, plan), space, rule)
+            space[name] = codegen.compiled(codegen.number_text(part, name), names, rule)
+    text = codegen.compiled(_text(rule, plan), space, rule)
     space["record"] = record
     return text
 
@@ -181,15 +181,15 @@ def _node_class(rule: Rule, plan: codegen.Plan) -> type[Node]:
     members |= saved.introspection(members["fields"])
     members["numbers"] = int(plan.constant is not None and rule.function in _BETWEEN_TENSORS)
     space = _namespace(rule)
-    members["pull"] = _compile(codegen.pull_text(plan, recorded=False), space, rule)
+    members["pull"] = codegen.compiled(codegen.pull_text(plan, recorded=False), space, rule)
 
     def pull_recorded(self: Any, g: Any) -> Any:  # written when asked for, which is rare
-        made.pull_recorded = _compile(codegen.pull_text(plan, recorded=True), space, rule)
+        made.pull_recorded = codegen.compiled(codegen.pull_text(plan, recorded=True), space, rule)
         return made.pull_recorded(self, g)
 
     def selecting(recorded: bool) -> Any:  # the same where zeros stay zero; see `zeros.py`
         chosen = {f"rule_{n}": _zeros_kept(transpose) for n, transpose in rule.reverse.items()}
-        return _compile(codegen.pull_text(plan, recorded), {**space, **chosen}, rule)
+        return codegen.compiled(codegen.pull_text(plan, recorded), {**space, **chosen}, rule)
 
     members["pull_recorded"] = pull_recorded
     members["selecting"] = staticmethod(functools.cache(selecting))
@@ -215,20 +215,6 @@ class Several(Node):
 
     __slots__ = ("likes", "outputs")
     likes: list[tuple[tuple[int, ...], np.dtype[Any]]]
-
-
-def _compile(text: str, space: dict[str, Any], rule: Rule) -> Any:
-    name = text[4 : text.index("(")]
-    filename = f"<wengert {rule.name}.{name} {abs(hash(text)):x}>"
-    INTERNAL.add(filename)
-    exec(compile(text, filename, "exec"), space)
-    linecache.cache[filename] = (
-        len(text),
-        None,
-        [line + "\n" for line in text.split("\n")],
-        filename,
-    )
-    return space[name]
 
 
 def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
@@ -323,7 +309,7 @@ def _sequence(rule: Rule) -> Recorder:
         array = settle(function(*call.values()))
         out = wrap(array)
         if modes.special and not may_record(out):
-            return carried(record, rule, operands, out)
+            return carried(record, rule, operands, out) if modes.pushing else out
         edges = tuple(current_node(x) if isinstance(x, Tensor) else None for x in items)
         if any(edge is not None for edge in edges):
             node = node_type()
@@ -335,7 +321,7 @@ def _sequence(rule: Rule) -> Recorder:
             out._node = node
             if modes.special or any(x._origin is INFERENCE for x in items if isinstance(x, Tensor)):
                 saved.settle_node(node, array)
-        return carried(record, rule, operands, out) if modes.special else out
+        return carried(record, rule, operands, out) if modes.pushing else out
 
     return record
 

@@ -15,6 +15,8 @@ from typing import Any, Self
 
 special = 0
 """How many threads are in a state other than the default. Zero means: record, nothing unusual."""
+pushing = 0
+"""How many threads are inside of a level of forward mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +55,16 @@ def current() -> State:
 
 def enter(state: State) -> State:
     """Make `state` this thread's state; gives back the one it replaces."""
-    global special
+    global special, pushing
     before = _local.state
     if state is not DEFAULT and state is not NO_GRAD and state == DEFAULT:
         state = DEFAULT
     change = (state is not DEFAULT) - (before is not DEFAULT)
-    if change:
+    begun = bool(state.duals) - bool(before.duals)
+    if change or begun:
         with _lock:
             special += change
+            pushing += begun
     _local.state = state
     return before
 

@@ -22,7 +22,11 @@ def _matmul_pull_a(g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
     if len(a_shape) == 2 and len(b.shape) == 2:
         return np.matmul(g, swap(b))
     if len(b.shape) == 1:
+        if len(a_shape) == 2:
+            return np.multiply(np.expand_dims(g, -1), b)
         g, b = np.expand_dims(g, -1), np.expand_dims(b, -1)
+    elif len(a_shape) == 1 and len(b.shape) == 2:
+        return np.matmul(b, g)
     row = len(a_shape) == 1
     if row:
         g = np.expand_dims(g, -2)
@@ -33,7 +37,11 @@ def _matmul_pull_a(g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
 def _matmul_pull_b(g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
     if len(b_shape) == 2 and len(a.shape) == 2:
         return np.matmul(swap(a), g)
+    if len(b_shape) == 1 and len(a.shape) == 2:
+        return np.matmul(g, a)
     if len(a.shape) == 1:
+        if len(b_shape) == 2:
+            return np.multiply(np.expand_dims(a, -1), g)
         g, a = np.expand_dims(g, -2 if len(b_shape) > 1 else -1), np.expand_dims(a, -2)
     column = len(b_shape) == 1
     if column and len(g.shape) == len(a.shape) - 1:

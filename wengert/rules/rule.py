@@ -210,8 +210,8 @@ def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
 # ---- the rules, read literally -------------------------------------------------------------
 #
 # `push` and `pull` apply a rule to values at hand. The eager engine compiles the same reading to
-# straight-line code (`autograd/record.py`); these are its specification, and what the textbook
-# traces and the tests of the table use.
+# straight-line code (`autograd/record.py`, `pushing.py`); these are its specification, and what the
+# textbook traces and the tests of the table use.
 
 
 def _wanted(rule: Lambda, call: dict[str, Any], y: Any) -> list[Any]:
@@ -223,14 +223,15 @@ def _wanted(rule: Lambda, call: dict[str, Any], y: Any) -> list[Any]:
             values.append(call[name])
         else:
             base, _, attribute = name.rpartition("_")
-            value = call[base]
-            if isinstance(value, (list, tuple)):
-                values.append([getattr(np.asarray(v), attribute) for v in value])
-            else:
-                values.append(
-                    getattr(value if hasattr(value, attribute) else np.asarray(value), attribute)
-                )
+            values.append(fact(call[base], attribute))
     return values
+
+
+def fact(value: Any, attribute: str) -> Any:
+    """The shape or dtype of an array, of a number, or of each array of a list."""
+    if isinstance(value, (list, tuple)):
+        return [getattr(np.asarray(v), attribute) for v in value]
+    return getattr(value if hasattr(value, attribute) else np.asarray(value), attribute)
 
 
 def names_values(rule: Rule, wanted: Lambda) -> bool:
@@ -258,7 +259,7 @@ def push(rule: Rule, argument: str, t: Any, call: dict[str, Any], y: Any) -> Any
     For a list argument `t` is a list too, with None where an item has no tangent.
     """
     if argument == rule.sequence:
-        return _push_sequence(rule, t, call)
+        return push_sequence(rule, t, call)
     if argument in rule.forward:
         result = rule.forward[argument](t, *_wanted(rule.forward[argument], call, y))
     else:
@@ -268,7 +269,7 @@ def push(rule: Rule, argument: str, t: Any, call: dict[str, Any], y: Any) -> Any
     return result
 
 
-def _push_sequence(rule: Rule, tangents: list[Any], call: dict[str, Any]) -> Any:
+def push_sequence(rule: Rule, tangents: list[Any], call: dict[str, Any]) -> Any:
     """Lists are joined, which is linear in all items at once, or multiplied, linear in each."""
     name = rule.sequence
     assert name is not None

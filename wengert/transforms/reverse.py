@@ -191,7 +191,7 @@ def rows(run: Run, t: Tensor, recorded: bool, chunk_size: int | None) -> list[Te
     The sweeps of all elements of the output are one, batched, or as many as there are chunks.
     """
     array, edge = t._array, current_node(t)
-    n = int(np.prod(array.shape, dtype=int))
+    n = math.prod(array.shape)
     if edge is None or not n or not run.variables:
         return [None] * len(run.variables)
     targets = Again([(v._node, 0) for v in run.variables])

@@ -151,14 +151,16 @@ def running(size: int, randomness: Any = "error") -> Iterator[Level]:
         level.alive = False
 
 
-@contextmanager
-def within(level: Level) -> Iterator[None]:
+class within(modes.Mode):
     """What the function does: operations recorded here are inside of the level."""
-    before = modes.enter(replace(modes.current(), level=level))
-    try:
-        yield
-    finally:
-        modes.enter(replace(modes.current(), level=before.level))
+
+    fields: tuple[str, ...] = ("level",)
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+
+    def _changed(self, state: modes.State) -> modes.State:
+        return replace(state, level=self.level)
 
 
 def _entered(x: Any, dim: int | None, level: Level) -> Any:

@@ -23,7 +23,7 @@ from wengert.arrays.batched.array import (
     same,
     total,
 )
-from wengert.dispatch import as_array
+from wengert.dispatch import PLAIN, as_array
 from wengert.errors import BatchingError
 from wengert.history.location import here, line_of, stacklevel
 from wengert.rules import RULES
@@ -56,16 +56,16 @@ for _function in (entered, left, left_view, total, same):
 
 def of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of a NumPy function or a primitive with batched arrays among its arguments."""
-    from wengert.functions.numpy import TRANSLATIONS
-
-    level = level_of((*args, *kwargs.values()))
+    level = level_of((*args, *kwargs.values()) if kwargs else args)
     if level is None:
         return NotImplemented
-    out = kwargs.pop("out", None)
-    if out is not None:
-        return _into(level, out, of_function(function, args, kwargs), function)
-    kwargs = {k: v for k, v in kwargs.items() if v is not np._NoValue}
-    _fill()
+    if kwargs:
+        out = kwargs.pop("out", None)
+        if out is not None:
+            return _into(level, out, of_function(function, args, kwargs), function)
+        kwargs = {k: v for k, v in kwargs.items() if v is not np._NoValue}
+    if not SLOW:
+        _fill()
     meaning = MEANINGS.get(function)
     if meaning is not None:
         return meaning(level, *args, **kwargs)
@@ -75,18 +75,20 @@ def of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     plain = getattr(function, "plain", None)
     if plain is not None and function not in SLOW and not function.opaque:
         return plain(*(_batched(level, x) for x in args), **kwargs)
+    from wengert.functions.numpy import TRANSLATIONS  # it is above this
+
     if function in TRANSLATIONS and function not in RULES:
         return _as_on_tensors(TRANSLATIONS[function], args, kwargs)
     return loop(level, function, args, kwargs)
 
 
 def _fill() -> None:
-    if not SLOW:
-        from wengert.arrays.batched import functions as _  # noqa: F401  (fills the table)
-        from wengert.arrays.batched import layers, primitives
+    """Fill the table, when a vmap first looks something up."""
+    from wengert.arrays.batched import functions as _  # noqa: F401  (fills it on import)
+    from wengert.arrays.batched import layers, primitives
 
-        primitives.primitives()
-        layers.primitives()
+    primitives.primitives()
+    layers.primitives()
 
 
 def level_of(values: Iterable[Any]) -> Level | None:
@@ -101,6 +103,8 @@ _TENSOR: Any = object()
 def _newest(values: Iterable[Any], found: Any) -> Any:
     for x in values:
         kind = type(x)
+        if kind is np.ndarray or kind in PLAIN:
+            continue
         if kind is BatchedArray:
             if found is None or x.level.start > found.start:
                 found = x.level
@@ -295,10 +299,13 @@ _REDUCTIONS: dict[Any, Any] = {
 
 def of_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: Any) -> Any:
     """A call of a ufunc, or of its methods."""
-    level = level_of((*inputs, *kwargs.values()))
+    level = level_of((*inputs, *kwargs.values()) if kwargs else inputs)
     if level is None:
         return NotImplemented
-    _fill()
+    if not SLOW:
+        _fill()
+    if not kwargs and method == "__call__":
+        return _call(level, ufunc, inputs, kwargs)
     out = kwargs.pop("out", None)
     if method == "at":
         return _at(level, ufunc, *inputs)
@@ -332,8 +339,13 @@ def _call(level: Level, ufunc: np.ufunc, inputs: Any, kwargs: Any) -> Any:
         return MEANINGS[np.matmul](level, *inputs)
     if ufunc.signature is not None:
         return _generalized(level, ufunc, inputs, kwargs)
-    n = max(map(ndim_of, inputs))
-    return results(level, ufunc(*(aligned(x, n, level) for x in inputs), **kwargs))
+    dims = [x.raw.ndim - 1 if at(x, level) else ndim_of(x) for x in inputs]
+    n = max(dims)
+    given = [
+        x.raw if d == n and at(x, level) else aligned(x, n, level)
+        for x, d in zip(inputs, dims, strict=True)
+    ]
+    return results(level, ufunc(*given, **kwargs))
 
 
 def _generalized(level: Level, ufunc: Any, inputs: Any, kwargs: Any) -> Any:

@@ -95,7 +95,7 @@ def layer(
     b_ih, b_hh, w_hr, the last three None if there are none.
     """
     given = (x, *state, *(w for w in weights if w is not None))
-    forward_mode = modes.special and modes.current().duals
+    forward_mode = modes.pushing and modes.current().duals
     if weights[4] is not None or forward_mode or not _plain(given):
         return _composed(mode, x, state, weights, sizes, backwards)
     out, *last = _Scan.apply(mode, sizes, backwards, x, *state, *weights[:4])
