@@ -205,6 +205,13 @@ def test_mistakes_with_functions_are_named():
         wg.vmap(lambda x: wg.where(x > 0, wg.sqrt, 0.0, x))(x)
 
 
+def test_a_function_without_operands_is_told_that_it_gets_the_mask():
+    x = wg.tensor([0.0, 4.0, 9.0])
+    with pytest.raises(wg.errors.ShapeError, match=r"given the mask, .* lambda m: x\[m\].sqrt\(\)"):
+        wg.where(x > 0, lambda x: x.float(), 0.0)
+    assert wg.where(x > 0, lambda m: x[m].sqrt(), 0.0).tolist() == [0, 2, 3]
+
+
 # ---- zeros stay zero -----------------------------------------------------------------------
 
 MASKED = {
