@@ -41,11 +41,22 @@ class Sessions(Extension):
             for path in module.imports.values()
         }
         for module in modules:
+            if module.docstring is not None and _inner(module) not in OPEN:
+                # What follows is for readers of the source.
+                module.docstring.value = module.docstring.value.partition("\n\n")[0]
             for item in module.members.values():
                 if item.is_alias or item.is_module:
                     continue
                 if item.is_attribute or not (_inner(module) in OPEN or item.path in exported):
-                    item.docstring = None
+                    _hide(item)
+
+
+def _hide(item: Any) -> None:
+    """Take the docstrings of something, and of all in it."""
+    item.docstring = None
+    for inner in item.members.values():
+        if not inner.is_alias:
+            _hide(inner)
 
 
 def _modules(module: Module) -> Any:
