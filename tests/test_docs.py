@@ -93,6 +93,11 @@ def test_the_readers_of_pages_do_what_their_docstrings_say():
         assert not found.failed
 
 
+def test_the_readme_counts_the_examples():
+    programs = list((ROOT / "examples").glob("*.py"))
+    assert f"[{len(programs)} programs](examples/README.md)" in (ROOT / "README.md").read_text()
+
+
 def test_no_python_in_a_page_escapes_the_tests():
     for page in [ROOT / "README.md", *PAGES]:
         text = page.read_text(encoding="utf-8")
