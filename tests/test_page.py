@@ -161,8 +161,37 @@ def test_a_function_of_more_than_twenty_steps(shown: Shown) -> None:
     assert page.text("#summary") == e.summary()
 
 
-def test_boxes_do_not_overlap(shown: Shown) -> None:
-    page = shown(large())
+def network() -> wg.Explanation:
+    wg.manual_seed(0)
+    net = wg.nn.Sequential(wg.nn.Linear(2, 3), wg.nn.Tanh(), wg.nn.Linear(3, 1))
+    return wg.explain(net, np.ones(2))
+
+
+def test_arrays_have_room_in_their_boxes(shown: Shown) -> None:
+    page = shown(network())
+    page.click("last")
+    for k in range(page.rows):
+        box = page.element(f"#b{k} rect").rect
+        assert page.box(k)[0].startswith("[")
+        for part in ("name", "v", "d", "b"):
+            if not page.text(f"#b{k} .{part}"):
+                continue  # the result has no adjoint of its own
+            text = page.element(f"#b{k} .{part}").rect
+            assert box["x"] <= text["x"]
+            assert text["x"] + text["width"] <= box["x"] + box["width"]
+            assert text["y"] + text["height"] <= box["y"] + box["height"] + 1
+
+
+def test_an_argument_that_nothing_depends_on_stands_with_the_others(shown: Shown) -> None:
+    page = shown(wg.explain(lambda a, b: np.sin(a), 1.0, 2.0))
+    a, b = (page.element(f"#b{k} rect").rect for k in range(2))
+    assert a["x"] == b["x"]
+    assert a["y"] + a["height"] < b["y"]
+
+
+@pytest.mark.parametrize("explained", [lecture, large, network])
+def test_boxes_do_not_overlap(shown: Shown, explained: Callable[[], wg.Explanation]) -> None:
+    page = shown(explained())
     places = [page.element(f"#b{k} rect").rect for k in range(page.rows)]
     for i, a in enumerate(places):
         for b in places[:i]:

@@ -38,12 +38,15 @@ def test_every_python_snippet_runs_and_prints_the_text_after_it(page, table, cap
             assert without_comments(out) == without_comments(said)
 
 
-def test_the_first_snippet_prints_what_its_comments_say(capsys):
-    code = next(snippets(PAGES[0].read_text(encoding="utf-8"))).code
-    exec(compile(code, "README.md", "exec"), {})  # noqa: S102
-    promised = re.findall(r"print\(.*?\)  # (.*)", code)
-    assert promised
-    assert capsys.readouterr().out.splitlines() == promised
+def test_the_readmes_snippets_print_what_their_comments_say(capsys, table):
+    names = {"elementwise": elementwise}
+    promises = 0
+    for code, _, _ in snippets(PAGES[0].read_text(encoding="utf-8")):
+        promised = re.findall(r"print\(.*\)  # (.*)", code)
+        exec(compile(code, "README.md", "exec"), names)  # noqa: S102
+        assert capsys.readouterr().out.splitlines() == promised
+        promises += len(promised)
+    assert promises == 3
 
 
 def test_links_between_pages_lead_somewhere():

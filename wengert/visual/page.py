@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import html
 import json
+from dataclasses import dataclass
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 from wengert.notation import BAR, marked
+from wengert.visual.layers import Point, place
 
 if TYPE_CHECKING:
     from wengert.explanation import Explanation, Row
 
-WIDTH, HEIGHT = 116, 64
-"""Of a box in the drawing."""
-ACROSS, DOWN = 172, 84
-"""From one box to the next."""
+WIDTH, WIDEST, LETTER = 116, 300, 7.6
+"""Of a box in the drawing, and of a letter in it, about."""
+ACROSS, DOWN = 56, 20
+"""Between boxes."""
 
 
 def page(e: Explanation) -> str:
@@ -30,14 +32,15 @@ def page(e: Explanation) -> str:
     >>> text.startswith("<!DOCTYPE html>") and "http" not in text.replace("www.w3.org", "")
     True
     """
-    places = _places(e.links)
+    drawing = _Drawing(e)
     return Template(_PAGE).substitute(
         title=html.escape(e.title),
         point=html.escape(e.point),
         summary=html.escape(e.summary()),
         wrt=html.escape(e.wrt),
         of=html.escape(e.of),
-        drawing=_drawing(e, places),
+        drawing=drawing.svg(),
+        wide=" class=wide" if drawing.stacked else "",
         primal="\n".join(_row(e, "p", k, row) for k, row in enumerate(e.primal)),
         tangent="\n".join(_row(e, "t", k, row) for k, row in enumerate(e.tangent)),
         adjoint="\n".join(_row(e, "a", k, row) for k, row in enumerate(e.adjoint)),
@@ -52,9 +55,9 @@ def _data(e: Explanation) -> dict[str, Any]:
     boxes = {marked(row.name, BAR): k for k, row in enumerate(e.primal)}
     return {
         "links": [list(link) for link in e.links],
-        "values": [e.shown(row.value) for row in e.primal],
-        "tangents": [e.shown(row.value) for row in e.tangent],
-        "adjoints": [[boxes.get(row.name, -1), e.shown(row.value)] for row in e.adjoint],
+        "values": [_cut(e.shown(row.value)) for row in e.primal],
+        "tangents": [_cut(e.shown(row.value)) for row in e.tangent],
+        "adjoints": [[boxes.get(row.name, -1), _cut(e.shown(row.value))] for row in e.adjoint],
         "says": {
             "p": [_sentence(e, row) for row in e.primal],
             "t": [_sentence(e, row) for row in e.tangent],
@@ -85,59 +88,104 @@ def _row(e: Explanation, kind: str, k: int, row: Row) -> str:
 # ---- the drawing -------------------------------------------------------------------------------
 
 
-def _places(links: list[tuple[int, ...]]) -> list[tuple[float, float]]:
-    """Where each box stands: columns by the longest way from an argument, rows close to sources."""
-    columns: list[int] = []
-    for link in links:
-        columns.append(1 + max((columns[k] for k in link), default=-1))
-    rows = [0.0] * len(links)
-    for column in range(max(columns, default=0) + 1):
-        inside = [k for k, c in enumerate(columns) if c == column]
-        wished = {
-            k: sum(rows[s] for s in links[k]) / len(links[k]) if links[k] else float(i)
-            for i, k in enumerate(inside)
-        }
-        inside.sort(key=lambda k: (wished[k], k))
-        last = float("-inf")
-        for k in inside:
-            rows[k] = last = max(wished[k], last + 1)
-        shift = sum(wished[k] - rows[k] for k in inside) / len(inside)
-        for k in inside:
-            rows[k] += shift
-    top = min(rows, default=0.0)
-    return [(c * ACROSS, (r - top) * DOWN) for c, r in zip(columns, rows, strict=True)]
+@dataclass(eq=False)
+class _Box:
+    """One value of the computation. `row` counts from the results back; `column` is its height."""
+
+    inputs: list[_Box]
+    row: int = 0
+    column: float = 0.0
 
 
-def _drawing(e: Explanation, places: list[tuple[float, float]]) -> str:
-    width = max(x for x, _ in places) + WIDTH + 16
-    height = max(y for _, y in places) + HEIGHT + 16
-    box = f'viewBox="-8 -8 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
-    parts = [f'<svg {box} role="img" aria-label="The computation as a graph">', _TIP]
-    for k, link in enumerate(e.links):
-        for s in dict.fromkeys(link):
-            (x, y), (u, v) = places[s], places[k]
-            x, y, v = x + WIDTH, y + HEIGHT / 2, v + HEIGHT / 2
-            bend = (u - x) / 2
-            parts.append(
-                f'<path class="edge" id="e{s}-{k}" marker-end="url(#tip)" '
-                f'd="M{x:g} {y:g}C{x + bend:g} {y:g} {u - bend:g} {v:g} {u:g} {v:g}"/>'
-            )
-    for k, (row, (x, y)) in enumerate(zip(e.primal, places, strict=True)):
-        middle = x + WIDTH / 2
-        parts.append(
-            f'<g class="box" id="b{k}"><rect x="{x:g}" y="{y:g}" width="{WIDTH}" '
-            f'height="{HEIGHT}" rx="8"/>'
-            f'<text class="name" x="{middle:g}" y="{y + 17:g}">{html.escape(_short(row))}</text>'
-            f'<text class="v" x="{middle:g}" y="{y + 33:g}"></text>'
-            f'<text class="d" x="{x + 8:g}" y="{y + 53:g}"></text>'
-            f'<text class="b" x="{x + WIDTH - 8:g}" y="{y + 53:g}"></text></g>'
+class _Drawing:
+    """The graph, from the arguments on the left to the results on the right."""
+
+    def __init__(self, e: Explanation) -> None:
+        self.e = e
+        self.boxes: list[_Box] = []
+        for link in e.links:
+            self.boxes.append(_Box([self.boxes[k] for k in dict.fromkeys(link)]))
+        self.ways = place(self.boxes)
+        values, tangents, adjoints = (
+            [len(_cut(e.shown(row.value))) for row in rows]
+            for rows in (e.primal, e.tangent, e.adjoint)
         )
-    return "\n".join([*parts, "</svg>"])
+        below = max(tangents) + max(adjoints) + 2
+        self.stacked = below * LETTER > WIDEST / 2  # tangent and adjoint on a line of their own
+        longest = max(*values, *tangents, *adjoints) if self.stacked else max(*values, below)
+        self.width = max(WIDTH, longest * LETTER + 16)
+        self.height = 84 if self.stacked else 64
+        used = {id(source) for box in self.boxes for source in box.inputs}
+        deepest = max((box.row for box in self.boxes), default=0)
+        for box in self.boxes[: len(e.gradient)]:
+            if id(box) not in used:  # an argument that nothing depends on: to the others, below
+                box.row = deepest
+                box.column = 1 + max(b.column for b in self.boxes if b.row == deepest)
+        self.deepest = deepest
+        columns = [box.column for box in self.boxes]
+        bends = [y for _, _, way in self.ways for y, _ in way]
+        self.top = min(min(columns) - 0.5, min(bends, default=0.0) - 0.2)
+        self.bottom = max(max(columns) + 0.5, max(bends, default=0.0) + 0.2)
+
+    def x(self, row: float) -> float:
+        """The left side of the boxes of a row."""
+        return (self.deepest - row) * (self.width + ACROSS)
+
+    def y(self, column: float) -> float:
+        """The middle of a box."""
+        return (column - self.top) * (self.height + DOWN)
+
+    def svg(self) -> str:
+        width = self.x(0) + self.width + 16
+        height = self.y(self.bottom) + 16
+        box = f'viewBox="-8 -8 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
+        parts = [f'<svg {box} role="img" aria-label="The computation as a graph">', _TIP]
+        numbers = {id(box): k for k, box in enumerate(self.boxes)}
+        parts += [
+            f'<path class="edge" id="e{numbers[id(source)]}-{numbers[id(target)]}" '
+            f'marker-end="url(#tip)" d="{self._way(source, target, bends)}"/>'
+            for source, target, bends in self.ways
+        ]
+        parts += map(self._box, range(len(self.boxes)), self.boxes, self.e.primal)
+        return "\n".join([*parts, "</svg>"])
+
+    def _way(self, source: _Box, target: _Box, bends: list[Point]) -> str:
+        """A curve to the right, straight past the boxes of the rows between."""
+        x, y = self.x(source.row) + self.width, self.y(source.column)
+        text = f"M{x:g} {y:g}"
+        for column, row in [*bends, (target.column, target.row)]:
+            u, v = self.x(row), self.y(column)
+            text += f"C{(x + u) / 2:g} {y:g} {(x + u) / 2:g} {v:g} {u:g} {v:g}"
+            x, y = u, v
+            if row != target.row:
+                x += self.width
+                text += f"H{x:g}"
+        return text
+
+    def _box(self, k: int, box: _Box, row: Row) -> str:
+        x, y = self.x(box.row), self.y(box.column) - self.height / 2
+        left, middle, right = x + 8, x + self.width / 2, x + self.width - 8
+        d, b = (54, 73) if self.stacked else (53, 53)
+        whole, name = html.escape(f"{row.name} = {row.formula}"), html.escape(self._name(row))
+        return (
+            f'<g class="box" id="b{k}"><title>{whole}</title>'
+            f'<rect x="{x:g}" y="{y:g}" width="{self.width:g}" height="{self.height}" rx="8"/>'
+            f'<text class="name" x="{middle:g}" y="{y + 17:g}">{name}</text>'
+            f'<text class="v" x="{middle:g}" y="{y + 33:g}"></text>'
+            f'<text class="d" x="{left:g}" y="{y + d:g}"></text>'
+            f'<text class="b" x="{right:g}" y="{y + b:g}"></text></g>'
+        )
+
+    def _name(self, row: Row) -> str:
+        text = f"{row.name} = {row.formula}"
+        most = int(self.width / LETTER) + 1
+        return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _short(row: Row) -> str:
-    text = f"{row.name} = {row.formula}"
-    return text if len(text) <= 17 else text[:16] + "…"
+def _cut(text: str) -> str:
+    """A value as a box has room for it; the tables have it whole."""
+    most = int((WIDEST - 16) / LETTER)
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 _TIP = """<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7"
@@ -175,7 +223,7 @@ $drawing
 </div>
 <p class="legend">In each box: its value; below it on the left the <span class="d">tangent
 ∂/∂$wrt</span>, on the right the <span class="b">adjoint ∂$of/∂v</span>.</p>
-<main>
+<main$wide>
 <section><h2>Forward primal trace</h2><table>
 $primal
 </table></section>
@@ -220,12 +268,13 @@ button:disabled { color: var(--pale); cursor: default; }
 #says { min-height: 1.6rem; font-size: 1.15rem; margin: .8rem 0; }
 #drawing { overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; padding: .5rem; }
 .legend { color: var(--pale); font-size: .9rem; }
-main { display: grid; grid-template-columns: 2fr 3fr; gap: 0 1.5rem; }
-@media (max-width: 52rem) { main { grid-template-columns: 1fr; } }
+main { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 0 1.5rem; }
+@media (max-width: 52rem) { main { grid-template-columns: minmax(0, 1fr); } }
+main.wide { grid-template-columns: minmax(0, 1fr); }
 main section:last-child { grid-column: 1 / -1; }
 table { border-collapse: collapse; width: 100%; font-size: .95rem; }
-td { padding: .15rem .5rem; white-space: nowrap; border-bottom: 1px solid var(--line); }
-td.value { text-align: right; font-variant-numeric: tabular-nums; }
+td { padding: .15rem .5rem; border-bottom: 1px solid var(--line); }
+td.value { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 section { overflow-x: auto; }
 tr:not(.known) .late { visibility: hidden; }
 tr:not(.known) { color: var(--pale); }
