@@ -78,6 +78,10 @@ LOSSES: dict[Any, list[Call]] = {
         {"x": normal(4, 2, 3), "weight": normal(3), "bias": normal(3)},
         {"x": normal(4, 2, 3), "weight": normal(2, 3), "bias": None},
     ),
+    normalization.layer_norm: [
+        {"x": distinct(2, 3, 4), "weight": normal(4), "bias": normal(4), "eps": 1e-5},
+        {"x": normal(4, 2, 3), "weight": normal(2, 3), "bias": normal(2, 3), "eps": 0.1},
+    ],
     normalization.scaled_channels: real_and_complex(
         {"x": normal(4, 2, 3), "weight": normal(2), "bias": normal(2)},
         {"x": normal(4, 2), "weight": normal(2), "bias": None},

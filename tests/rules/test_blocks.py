@@ -14,7 +14,7 @@ from wengert.autograd.differentiate import grad
 from wengert.autograd.record import recorder
 from wengert.compile import blocks as machine
 from wengert.rules import RULES, blocks, neural, normalization, reductions
-from wengert.rules.blocks import by_rows, by_samples, in_blocks
+from wengert.rules.blocks import by_rows, by_samples, in_blocks, sum_of_rows
 from wengert.tensor import wrap
 
 LARGE = (300, 301)  # several blocks, the last of them not a whole one
@@ -74,6 +74,14 @@ def test_code_is_made_once_for_any_number_of_rows(monkeypatch):
     assert len(made) == 1
 
 
+@pytest.mark.parametrize("count", [218, 300, 1001])
+def test_sums_of_rows_count_each_row_once(count):
+    x = np.random.default_rng(0).standard_normal((count, 301))
+    w = np.arange(301.0)
+    found = sum_of_rows(lambda x, w: x * w, [x], [w])
+    np.testing.assert_allclose(found, (x * w).sum(0), rtol=1e-10, atol=1e-10)
+
+
 def test_threads_share_code():
     x = np.random.default_rng(0).standard_normal((1000, 300))
     expected, wrong = reductions.softmax(x, -1), []
@@ -103,6 +111,7 @@ FUNCTIONS = [
     np.cumsum,
     normalization.standardize,
     normalization.scaled,
+    normalization.layer_norm,
     normalization.scaled_channels,
 ]
 

@@ -31,7 +31,8 @@ def code(
 ) -> Any:
     """`function(*blocks, *shared, *settings)`, computed `step` rows of `blocks` at a time.
 
-    All arrays are contiguous; the blocks have equally many rows, `step` at least.
+    All arrays are contiguous; the blocks have equally many rows, `step` at least. Where a result of
+    a block has fewer rows than the block, sums of it, `step` must divide the number of rows.
     """
     kinds = tuple([((step, *x.shape[1:]), x.dtype) for x in blocks])
     whole = tuple([(x.shape, x.dtype) for x in shared])
@@ -61,9 +62,10 @@ class Blocks:
 
     def run(self, blocks: Any, shared: Any) -> Any:
         """Fresh results. The last block begins early enough to be a whole one."""
-        rows = len(blocks[0])
+        rows, step = len(blocks[0]), self.step
         executable = self.executable
-        outs = [np.empty((rows, *v.shape[1:]), v.dtype) for v in executable.plan.outputs]
+        made = executable.plan.outputs
+        outs = [np.empty((rows * v.shape[0] // step, *v.shape[1:]), v.dtype) for v in made]
         arena = aligned(executable.plan.arena)
         slots = executable.table
         table = (ctypes.c_void_p * slots.size)()
@@ -72,13 +74,15 @@ class Blocks:
         table[slots.arena] = arena.ctypes.data
         for number, x in enumerate(shared, len(blocks)):
             table[slots.input(number)] = x.ctypes.data
-        moving = [(slots.input(i), x.ctypes.data, x.strides[0]) for i, x in enumerate(blocks)]
-        moving += [(slots.output(i), x.ctypes.data, x.strides[0]) for i, x in enumerate(outs)]
+        moving = [
+            *[(slots.input(i), x.ctypes.data, x.strides[0] * step) for i, x in enumerate(blocks)],
+            *[(slots.output(i), outs[i].ctypes.data, v.nbytes) for i, v in enumerate(made)],
+        ]
         where = ctypes.addressof(table)
-        for start in range(0, rows, self.step):
-            first = min(start, rows - self.step)
+        for start in range(0, rows, step):
+            first = min(start, rows - step)
             for slot, address, width in moving:
-                table[slot] = address + first * width
+                table[slot] = address + width * first // step
             self.native(where)
         return tuple(outs) if self.several else outs[0]
 

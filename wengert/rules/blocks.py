@@ -94,6 +94,28 @@ def by_samples(function: Function, arrays: Any, shared: Any = (), settings: Any 
     return _run(function, step, blocks, shared, settings)
 
 
+def sum_of_rows(function: Function, arrays: Any, shared: Any = (), settings: Any = ()) -> Any:
+    """The sum over all rows of `function(*arrays, *shared, *settings)`, an array of rows.
+
+    >>> x = np.ones((400, 200), np.float32)
+    >>> sum_of_rows(lambda x: 2 * x, [x])[:3]
+    array([800., 800., 800.], dtype=float32)
+    """
+    blocks = [np.ascontiguousarray(x) for x in arrays]
+    step = max(1, BLOCK * len(blocks[0]) // blocks[0].size)
+    whole = len(blocks[0]) // step * step
+    partial = _run(_summed(function), step, [x[:whole] for x in blocks], shared, settings)
+    total = np.add.reduce(partial, 0)
+    if whole < len(blocks[0]):
+        total += np.add.reduce(function(*[x[whole:] for x in blocks], *shared, *settings), 0)
+    return total
+
+
+@functools.cache
+def _summed(function: Function) -> Function:
+    return lambda *call: np.sum(function(*call), axis=0, keepdims=True)
+
+
 def _run(function: Function, step: int, blocks: Any, shared: Any = (), settings: Any = ()) -> Any:
     from wengert.compile.blocks import code
 

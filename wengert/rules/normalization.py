@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules import rows
-from wengert.rules.blocks import by_rows, by_samples, many, many_rows
+from wengert.rules.blocks import by_rows, by_samples, many, many_rows, sum_of_rows
 from wengert.rules.rule import general, linear, unbroadcast
 
 # y = (x - mean) r,  r = 1 / sqrt(var + eps):
@@ -22,7 +22,7 @@ def standardize(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     """(x - mean) / sqrt(var + eps), with mean and variance over `axes`."""
     if type(x) is not np.ndarray:
         d = x - np.mean(x, axis=axes, keepdims=True)
-        return d / np.sqrt(np.mean(d * d, axis=axes, keepdims=True) + eps)
+        return d * (1 / np.sqrt(np.mean(d * d, axis=axes, keepdims=True) + eps))
     if _trailing(x, axes):
         length = math.prod(x.shape[axes[0] :])
         if many_rows(-1, x.reshape(-1, length)):
@@ -211,7 +211,67 @@ linear(
 )
 
 
-# The same with a weight and a bias for each channel, the second dimension.
+# ---- both, for many numbers ----------------------------------------------------------------
+#
+# In one step nothing as large as x is kept but x itself: the two above keep what is between them.
+
+
+@primitive
+def layer_norm(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """Standardized over the last dimensions, those of weight; then x * weight + bias."""
+    if many(x):
+        shared = [a.reshape(-1) for a in (weight, bias)]
+        return by_rows(_normed, weight.size, [x], shared, (eps,))
+    return _normed(x, weight, bias, eps)
+
+
+def _last(weight_shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(range(-len(weight_shape), 0))
+
+
+def _normed(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+    return standardize(x, _last(weight.shape), eps) * weight + bias
+
+
+def _layer_norm_pull(g: Any, x: Any, weight: Any, eps: float) -> Any:
+    if many(g, x):
+        return by_rows(_layer_norm_pull, weight.size, [g, x], [weight.reshape(-1)], (eps,))
+    axes = _last(weight.shape)
+    return _through(g * weight, x, standardize(x, axes, eps), axes, eps)
+
+
+def _layer_norm_pull_weight(g: Any, x: Any, weight_shape: tuple[int, ...], eps: float) -> Any:
+    if many(g, x):
+        matrices = [_by_columns(a, weight_shape) for a in (g, x)]
+        return sum_of_rows(_weighed, matrices, settings=(eps,)).reshape(weight_shape)
+    return unbroadcast(g * standardize(x, _last(weight_shape), eps), weight_shape)
+
+
+def _weighed(g: Any, x: Any, eps: float) -> Any:
+    return g * standardize(x, (-1,), eps)
+
+
+def _layer_norm_push(t: Any, x: Any, weight: Any, eps: float) -> Any:
+    axes = _last(weight.shape)
+    return _through(t, x, standardize(x, axes, eps), axes, eps) * weight
+
+
+general(
+    layer_norm,
+    reverse={
+        "x": lambda g, x, weight, eps: _layer_norm_pull(g, x, weight, eps),
+        "weight": lambda g, x, weight_shape, eps: _layer_norm_pull_weight(g, x, weight_shape, eps),
+        "bias": lambda g, bias_shape: _scaled_pull_bias(g, bias_shape),
+    },
+    forward={
+        "x": lambda t, x, weight, eps: _layer_norm_push(t, x, weight, eps),
+        "weight": lambda t, x, eps: t * standardize(x, _last(t.shape), eps),
+        "bias": lambda t, y: np.broadcast_to(t, y.shape),
+    },
+    name="NativeLayerNorm",
+)
+
+# ---- with a weight and a bias for each channel, the second dimension -------------------------
 
 
 @primitive

@@ -12,6 +12,7 @@ from wengert.nn.functional import chance
 from wengert.nn.functional.losses import _norm
 from wengert.nn.functional.shared import apply, mean, reshape, where, written_by
 from wengert.rules import normalization as rules
+from wengert.rules.blocks import many
 from wengert.tensor import Tensor, wrap
 
 # ---- dropout -------------------------------------------------------------------------------
@@ -139,6 +140,8 @@ def layer_norm(
 ) -> Tensor:
     """(x - mean) / sqrt(var + eps) over the last dimensions, then weight and bias."""
     axes = _normalized_axes(input, normalized_shape, weight, bias)
+    if weight is not None and bias is not None and many(input._array):
+        return apply(rules.layer_norm, input, weight, bias, eps)
     return _scaled(apply(rules.standardize, input, axes, eps), weight, bias)
 
 
