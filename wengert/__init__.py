@@ -23,6 +23,7 @@ from wengert import autograd as autograd
 from wengert import backends as backends
 from wengert import compiler as compiler
 from wengert import cuda as cuda
+from wengert import heap as _heap
 from wengert import jit as jit
 from wengert import linalg as linalg
 from wengert import nn as nn
@@ -671,6 +672,7 @@ if _TYPE_CHECKING:
 
 newaxis = None
 __version__ = version.__version__
+_heap.keep_what_is_freed()
 
 
 _LATER = {

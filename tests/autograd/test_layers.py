@@ -12,7 +12,7 @@ import wengert
 ROOT = Path(wengert.__file__).parent
 
 LAYERS = [
-    {"errors", "version", "files"},
+    {"errors", "version", "files", "heap"},
     {"dispatch"},
     {"dtypes"},
     {"rules"},

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.dispatch import Function
 from wengert.rules import fft, linalg
 from wengert.rules.indexing import getitem, select, slices
-from wengert.rules.products import SMALL
+from wengert.rules.products import by_matrix
 from wengert.rules.reductions import count, cumsum
 
 _EXACT = (np.dtype(np.float32), np.dtype(np.float64))  # np.mean sums other dtypes in wider ones
@@ -35,8 +35,9 @@ def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
 
 
 def _matmul(a: Any, b: Any) -> Any:
-    small = a.ndim == b.ndim == 2 and a.size <= SMALL and b.size <= SMALL
-    return a.dot(b) if small else np.matmul(a, b)
+    if b.ndim == 2:
+        return by_matrix(a, b)
+    return np.matmul(a, b)
 
 
 def _reshape(a: Any, shape: Any) -> Any:
