@@ -1,8 +1,9 @@
 """Recurrent layers: one layer in one direction, over the times of a batch of sequences.
 
-`layer` has two ways to the same numbers. On plain arrays the whole pass over time is one custom
-function (`scans.py` has its loops). On any other kind of array, and for derivatives of
-derivatives, it is the formulas of the cell, composed of recorded functions, time after time.
+`layer` has two ways to the same numbers. The whole pass over time is one custom function with loops
+over plain arrays (`scans.py`), which compiled functions call. On other kinds of arrays, in forward
+mode and for derivatives of derivatives, it is the formulas of the cell, composed of recorded
+functions, time after time.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.traced.array import TracedArray
 from wengert.autograd.differentiate import grad
 from wengert.autograd.function import Function
 from wengert.autograd.record import recorder
@@ -96,16 +98,17 @@ def layer(
     """
     given = (x, *state, *(w for w in weights if w is not None))
     forward_mode = modes.pushing and modes.current().duals
-    if weights[4] is not None or forward_mode or not _plain(given):
+    if weights[4] is not None or forward_mode or not _looped(given):
         return _composed(mode, x, state, weights, sizes, backwards)
     out, *last = _Scan.apply(mode, sizes, backwards, x, *state, *weights[:4])
     return out, tuple(last)
 
 
-def _plain(tensors: tuple[Tensor, ...]) -> bool:
+def _looped(tensors: tuple[Tensor, ...]) -> bool:
+    """Whether the loops compute it: numbers of one real dtype in arrays, plain or traced."""
     dtype = tensors[0]._array.dtype
     return dtype in (np.float32, np.float64) and all(
-        type(t._array) is np.ndarray and t._array.dtype is dtype for t in tensors
+        type(t._array) in (np.ndarray, TracedArray) and t._array.dtype is dtype for t in tensors
     )
 
 
@@ -138,21 +141,21 @@ def _composed(
 
 
 class _Scan(Function):
-    """A layer on plain arrays. What the pass back needs is saved beside the arguments."""
+    """A layer by the loops. What the pass back needs is saved beside the arguments."""
 
     @staticmethod
     def forward(ctx: Any, mode: str, sizes: Any, backwards: bool, x: Any, *rest: Any) -> Any:
         ctx.mode, ctx.sizes, ctx.backwards = mode, sizes, backwards
         ctx.several = several = 2 if mode == "LSTM" else 1
         arrays = [None if t is None else t._array for t in rest]
-        states, (w_ih, w_hh, b_ih, b_hh) = arrays[:several], arrays[several:]
+        states, weights = arrays[:several], arrays[several:]
         runs = scans.runs_of(sizes, backwards)
         forward, _, settings = _loops(mode)
-        out, last, memory = forward(x._array, w_ih, w_hh, b_ih, b_hh, states, runs, *settings)
-        result = wrap(out)
-        ctx.save_for_backward(x, *rest, result, *map(wrap, memory))
+        made = [wrap(y) for y in forward(x._array, *weights, states, runs, *settings)]
+        out, *memory = made[0], *made[1 + several :]
+        ctx.save_for_backward(x, *rest, out, *memory)
         ctx.set_materialize_grads(False)
-        return (result, *map(wrap, last))
+        return tuple(made[: 1 + several])
 
     @staticmethod
     def backward(ctx: Any, g: Any, *ends: Any) -> Any:
@@ -164,7 +167,8 @@ class _Scan(Function):
         x, states, w_ih, w_hh = given[0], given[1 : n - 4], given[n - 4], given[n - 3]
         like = lambda g, t: np.zeros_like(t._array) if g is None else g._array
         _, back, settings = _loops(ctx.mode)
-        dx, firsts, dw_ih, dw_hh, db_ih, db_hh = back(
+        needs_x = ctx.needs_input_grad[3]
+        found = back(
             like(g, out),
             [like(e, s) for e, s in zip(ends, states, strict=True)],
             x._array,
@@ -173,18 +177,16 @@ class _Scan(Function):
             out._array,
             [m._array for m in memory],
             scans.runs_of(ctx.sizes, ctx.backwards),
-            ctx.needs_input_grad[3],
+            needs_x,
             *settings,
         )
-        found = (dx, *firsts, dw_ih, dw_hh, db_ih, db_hh)
+        *others, dx = found if needs_x else (*found, None)
         return (
             None,
             None,
             None,
-            *(
-                None if t is None or d is None else wrap(d)
-                for t, d in zip(given, found, strict=True)
-            ),
+            None if dx is None else wrap(dx),
+            *(None if t is None else wrap(d) for t, d in zip(given[1:], others, strict=True)),
         )
 
 

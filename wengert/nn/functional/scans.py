@@ -19,7 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import primitive
+
 Runs = list[tuple[int, int]]
+
+
+def opaque(function: Any) -> Any:
+    """Compiled functions call these as a whole: they are loops over arrays that they write into."""
+    return primitive(function, opaque=True)
 
 
 def runs_of(sizes: Any, backwards: bool) -> Runs:
@@ -32,6 +39,7 @@ def runs_of(sizes: Any, backwards: bool) -> Runs:
 # ---- tanh and relu -------------------------------------------------------------------------
 
 
+@opaque
 def simple(
     x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs, relu: bool = False
 ) -> Any:
@@ -46,7 +54,7 @@ def simple(
         out += np.matmul(h[:n], wt, out=product[:n])
         np.maximum(out, 0, out=out) if relu else np.tanh(out, out=out)
         h[:n] = out
-    return a, (h,), (before,)
+    return a, h, before
 
 
 def _from_inputs(x: Any, w_ih: Any, *biases: Any) -> Any:
@@ -58,11 +66,12 @@ def _from_inputs(x: Any, w_ih: Any, *biases: Any) -> Any:
     return a
 
 
+@opaque
 def simple_back(
     g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs,
     need_x: bool, relu: bool = False,
 ) -> Any:  # fmt: skip
-    """Cotangents of x, of the first states, of W, U, b and c."""
+    """Cotangents of the first states, of W, U, b and c, and of x if it needs one."""
     (before,) = memory
     slope = (out > 0).astype(out.dtype) if relu else 1 - out * out
     dh = ends[0].copy()
@@ -72,7 +81,8 @@ def simple_back(
         da *= dh[:n]
         np.matmul(da, w, out=dh[:n])
     db = np.add.reduce(slope, 0)
-    return slope @ w_ih if need_x else None, (dh,), slope.T @ x, slope.T @ before, db, db
+    found = dh, slope.T @ x, slope.T @ before, db, db
+    return (*found, slope @ w_ih) if need_x else found
 
 
 # ---- LSTM ----------------------------------------------------------------------------------
@@ -81,8 +91,11 @@ def simple_back(
 # numbers that lie side by side. They are kept in the order o, i, f, g, and the cells before each
 # step beside them: i g and f c are then one product of two neighbours with the next two.
 # sigmoid(x) = tanh(x/2)/2 + 1/2: with the sums of three gates halved, one tanh serves all four.
+# All weights are one matrix, which goes with rows of the state before, the input and, if there are
+# biases, 1: one product in each step, and one for all their cotangents.
 
 _ORDER = [3, 0, 1, 2]
+_BACK = [1, 2, 3, 0]
 
 
 def _by_gate(w: Any) -> Any:
@@ -90,36 +103,32 @@ def _by_gate(w: Any) -> Any:
     return w.reshape(4, -1, *w.shape[1:])[_ORDER]
 
 
-def _halved(w: Any) -> Any:
-    w = _by_gate(w)
-    w[:3] *= 0.5
-    return w
+def _as_rows(parts: Any) -> Any:
+    """What is kept by gate, (o, i, f, g), as rows for the gates i, f, g, o."""
+    return parts[_BACK].reshape(-1, *parts.shape[2:])
 
 
+@opaque
 def lstm(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) -> Any:
     """c = f c + i g, h = o tanh(c), for gates (i, f, g, o) of W x + b + U h + c."""
     h, c = states
     size, rows = h.shape[1], len(x)
+    given = np.ones((rows, size + x.shape[1] + (b is not None)), x.dtype)
+    given[:, size : size + x.shape[1]] = x
+    columns = [w, w_ih] if b is None else [w, w_ih, (b_ih + b)[:, None]]
+    weight = _by_gate(np.concatenate(columns, 1)).swapaxes(1, 2).copy()
+    weight[:3] *= 0.5
     gates = np.empty((5, rows, size), x.dtype)
-    sums = gates[:4]
-    of_x = _halved(w_ih).swapaxes(1, 2)
-    # A product with single numbers is faster than what BLAS, or NumPy without it, makes of it.
-    np.multiply(x, of_x, out=sums) if x.shape[1] == 1 else np.matmul(x, of_x, out=sums)
-    if b is not None:
-        sums += _halved(b_ih + b)[:, None]
-    wt = np.ascontiguousarray(_halved(w).swapaxes(1, 2))
-    before, tanhs, out = np.empty((3, rows, size), x.dtype)
+    tanhs, out = np.empty((2, rows, size), x.dtype)
     h, last = h.copy(), np.empty((5, *h.shape), x.dtype)  # what one step works on stays in cache
     last[4] = c
     terms = np.empty((2, *h.shape), x.dtype)
     half = np.asarray(0.5, x.dtype)
     for start, stop in runs:
         n = stop - start
-        hn, now = h[:n], last[:, :n]
-        before[start:stop] = hn
-        a = now[:4]
-        np.matmul(hn, wt, out=a)
-        np.add(a, sums[:, start:stop], out=a)
+        hn, now, row = h[:n], last[:, :n], given[start:stop]
+        row[:, :size] = hn
+        a = np.matmul(row, weight, out=now[:4])
         np.tanh(a, out=a)
         a = now[:3]
         np.multiply(a, half, out=a)
@@ -130,15 +139,15 @@ def lstm(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) 
         t = np.tanh(c, out=tanhs[start:stop])
         np.multiply(now[0], t, out=hn)
         out[start:stop] = hn
-    c = last[4].copy()
-    return out, (h, c), (gates, before, tanhs)
+    return out, h, last[4].copy(), gates, given, tanhs
 
 
+@opaque
 def lstm_back(
     g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs, need_x: bool
 ) -> Any:
-    """Cotangents of x, of the first states, of W, U, b and c."""
-    gates, before, tanhs = memory
+    """Cotangents of the first states, of W, U, b and c, and of x if it needs one."""
+    gates, given, tanhs = memory
     o, i, f, new, _ = gates
     # da = (dh, dc, dc, dc) * slopes, and dc += dh * inner.
     slopes = np.empty_like(gates[:4])
@@ -166,21 +175,17 @@ def lstm_back(
         np.multiply(da[1:], dcn, out=da[1:])
         np.add.reduce(np.matmul(da, w, out=products[:, :n]), 0, out=dhn)
         np.multiply(dcn, f[start:stop], out=dcn)
-    dx = np.add.reduce(np.matmul(slopes, _by_gate(w_ih)), 0) if need_x else None
-    turned = slopes.swapaxes(1, 2)
-    dw_ih, dw = _as_rows(np.matmul(turned, x)), _as_rows(np.matmul(turned, before))
-    db = _as_rows(np.add.reduce(slopes, 1))
-    return dx, (dh, dc), dw_ih, dw, db, db
-
-
-def _as_rows(parts: Any) -> Any:
-    """What is kept by gate, (o, i, f, g), as rows for the gates i, f, g, o."""
-    return parts[[1, 2, 3, 0]].reshape(-1, *parts.shape[2:])
+    size, inputs = dh.shape[1], x.shape[1]
+    dw = np.matmul(slopes.swapaxes(1, 2), given)
+    db = _as_rows(dw[:, :, -1])
+    found = dh, dc, _as_rows(dw[:, :, size : size + inputs]), _as_rows(dw[:, :, :size]), db, db
+    return (*found, np.add.reduce(np.matmul(slopes, _by_gate(w_ih)), 0)) if need_x else found
 
 
 # ---- GRU -----------------------------------------------------------------------------------
 
 
+@opaque
 def gru(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) -> Any:
     """h = n + z (h - n), n = tanh((W x + b)_n + r (U h + c)_n), for gates (r, z, n)."""
     (h,) = states
@@ -214,13 +219,14 @@ def gru(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) -
         hn *= rz[:, size:]
         hn += fresh_n
         out[start:stop] = hn
-    return out, (h,), (a, before, inner)
+    return out, h, a, before, inner
 
 
+@opaque
 def gru_back(
     g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs, need_x: bool
 ) -> Any:
-    """Cotangents of x, of the first states, of W, U, b and c."""
+    """Cotangents of the first states, of W, U, b and c, and of x if it needs one."""
     gates, before, inner = memory
     size = before.shape[1]
     gates = gates.reshape(-1, 3, size)
@@ -244,5 +250,5 @@ def gru_back(
         dhm += np.matmul(flat[start:stop], w, out=fresh[:m])
     dw, db = flat.T @ before, np.add.reduce(flat, 0)
     slopes[:, 2] = cn
-    dx = flat @ w_ih if need_x else None
-    return dx, (dh,), flat.T @ x, dw, np.add.reduce(flat, 0), db
+    found = dh, flat.T @ x, dw, np.add.reduce(flat, 0), db
+    return (*found, flat @ w_ih) if need_x else found
