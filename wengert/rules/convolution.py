@@ -10,8 +10,10 @@ columns of a matrix (im2col; Chellapilla, Puri and Simard, 2006), few enough to 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -42,20 +44,19 @@ def output_sizes(
     return tuple(map(output_size, spatial, kernel, stride, padding, dilation))
 
 
-def _offsets(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> Any:
+@functools.lru_cache(1024)
+def _offsets(
+    kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes
+) -> list[tuple[Sizes, tuple[Any, ...]]]:
     """For each place in the window, the slices of the padded input that all windows have there."""
-    for place in itertools.product(*map(range, kernel)):
-        starts = [k * d for k, d in zip(place, dilation, strict=True)]
-        yield (
-            place,
-            (
-                Ellipsis,
-                *(
-                    slice(a, a + s * (n - 1) + 1, s)
-                    for a, s, n in zip(starts, stride, out, strict=True)
-                ),
-            ),
+    spans = [s * (n - 1) + 1 for s, n in zip(stride, out, strict=True)]
+    starts = (range(0, k * d, d) for k, d in zip(kernel, dilation, strict=True))
+    return [
+        (place, (Ellipsis, *map(slice, at, map(operator.add, at, spans), stride)))
+        for place, at in zip(
+            itertools.product(*map(range, kernel)), itertools.product(*starts), strict=True
         )
+    ]
 
 
 def padded(x: Any, padding: Sizes, value: Any = 0, after: Sizes | None = None) -> Any:
@@ -82,7 +83,7 @@ def _columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes, 
     n, c = x.shape[:2]
     if all(k == 1 for k in kernel) and all(s == 1 for s in stride):
         return x.reshape(n, groups, c // groups, math.prod(x.shape[2:]))
-    columns = np.empty((n, c, *kernel, *out), x.dtype)
+    columns: Any = np.empty((n, c, *kernel, *out), x.dtype)
     for place, window in _offsets(kernel, stride, dilation, out):
         columns[(slice(None), slice(None), *place)] = x[window]
     return columns.reshape(n, groups, c // groups * math.prod(kernel), math.prod(out))
@@ -130,20 +131,24 @@ def convolution_input(
     samples, kernel, out = shape[0], weight.shape[2:], g.shape[2:]
     channels, o = shape[1], weight.shape[0]
     back = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
-    if o <= channels and min(back) >= 0 and all(s == 1 for s in stride):
+    fewer = o <= channels or math.prod(kernel) == 1
+    if fewer and min(back) >= 0 and all(s == 1 for s in stride):
         # Fewer numbers are moved when the windows are of g: a convolution with the weight reversed.
         return convolution(g, _reversed(weight, groups), stride, back, dilation, groups)
     spatial = tuple(s + 2 * p for s, p in zip(shape[2:], padding, strict=True))
-    result = np.zeros((samples, channels, *spatial), g.dtype)
+    result = np.empty(shape, g.dtype)
     matrix = np.swapaxes(weight.reshape(groups, o // groups, -1), 1, 2)
-    flat = g.reshape(samples, groups, o // groups, math.prod(out))
     for part in _blocks(samples, channels * math.prod(kernel) * math.prod(out)):
-        columns = np.matmul(matrix, flat[part])
-        columns = columns.reshape(-1, channels, *kernel, *out)
-        target = result[part]
+        # With the samples last, whole rows of windows lie side by side: the sums are of long runs.
+        turned = np.ascontiguousarray(np.moveaxis(g[part], 0, -1))
+        columns = np.matmul(matrix, turned.reshape(groups, o // groups, -1))
+        columns = columns.reshape(channels, *kernel, *out, -1)
+        target = np.zeros((channels, *spatial, turned.shape[-1]), g.dtype)
+        sample_first = np.moveaxis(target, -1, 0)
         for place, window in _offsets(kernel, stride, dilation, out):
-            target[window] += columns[(slice(None), slice(None), *place)]
-    return np.ascontiguousarray(result[_inner(shape[2:], padding)])
+            sample_first[window] += np.moveaxis(columns[(slice(None), *place)], -1, 0)
+        result[part] = sample_first[_inner(shape[2:], padding)]
+    return result
 
 
 def _reversed(weight: Any, groups: int) -> Any:
