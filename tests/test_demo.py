@@ -79,15 +79,9 @@ def test_the_drawing_knows_the_parameters_and_all_shapes(trained):
     loss.backward()  # the drawing has not used the graph up
 
 
-def test_a_drawing_needs_history_of_a_readable_size():
+def test_a_drawing_needs_history():
     with pytest.raises(ValueError, match="no history to draw"):
         drawing.graph(wg.ones(()))
-    x = wg.ones((), requires_grad=True)
-    y = x
-    for _ in range(500):
-        y = y * 1.01
-    with pytest.raises(ValueError, match="more than 400 nodes"):
-        drawing.graph(y)
 
 
 def test_demo_writes_a_picture_and_a_checkpoint_that_can_be_loaded(tmp_path, capsys):

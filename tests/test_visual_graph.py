@@ -92,6 +92,21 @@ def test_drawing_changes_no_gradient_and_leaves_history_to_be_used():
     loss.backward()
 
 
+def test_inputs_may_be_given_by_name_and_functions_as_formulas():
+    class Scale(nn.Module):
+        def forward(self, x, *, scale):
+            return x * scale
+
+    assert boxes(draw(Scale(), wg.ones(2), scale=wg.ones(2))) == {"Mul: 2", "x: 2", "scale: 2"}
+    assert boxes(draw("log(a) * b", 2.0, 5.0)) == {"Mul", "Log", "a", "b"}
+
+
+def test_in_inference_mode_a_function_is_drawn_all_the_same():
+    x = wg.ones(2)
+    with wg.inference_mode():
+        assert boxes(draw(lambda x: x * x, x)) == {"Mul: 2", "x: 2"}
+
+
 def test_under_no_grad_a_function_is_drawn_all_the_same():
     with wg.no_grad():
         assert boxes(draw(lambda x: x * x, 2.0)) == {"Mul", "x"}
@@ -121,7 +136,8 @@ def test_an_overwritten_value_does_not_prevent_the_picture_that_may_explain_it()
     ("arguments", "error", "says"),
     [
         ((wg.ones(2),), ValueError, "no history to draw"),
-        ((lambda: wg.ones(2),), ValueError, "no history to draw"),
+        ((lambda: wg.ones(2),), ValueError, "the result has no history.*2.0 rather than 2"),
+        ((lambda x: x * 2, 2), ValueError, "the result has no history"),
         ((wg.ones(2), wg.ones(2)), TypeError, "a result alone"),
         ((3.0,), TypeError, "but float was given"),
     ],
@@ -331,6 +347,8 @@ def test_files_are_of_the_kind_that_their_name_says(picture, tmp_path):
     assert len(list(tmp_path.iterdir())) == 4
     with pytest.raises(ValueError, match=r"\.svg, \.png, \.pdf, \.html.*'a\.gif' was given"):
         picture.save(tmp_path / "a.gif")
+    with pytest.raises(FileNotFoundError, match=r"there is no such folder: .*nowhere"):
+        picture.save(tmp_path / "nowhere" / "a.svg")
 
 
 def test_a_failed_write_leaves_the_old_file(picture, tmp_path, monkeypatch):

@@ -242,6 +242,7 @@ def latex(text: str) -> str:
     \bar{v}_{0} = \bar{v}_{2} \times \sin v_{-1}
     """
     text = unicodedata.normalize("NFD", text)
+    text = re.sub(r"\*\*(\w+|\([^()]*\))", r"^{\1}", text).replace("*", r" \cdot ")
     text = _COMMANDS.sub(r"\\\1", text)
     text = re.sub(rf"(\w){DOT}", r"\\dot{\1}", text)
     text = re.sub(rf"(\w){BAR}", r"\\bar{\1}", text)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.expressions import Expression
 from wengert.files import whole
 from wengert.functions.creation import tensor
 from wengert.history import modes
@@ -24,16 +25,17 @@ from wengert.nn.module import Module
 from wengert.tensor import Tensor
 from wengert.transforms.calls import flatten, rebuild
 from wengert.visual.folding import Calls
-from wengert.visual.graph import Graph, Names, Vertex, graph
+from wengert.visual.graph import Graph, Names, Vertex, graph, tensors
 from wengert.visual.layers import Point
 
 
-def draw(what: Any, *inputs: Any, names: Names = (), boxes: int = 40) -> Drawing:
+def draw(what: Any, *inputs: Any, names: Names = (), boxes: int = 40, **named: Any) -> Drawing:
     """A drawing of recorded history, to look at in a notebook or to `save`.
 
-    `what` is a result (a tensor, or a list, tuple or dict of them), or a module or function, which
-    is called once with the `inputs`; those that are floating-point tensors, arrays or numbers are
-    made to require grad, so that they are in the drawing too.
+    `what` is a result (a tensor, or a list, tuple or dict of them), or a module, a function or a
+    formula as text, which is called once with the inputs, by position or by name. Those that are
+    floating-point tensors, arrays or numbers are made to require grad, so that they are in the
+    drawing too.
 
     Parameters and inputs are blue and called by name: those of modules, of the function's own
     parameters, of tensors and modules that the function finds outside, and those in `names`, a dict
@@ -48,7 +50,7 @@ def draw(what: Any, *inputs: Any, names: Names = (), boxes: int = 40) -> Drawing
     of yours that ran the operation. Shapes are learnt by a backward pass, which adds to no `.grad`
     but runs hooks on tensors; where that pass fails, the drawing says why.
 
-    Errors: ValueError if there is no history.
+    Errors: ValueError if there is no history to draw.
 
     >>> import wengert as wg
     >>> picture = draw(lambda x, w: (w * x).tanh(), 0.5, wg.ones(3))
@@ -57,26 +59,35 @@ def draw(what: Any, *inputs: Any, names: Names = (), boxes: int = 40) -> Drawing
     >>> picture.save("product.svg")  # doctest: +SKIP
     """
     if isinstance(what, (Tensor, list, tuple, dict)):
-        if inputs:
+        if inputs or named:
             raise TypeError(
                 f"draw: a result was given, of type {type(what).__name__}, and inputs: give a "
                 "module or a function with inputs, as in draw(net, x), or a result alone"
             )
         return Drawing(graph(what, names, boxes=boxes))
+    if isinstance(what, str):
+        what = Expression(what)
     if not callable(what):
         raise TypeError(
-            "draw takes a result of recorded operations, a module or a function, "
+            "draw takes a result of recorded operations, a module, a function or a formula, "
             f"but {type(what).__name__} was given"
         )
     found = _outside(what)
     calls = Calls({name: item for name, item in found.items() if isinstance(item, Module)})
     args = tuple(map(_tracked, inputs))
-    with modes.enable_grad(), calls.noted():
-        result = what(*args)
+    keywords = {name: _tracked(item) for name, item in named.items()}
+    with modes.inference_mode(False), modes.enable_grad(), calls.noted():
+        result = what(*args, **keywords)
+    if not any(y.grad_fn is not None for y in tensors(result)):
+        raise ValueError(
+            "draw: the result has no history. A function is recorded where it computes with "
+            "floating-point tensors: give it floating-point inputs (2.0 rather than 2), and let it "
+            "return tensors that it computed from them, not detached ones or Python's numbers."
+        )
     known = {
         **{name: item for name, item in found.items() if isinstance(item, Tensor)},
         **calls.names,
-        **_named_arguments(what, args),
+        **_named_arguments(what, args, keywords),
         **dict(names),
     }
     return Drawing(graph(result, known, calls, boxes))
@@ -112,10 +123,14 @@ def _leaf(item: Any) -> Any:
     return item.detach().requires_grad_()
 
 
-def _named_arguments(what: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, Any]:
+def _named_arguments(
+    what: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+) -> dict[str, Any]:
+    if isinstance(what, Expression):
+        return dict(zip(what.variables, args, strict=False))
     function = what.forward if isinstance(what, Module) else what
     try:
-        bound = inspect.signature(function).bind(*args)
+        bound = inspect.signature(function).bind(*args, **keywords)
     except (TypeError, ValueError):  # no signature is known
         return {name: x for k, a in enumerate(args) for name, x in _leaves(f"input {k}", a)}
     return {name: x for given, a in bound.arguments.items() for name, x in _leaves(given, a)}

@@ -111,7 +111,7 @@ def graph(output: Any, names: Names = (), calls: Calls | None = None, boxes: int
     >>> [vertex.label for vertex in graph((w * w).sum(), {"w": w}).vertices]
     ['Sum', 'Mul\\n2', 'w\\n2']
     """
-    outputs = [y for y in _tensors(output) if y.grad_fn is not None]
+    outputs = [y for y in tensors(output) if y.grad_fn is not None]
     if not outputs:
         raise ValueError(
             "the tensor has no history to draw: it is a leaf, or was computed under no_grad(). "
@@ -135,13 +135,14 @@ def graph(output: Any, names: Names = (), calls: Calls | None = None, boxes: int
     return Graph(shown, place(shown), note)
 
 
-def _tensors(item: Any) -> list[Tensor]:
+def tensors(item: Any) -> list[Tensor]:
+    """The tensors in containers."""
     if isinstance(item, Tensor):
         return [item]
     if isinstance(item, Mapping):
-        return [y for part in item.values() for y in _tensors(part)]
+        return [y for part in item.values() for y in tensors(part)]
     if isinstance(item, (tuple, list)):
-        return [y for part in item for y in _tensors(part)]
+        return [y for part in item for y in tensors(part)]
     return []
 
 
