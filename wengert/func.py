@@ -4,6 +4,9 @@ from wengert.transforms.forward import jacfwd as jacfwd
 from wengert.transforms.forward import jvp as jvp
 from wengert.transforms.forward import linearize as linearize
 from wengert.transforms.modules import functional_call as functional_call
+from wengert.transforms.modules import (
+    replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
+)
 from wengert.transforms.modules import stack_module_state as stack_module_state
 from wengert.transforms.reverse import grad as grad
 from wengert.transforms.reverse import grad_and_value as grad_and_value

@@ -151,3 +151,11 @@ def test_functional_call_is_pytorchs():
 
         results.append(plain([T.func.grad(loss)(values), T.func.hessian(loss)(values)]))
     same(*results)
+
+
+def test_the_arguments_have_the_same_names():
+    import inspect
+
+    for name in ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "vmap"):
+        ours, theirs = (inspect.signature(getattr(m.func, name)).parameters for m in (wg, torch))
+        assert set(theirs) - set(ours) <= {"_preallocate_and_copy"}, name

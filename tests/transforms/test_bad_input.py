@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import GradError, MissingRuleError
+from wengert.errors import BatchingError, GradError, MissingRuleError
 
 X = np.array([1.0, 2.0])
 
@@ -52,7 +52,7 @@ CALLS = [
     (lambda: wg.grad(lambda x: (x, x))(1.0), GradError, r"\(\*, \*\).*has_aux=True"),
     (lambda: wg.grad(lambda x: [x])(1.0), GradError, r"to return one number, but .*\[\*\]"),
     (lambda: wg.grad(lambda x: None)(1.0), GradError, "None. Is a `return` missing"),
-    (lambda: wg.grad(math.sin)(1.0), GradError, r"sin returned float .*use NumPy's functions"),
+    (lambda: wg.grad(lambda x: x.item())(1.0), GradError, r"returned float .*use NumPy's func"),
     (lambda: wg.grad(lambda x: 1.0)(1.0), GradError, r"float 1\.0.*0 \* x \+ c"),
     (lambda: wg.grad(lambda x: x > 1)(1.0), GradError, "dtype bool, which has no derivative"),
     (lambda: wg.grad(lambda x: x * 1j)(1.0), GradError, r"real output.*np\.real\(y\)"),
@@ -82,6 +82,26 @@ CALLS = [
     (lambda: wg.hvp(np.sum, X, [X]), GradError, "hvp: the vector must have the structure"),
     (lambda: wg.hvp(lambda x: x, X, X), GradError, "hvp needs a scalar output"),
     (lambda: wg.hessian(lambda x: None)(X), GradError, "hessian needs .* Is a `return` missing"),
+    (lambda: wg.jvp(lambda x: None, (X,), (X,)), GradError, "jvp needs .* Is a `return` missing"),
+    (lambda: wg.jacfwd(lambda x: None)(X), GradError, "jacfwd needs .* Is a `return` missing"),
+    (lambda: wg.jacobian(lambda x: None)(X), GradError, "jacobian needs .* Is a `return` missing"),
+    (lambda: wg.vmap(lambda x: None)(X), ValueError, "Is a `return` missing"),
+    (lambda: wg.vmap(lambda x: "a")(X), ValueError, "must only return Tensors, arrays and numbers"),
+    (lambda: wg.jvp(lambda x: x, (1,), (1,)), GradError, r"is int 1: .* Write 1\.0;"),
+    (lambda: wg.jacfwd(np.sin)(np.array([1, 2])), GradError, r"int64: .*x\.astype\(float\)"),
+    (lambda: wg.func.linearize(np.sin, 1), GradError, r"is int 1: .* Write 1\.0;"),
+    (lambda: wg.hvp(np.sum, np.array([1, 2]), X), GradError, r"int64: .*x\.astype\(float\)"),
+    (lambda: wg.jvp(lambda x: x > 1, (X,), (X,)), GradError, "bool, which has no derivative"),
+    (lambda: wg.jvp(np.roots, (X,), (X,)), MissingRuleError, "carries a tangent. Write it with"),
+    (lambda: wg.vmap(wg.grad(np.roots))(np.ones((2, 3))), MissingRuleError, "derivative rule"),
+    (lambda: wg.jvp(np.sin, (X,), X), GradError, r"the structure \(\*,\), but \* was given"),
+    (lambda: wg.jvp(np.sin, (X,), (np.ones(3),)), GradError, r"shape \(3,\), but the argument"),
+    (lambda: wg.jvp(np.sin, (X,), (1j * X,)), GradError, "complex .* Pass its real part"),
+    (lambda: wg.vmap(np.add, (0,))(X, X), ValueError, "not compatible with the structure"),
+    (lambda: wg.vmap(np.add)(X, np.ones(3)), ValueError, r"same size .* \[2, 3\]"),
+    (lambda: wg.vmap(np.sin, 1)(X), ValueError, "dimensionality 1"),
+    (lambda: wg.vmap(lambda x: x if x > 0 else 1)(X), BatchingError, "(?s)control flow.*wg.where"),
+    (lambda: wg.vmap(lambda x: x * float(x))(X), BatchingError, r"float\(\) on a batched value"),
 ]  # fmt: skip
 
 
@@ -101,6 +121,41 @@ def test_filling_an_ordinary_array_names_zeros_like():
         wg.grad(f)(X)
     with pytest.raises(RuntimeError, match=r"np\.stack\(\[\.\.\.\]\)"):
         wg.grad(lambda x: np.sum(np.array([x[0], x[1]])))(X)
+
+
+def into_an_array_of_numpys(x):
+    y = np.zeros(2)
+    y[0] = x[0]
+    return np.sum(x * y)
+
+
+# x * y would count y as constant, and the derivative be half of what it is.
+@pytest.mark.parametrize(
+    "transform", [wg.grad, wg.jacfwd, wg.hessian, wg.vmap], ids=lambda t: t.__name__
+)
+def test_an_array_of_numpys_does_not_take_elements_that_are_differentiated(transform):
+    x = np.stack([X, X]) if transform is wg.vmap else X
+    with pytest.raises(ValueError, match="setting an array element") as caught:
+        transform(into_an_array_of_numpys)(x)
+    assert "np.zeros_like(x)" in str(caught.value.__cause__)
+    assert "y[0] = x[0]" in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("transform", [wg.grad, wg.jacfwd], ids=lambda t: t.__name__)
+@pytest.mark.parametrize("number", [math.sin, float, complex], ids=lambda f: f.__name__)
+def test_numbers_made_of_what_is_differentiated_are_warned_of(transform, number):
+    with pytest.warns(UserWarning, match=r"np\.sin\(x\) instead of math\.sin\(x\)") as caught:
+        transform(lambda x: x * number(x).real)(1.0)
+    assert caught[0].filename == __file__
+
+
+def test_numbers_of_what_is_not_differentiated_are_nobodys_business():
+    def f(x, times):
+        assert float(wg.as_tensor(x).detach()) == 2.0
+        return x ** float(times)
+
+    assert wg.grad(f)(2.0, 3) == 12.0
+    assert wg.grad(lambda x: x * float(x))(wg.tensor(2.0)) == 2.0  # PyTorch's code means it
 
 
 def test_an_error_in_the_function_is_the_users_own_and_leaves_no_mode_behind():

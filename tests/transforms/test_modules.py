@@ -109,3 +109,20 @@ def test_states_that_do_not_match_are_refused():
         stack_module_state([nn.Linear(2, 2), nn.Linear(2, 2).eval()])
     with pytest.raises(RuntimeError, match=r"weight from each model to have the same \.requires_g"):
         stack_module_state([nn.Linear(2, 2), nn.Linear(2, 2).requires_grad_(False)])
+
+
+def test_an_ensemble_with_batch_normalization_goes_through_vmap():
+    def make():
+        return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1)).double()
+
+    nets = [wg.func.replace_all_batch_norm_modules_(make()) for _ in range(3)]
+    assert [name for name, _ in nets[0].named_buffers()] == []
+    x = wg.tensor([[1.0, 2.0], [3.0, -1.0], [0.5, 0.25]], dtype=wg.float64)
+    parameters, buffers = stack_module_state(nets)
+
+    def run(p, b, x):
+        return functional_call(nets[0], (p, b), (x,))
+
+    together = wg.vmap(run, in_dims=(0, 0, None))(parameters, buffers, x)
+    for mine, net in zip(together, nets, strict=True):
+        np.testing.assert_allclose(mine.detach().numpy(), net(x).detach().numpy(), rtol=1e-12)

@@ -157,3 +157,15 @@ def test_solving_with_hessian_products_finds_the_newton_step():
     for _ in range(30):
         x = x - np.linalg.solve(wg.hessian(g)(x), wg.grad(g)(x))
     np.testing.assert_allclose(wg.grad(g)(x), 0, atol=1e-10)
+
+
+def test_products_with_a_hessian_have_the_kinds_of_their_arguments():
+    # A number among arrays once came back as NumPy's number.
+    def f(p):
+        return np.sum(p["x"] ** 2) * p["s"] ** 3
+
+    p = {"x": np.array([1.0, 2.0]), "s": 2.0}
+    for product in (wg.hvp(f, p, p), wg.vhp(f, p, p)):
+        assert type(product["s"]) is float
+        assert product["s"] == 240.0  # d2f/ds2 s + d2f/dsdx x = 6 s |x|^2 s + 3 s^2 2 |x|^2
+        np.testing.assert_array_equal(product["x"], [64.0, 128.0])

@@ -7,8 +7,10 @@ are in `inplace_methods.py`.
 
 from __future__ import annotations
 
+import dis
 import html
 import operator
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,6 +33,7 @@ from wengert.functions import device as devices
 from wengert.functions.inplace_methods import InplaceMethods
 from wengert.functions.operator_methods import OperatorMethods
 from wengert.history import modes
+from wengert.history.location import here, line_of, stacklevel
 from wengert.tensor import Size, Tensor, attach, carries, wrap
 
 
@@ -52,6 +55,35 @@ def _real_element(x: Any) -> Any:
             "a complex value cannot be converted to a real number without overflow: take x.real"
         )
     return value
+
+
+def _check_leaving(x: Tensor) -> None:
+    """Say it if code written for arrays makes a number of a value that is being differentiated.
+
+    Such code means no harm: it calls a function of `math`, or fills an array of NumPy's. But what
+    comes of it would count as constant, and the derivative would be wrong.
+    """
+    if not (x.requires_grad or carries(x)):
+        return
+    code, at = here()
+    if code.co_code[at] == _STORE_SUBSCR:
+        raise RuntimeError(
+            "An array of NumPy's cannot hold a value that is being differentiated: the derivative "
+            f"would be lost, at\n  {line_of(code, at)}\nMake the array with np.zeros_like(x) or "
+            "np.empty_like(x), where x is being differentiated too, or put the values together "
+            "with np.stack([...])."
+        )
+    warnings.warn(
+        "A number was made of a value that is being differentiated, by float(x) or a function of "
+        "math: what is computed from it counts as constant. NumPy's functions, np.sin(x) instead "
+        "of math.sin(x), keep the derivative; a comparison needs no float. Where a constant is "
+        "meant, write float(wengert.as_tensor(x).detach()).",
+        UserWarning,
+        stacklevel=stacklevel(),
+    )
+
+
+_STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]
 
 
 def _beside(x: Tensor, made: Tensor) -> Tensor:
@@ -200,12 +232,16 @@ class TensorMethods(OperatorMethods, InplaceMethods):
         return bool(array.item() if isinstance(array, np.ndarray) else array)
 
     def __float__(self: Any) -> float:
+        if modes.special and modes.current().plain:
+            _check_leaving(self)
         return float(_real_element(self))
 
     def __int__(self: Any) -> int:
         return int(_real_element(self))
 
     def __complex__(self: Any) -> complex:
+        if modes.special and modes.current().plain:
+            _check_leaving(self)
         return complex(_element(self))
 
     def __index__(self: Any) -> int:

@@ -32,6 +32,7 @@ class State:
     check_forward: bool = False
     zeros: bool = False  # zero cotangents stay zero through singular derivatives
     clone_saved: Any = None
+    plain: bool = False  # code written for arrays is being differentiated
     creator: Any = None
     level: Any = None  # the innermost vmap
     duals: tuple[Any, ...] = ()  # the levels of forward mode, the outermost first

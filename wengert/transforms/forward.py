@@ -29,8 +29,8 @@ from wengert.transforms.run import (
     Run,
     called,
     checked,
-    keeping_copies,
     like,
+    of_arrays,
     places,
 )
 from wengert.transforms.vmap import each
@@ -39,7 +39,7 @@ from wengert.transforms.vmap import each
 class _Pushing(forward.within):
     """The mode in which a function runs; `plain` NumPy code fills arrays, see `run.recording`."""
 
-    fields: tuple[str, ...] = ("clone_saved", "duals")
+    fields: tuple[str, ...] = ("clone_saved", "duals", "plain")
 
     def __init__(self, level: forward.Level, plain: bool) -> None:
         super().__init__(level)
@@ -47,7 +47,7 @@ class _Pushing(forward.within):
 
     def _changed(self, state: modes.State) -> modes.State:
         state = super()._changed(state)
-        return keeping_copies(state) if self.plain else state
+        return of_arrays(state) if self.plain else state
 
 
 class Push(Run):
@@ -98,58 +98,51 @@ class Push(Run):
 
 
 def jvp(
-    f: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+    func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """(f(*primals), J v): the value of `f`, and its derivative in the direction `tangents`.
+    """(func(*primals), J v): the value of `func`, and its derivative in the direction `tangents`.
 
-    `primals` is the tuple of arguments of f (or its only argument), `tangents` has its structure
-    and shapes. Both results are computed in one run: J v costs about as much as f. With `has_aux`,
-    f returns (output, aux), and jvp returns (output, J v, aux). With `strict`, an output that does
-    not depend on the primals is an error; without, its tangent is zero.
+    `primals` is the tuple of arguments of func (or its only argument), `tangents` has its structure
+    and shapes. Both results are computed in one run: J v costs about as much as func. With
+    `has_aux`, func returns (output, aux), and jvp returns (output, J v, aux). With `strict`, an
+    output that does not depend on the primals is an error; without, its tangent is zero.
 
-    Errors: GradError for tangents that do not fit, for integers, and if f returns anything but
+    Errors: GradError for tangents that do not fit, for integers, and if func returns anything but
     tensors computed from its arguments.
 
     >>> import numpy as np
     >>> jvp(lambda x: x * x, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
     (array([1., 4.]), array([ 2., 40.]))
     """
-    return pushforward("jvp", f, primals, tangents, strict, has_aux)
-
-
-def pushforward(
-    name: str, f: Function, primals: Any, tangents: Any, strict: bool = False, has_aux: bool = False
-) -> Any:
-    checked(name, f)
+    checked("jvp", func)
     args = primals if type(primals) is tuple else (primals,)
     if type(primals) is tuple and type(tangents) is list:
         tangents = tuple(tangents)
-    tree = flatten(primals, [])
-    given = calls.matched(tree, tangents, f"{name}: the tangents")
-    run = Push(name, f, None, args, {}, given=given, has_aux=has_aux)
+    given = calls.matched(flatten(primals, []), tangents, "jvp: the tangents")
+    run = Push("jvp", func, None, args, {}, given=given, has_aux=has_aux)
     for where, t in zip(paths(run.tree), run.tangents, strict=True):
         if strict and t is None:
             raise GradError(
-                f"{name}: the output of {called(f)}{where and f' at {where}'} is independent of "
+                f"jvp: the output of {called(func)}{where and f' at {where}'} is independent of "
                 "its arguments. Leave out strict=True for a tangent of zeros."
             )
     value, pushed = run.value(), run.pushed(run.results)
     return (value, pushed, run.auxiliary()) if has_aux else (value, pushed)
 
 
-def linearize(f: Function, *primals: Any) -> Any:
-    """(f(*primals), push), where push(*tangents) = J v without running `f` again.
+def linearize(func: Function, *primals: Any) -> Any:
+    """(func(*primals), push), where push(*tangents) = J v without running `func` again.
 
-    f runs once; each call of `push` computes with what that run has left: u -> J^T u is a linear
-    function, which is recorded, and its transpose is J (so f needs rules for reverse mode, twice).
-    For a single direction `jvp` is cheaper.
+    func runs once; each call of `push` computes with what that run has left: u -> J^T u is a linear
+    function, which is recorded, and its transpose is J (so func needs rules for reverse mode,
+    twice). For a single direction `jvp` is cheaper.
 
     >>> import numpy as np
     >>> y, push = linearize(np.sin, 0.0)
     >>> push(1.0), push(2.0)
     (1.0, 2.0)
     """
-    value, pull = pullback("linearize", f, primals)
+    value, pull = pullback("linearize", func, primals)
     _, transposed = pullback("linearize", pull, (value,))
     leaves: list[Any] = []
     tree = flatten(primals, leaves)
@@ -176,17 +169,17 @@ def linearize(f: Function, *primals: Any) -> Any:
 
 
 def jacfwd(
-    f: Function,
+    func: Function,
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
     chunk_size: int | None = None,
     randomness: Literal["error", "different", "same"] = "error",
 ) -> Any:
-    """The function that computes the Jacobian of `f` by forward mode: its columns, batched.
+    """The function that computes the Jacobian of `func` by forward mode: its columns, batched.
 
-    The same Jacobian as `jacrev`, in the same structure; cheaper where f has fewer inputs than
-    outputs. f runs once on all unit vectors as tangents; `chunk_size` bounds how many of them at
+    The same Jacobian as `jacrev`, in the same structure; cheaper where func has fewer inputs than
+    outputs. func runs once on all unit vectors as tangents; `chunk_size` bounds how many of them at
     a time, to save memory. `randomness` is that of `vmap`.
 
     >>> import numpy as np
@@ -196,12 +189,12 @@ def jacfwd(
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacfwd: `chunk_size` should be greater than 0.")
-    argnums = checked("jacfwd", f, argnums)
+    argnums = checked("jacfwd", func, argnums)
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return by_columns("jacfwd", f, argnums, args, kwargs, has_aux, chunk_size, randomness)
+        return by_columns("jacfwd", func, argnums, args, kwargs, has_aux, chunk_size, randomness)
 
-    return like(f, "jacfwd", jacobian)
+    return like(func, "jacfwd", jacobian)
 
 
 def by_columns(

@@ -171,3 +171,21 @@ def _stacked(states: list[dict[str, Any]]) -> dict[str, Any]:
         made = stack([t.detach() for t in tensors])
         result[name] = made.requires_grad_() if required == {True} else made
     return result
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let the batch normalizations of a module, in place, do without running mean and variance.
+
+    They write to those in each run, which a function under `vmap` may not: the examples would
+    overwrite each other's. Returns the module.
+
+    >>> import wengert as wg
+    >>> net = wg.nn.Sequential(wg.nn.Linear(2, 3), wg.nn.BatchNorm1d(3))
+    >>> replace_all_batch_norm_modules_(net)[1].running_mean is None
+    True
+    """
+    for module in root.modules():
+        forget = getattr(module, "_forget_running_stats", None)
+        if forget is not None:
+            forget()
+    return root

@@ -50,20 +50,20 @@ def derivatives(
     ]
 
 
-def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
-    """The function that computes the gradient of `f`, which returns one number.
+def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
+    """The function that computes the gradient of `func`, which returns one number.
 
-    grad(f)(x) = df/dx, by the arguments that `argnums` names: one position, or a tuple of them,
+    grad(func)(x) = df/dx, by the arguments that `argnums` names: one position, or a tuple of them,
     which gives a tuple. An argument may be a Tensor, a NumPy array, a number, or lists, tuples and
-    dicts of them; its gradient is the same in kind and structure. With `has_aux`, f returns
-    (output, aux), and grad(f) returns (gradient, aux).
+    dicts of them; its gradient is the same in kind and structure. With `has_aux`, func returns
+    (output, aux), and grad(func) returns (gradient, aux).
 
-    f may be NumPy code. It runs on tensors: arrays that it fills come from np.zeros_like(x), and it
-    leaves its arguments as they are. If something that f closes over requires grad, the gradient
-    has history too, and then it is a Tensor. For complex arguments the gradient is PyTorch's:
-    df/dRe(x) + i df/dIm(x), the direction of steepest ascent.
+    func may be NumPy code. It runs on tensors: arrays that it fills come from np.zeros_like(x), and
+    it leaves its arguments as they are. If something that func closes over requires grad, the
+    gradient has history too, and then it is a Tensor. For complex arguments the gradient is
+    PyTorch's: df/dRe(x) + i df/dIm(x), the direction of steepest ascent.
 
-    Errors: GradError if f returns anything but one real number, or if an argument has integers.
+    Errors: GradError if func returns anything but one real number, or if an argument has integers.
 
     >>> import numpy as np
     >>> grad(lambda a: np.log(a[0]) + a[0] * a[1] - np.sin(a[1]))([2.0, 5.0])
@@ -71,7 +71,7 @@ def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
     >>> grad(grad(lambda x: x**3))(2.0)
     12.0
     """
-    return gradient_of("grad", f, argnums, has_aux)
+    return gradient_of("grad", func, argnums, has_aux)
 
 
 def gradient_of(name: str, f: Function, argnums: Argnums, has_aux: bool = False) -> Any:
@@ -84,13 +84,13 @@ def gradient_of(name: str, f: Function, argnums: Argnums, has_aux: bool = False)
     return like(f, name, gradient)
 
 
-def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
-    """The function that computes (f(x), df/dx) in one pass; with `has_aux`, ((f(x), aux), df/dx).
+def value_and_grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
+    """The function that computes (func(x), df/dx) at once; with `has_aux`, ((func(x), aux), df/dx).
 
     >>> value_and_grad(lambda x: x**2)(3.0)
     (9.0, 6.0)
     """
-    return value_and_gradient_of("value_and_grad", f, argnums, has_aux)
+    return value_and_gradient_of("value_and_grad", func, argnums, has_aux)
 
 
 def value_and_gradient_of(name: str, f: Function, argnums: Argnums, has_aux: bool = False) -> Any:
@@ -104,37 +104,37 @@ def value_and_gradient_of(name: str, f: Function, argnums: Argnums, has_aux: boo
     return like(f, name, both)
 
 
-def grad_and_value(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
-    """As `value_and_grad`, in PyTorch's order: (df/dx, f(x)), or (df/dx, (f(x), aux)).
+def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
+    """As `value_and_grad`, in PyTorch's order: (df/dx, func(x)), or (df/dx, (func(x), aux)).
 
     >>> grad_and_value(lambda x: x**2)(3.0)
     (6.0, 9.0)
     """
-    turned = value_and_gradient_of("grad_and_value", f, argnums, has_aux)
+    turned = value_and_gradient_of("grad_and_value", func, argnums, has_aux)
 
     def both(*args: Any, **kwargs: Any) -> Any:
         value, gradients = turned(*args, **kwargs)
         return gradients, value
 
-    return like(f, "grad_and_value", both)
+    return like(func, "grad_and_value", both)
 
 
 # ---- products with a Jacobian --------------------------------------------------------------
 
 
-def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """(f(*primals), pull), where pull(v) = v^T J is the tuple of cotangents of the primals.
+def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """(func(*primals), pull), where pull(v) = v^T J is the tuple of cotangents of the primals.
 
     `v` has the structure and the shapes of the output. `pull` may be called any number of times;
     `retain_graph=False` frees what it needs. `create_graph=False` keeps it from being recorded.
-    With `has_aux` f returns (output, aux), and vjp returns (output, pull, aux).
+    With `has_aux` func returns (output, aux), and vjp returns (output, pull, aux).
 
     >>> import numpy as np
     >>> y, pull = vjp(lambda x: x * x, np.array([1.0, 2.0]))
     >>> pull(np.array([1.0, 10.0]))
     (array([ 2., 40.]),)
     """
-    return pullback("vjp", f, primals, has_aux)
+    return pullback("vjp", func, primals, has_aux)
 
 
 def pullback(name: str, f: Function, primals: tuple[Any, ...], has_aux: bool = False) -> Any:
@@ -228,11 +228,11 @@ def joined(parts: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
 
 
 def jacrev(
-    f: Function, argnums: Argnums = 0, has_aux: bool = False, chunk_size: int | None = None
+    func: Function, argnums: Argnums = 0, has_aux: bool = False, chunk_size: int | None = None
 ) -> Any:
-    """The function that computes the Jacobian of `f` by reverse mode: its rows, batched.
+    """The function that computes the Jacobian of `func` by reverse mode: its rows, batched.
 
-    jacrev(f)(x)[i..., j...] = d f(x)[i...] / d x[j...]. For containers: the structure of the
+    jacrev(func)(x)[i..., j...] = d func(x)[i...] / d x[j...]. For containers: the structure of the
     output, with the structure of the argument (a tuple, if `argnums` is one) in the place of each
     leaf. `chunk_size` bounds how many rows are computed together, to save memory.
 
@@ -244,7 +244,7 @@ def jacrev(
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
-    return rows_of("jacrev", f, argnums, has_aux, chunk_size)
+    return rows_of("jacrev", func, argnums, has_aux, chunk_size)
 
 
 def rows_of(

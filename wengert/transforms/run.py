@@ -263,11 +263,11 @@ def like(f: Function, name: str, transformed: Function) -> Any:
     return transformed
 
 
-def keeping_copies(state: modes.State) -> modes.State:
-    """The mode in which what was saved is copied before it is overwritten."""
+def of_arrays(state: modes.State) -> modes.State:
+    """The mode of code that was written for arrays: what was saved is copied when overwritten."""
     if state.clone_saved is None and state.hooks is None:
-        return replace(state, clone_saved=SavedCopies())
-    return state
+        return replace(state, plain=True, clone_saved=SavedCopies())
+    return state if state.plain else replace(state, plain=True)
 
 
 @contextmanager
@@ -281,7 +281,7 @@ def recording(plain: bool) -> Iterator[None]:
     wanted = state
     if not state.grad or state.inference:
         wanted = replace(wanted, grad=True, inference=False)
-    wanted = keeping_copies(wanted) if plain else wanted
+    wanted = of_arrays(wanted) if plain else wanted
     if wanted is state:
         yield
         return

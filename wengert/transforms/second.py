@@ -13,60 +13,60 @@ from typing import Any
 from wengert.errors import ForwardModeError, GradError
 from wengert.tensor import Tensor
 from wengert.transforms import calls
-from wengert.transforms.calls import flatten, paths
-from wengert.transforms.forward import by_columns, pushforward
-from wengert.transforms.reverse import by_rows, gradient_of, pullback, rows_of
+from wengert.transforms.calls import flatten, matched, paths
+from wengert.transforms.forward import Push, by_columns
+from wengert.transforms.reverse import by_rows, derivatives, gradient_of, pullback, rows_of
 from wengert.transforms.run import Argnums, Function, Run, checked, like
 
 
-def jacobian(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
-    """The function that computes the Jacobian of `f`, in the mode that needs fewer runs.
+def jacobian(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
+    """The function that computes the Jacobian of `func`, in the mode that needs fewer runs.
 
-    By forward mode if f has fewer inputs than outputs, else by reverse mode; the form is that of
-    `jacrev`. (To find out how many outputs there are, f runs once more in the first case.)
+    By forward mode if func has fewer inputs than outputs, else by reverse mode; the form is that of
+    `jacrev`. (To find out how many outputs there are, func runs once more in the first case.)
 
     >>> import numpy as np
     >>> jacobian(np.cumsum)(np.array([1.0, 2.0]))
     array([[1., 0.],
            [1., 1.]])
     """
-    argnums = checked("jacobian", f, argnums)
+    argnums = checked("jacobian", func, argnums)
 
     def matrix(*args: Any, **kwargs: Any) -> Any:
-        run = Run("jacobian", f, argnums, args, kwargs, has_aux)
+        run = Run("jacobian", func, argnums, args, kwargs, has_aux)
         run.check_outputs()
         if _count(run.variables) < _count(run.out):
             with suppress(ForwardModeError):  # a custom Function without jvp, say
-                return by_columns("jacobian", f, argnums, args, kwargs, has_aux)
+                return by_columns("jacobian", func, argnums, args, kwargs, has_aux)
         return by_rows(run, argnums, has_aux)
 
-    return like(f, "jacobian", matrix)
+    return like(func, "jacobian", matrix)
 
 
 def _count(tensors: Iterable[Tensor]) -> int:
     return sum(math.prod(x._array.shape) for x in tensors)
 
 
-def hessian(f: Function, argnums: Argnums = 0) -> Any:
-    """The function that computes the second derivatives of `f`: the Jacobian of its Jacobian.
+def hessian(func: Function, argnums: Argnums = 0) -> Any:
+    """The function that computes the second derivatives of `func`: the Jacobian of its Jacobian.
 
-    hessian(f)(x)[i..., j...] = d2 f(x) / d x[i...] d x[j...]. With a tuple of `argnums`, a tuple of
-    tuples of blocks.
+    hessian(func)(x)[i..., j...] = d2 func(x) / d x[i...] d x[j...]. With a tuple of `argnums`, a
+    tuple of tuples of blocks.
 
     >>> import numpy as np
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]))
     array([[6., 2.],
            [2., 0.]])
     """
-    argnums = checked("hessian", f, argnums)
-    inner = rows_of("hessian", f, argnums)
+    argnums = checked("hessian", func, argnums)
+    inner = rows_of("hessian", func, argnums)
 
     def matrix(*args: Any, **kwargs: Any) -> Any:
         with suppress(ForwardModeError):
             return by_columns("hessian", inner, argnums, args, kwargs)
         return by_rows(Run("hessian", inner, argnums, args, kwargs), argnums)
 
-    return like(f, "hessian", matrix)
+    return like(func, "hessian", matrix)
 
 
 # ---- products with a Hessian ---------------------------------------------------------------
@@ -83,10 +83,12 @@ def hvp(f: Function, primals: Any, tangents: Any) -> Any:
     array([6., 0.])
     """
     gradient, args, vectors = _of_gradient("hvp", f, primals, tangents)
+    given = matched(flatten(args, []), vectors, "hvp: the vector")
     try:
-        _, products = pushforward("hvp", gradient, args, vectors)
+        run = Push("hvp", gradient, None, args, {}, given=given)
     except ForwardModeError:
         return vhp(f, primals, tangents)
+    products = run.arranged(None, derivatives(run, run.tangents))
     return products if type(primals) is tuple else products[0]
 
 
@@ -108,7 +110,7 @@ def _of_gradient(name: str, f: Function, primals: Any, vectors: Any) -> tuple[An
     checked(name, f)
     leaves: list[Any] = []
     tree = flatten(primals, leaves)
-    given = calls.matched(tree, vectors, f"{name}: the vector")
+    given = matched(tree, vectors, f"{name}: the vector")
     for step, x, v in zip(paths(tree), leaves, given, strict=True):
         shape, found = (
             _shape(y, f"{name}: the {what}") for y, what in ((x, "argument"), (v, "vector"))

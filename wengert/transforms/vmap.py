@@ -28,16 +28,17 @@ _PLAIN = (int, float, complex, bool, np.generic)
 
 
 def vmap(
-    f: Callable[..., Any],
+    func: Callable[..., Any],
     in_dims: Dims = 0,
     out_dims: Dims = 0,
     randomness: Literal["error", "different", "same"] = "error",
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that maps `f` over a dimension of its arguments, in one run.
+    """The function that maps `func` over a dimension of its arguments, in one run.
 
-    vmap(f)(x)[i] = f(x[i]), where f sees x[i], without the batch, and computes all at once.
+    vmap(func)(x)[i] = func(x[i]), where func sees x[i], without the batch, and computes all at
+    once.
 
     `in_dims` says which dimension of each argument is the batch, None for an argument that is the
     same for all examples: one for all arguments, or a tuple with one for each, nested as the
@@ -48,7 +49,7 @@ def vmap(
 
     Arguments are Tensors, arrays, and containers of them. Tensors give Tensors, NumPy gives NumPy.
 
-    Errors: ValueError for in_dims or out_dims that do not fit, BatchingError where f needs the
+    Errors: ValueError for in_dims or out_dims that do not fit, BatchingError where func needs the
     numbers of one example (`if x > 0`, `x.item()`) or writes batched values into an array that is
     not batched.
 
@@ -57,8 +58,8 @@ def vmap(
     >>> dot(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 10.0]))
     array([21., 43.])
     """
-    if not callable(f):
-        raise TypeError(f"vmap takes a function, but got {type(f).__name__}: vmap(f)(x)")
+    if not callable(func):
+        raise TypeError(f"vmap takes a function, but got {type(func).__name__}: vmap(f)(x)")
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(
             "Only allowed values for randomness are 'error', 'different', or 'same'. "
@@ -66,13 +67,13 @@ def vmap(
         )
     if chunk_size is not None and (chunk_size != int(chunk_size) or chunk_size <= 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
-    name = getattr(f, "__name__", repr(f))
+    name = getattr(func, "__name__", repr(func))
 
-    @functools.wraps(f, updated=())
+    @functools.wraps(func, updated=())
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, dims, tree, size = _inputs(name, in_dims, args)
         tensors = any(isinstance(x, Tensor) for x in leaves)
-        call = _Call(f, name, tree, kwargs, out_dims, randomness, tensors)
+        call = _Call(func, name, tree, kwargs, out_dims, randomness, tensors)
         if chunk_size is None or size <= chunk_size:
             return rebuild(*call(leaves, dims, size)[:2])
         return _in_chunks(call, leaves, dims, size, int(chunk_size))

@@ -242,7 +242,8 @@ def _wanted(what: str) -> BatchingError:
         f"vmap: It looks like you're calling {what} on a batched value, at\n  "
         f"{line_of(*here())}\n"
         "We don't support vmap over that, since there is one number for each example. Keep the "
-        "value as an array, and rewrite what follows with array operations."
+        "value as an array, and rewrite what follows with array operations. An array that is to "
+        "be filled is made with np.zeros_like(x)."
     )
 
 

@@ -167,6 +167,12 @@ class _BatchNorm(_Norm):
             self.eps,
         )
 
+    def _forget_running_stats(self) -> None:
+        """Normalize by the batch from now on; see `func.replace_all_batch_norm_modules_`."""
+        if self.track_running_stats:
+            self.running_mean = self.running_var = self.num_batches_tracked = None
+            self.track_running_stats = False
+
 
 class BatchNorm1d(_BatchNorm):
     """Normalization of each feature over the batch: (N, C) or (N, C, L)."""
