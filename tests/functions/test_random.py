@@ -58,6 +58,60 @@ def test_generators_can_be_copied_and_pickled():
         assert wg.equal(wg.rand(2, generator=twin), expected)
 
 
+def test_forks_are_independent_and_repeatable():
+    g = wg.Generator().manual_seed(7)
+    first, second = g.fork(3), g.fork(1)
+    drawn = [wg.randn(2000, generator=x, dtype=wg.float64) for x in (*first, *second, g)]
+    correlations = wg.corrcoef(wg.stack(drawn)) - wg.eye(5)
+    assert correlations.abs().max().item() < 0.1
+    again = wg.Generator().manual_seed(7).fork(3)
+    assert all(
+        wg.equal(wg.randn(2000, generator=x, dtype=wg.float64), y)
+        for x, y in zip(again, drawn, strict=False)
+    )
+
+
+def test_seeds_are_integers_of_64_bits():
+    assert wg.Generator().manual_seed(-1).initial_seed() == 2**64 - 1
+    assert wg.manual_seed(2.0).initial_seed() == 2
+    assert repr(wg.Generator().manual_seed(3)) == "<wengert.Generator of seed 3>"
+    for seed in (2**64, -(2**63) - 1):
+        with pytest.raises(ValueError, match="a seed has 64 bits"):
+            wg.Generator().manual_seed(seed)
+    for seed in (1.5, "x", None, True):
+        with pytest.raises(RuntimeError, match="expected a long"):
+            wg.Generator().manual_seed(seed)
+
+
+def test_bytes_that_are_no_state_are_refused_and_change_nothing():
+    g = wg.Generator().manual_seed(3)
+    for bad in (wg.zeros(3, dtype=wg.uint8), g.get_state()[:50]):
+        with pytest.raises(RuntimeError, match="are no state of a generator"):
+            g.set_state(bad)
+    with pytest.raises(TypeError, match="ByteTensor"):
+        g.set_state(wg.zeros(3))
+    assert wg.equal(wg.rand(2, generator=g), wg.rand(2, generator=wg.Generator().manual_seed(3)))
+
+
+def test_fork_rng_can_be_switched_off_and_restores_after_errors():
+    wg.manual_seed(1)
+    first = wg.rand(2)
+    wg.manual_seed(1)
+    with wg.random.fork_rng(enabled=False):
+        wg.rand(2)
+    assert not wg.equal(wg.rand(2), first)
+    wg.manual_seed(1)
+
+    @wg.random.fork_rng(devices=[], device_type="cuda")
+    def fails():
+        wg.manual_seed(5)
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
+    assert wg.equal(wg.rand(2), first)
+
+
 def test_a_saved_state_cannot_name_code():
     state = wg.tensor(list(pickle.dumps((1, print))), dtype=wg.uint8)
     with pytest.raises(pickle.UnpicklingError, match="holds numbers only"):

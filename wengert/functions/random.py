@@ -7,6 +7,7 @@ and a counter. The sequences are wengert's own, not PyTorch's.
 from __future__ import annotations
 
 import contextlib
+import operator
 import pickle
 import secrets
 from collections.abc import Iterator
@@ -23,12 +24,16 @@ from wengert.tensor import Tensor
 
 
 class Generator:
-    """A source of random numbers.
+    """A source of random numbers: its seed is Philox's key, its state the key and the counter.
 
     >>> import wengert as wg
     >>> g = wg.Generator().manual_seed(0)
     >>> h = wg.Generator().manual_seed(0)
     >>> wg.equal(wg.rand(3, generator=g), wg.rand(3, generator=h))
+    True
+    >>> state = g.get_state()
+    >>> first = wg.rand(3, generator=g)
+    >>> wg.equal(wg.rand(3, generator=g.set_state(state)), first)
     True
     """
 
@@ -37,9 +42,19 @@ class Generator:
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the sequence that belongs to `seed`; returns the generator."""
-        self._seed = int(seed)
-        self._numbers = np.random.Generator(np.random.Philox(self._seed & (2**64 - 1)))
+        """Start the sequence that belongs to `seed`; returns the generator.
+
+        A seed is an integer of 64 bits: from -2^63, where -1 means 2^64 - 1, to 2^64 - 1.
+        """
+        if isinstance(seed, bool) or not hasattr(type(seed), "__index__"):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        seed = operator.index(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError(
+                f"Overflow when unpacking long long: a seed has 64 bits, and {seed} does not fit"
+            )
+        self._seed = seed % 2**64
+        self._numbers = np.random.Generator(np.random.Philox(self._seed))
         return self
 
     def seed(self) -> int:
@@ -62,9 +77,33 @@ class Generator:
         """Continue where `get_state` was called."""
         if not isinstance(new_state, Tensor) or new_state.dtype != dtypes.uint8:
             raise TypeError("expected a wengert.ByteTensor, as get_state() returns it")
-        self._seed, state = _StateReader.loads(new_state._array.tobytes())
-        self._numbers.bit_generator.state = state
+        try:
+            seed, state = _StateReader.loads(new_state._array.tobytes())
+            numbers = np.random.Generator(np.random.Philox(seed))
+            numbers.bit_generator.state = state
+        except _NotAState:
+            raise
+        except Exception as error:  # bytes of anything else fail in any way
+            raise RuntimeError(
+                f"these {new_state.numel()} bytes are no state of a generator: take those that "
+                "get_state() returned"
+            ) from error
+        self._seed, self._numbers = seed, numbers
         return self
+
+    def fork(self, n: int) -> list[Generator]:
+        """`n` generators with independent sequences, for workers or for parts of a program.
+
+        Their seeds are drawn from this generator, so that they are the same in each run, and others
+        at the next fork.
+
+        >>> import wengert as wg
+        >>> a, b = wg.Generator().manual_seed(0).fork(2)
+        >>> wg.equal(wg.rand(3, generator=a), wg.rand(3, generator=b))
+        False
+        """
+        seeds = self._numbers.integers(0, 2**64, n, np.uint64)
+        return [Generator().manual_seed(int(seed)) for seed in seeds]
 
     def clone_state(self) -> Generator:
         """Another generator at the same place."""
@@ -75,6 +114,9 @@ class Generator:
         from wengert.functions.device import device
 
         return device("cpu")
+
+    def __repr__(self) -> str:
+        return f"<wengert.Generator of seed {self._seed}>"
 
     def __getstate__(self) -> Any:
         return self.get_state()._array.tobytes()
@@ -91,11 +133,15 @@ def _plain_state(state: Any) -> Any:
     return state.tolist() if isinstance(state, np.ndarray) else state
 
 
+class _NotAState(pickle.UnpicklingError):
+    """A saved state that names code."""
+
+
 class _StateReader(pickle.Unpickler):
     """Reads a saved state, which holds numbers and names only: nothing in it can run code."""
 
     def find_class(self, module: str, name: str) -> Any:
-        raise pickle.UnpicklingError("a generator's state holds numbers only")
+        raise _NotAState("a generator's state holds numbers only")
 
     @classmethod
     def loads(cls, data: bytes) -> Any:
@@ -116,7 +162,7 @@ def numbers_of(generator: Generator | None) -> np.random.Generator:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator; returns it.
+    """Seed the default generator; returns it. `seed` is made an integer, as by int().
 
     >>> import wengert as wg
     >>> _ = wg.manual_seed(1)
@@ -125,7 +171,7 @@ def manual_seed(seed: int) -> Generator:
     >>> wg.equal(a, wg.rand(2))
     True
     """
-    return default_generator.manual_seed(seed)
+    return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
@@ -149,8 +195,20 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextlib.contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, **ignored: Any) -> Iterator[None]:
-    """Whatever is drawn inside, the default generator stands where it stood afterwards."""
+def fork_rng(
+    devices: Any = None, enabled: bool = True, *, device_type: str = "cpu"
+) -> Iterator[None]:
+    """Whatever is drawn inside, the default generator stands where it stood afterwards.
+
+    There is one generator for all devices, so that `devices` and `device_type` do not matter.
+
+    >>> import wengert as wg
+    >>> _ = wg.manual_seed(1)
+    >>> with wg.random.fork_rng():
+    ...     inside = wg.rand(2)
+    >>> wg.equal(wg.rand(2), inside)
+    True
+    """
     state = get_rng_state() if enabled else None
     try:
         yield
