@@ -143,6 +143,77 @@ SAMPLES = {
     "Multinomial of logits": Sample(
         "Multinomial", {"logits": ON_LINE}, array([0, 2, 3], [1, 4, 0]), None, {"total_count": 5}
     ),
+    "HalfCauchy": Sample(
+        "HalfCauchy", {"scale": SCALE}, POSITIVE, lambda scale: stats.halfcauchy(0, scale)
+    ),
+    "Pareto": Sample(
+        "Pareto", {"scale": SCALE, "alpha": array(2.5, 3.0, 4.0)}, SCALE + POSITIVE,
+        lambda scale, alpha: stats.pareto(alpha, 0, scale),
+    ),
+    "GeneralizedPareto": Sample(
+        "GeneralizedPareto", {"loc": LOC, "scale": SCALE, "concentration": array(0.3, -0.4, 0.2)},
+        LOC + SCALE * array([0.1, 2.0, 3.0], [0.5, 1.0, 0.2]),
+        lambda loc, scale, concentration: stats.genpareto(concentration, loc, scale),
+    ),
+    "Weibull": Sample(
+        "Weibull", {"scale": SCALE, "concentration": array(1.4, 3.0, 1.0)}, POSITIVE,
+        lambda scale, concentration: stats.weibull_min(concentration, 0, scale),
+    ),
+    "Kumaraswamy": Sample(
+        "Kumaraswamy", {"concentration1": SHAPE, "concentration0": array(2.0, 1.5, 0.6)}, INSIDE
+    ),
+    "InverseGamma": Sample(
+        "InverseGamma", {"concentration": array(2.4, 3.5, 7.0), "rate": RATE}, POSITIVE,
+        lambda concentration, rate: stats.invgamma(concentration, 0, rate),
+    ),
+    "FisherSnedecor": Sample(
+        "FisherSnedecor", {"df1": array(1.0, 3.0, 9.0), "df2": array(5.0, 6.0, 20.0)}, POSITIVE,
+        lambda df1, df2: stats.f(df1, df2),
+    ),
+    "NegativeBinomial": Sample(
+        "NegativeBinomial", {"total_count": SHAPE, "probs": array(0.2, 0.5, 0.8)}, COUNTS,
+        lambda total_count, probs: stats.nbinom(total_count, 1 - probs),
+    ),
+    "NegativeBinomial of logits": Sample(
+        "NegativeBinomial", {"total_count": SHAPE, "logits": LOC}, COUNTS,
+        lambda total_count, logits: stats.nbinom(total_count, 1 / (1 + np.exp(logits))),
+    ),
+    "VonMises": Sample(
+        "VonMises", {"loc": LOC, "concentration": array(0.1, 2.0, 50.0)}, ON_LINE,
+        lambda loc, concentration: stats.vonmises(concentration, loc),
+    ),
+    "ContinuousBernoulli": Sample(
+        "ContinuousBernoulli", {"probs": array(0.2, 0.45, 0.9)}, INSIDE
+    ),
+    "ContinuousBernoulli of logits": Sample("ContinuousBernoulli", {"logits": LOC}, INSIDE),
+    "RelaxedBernoulli": Sample(
+        "RelaxedBernoulli", {"temperature": np.array(0.7), "probs": CHANCE}, INSIDE
+    ),
+    "RelaxedBernoulli of logits": Sample(
+        "RelaxedBernoulli", {"temperature": np.array(0.7), "logits": LOC}, INSIDE
+    ),
+    "RelaxedOneHotCategorical": Sample(
+        "RelaxedOneHotCategorical", {"temperature": np.array(0.7), "probs": WEIGHTS}, SIMPLEX
+    ),
+    "LogisticNormal": Sample(
+        "LogisticNormal", {"loc": CENTRE[:, :2], "scale": SCALE[:2]}, SIMPLEX
+    ),
+    "LowRankMultivariateNormal": Sample(
+        "LowRankMultivariateNormal",
+        {"loc": CENTRE, "cov_factor": FACTOR[:, :2], "cov_diag": SCALE},
+        CENTRE + array([0.1, 1.0, -0.4], [-1.0, 0.3, 0.2]),
+    ),
+    "Wishart": Sample(
+        "Wishart", {"df": array(3.5, 6.0), "covariance_matrix": COVARIANCE}, COVARIANCE + np.eye(3)
+    ),
+    "Wishart of factor": Sample(
+        "Wishart", {"df": array(3.5, 6.0), "scale_tril": FACTOR}, COVARIANCE + np.eye(3)
+    ),
+    "LKJCholesky": Sample(
+        "LKJCholesky", {"concentration": array(0.7, 2.0)},
+        np.linalg.cholesky(array([1.0, 0.3, -0.2], [0.3, 1.0, 0.5], [-0.2, 0.5, 1.0])), None,
+        {"dim": 3},
+    ),
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import digamma, polygamma
 
 import wengert as wg
-from tests.distributions.samples import SAMPLES, is_discrete
+from tests.distributions.samples import LOC, SAMPLES, is_discrete
 from wengert import distributions
 
 SCIPY = [name for name, sample in SAMPLES.items() if sample.scipy is not None]
@@ -25,7 +25,10 @@ def test_continuous_samples_have_their_distribution(name, dtype):
     given = {k: wg.tensor(v, dtype=dtype) for k, v in sample.given.items()}
     drawn = sample.made(wg, given).sample((4000,))
     assert drawn.dtype == dtype
-    u = sample.scipy(**sample.given).cdf(drawn.numpy().astype(float))
+    theirs, at = sample.scipy(**sample.given), drawn.numpy().astype(float)
+    if name == "VonMises":  # SciPy's distribution function is of angles about loc
+        at = (at - LOC + np.pi) % (2 * np.pi) - np.pi + LOC
+    u = theirs.cdf(at)
     for column in u.T:
         assert stats.kstest(column, "uniform").pvalue > LEVEL
 
@@ -61,7 +64,8 @@ def test_small_and_large_gamma_variables():
     assert (tiny > 0).all()  # their logarithm is finite, though most are below the smallest number
 
 
-@pytest.mark.parametrize("name", ["Dirichlet", "OneHotCategorical", "Multinomial", *(
+@pytest.mark.parametrize("name", ["Dirichlet", "OneHotCategorical", "Multinomial",
+                                  "LowRankMultivariateNormal", "Wishart", *(
     n for n in SAMPLES if n.startswith("MultivariateNormal")
 )])  # fmt: skip
 def test_vectors_have_their_means_and_variances(name):
@@ -73,6 +77,49 @@ def test_vectors_have_their_means_and_variances(name):
     np.testing.assert_allclose(drawn.var(0), variance, rtol=0.07)
     if name == "MultivariateNormal":
         np.testing.assert_allclose(np.cov(drawn[:, 0].T), d.covariance_matrix.numpy()[0], atol=0.15)
+
+
+def test_correlations_of_lkj_have_beta_distributions():
+    """Lewandowski, Kurowicka and Joe (2009): each is 2 b - 1 for a beta variable b."""
+    wg.manual_seed(2)
+    for concentration in (0.8, 3.0):
+        factors = distributions.LKJCholesky(4, wg.tensor(concentration)).sample((3000,))
+        correlations = (factors @ factors.mT).numpy()
+        beta = stats.beta(concentration + 1, concentration + 1)
+        for i, j in zip(*np.tril_indices(4, -1), strict=True):
+            u = beta.cdf((correlations[:, i, j] + 1) / 2)
+            assert stats.kstest(u, "uniform").pvalue > LEVEL
+
+
+def test_relaxed_samples_have_their_distribution_and_become_discrete():
+    wg.manual_seed(2)
+    logits = np.array([0.5, -1.0])
+    d = distributions.RelaxedBernoulli(wg.tensor(0.7, dtype=wg.float64), logits=logits)
+    drawn = d.sample((4000,)).numpy()
+    for column, logit in zip(drawn.T, logits, strict=True):
+        u = stats.logistic(logit / 0.7, 1 / 0.7).cdf(np.log(column) - np.log1p(-column))
+        assert stats.kstest(u, "uniform").pvalue > LEVEL
+    x = np.linspace(0, 1, 400003)[1:-1, None]
+    density = d.log_prob(x).exp().numpy()
+    np.testing.assert_allclose(np.trapezoid(density, x, axis=0), 1, rtol=1e-3)
+
+    cold = distributions.RelaxedOneHotCategorical(wg.tensor(0.01), np.array([0.2, 0.3, 0.5]))
+    drawn = cold.sample((5000,))
+    assert ((drawn > 0.99) | (drawn < 0.01)).float().mean() > 0.97
+    counts = np.bincount(drawn.argmax(-1).numpy(), minlength=3)
+    assert stats.chisquare(counts, [1000, 1500, 2500]).pvalue > LEVEL
+
+
+def test_relaxed_samples_are_differentiable_in_their_probabilities():
+    wg.manual_seed(2)
+    logits = wg.zeros(3, dtype=wg.float64, requires_grad=True)
+    d = distributions.RelaxedOneHotCategorical(wg.tensor(0.5), logits=logits)
+    d.rsample((2000,))[:, 0].mean().backward()
+    assert logits.grad[0] > 0 > logits.grad[1]
+    assert logits.grad.sum().abs() < 1e-10
+    a = wg.tensor([0.3, 0.6], requires_grad=True)
+    distributions.ContinuousBernoulli(a).rsample((500,)).mean().backward()
+    assert (a.grad > 0).all()
 
 
 def test_categories_come_as_often_as_they_should():

@@ -236,3 +236,60 @@ def test_a_distribution_of_ones_own_declares_what_it_takes():
     for bad in (lambda: Triangular(-1.0), lambda: Triangular(2.0).log_prob(wg.tensor(3.0))):
         with pytest.raises(ValueError, match="to satisfy the constraint"):
             bad()
+
+
+REGISTERED = {
+    "real": constraints.real,
+    "positive": constraints.positive,
+    "greater_than": constraints.greater_than(2.0),
+    "less_than": constraints.less_than(-1.0),
+    "unit_interval": constraints.unit_interval,
+    "interval": constraints.interval(-1.0, wg.tensor([2.0, 3.0, 4.0])),
+    "half_open_interval": constraints.half_open_interval(0.0, 2.0),
+    "simplex": constraints.simplex,
+    "corr_cholesky": constraints.corr_cholesky,
+    "lower_cholesky": constraints.lower_cholesky,
+    "positive_definite": constraints.positive_definite,
+    "positive_semidefinite": constraints.positive_semidefinite,
+    "real_vector": constraints.real_vector,
+    "independent": constraints.independent(constraints.positive, 1),
+    "stack": constraints.stack([constraints.positive, constraints.real, constraints.real], -1),
+    "cat": constraints.cat([constraints.unit_interval, constraints.positive], -1, [2, 1]),
+}
+
+
+@pytest.mark.parametrize("registry", ["biject_to", "transform_to"])
+@pytest.mark.parametrize("name", REGISTERED)
+def test_unconstrained_numbers_are_mapped_onto_constraints(name, registry):
+    constraint = REGISTERED[name]
+    matrices = ("lower_cholesky", "positive_definite", "positive_semidefinite")
+    if registry == "biject_to" and name in matrices:
+        with pytest.raises(NotImplementedError, match="Cannot transform"):
+            d.biject_to(constraint)
+        return
+    wg.manual_seed(0)
+    transform = getattr(d, registry)(constraint)
+    x = wg.randn(3, 3, dtype=wg.float64)
+    y = transform(x)
+    assert constraint.check(y).all()
+    assert transform.codomain.event_dim == constraint.event_dim
+    if registry == "biject_to":
+        assert transform.bijective
+        assert wg.allclose(transform.inv(y), x)
+
+
+def test_constraints_of_ones_own_are_registered():
+    class Even(constraints.Constraint):
+        def check(self, value):
+            return value % 2 == 0
+
+    with pytest.raises(NotImplementedError, match="register"):
+        d.biject_to(Even())
+
+    @d.biject_to.register(Even)
+    def onto(constraint):
+        return d.AffineTransform(0, 2)
+
+    assert d.biject_to(Even())(wg.tensor(3.0)).item() == 6
+    with pytest.raises(TypeError, match="Expected constraint"):
+        d.transform_to.register(int, onto)

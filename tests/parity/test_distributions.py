@@ -52,7 +52,15 @@ def both(sample, ask, gradients=True):
     return answers
 
 
+# What PyTorch does in single precision whatever the parameters' dtype is, and what it refuses.
+COARSE = {"VonMises": {"rtol": 2e-4, "atol": 1e-5}}
+BROKEN = {"GeneralizedPareto"}  # its comparison with 0 takes single precision only
+
+
 def same(sample, ask, gradients=True):
+    if sample.kind in BROKEN:
+        pytest.skip("PyTorch's refuses double precision")
+    tolerance = COARSE.get(sample.kind, TOLERANCE)
     ours, theirs = both(sample, ask, gradients)
     if theirs is NotImplementedError:
         if ours is not theirs:
@@ -60,19 +68,30 @@ def same(sample, ask, gradients=True):
         return
     assert not isinstance(ours, type), ours
     assert ours[0].dtype == theirs[0].dtype
-    np.testing.assert_allclose(ours[0], theirs[0], **TOLERANCE)
+    np.testing.assert_allclose(ours[0], theirs[0], **tolerance)
+    tolerance = {"rtol": 1e-7, "atol": 1e-8} if tolerance is TOLERANCE else tolerance
     for mine, other in zip(ours[1], theirs[1], strict=True):
-        np.testing.assert_allclose(mine, other, rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(mine, other, **tolerance)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_log_prob_and_its_gradients(name):
     sample = SAMPLES[name]
-    same(sample, lambda m, d: d.log_prob(m.tensor(sample.values)))
+    # PyTorch's derivative by Wishart's triangular factor is that of a full matrix.
+    factor = name == "Wishart of factor"
+    same(sample, lambda m, d: d.log_prob(m.tensor(sample.values)), gradients=not factor)
 
 
-@pytest.mark.parametrize("quantity", ["mean", "mode", "variance", "stddev"])
-@pytest.mark.parametrize("name", SAMPLES)
+# PyTorch takes the logarithm of 1 - b for the mode of Kumaraswamy's, which is NaN for b > 1.
+MOMENTS = [
+    (name, quantity)
+    for name in SAMPLES
+    for quantity in ("mean", "mode", "variance", "stddev")
+    if (name, quantity) != ("Kumaraswamy", "mode")
+]
+
+
+@pytest.mark.parametrize(("name", "quantity"), MOMENTS)
 def test_moments(name, quantity):
     same(SAMPLES[name], lambda m, d: getattr(d, quantity), quantity != "mode")
 
@@ -86,7 +105,9 @@ def test_entropy(name):
 @pytest.mark.parametrize("name", SAMPLES)
 def test_cdf(name):
     sample = SAMPLES[name]
-    same(sample, lambda m, d: d.cdf(m.tensor(sample.values)), name not in ("Gamma", "Chi2"))
+    same(
+        sample, lambda m, d: d.cdf(m.tensor(sample.values)), "Gamma" not in name and name != "Chi2"
+    )
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -104,6 +125,7 @@ def test_enumerate_support(name, expand):
     same(SAMPLES[name], lambda m, d: d.enumerate_support(expand))
 
 
+@pytest.mark.filterwarnings("ignore:Singular sample detected")  # PyTorch's Wishart draws again
 @pytest.mark.parametrize("name", SAMPLES)
 def test_shapes_and_names(name):
     ours, theirs = (SAMPLES[name].made(m) for m in (wg, torch))

@@ -314,6 +314,6 @@ def _copy_state(out: Any, state: dict[str, Any], memo: dict[int, Any]) -> None:
 
 
 def _rebuild(kind: type, array: Any, requires_grad: bool, state: dict[str, Any]) -> Any:
-    out = bare(kind, array)
+    out = bare(kind, dtypes.native(array))  # an unpickled dtype is equal to NumPy's, not the same
     out.__dict__.update(state)
     return out.requires_grad_() if requires_grad else out

@@ -13,14 +13,19 @@ tensor(0.5000)
 
 from wengert.distributions import constraints as constraints
 from wengert.distributions import transforms as transforms
+from wengert.distributions.circular import VonMises as VonMises
 from wengert.distributions.compound import Independent as Independent
+from wengert.distributions.compound import LogisticNormal as LogisticNormal
 from wengert.distributions.compound import MixtureSameFamily as MixtureSameFamily
 from wengert.distributions.compound import TransformedDistribution as TransformedDistribution
+from wengert.distributions.constraint_registry import biject_to as biject_to
+from wengert.distributions.constraint_registry import transform_to as transform_to
 from wengert.distributions.discrete import Bernoulli as Bernoulli
 from wengert.distributions.discrete import Binomial as Binomial
 from wengert.distributions.discrete import Categorical as Categorical
 from wengert.distributions.discrete import Geometric as Geometric
 from wengert.distributions.discrete import Multinomial as Multinomial
+from wengert.distributions.discrete import NegativeBinomial as NegativeBinomial
 from wengert.distributions.discrete import OneHotCategorical as OneHotCategorical
 from wengert.distributions.discrete import (
     OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough,
@@ -30,7 +35,9 @@ from wengert.distributions.distribution import Distribution as Distribution
 from wengert.distributions.gamma import Beta as Beta
 from wengert.distributions.gamma import Chi2 as Chi2
 from wengert.distributions.gamma import Dirichlet as Dirichlet
+from wengert.distributions.gamma import FisherSnedecor as FisherSnedecor
 from wengert.distributions.gamma import Gamma as Gamma
+from wengert.distributions.gamma import InverseGamma as InverseGamma
 from wengert.distributions.gamma import StudentT as StudentT
 from wengert.distributions.kl import kl_divergence as kl_divergence
 from wengert.distributions.kl import register_kl as register_kl
@@ -42,7 +49,20 @@ from wengert.distributions.location import Laplace as Laplace
 from wengert.distributions.location import LogNormal as LogNormal
 from wengert.distributions.location import Normal as Normal
 from wengert.distributions.location import Uniform as Uniform
+from wengert.distributions.multivariate import LKJCholesky as LKJCholesky
+from wengert.distributions.multivariate import (
+    LowRankMultivariateNormal as LowRankMultivariateNormal,
+)
 from wengert.distributions.multivariate import MultivariateNormal as MultivariateNormal
+from wengert.distributions.multivariate import Wishart as Wishart
+from wengert.distributions.relaxed import ContinuousBernoulli as ContinuousBernoulli
+from wengert.distributions.relaxed import RelaxedBernoulli as RelaxedBernoulli
+from wengert.distributions.relaxed import RelaxedOneHotCategorical as RelaxedOneHotCategorical
+from wengert.distributions.tails import GeneralizedPareto as GeneralizedPareto
+from wengert.distributions.tails import HalfCauchy as HalfCauchy
+from wengert.distributions.tails import Kumaraswamy as Kumaraswamy
+from wengert.distributions.tails import Pareto as Pareto
+from wengert.distributions.tails import Weibull as Weibull
 from wengert.distributions.transforms import AbsTransform as AbsTransform
 from wengert.distributions.transforms import AffineTransform as AffineTransform
 from wengert.distributions.transforms import CatTransform as CatTransform

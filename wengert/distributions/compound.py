@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from wengert.distributions import constraints
 from wengert.distributions.discrete import Categorical
 from wengert.distributions.distribution import Distribution, summed
-from wengert.distributions.transforms import ComposeTransform, Transform
+from wengert.distributions.location import LocationScale, Normal
+from wengert.distributions.transforms import (
+    ComposeTransform,
+    StickBreakingTransform,
+    Transform,
+)
 from wengert.functions.indexing import where
 from wengert.functions.math import log_softmax
 from wengert.functions.reductions import logsumexp
@@ -172,6 +177,34 @@ class TransformedDistribution(Distribution):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_dist!r}, {self.transforms!r})"
+
+
+class LogisticNormal(TransformedDistribution):
+    """Probability vectors of K + 1 entries: normal vectors of K, broken off a stick.
+
+    `StickBreakingTransform` says how. Unlike a Dirichlet distribution's, their entries can be
+    correlated in any way (Aitchison and Shen, 1980).
+
+    >>> import wengert as wg
+    >>> LogisticNormal(wg.zeros(2), wg.ones(2)).event_shape
+    torch.Size([3])
+    """
+
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = LocationScale.arg_constraints
+    support: Any = constraints.simplex
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args)
+        base = base if base.batch_shape else base.expand((1,))
+        super().__init__(base, StickBreakingTransform(), validate_args)
+
+    @property
+    def loc(self) -> Tensor:
+        return self.base_dist.base_dist.loc  # type: ignore[attr-defined]
+
+    @property
+    def scale(self) -> Tensor:
+        return self.base_dist.base_dist.scale  # type: ignore[attr-defined]
 
 
 class MixtureSameFamily(Distribution):

@@ -254,7 +254,7 @@ def independently(constraint: Constraint, dims: int) -> Constraint:
     return _Independent(constraint, dims) if dims else constraint
 
 
-class _Beside(Constraint):
+class Beside(Constraint):
     """Constraints on parts that lie beside each other along dimension `dim`."""
 
     def __init__(self, cseq: Any, dim: int, lengths: list[int] | None) -> None:
@@ -282,12 +282,12 @@ class _Beside(Constraint):
 def cat(cseq: Any, dim: int = 0, lengths: Any = None) -> Constraint:
     """Constraints on consecutive pieces of a dimension, of the given lengths (1 each)."""
     cseq = list(cseq)
-    return _Beside(cseq, dim, [1] * len(cseq) if lengths is None else list(lengths))
+    return Beside(cseq, dim, [1] * len(cseq) if lengths is None else list(lengths))
 
 
 def stack(cseq: Any, dim: int = 0) -> Constraint:
     """One constraint for each index of a dimension."""
-    return _Beside(cseq, dim, None)
+    return Beside(cseq, dim, None)
 
 
 dependent = _Dependent()

@@ -39,7 +39,7 @@ def _drawn(numbers_drawn: Any, like: Tensor) -> Tensor:
     return plain_result(np.asarray(numbers_drawn).astype(like.dtype))
 
 
-class _Chance(Distribution):
+class Chance(Distribution):
     """Distributions of one probability, given as itself or as its logit."""
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
@@ -66,11 +66,16 @@ class _Chance(Distribution):
         return p.log() - (-p).log1p()
 
     @property
+    def param(self) -> Tensor:
+        """The parameter that was given."""
+        return vars(self)[self._given[-1]]
+
+    @property
     def param_shape(self) -> Any:
-        return (self.probs if "probs" in vars(self) else self.logits).shape
+        return self.param.shape
 
 
-class Bernoulli(_Chance):
+class Bernoulli(Chance):
     """1 with probability p, else 0.
 
     >>> import wengert as wg
@@ -120,12 +125,12 @@ def _enumerated(distribution: Distribution, count: int, expand: bool) -> Tensor:
     return values.expand((count, *batch)) if expand else values
 
 
-class Binomial(_Chance):
+class Binomial(Chance):
     """The number of successes in `total_count` trials of probability p."""
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
         "total_count": constraints.nonnegative_integer,
-        **_Chance.arg_constraints,
+        **Chance.arg_constraints,
     }
     has_enumerate_support = True
 
@@ -184,7 +189,7 @@ class Binomial(_Chance):
         return _enumerated(self, n + 1, expand).to(self.probs.dtype)
 
 
-class Geometric(_Chance):
+class Geometric(Chance):
     """The number of failures before the first success of probability p: 0, 1, ..."""
 
     support = constraints.nonnegative_integer
@@ -219,6 +224,58 @@ class Geometric(_Chance):
 
     def entropy(self) -> Tensor:
         return (softplus(self.logits) - self.probs * self.logits) / self.probs
+
+
+class NegativeBinomial(Chance):
+    """The number of successes, of probability p each, before `total_count` failures.
+
+    p(k) = Gamma(n + k) / (k! Gamma(n)) (1 - p)^n p^k; n = `total_count` need not be an integer. It
+    is a Poisson distribution whose rate is a gamma variable.
+
+    >>> NegativeBinomial(3.0, 0.5).mean
+    tensor(3.)
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self,
+        total_count: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        _, self.total_count = self._set(probs, logits, total_count)
+        super().__init__(self.total_count.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.logits.exp()
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean / sigmoid(-self.logits)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        n, odds = (array_of(t.detach()) for t in (self.total_count, self.logits.exp()))
+        shape = tuple(self._extended_shape(sample_shape))
+        rates = numbers().standard_gamma(np.broadcast_to(n, shape).astype(np.float64)) * odds
+        return _drawn(numbers().poisson(rates), self.logits)
+
+    def log_prob(self, value: Any) -> Tensor:
+        k, n = self._value(value), self.total_count
+        # Gamma(n + k) / Gamma(n) is 1 for k = 0, at n = 0 too.
+        ways = (lgamma(n + k) - lgamma(n)).masked_fill(n + k == 0, 0.0) - lgamma(1 + k)
+        return ways - n * softplus(self.logits) - k * softplus(-self.logits)
 
 
 class Poisson(Distribution):
@@ -298,8 +355,13 @@ class Categorical(Distribution):
         return constraints.integer_interval(0, self._num_events - 1)
 
     @property
+    def param(self) -> Tensor:
+        """The parameter that was given, normalised."""
+        return vars(self)[self._given[-1]]
+
+    @property
     def param_shape(self) -> Any:
-        return (self.probs if "probs" in vars(self) else self.logits).shape
+        return self.param.shape
 
     @property
     def mean(self) -> Tensor:

@@ -280,6 +280,12 @@ def summed(x: Tensor, dims: int) -> Tensor:
     return x.sum(tuple(range(-dims, 0))) if dims else x
 
 
+def finite(numerator: Tensor, denominator: Tensor) -> Tensor:
+    """A moment that exists where the denominator is positive, and is infinite elsewhere."""
+    infinite = denominator <= 0
+    return (numerator / denominator.masked_fill(infinite, 1.0)).masked_fill(infinite, math.inf)
+
+
 def softplus(x: Tensor) -> Tensor:
     """log(1 + exp(x))."""
     return logaddexp(x, zeros_like(x))

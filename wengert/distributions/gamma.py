@@ -16,6 +16,7 @@ from wengert.distributions.constraints import Constraint
 from wengert.distributions.distribution import (
     Distribution,
     broadcast_all,
+    finite,
     normals,
     tiny,
     uniforms,
@@ -23,7 +24,7 @@ from wengert.distributions.distribution import (
 from wengert.functions.indexing import where
 from wengert.functions.joining import stack
 from wengert.functions.math import log1p
-from wengert.functions.special import digamma, gammainc, lgamma, xlog1py, xlogy
+from wengert.functions.special import digamma, gammainc, gammaincc, lgamma, xlog1py, xlogy
 from wengert.rules import special as rules
 from wengert.tensor import Tensor
 
@@ -106,6 +107,107 @@ class Chi2(Gamma):
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (self.df,) = broadcast_all(df)
         super().__init__(0.5 * self.df, 0.5, validate_args=validate_args)
+
+
+class InverseGamma(Distribution):
+    """1 / x for a gamma x: p(x) = rate^a x^(-a-1) exp(-rate / x) / Gamma(a), a = `concentration`.
+
+    The conjugate prior of a normal distribution's variance.
+
+    >>> InverseGamma(3.0, 4.0).mean
+    tensor(2.)
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "concentration": constraints.positive,
+        "rate": constraints.positive,
+    }
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        self.concentration, self.rate = broadcast_all(concentration, rate)
+        super().__init__(self.concentration.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return finite(self.rate, self.concentration - 1)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self) -> Tensor:
+        a = self.concentration
+        return finite(self.rate**2, a - 2) / (a - 1).masked_fill(a <= 2, 1.0) ** 2
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.rate / standard_gamma(self.concentration, self._extended_shape(sample_shape))
+
+    def log_prob(self, value: Any) -> Tensor:
+        x, a = self._value(value), self.concentration
+        return xlogy(a, self.rate) - (a + 1) * x.log() - self.rate / x - lgamma(a)
+
+    def cdf(self, value: Any) -> Tensor:
+        return gammaincc(self.concentration, self.rate / self._value(value))
+
+    def icdf(self, value: Any) -> Tensor:
+        return self.rate / _gammaincinv(self.concentration, 1 - self._probability(value))
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a + self.rate.log() + lgamma(a) - (1 + a) * digamma(a)
+
+
+class FisherSnedecor(Distribution):
+    """(v / df1) / (w / df2) for chi-squared v and w of df1 and df2: the F distribution.
+
+    >>> FisherSnedecor(3.0, 4.0).mean
+    tensor(2.)
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "df1": constraints.positive,
+        "df2": constraints.positive,
+    }
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+        self.df1, self.df2 = broadcast_all(df1, df2)
+        super().__init__(self.df1.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        d = self.df2.masked_fill(self.df2 <= 2, math.nan)
+        return d / (d - 2)
+
+    @property
+    def mode(self) -> Tensor:
+        m = self.df1.masked_fill(self.df1 <= 2, math.nan)
+        return (m - 2) / m * self.df2 / (self.df2 + 2)
+
+    @property
+    def variance(self) -> Tensor:
+        d = self.df2.masked_fill(self.df2 <= 4, math.nan)
+        return 2 * d**2 * (self.df1 + d - 2) / (self.df1 * (d - 2) ** 2 * (d - 4))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        above = standard_gamma(self.df1 / 2, shape) / self.df1
+        below = standard_gamma(self.df2 / 2, shape) / self.df2
+        return (above / below).clamp(min=tiny(self.df1))
+
+    def log_prob(self, value: Any) -> Tensor:
+        x, a, b, ratio = self._value(value), self.df1 / 2, self.df2 / 2, self.df1 / self.df2
+        inside = a * ratio.log() + (a - 1) * x.log() - (a + b) * log1p(ratio * x)
+        return inside - _log_beta(a, b)
+
+    def entropy(self) -> Tensor:
+        a, b = self.df1 / 2, self.df2 / 2
+        means = (1 - a) * digamma(a) - (1 + b) * digamma(b) + (a + b) * digamma(a + b)
+        return means + _log_beta(a, b) + (self.df2 / self.df1).log()
 
 
 class StudentT(Distribution):

@@ -19,7 +19,7 @@ from wengert.distributions.discrete import (
     OneHotCategorical,
     Poisson,
 )
-from wengert.distributions.distribution import EULER, HALF_LOG_2PI, Distribution, summed
+from wengert.distributions.distribution import EULER, HALF_LOG_2PI, Distribution, softplus, summed
 from wengert.distributions.gamma import Beta, Dirichlet, Gamma
 from wengert.distributions.location import (
     Cauchy,
@@ -31,7 +31,9 @@ from wengert.distributions.location import (
     Normal,
     Uniform,
 )
-from wengert.distributions.multivariate import MultivariateNormal
+from wengert.distributions.multivariate import LowRankMultivariateNormal, MultivariateNormal
+from wengert.distributions.relaxed import ContinuousBernoulli
+from wengert.distributions.tails import Pareto
 from wengert.functions.creation import full_like
 from wengert.functions.indexing import where
 from wengert.functions.linalg import solve_triangular
@@ -172,6 +174,33 @@ def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.event_shape[0])
 
 
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+def _low_rank(p: LowRankMultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
+    """tr(Q^-1 P) is a sum over the columns of P's factors, of x^T Q^-1 x."""
+    columns = _columns_in(q, p.cov_factor) + _columns_in(q, p.cov_diag.sqrt().diag_embed())
+    squares = columns + q._squares(q.loc - p.loc)
+    return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.event_shape[0])
+
+
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+def _full_low_rank(p: MultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
+    squares = _columns_in(q, p.scale_tril) + q._squares(q.loc - p.loc)
+    return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.event_shape[0])
+
+
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+def _low_rank_full(p: LowRankMultivariateNormal, q: MultivariateNormal) -> Tensor:
+    whole = MultivariateNormal(p.loc, scale_tril=p.scale_tril, validate_args=False)
+    return _multivariate(whole, q)
+
+
+def _columns_in(q: LowRankMultivariateNormal, columns: Tensor) -> Tensor:
+    """The sum of x^T covariance^-1 x over the columns x of a matrix."""
+    scaled = columns / q.cov_diag.unsqueeze(-1)
+    half = solve_triangular(q._capacitance_tril, q.cov_factor.mT @ scaled, upper=False)
+    return (columns * scaled).sum((-2, -1)) - (half * half).sum((-2, -1))
+
+
 @register_kl(Beta, Beta)
 def _beta(p: Beta, q: Beta) -> Tensor:
     a, b, c, d = p.concentration1, p.concentration0, q.concentration1, q.concentration0
@@ -186,6 +215,19 @@ def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     total = a.sum(-1)
     constants = lgamma(total) - lgamma(b.sum(-1)) + (lgamma(b) - lgamma(a)).sum(-1)
     return constants + ((a - b) * (digamma(a) - digamma(total).unsqueeze(-1))).sum(-1)
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Pareto, q: Pareto) -> Tensor:
+    ratio = q.alpha / p.alpha
+    inside = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return inside.masked_fill(p.scale < q.scale, math.inf)
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous_bernoulli(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Tensor:
+    expected = p.mean * q.logits - softplus(q.logits) + q._log_constant()
+    return -p.entropy() - expected
 
 
 @register_kl(Laplace, Laplace)
@@ -208,7 +250,30 @@ def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
 # square for a normal q, of x and log x for a gamma q, of x and exp(-t x) for a Gumbel q.
 
 
+@register_kl(Beta, ContinuousBernoulli)
+def _beta_continuous_bernoulli(p: Beta, q: ContinuousBernoulli) -> Tensor:
+    return -p.entropy() - p.mean * q.logits + softplus(q.logits) - q._log_constant()
+
+
+@register_kl(Uniform, ContinuousBernoulli)
+def _uniform_continuous_bernoulli(p: Uniform, q: ContinuousBernoulli) -> Tensor:
+    inside = -p.entropy() - p.mean * q.logits + softplus(q.logits) - q._log_constant()
+    return inside.masked_fill((p.low < 0) | (p.high > 1), math.inf)
+
+
+@register_kl(Uniform, Pareto)
+def _uniform_pareto(p: Uniform, q: Pareto) -> Tensor:
+    outside = p.low < q.scale
+    low = where(outside, p.high * 0.5, p.low)  # any number between, for the formula
+    mean_log = _mean_log(Uniform(low, p.high, validate_args=False))
+    constants = q.alpha.log() + xlogy(q.alpha, q.scale)
+    inside = (q.alpha + 1) * mean_log - constants - p.entropy()
+    return inside.masked_fill(outside, math.inf)
+
+
 @register_kl(Beta, Normal)
+@register_kl(ContinuousBernoulli, Normal)
+@register_kl(Pareto, Normal)
 @register_kl(Exponential, Normal)
 @register_kl(Gamma, Normal)
 @register_kl(Gumbel, Normal)
@@ -235,6 +300,8 @@ def _mean_log(p: Any) -> Tensor:
             return digamma(p.concentration) - p.rate.log()
         case Exponential():
             return -EULER - p.rate.log()
+        case Pareto():
+            return p.scale.log() + 1 / p.alpha
         case Beta():
             return digamma(p.concentration1) - digamma(p.concentration1 + p.concentration0)
         case Uniform():
@@ -245,6 +312,7 @@ def _mean_log(p: Any) -> Tensor:
 @register_kl(Beta, Gamma)
 @register_kl(Exponential, Gamma)
 @register_kl(Gamma, Gamma)
+@register_kl(Pareto, Gamma)
 def _against_gamma(p: Any, q: Gamma) -> Tensor:
     a, rate = q.concentration, q.rate
     return lgamma(a) - xlogy(a, rate) - (a - 1) * _mean_log(p) + rate * p.mean - p.entropy()
@@ -253,6 +321,8 @@ def _against_gamma(p: Any, q: Gamma) -> Tensor:
 @register_kl(Beta, Exponential)
 @register_kl(Exponential, Exponential)
 @register_kl(Gamma, Exponential)
+@register_kl(ContinuousBernoulli, Exponential)
+@register_kl(Pareto, Exponential)
 def _against_exponential(p: Any, q: Exponential) -> Tensor:
     return q.rate * p.mean - q.rate.log() - p.entropy()
 
@@ -289,6 +359,7 @@ def _inside_beta(p: Uniform, q: Beta) -> Tensor:
 
 
 @register_kl(Beta, Uniform)
+@register_kl(ContinuousBernoulli, Uniform)
 @register_kl(Uniform, Uniform)
 def _against_uniform(p: Any, q: Uniform) -> Tensor:
     low, high = (p.low, p.high) if isinstance(p, Uniform) else (0.0, 1.0)
@@ -328,7 +399,7 @@ def _against_gumbel(p: Any, q: Gumbel) -> Tensor:
 
 _ON_THE_LINE = (Normal, Laplace, Gumbel)
 _ON_A_HALF = (Exponential, Gamma)
-_ON_AN_INTERVAL = (Beta, Uniform)
+_ON_AN_INTERVAL = (Beta, ContinuousBernoulli, Uniform)
 
 
 def _infinite(p: Distribution, q: Distribution) -> Tensor:
@@ -338,8 +409,9 @@ def _infinite(p: Distribution, q: Distribution) -> Tensor:
 
 
 for _wide, _narrow in (
-    *itertools.product(_ON_THE_LINE, (*_ON_A_HALF, *_ON_AN_INTERVAL)),
-    *itertools.product(_ON_A_HALF, _ON_AN_INTERVAL),
+    *itertools.product(_ON_THE_LINE, (*_ON_A_HALF, Pareto, *_ON_AN_INTERVAL)),
+    *itertools.product((*_ON_A_HALF, Pareto), _ON_AN_INTERVAL),
+    *itertools.product((*_ON_A_HALF, Beta, ContinuousBernoulli), (Pareto,)),
     (Poisson, Bernoulli),
     (Poisson, Binomial),
 ):

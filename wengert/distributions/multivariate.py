@@ -1,4 +1,4 @@
-"""The multivariate normal distribution."""
+"""Normal vectors, and matrices: covariances (Wishart) and correlations (LKJ)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ from wengert.distributions.distribution import (
     broadcast_all,
     lazy,
     normals,
+    tiny,
 )
+from wengert.distributions.gamma import Beta, standard_gamma
+from wengert.functions.creation import as_tensor, ones_like, zeros_like
 from wengert.functions.decompositions import cholesky
+from wengert.functions.joining import cat
 from wengert.functions.linalg import inv, solve_triangular
-from wengert.functions.ranges import eye
+from wengert.functions.ranges import arange, eye
+from wengert.functions.special import digamma, lgamma, multigammaln
+from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 
 
@@ -54,21 +60,9 @@ class MultivariateNormal(Distribution):
         (loc,) = broadcast_all(loc)
         if loc.ndim < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        given = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        given = {name: matrix for name, matrix in given.items() if matrix is not None}
-        if len(given) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        ((name, matrix),) = given.items()
-        (matrix,) = broadcast_all(matrix)
+        name, matrix = _one_matrix(covariance_matrix, precision_matrix, scale_tril)
         k = loc.shape[-1]
-        if matrix.ndim < 2 or (k != 1 and tuple(matrix.shape[-2:]) != (k, k)):
+        if k not in (1, matrix.shape[-1]):
             raise ValueError(
                 f"{name} must have the shape (..., {k}, {k}), as loc has {tuple(loc.shape)}, "
                 f"but it has {tuple(matrix.shape)}"
@@ -129,3 +123,279 @@ class MultivariateNormal(Distribution):
 
     def entropy(self) -> Tensor:
         return self._half_log_det() + self._event_shape[0] * 0.5 * (1 + math.log(2 * math.pi))
+
+
+class LowRankMultivariateNormal(Distribution):
+    """Normal vectors of covariance W W^T + diag(D), W = `cov_factor` (..., k, m), D = `cov_diag`.
+
+    A sample is loc + W u + sqrt(D) v. Densities and divergences cost k m^2 instead of k^3: by
+    Woodbury's identity they need the Cholesky factor of C = I + W^T D^-1 W only, which is m x m.
+
+    >>> import wengert as wg
+    >>> d = LowRankMultivariateNormal(wg.zeros(3), wg.ones(3, 1), wg.ones(3))
+    >>> d.variance
+    tensor([2., 2., 2.])
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None
+    ) -> None:
+        loc, factor, diagonal = (broadcast_all(x)[0] for x in (loc, cov_factor, cov_diag))
+        if loc.ndim < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        k = loc.shape[-1]
+        for name, x, rank in (("cov_factor", factor, 2), ("cov_diag", diagonal, 1)):
+            if x.ndim < rank or x.shape[-rank] != k:
+                wanted = f"(..., {k}, m)" if rank == 2 else f"(..., {k})"
+                raise ValueError(
+                    f"{name} must have the shape {wanted}, as loc has {tuple(loc.shape)}, but it "
+                    f"has {tuple(x.shape)}"
+                )
+        shapes = loc.shape[:-1], factor.shape[:-2], diagonal.shape[:-1]
+        batch = np.broadcast_shapes(*map(tuple, shapes))
+        self.loc, self.cov_diag = loc.expand((*batch, k)), diagonal.expand((*batch, k))
+        self.cov_factor = factor.expand((*batch, k, factor.shape[-1]))
+        super().__init__(batch, (k,), validate_args=validate_args)
+
+    @lazy
+    def _capacitance_tril(self) -> Tensor:
+        """The Cholesky factor of C = I + W^T D^-1 W."""
+        inner = self.cov_factor.mT @ (self.cov_factor / self.cov_diag.unsqueeze(-1))
+        return cholesky(inner + eye(inner.shape[-1], dtype=inner.dtype))
+
+    @lazy
+    def covariance_matrix(self) -> Tensor:
+        """W W^T + diag(D)."""
+        return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
+
+    @lazy
+    def scale_tril(self) -> Tensor:
+        """The lower triangular L with covariance L L^T."""
+        return cholesky(self.covariance_matrix)
+
+    @lazy
+    def precision_matrix(self) -> Tensor:
+        """D^-1 - A^T A with A = C^(-1/2) W^T D^-1."""
+        scaled = self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
+        half = solve_triangular(self._capacitance_tril, scaled, upper=False)
+        return (1 / self.cov_diag).diag_embed() - half.mT @ half
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        return (self.cov_factor**2).sum(-1) + self.cov_diag
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        u = normals((*shape[:-1], self.cov_factor.shape[-1]), self.loc)
+        v = normals(shape, self.loc)
+        spread = (self.cov_factor @ u.unsqueeze(-1)).squeeze(-1)
+        return self.loc + spread + self.cov_diag.sqrt() * v
+
+    def _half_log_det(self) -> Tensor:
+        inner = self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return inner + 0.5 * self.cov_diag.log().sum(-1)
+
+    def _squares(self, difference: Tensor) -> Tensor:
+        """x^T covariance^-1 x."""
+        scaled = difference / self.cov_diag
+        inner = self.cov_factor.mT @ scaled.unsqueeze(-1)
+        half = solve_triangular(self._capacitance_tril, inner, upper=False)
+        return (difference * scaled).sum(-1) - (half * half).sum((-2, -1))
+
+    def log_prob(self, value: Any) -> Tensor:
+        squares = self._squares(self._value(value) - self.loc)
+        return -0.5 * squares - self._half_log_det() - self._event_shape[0] * HALF_LOG_2PI
+
+    def entropy(self) -> Tensor:
+        return self._half_log_det() + self._event_shape[0] * 0.5 * (1 + math.log(2 * math.pi))
+
+
+class Wishart(Distribution):
+    """X = sum of `df` outer products of normal vectors: covariances, as samples have them.
+
+    p(X) = |X|^((df-k-1) / 2) exp(-tr(V^-1 X) / 2) / (2^(df k / 2) |V|^(df / 2) Gamma_k(df / 2)),
+    df > k - 1, for k x k matrices. V is given as the `covariance_matrix`, as its inverse
+    (`precision_matrix`) or as its lower triangular factor (`scale_tril`). Samples are L A A^T L^T,
+    with a random triangular A (Bartlett, 1933); their derivatives are those of gamma variables.
+
+    >>> import wengert as wg
+    >>> Wishart(wg.tensor(5.0), wg.eye(2)).mean
+    tensor([[5., 0.],
+            [0., 5.]])
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+        "df": constraints.greater_than(0),
+    }
+    support = constraints.positive_definite
+    has_rsample = True
+
+    def __init__(
+        self,
+        df: Any,
+        covariance_matrix: Any = None,
+        precision_matrix: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        name, matrix = _one_matrix(covariance_matrix, precision_matrix, scale_tril)
+        k = matrix.shape[-1]
+        df = df if hasattr(df, "dtype") else as_tensor(df, matrix.dtype)
+        (df,) = broadcast_all(df)
+        batch = np.broadcast_shapes(tuple(df.shape), tuple(matrix.shape[:-2]))
+        self.df = df.expand(batch)
+        vars(self)[name] = matrix.expand((*batch, k, k))
+        super().__init__(batch, (k, k), validate_args=validate_args)
+        if self._validate_args:
+            self._check(constraints.greater_than(k - 1), self.df, "parameter df")
+
+    scale_tril = MultivariateNormal.scale_tril
+    covariance_matrix = MultivariateNormal.covariance_matrix
+    precision_matrix = MultivariateNormal.precision_matrix
+
+    @property
+    def _scaled_df(self) -> Tensor:
+        return self.df[..., None, None]
+
+    @property
+    def mean(self) -> Tensor:
+        return self._scaled_df * self.covariance_matrix
+
+    @property
+    def mode(self) -> Tensor:
+        """NaN where the density is unbounded: df < k + 1."""
+        factor = self._scaled_df - self._event_shape[0] - 1
+        return factor.masked_fill(factor <= 0, math.nan) * self.covariance_matrix
+
+    @property
+    def variance(self) -> Tensor:
+        v = self.covariance_matrix
+        diagonal = v.diagonal(dim1=-2, dim2=-1)
+        return self._scaled_df * (v**2 + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        k = self._event_shape[0]
+        freedom = self.df.unsqueeze(-1) - arange(k).to(self.df.dtype)
+        squares = 2 * standard_gamma(freedom / 2, shape[:-1])
+        below = normals(shape, self.df).tril(-1)
+        half = self.scale_tril @ (below + squares.sqrt().diag_embed())
+        return half @ half.mT
+
+    def _half_log_det(self) -> Tensor:
+        return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+    def _log_normalizer(self) -> Tensor:
+        k, df = self._event_shape[0], self.df
+        return df * (k / 2 * math.log(2) + self._half_log_det()) + multigammaln(df / 2, k)
+
+    def log_prob(self, value: Any) -> Tensor:
+        x, k = self._value(value), self._event_shape[0]
+        factor = cholesky(x)
+        log_det = 2 * factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        half = solve_triangular(self.scale_tril, factor, upper=False)
+        trace = (half * half).sum((-2, -1))
+        return (self.df - k - 1) / 2 * log_det - trace / 2 - self._log_normalizer()
+
+    def entropy(self) -> Tensor:
+        k, df = self._event_shape[0], self.df
+        steps = arange(k).to(df.dtype) / 2
+        mean_log = (
+            digamma(df.unsqueeze(-1) / 2 - steps).sum(-1)
+            + k * math.log(2) + 2 * self._half_log_det()
+        )  # fmt: skip
+        return self._log_normalizer() - (df - k - 1) / 2 * mean_log + df * k / 2
+
+
+class LKJCholesky(Distribution):
+    """Cholesky factors L of correlation matrices C = L L^T with p(C) = |C|^(concentration - 1).
+
+    A `concentration` of 1 is uniform over correlation matrices, a larger one prefers those near the
+    identity (Lewandowski, Kurowicka and Joe, 2009, whose onion method draws the samples).
+
+    >>> import wengert as wg
+    >>> L = LKJCholesky(3, 2.0).sample()
+    >>> wg.allclose((L @ L.mT).diagonal(), wg.ones(3))
+    True
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {"concentration": constraints.positive}
+    support = constraints.corr_cholesky
+
+    def __init__(
+        self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None
+    ) -> None:
+        if dim < 2:
+            raise ValueError(
+                f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}."
+            )
+        self.dim = dim
+        (self.concentration,) = broadcast_all(concentration)
+        super().__init__(self.concentration.shape, (dim, dim), validate_args=validate_args)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with no_grad():
+            shape = self._extended_shape(sample_shape)
+            # Row i + 1 is a direction in i + 1 dimensions times the root of a beta variable.
+            i = arange(1, self.dim).to(self.concentration.dtype)
+            concentration = self.concentration.unsqueeze(-1) + (self.dim - 1 - i) / 2
+            squares = Beta(i / 2, concentration).sample(
+                shape[: len(shape) - 2 - len(self._batch_shape)]
+            )
+            directions = normals(shape, self.concentration).tril(-1)[..., 1:, :]
+            directions = directions / directions.norm(dim=-1, keepdim=True)
+            rows = squares.sqrt().unsqueeze(-1) * directions
+            rest = (1 - squares).clamp(min=tiny(squares)).sqrt()
+            below = cat([zeros_like(rows[..., :1, :]), rows], -2)
+            return below + cat([ones_like(rest[..., :1]), rest], -1).diag_embed()
+
+    def log_prob(self, value: Any) -> Tensor:
+        factor, n = self._value(value), self.dim
+        order = arange(2, n + 1).to(self.concentration.dtype)
+        exponents = 2 * (self.concentration - 1).unsqueeze(-1) + n - order
+        logs = factor.diagonal(dim1=-2, dim2=-1)[..., 1:].log()
+        # The normalizer on page 1999 of Lewandowski, Kurowicka and Joe.
+        less, alpha = n - 1, self.concentration + (n - 1) / 2
+        constant = (
+            less / 2 * math.log(math.pi) + multigammaln(alpha - 0.5, less) - lgamma(alpha) * less
+        )
+        return (exponents * logs).sum(-1) - constant
+
+
+def _one_matrix(covariance: Any, precision: Any, scale_tril: Any) -> tuple[str, Tensor]:
+    """The one of three matrices that was given."""
+    given = {
+        "covariance_matrix": covariance,
+        "precision_matrix": precision,
+        "scale_tril": scale_tril,
+    }
+    found = [(name, matrix) for name, matrix in given.items() if matrix is not None]
+    if len(found) != 1:
+        raise ValueError(
+            "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+        )
+    name, (matrix,) = found[0][0], broadcast_all(found[0][1])
+    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
+        raise ValueError(
+            f"{name} must have the shape (..., k, k), but it has {tuple(matrix.shape)}"
+        )
+    return name, matrix

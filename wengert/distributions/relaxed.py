@@ -1,0 +1,241 @@
+"""Continuous stand-ins for discrete distributions: their samples are differentiable.
+
+A temperature says how near they are: towards 0 the samples become 0 and 1 (Maddison, Mnih and Teh,
+"The concrete distribution", 2017; Jang, Gu and Poole, "Categorical reparameterization with
+Gumbel-softmax", 2017).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from wengert.distributions import constraints
+from wengert.distributions.compound import TransformedDistribution
+from wengert.distributions.constraints import Constraint
+from wengert.distributions.discrete import Categorical, Chance
+from wengert.distributions.distribution import (
+    Distribution,
+    broadcast_all,
+    clamped,
+    softplus,
+    uniforms,
+)
+from wengert.distributions.transforms import ExpTransform, SigmoidTransform
+from wengert.functions.indexing import where
+from wengert.functions.reductions import logsumexp
+from wengert.tensor import Tensor
+
+
+class LogitRelaxedBernoulli(Chance):
+    """log(x / (1 - x)) of a relaxed Bernoulli x: a logistic variable of scale 1 / temperature."""
+
+    support: Any = constraints.real
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        _, self.temperature = self._set(probs, logits, temperature)
+        super().__init__(self.temperature.shape, validate_args=validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        u = uniforms(self._extended_shape(sample_shape), self.temperature)
+        return (self.logits + u.log() - (-u).log1p()) / self.temperature
+
+    def log_prob(self, value: Any) -> Tensor:
+        z = self.logits - self._value(value) * self.temperature
+        return self.temperature.log() + z - 2 * softplus(z)
+
+
+class _Relaxed(TransformedDistribution):
+    """A relaxed distribution in the place of its logits: what both have in common."""
+
+    base_dist: Any
+
+    @property
+    def temperature(self) -> Tensor:
+        return self.base_dist.temperature
+
+    @property
+    def probs(self) -> Tensor:
+        return self.base_dist.probs
+
+    @property
+    def logits(self) -> Tensor:
+        return self.base_dist.logits
+
+
+class RelaxedBernoulli(_Relaxed):
+    """x = sigmoid((logits + l) / temperature) for a standard logistic l, in (0, 1).
+
+    >>> import wengert as wg
+    >>> logits = wg.tensor([0.5, -1.0], requires_grad=True)
+    >>> RelaxedBernoulli(wg.tensor(0.5), logits=logits).rsample().requires_grad
+    True
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = Chance.arg_constraints
+    support: Any = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args)
+        super().__init__(base, SigmoidTransform(), validate_args)
+
+
+class ExpRelaxedCategorical(Distribution):
+    """log x of a relaxed one-hot vector x: log softmax((logits + g) / temperature), g Gumbel."""
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = Categorical.arg_constraints
+    support: Any = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._categorical = inner = Categorical(probs, logits, validate_args)
+        self.temperature = broadcast_all(temperature, inner.param)[0][..., 0]
+        super().__init__(inner.batch_shape, (inner._num_events,), validate_args=validate_args)
+
+    @property
+    def probs(self) -> Tensor:
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Any:
+        return self._categorical.param_shape
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        u = uniforms(self._extended_shape(sample_shape), self.temperature)
+        scores = (self.logits - (-u.log()).log()) / self.temperature.unsqueeze(-1)
+        return scores - logsumexp(scores, -1, True)
+
+    def log_prob(self, value: Any) -> Tensor:
+        k, t = self.event_shape[0], self.temperature
+        scores = self.logits - self._value(value) * t.unsqueeze(-1)
+        shares = (scores - logsumexp(scores, -1, True)).sum(-1)
+        return shares + math.lgamma(k) + (k - 1) * t.log()
+
+
+class RelaxedOneHotCategorical(_Relaxed):
+    """x = softmax((logits + g) / temperature) for standard Gumbel g: a probability vector.
+
+    >>> import wengert as wg
+    >>> x = RelaxedOneHotCategorical(wg.tensor(0.5), wg.tensor([0.2, 0.8])).rsample()
+    >>> wg.allclose(x.sum(), wg.tensor(1.0))
+    True
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = Categorical.arg_constraints
+    support: Any = constraints.simplex
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
+        super().__init__(base, ExpTransform(), validate_args)
+
+
+class ContinuousBernoulli(Chance):
+    """p(x) = C p^x (1 - p)^(1 - x) on [0, 1]: for pixels, say, where Bernoulli's does not add up.
+
+    C = 2 atanh(1 - 2p) / (1 - 2p), and 2 at p = 1/2, around which (`lims`) a Taylor series is used
+    (Loaiza-Ganem and Cunningham, "The continuous Bernoulli", 2019). It is an exponential of rate
+    -logit(p), cut off at 1.
+
+    >>> import wengert as wg
+    >>> ContinuousBernoulli(wg.tensor([0.5, 0.9])).mean
+    tensor([0.5000, 0.6699])
+    """
+
+    support: Any = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(
+        self,
+        probs: Any = None,
+        logits: Any = None,
+        lims: tuple[float, float] = (0.499, 0.501),
+        validate_args: bool | None = None,
+    ) -> None:
+        (given,) = self._set(probs, logits)
+        self._lims = lims
+        super().__init__(given.shape, validate_args=validate_args)
+
+    def _split(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Where p is far from 1/2, a p that is far from it everywhere, and p - 1/2."""
+        p = clamped(self.probs)
+        far = (p <= self._lims[0]) | (p > self._lims[1])
+        return far, where(far, p, self._lims[0]), p - 0.5
+
+    def _log_constant(self) -> Tensor:
+        far, p, x = self._split()
+        exact = ((-p).log1p() - p.log()).abs().log() - (2 * p - 1).abs().log()
+        return where(far, exact, math.log(2) + (4 / 3 + 104 / 45 * x * x) * x * x)
+
+    @property
+    def mean(self) -> Tensor:
+        far, p, x = self._split()
+        exact = p / (2 * p - 1) + 1 / ((-p).log1p() - p.log())
+        return where(far, exact, 0.5 + (1 / 3 + 16 / 45 * x * x) * x)
+
+    @property
+    def variance(self) -> Tensor:
+        far, p, x = self._split()
+        exact = p * (p - 1) / (1 - 2 * p) ** 2 + 1 / ((-p).log1p() - p.log()) ** 2
+        return where(far, exact, 1 / 12 - (1 / 15 - 128 / 945 * x * x) * x * x)
+
+    def log_prob(self, value: Any) -> Tensor:
+        return self._value(value) * self.logits - softplus(self.logits) + self._log_constant()
+
+    # With t = logit(p) the density is proportional to exp(t x).
+
+    def _rate(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Where p is far from 1/2, t there, and t as it is."""
+        far, p, _ = self._split()
+        whole = clamped(self.probs)
+        return far, p.log() - (-p).log1p(), whole.log() - (-whole).log1p()
+
+    def cdf(self, value: Any) -> Tensor:
+        x = self._value(value)
+        far, rate, t = self._rate()
+        near = x + x * (x - 1) * t * (0.5 + (2 * x - 1) * t / 12)
+        return where(far, (rate * x).expm1() / rate.expm1(), near).clamp(min=0, max=1)
+
+    def icdf(self, value: Any) -> Tensor:
+        return self._quantile(self._probability(value))
+
+    def _quantile(self, u: Tensor) -> Tensor:
+        far, rate, t = self._rate()
+        near = u + u * (1 - u) * t * (0.5 + (1 - 2 * u) * t / 6)
+        return where(far, (u * rate.expm1()).log1p() / rate, near)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self._quantile(uniforms(self._extended_shape(sample_shape), self.probs))
+
+    def entropy(self) -> Tensor:
+        return softplus(self.logits) - self._log_constant() - self.mean * self.logits
