@@ -1,14 +1,23 @@
 """An extension for the reference: what it shows of the modules, and sessions as blocks of code.
 
 Public names are those that a namespace exports. The modules in which they are written have helpers
-beside them; a helper loses its docstring here, and mkdocstrings shows only what has one. Docstrings
-hold doctest sessions as plain text, which Markdown would read as quotations.
+beside them; a helper loses its docstring here, and mkdocstrings shows only what has one. Functions
+that other functions make, `exp = _unary(np.exp, "e to the power x.")`, are attributes to those who
+only read the source; they are looked up as they are when it runs. Docstrings hold doctest sessions
+as plain text, which Markdown would read as quotations.
 """
 
+import importlib
+import inspect
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
-from griffe import Extension, Module, Object
+sys.path.insert(0, str(Path(__file__).parents[2]))  # MkDocs is a program of its own
+
+from griffe import Docstring, Extension, Function, Module, Object, Parameter, ParameterKind
+from griffe import Parameters as Given
 
 SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -44,11 +53,34 @@ class Sessions(Extension):
             if module.docstring is not None and _inner(module) not in OPEN:
                 # What follows is for readers of the source.
                 module.docstring.value = module.docstring.value.partition("\n\n")[0]
-            for item in module.members.values():
+            for item in [*module.members.values()]:
                 if item.is_alias or item.is_module:
                     continue
+                if item.is_attribute and (_inner(module) in OPEN or item.path in exported):
+                    item = _made(item, module)
                 if item.is_attribute or not (_inner(module) in OPEN or item.path in exported):
                     _hide(item)
+
+
+def _made(item: Any, module: Module) -> Any:
+    """The function that an attribute is when the module runs, if it is one of its own."""
+    made = getattr(importlib.import_module(module.path), item.name, None)
+    if not inspect.isroutine(made) or not made.__doc__ or made.__module__ != module.path:
+        return item
+    kinds = {kind: ParameterKind[kind.name.lower()] for kind in inspect._ParameterKind}
+    given = [
+        Parameter(
+            p.name, kind=kinds[p.kind], default=None if p.default is p.empty else repr(p.default)
+        )
+        for p in inspect.signature(made).parameters.values()
+    ]
+    text = SESSION.sub(r"```pycon\n\g<0>\n```", inspect.getdoc(made) or "")
+    function = Function(
+        item.name, parameters=Given(*given), lineno=item.lineno, endlineno=item.endlineno
+    )
+    function.docstring = Docstring(text, parent=function)
+    module.set_member(item.name, function)
+    return function
 
 
 def _hide(item: Any) -> None:
