@@ -4,23 +4,31 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.nn.functional import recurrent
+from wengert.nn.functional import recurrent, scans
 from wengert.nn.utils import rnn
 
 
-@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU", "relu"])
 @pytest.mark.parametrize("backwards", [False, True])
-def test_the_loops_on_arrays_compute_what_the_formulas_say(kind, backwards):
-    net = getattr(wg.nn, kind)(3, 4).double()
+@pytest.mark.parametrize("sizes", [[3, 2, 1], [2, 2, 2]], ids=["uneven", "even"])
+@pytest.mark.parametrize("enough", [0, 1 << 40], ids=["machine code", "NumPy"])
+def test_the_loops_on_arrays_compute_what_the_formulas_say(
+    kind, backwards, sizes, enough, monkeypatch
+):
+    monkeypatch.setattr(scans, "ENOUGH", enough)
+    net = wg.nn.RNN(3, 4, nonlinearity="relu") if kind == "relu" else getattr(wg.nn, kind)(3, 4)
+    net = net.double()
     x = wg.randn(6, 3, dtype=wg.float64, requires_grad=True)
-    sizes = [3, 2, 1]
-    states = tuple(wg.randn(3, 4, dtype=wg.float64) for _ in range(1 + (kind == "LSTM")))
+    states = tuple(
+        wg.randn(sizes[0], 4, dtype=wg.float64, requires_grad=True)
+        for _ in range(1 + (kind == "LSTM"))
+    )
     weights = net._weights("_l0")
     found = []
     for way in (recurrent.layer, recurrent._composed):
         out, last = way(net.mode, x, states, weights, sizes, backwards)
         total = sum((t * t).sum() for t in (out, *last))
-        found.append([out, *last, *wg.autograd.grad(total, [x, *net.parameters()])])
+        found.append([out, *last, *wg.autograd.grad(total, [x, *states, *net.parameters()])])
     for a, b in zip(*found, strict=True):
         assert wg.allclose(a, b, rtol=1e-12, atol=1e-12)
 

@@ -34,9 +34,20 @@ def code(
     All arrays are contiguous; the blocks have equally many rows, `step` at least. Where a result of
     a block has fewer rows than the block, sums of it, `step` must divide the number of rows.
     """
+    return made(function, step, blocks, shared, settings).run(blocks, shared)
+
+
+def made(
+    function: Function,
+    step: int,
+    blocks: Sequence[np.ndarray[Any, Any]],
+    shared: Sequence[np.ndarray[Any, Any]] = (),
+    settings: tuple[Any, ...] = (),
+) -> Blocks:
+    """The code itself, for arrays such as these."""
     kinds = tuple([((step, *x.shape[1:]), x.dtype) for x in blocks])
     whole = tuple([(x.shape, x.dtype) for x in shared])
-    return _compiled(function, kinds, whole, settings).run(blocks, shared)
+    return _compiled(function, kinds, whole, settings)
 
 
 class Blocks:
@@ -63,28 +74,33 @@ class Blocks:
     def run(self, blocks: Any, shared: Any) -> Any:
         """Fresh results. The last block begins early enough to be a whole one."""
         rows, step = len(blocks[0]), self.step
-        executable = self.executable
-        made = executable.plan.outputs
+        made = self.executable.plan.outputs
         outs = [np.empty((rows * v.shape[0] // step, *v.shape[1:]), v.dtype) for v in made]
-        arena = aligned(executable.plan.arena)
-        slots = executable.table
-        table = (ctypes.c_void_p * slots.size)()
-        for slot, address, _ in executable.shared():
-            table[slot] = address
-        table[slots.arena] = arena.ctypes.data
-        for number, x in enumerate(shared, len(blocks)):
-            table[slots.input(number)] = x.ctypes.data
-        moving = [
-            *[(slots.input(i), x.ctypes.data, x.strides[0] * step) for i, x in enumerate(blocks)],
-            *[(slots.output(i), outs[i].ctypes.data, v.nbytes) for i, v in enumerate(made)],
-        ]
-        where = ctypes.addressof(table)
-        for start in range(0, rows, step):
-            first = min(start, rows - step)
-            for slot, address, width in moving:
-                table[slot] = address + width * first // step
-            self.native(where)
+        starts = [min(start, rows - step) for start in range(0, rows, step)]
+        self.run_into(outs, blocks, shared, starts)
         return tuple(outs) if self.several else outs[0]
+
+    def run_into(self, outs: Any, blocks: Any, shared: Any, starts: Sequence[int]) -> None:
+        """Write the results of the blocks that begin at the rows `starts`, in this order.
+
+        `outs` may overlap with `blocks`: what one block has written, those after it read.
+        """
+        executable, slots = self.executable, self.executable.table
+        arena = aligned(executable.plan.arena)
+        first = np.array(starts, np.intp)
+        tables = np.zeros((first.size, slots.size), np.intp)  # of addresses, one for each block
+        for slot, address, _ in executable.shared():
+            tables[:, slot] = address
+        tables[:, slots.arena] = arena.ctypes.data
+        for number, x in enumerate(shared, len(blocks)):
+            tables[:, slots.input(number)] = x.ctypes.data
+        for number, x in enumerate(blocks):
+            tables[:, slots.input(number)] = x.ctypes.data + first * x.strides[0]
+        for number, (x, v) in enumerate(zip(outs, executable.plan.outputs, strict=True)):
+            tables[:, slots.output(number)] = x.ctypes.data + first * v.nbytes // self.step
+        where, size = tables.ctypes.data, tables.strides[0]
+        for number in range(first.size):
+            self.native(where + number * size)
 
 
 @functools.lru_cache(maxsize=512)

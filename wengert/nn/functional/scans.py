@@ -2,12 +2,12 @@
 
 The rows of all times lie one below the other; `runs` says which rows belong to each time, in the
 order in which the times are visited. A batch of sequences of different lengths has fewer rows at
-later times (those of the longest sequences come first), and `h[:n]` is what is still, or already,
-alive.
+later times (those of the longest sequences come first), and a state's first n rows are what is
+still, or already, alive.
 
 What can be done for all times at once is done outside of the loops: the products with the inputs
-before, the slopes and the products for the weights after. Inside remain one small matrix product
-and a few operations per time.
+before, the products for the weights after. What is left of one time is a formula, and `over_times`
+repeats it, as machine code where there is enough of it.
 
 With a = W x + b + U h + c, what comes from the input and from the state before, and a_bar its
 cotangent: U_bar = a_bar^T h and h_bar = a_bar U (backpropagation through time; Werbos, 1990).
@@ -15,17 +15,24 @@ cotangent: U_bar = a_bar^T h and h_bar = a_bar U (backpropagation through time; 
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.dispatch import primitive
+from wengert.rules.neural import sigmoid
 
 Runs = list[tuple[int, int]]
+Step = Callable[..., tuple[Any, ...]]
+
+ENOUGH = 1 << 13
+"""From so many numbers in the rows of all times on, machine code is worth making."""
 
 
 def opaque(function: Any) -> Any:
-    """Compiled functions call these as a whole: they are loops over arrays that they write into."""
+    """Compiled functions call these as a whole: they hold loops."""
     return primitive(function, opaque=True)
 
 
@@ -36,29 +43,106 @@ def runs_of(sizes: Any, backwards: bool) -> Runs:
     return runs[::-1] if backwards else runs
 
 
-# ---- tanh and relu -------------------------------------------------------------------------
+# ---- over time -----------------------------------------------------------------------------
 
 
-@opaque
-def simple(
-    x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs, relu: bool = False
-) -> Any:
-    """h = tanh(W x + b + U h + c), or relu: all h, the last ones, and what the way back needs."""
-    (h,) = states
-    a = _from_inputs(x, w_ih, b_ih, b)
-    before, wt, h = np.empty((len(a), h.shape[1]), a.dtype), np.ascontiguousarray(w.T), h.copy()
-    product = np.empty_like(a[: len(h)])
+def over_times(
+    step: Step,
+    runs: Runs,
+    rows: Sequence[Any],
+    states: Sequence[Any],
+    shared: Sequence[Any],
+    outs: Sequence[Any] = (),
+) -> list[tuple[Any, Any, Any]]:
+    """Repeat `step(*rows, *states, *shared) -> (*outs, *states)`, with each time's part of `rows`.
+
+    Writes `outs`; returns of each state its values before every time, after it, and at the end.
+    """
+    if sum(x.size for x in rows) < ENOUGH:
+        way = _one_by_one
+    else:
+        way = _by_machine if len(runs) * len(states[0]) == len(rows[0]) else _padded
+    return way(step, runs, rows, states, shared, outs)
+
+
+def _by_machine(
+    step: Step, runs: Runs, rows: Any, states: Any, shared: Any, outs: Any
+) -> list[tuple[Any, Any, Any]]:
+    """What one time leaves of a state is what the next one finds, in the same memory."""
+    from wengert.compile.blocks import made  # LLVM is loaded when first needed
+
+    (start, stop), (end, _) = runs[0], runs[-1]
+    n = stop - start
+    before, after = slice(None, -n), slice(n, None)
+    if end < start:
+        before, after = after, before
+    kept = [np.empty((len(rows[0]) + n, s.shape[1]), s.dtype) for s in states]
+    for whole, first in zip(kept, states, strict=True):
+        whole[before][start:stop] = first
+    given = [*map(np.ascontiguousarray, rows), *(whole[before] for whole in kept)]
+    written = [*outs, *(whole[after] for whole in kept)]
+    shared = [np.ascontiguousarray(x) for x in shared]
+    made(step, n, given, shared).run_into(written, given, shared, [first for first, _ in runs])
+    return [(k[before], k[after], k[after][end : end + n].copy()) for k in kept]
+
+
+def _padded(
+    step: Step, runs: Runs, rows: Any, states: Any, shared: Any, outs: Any
+) -> list[tuple[Any, Any, Any]]:
+    """As if all sequences were as long as the longest: the state of one that has ended stays."""
+    n, times = len(states[0]), range(len(runs))
+    forth = runs[0] < runs[-1]
+    even = [(t * n, t * n + n) for t in (times if forth else reversed(times))]
+    alive = np.zeros((n * len(runs), 1), bool)
+    for (start, stop), (first, _) in zip(runs, even, strict=True):
+        alive[first : first + stop - start] = True
+    (places,) = alive[:, 0].nonzero()
+
+    def spread(x: Any) -> Any:
+        wide = np.zeros((len(alive), x.shape[1]), x.dtype)
+        wide[places] = x
+        return wide
+
+    wide_outs = [np.empty((len(alive), x.shape[1]), x.dtype) for x in outs]
+    masked = _masked(step, len(rows), len(states))
+    found = _by_machine(masked, even, [alive, *map(spread, rows)], states, shared, wide_outs)
+    for out, wide in zip(outs, wide_outs, strict=True):
+        out[...] = wide[places]
+    return [(before[places], after[places], end) for before, after, end in found]
+
+
+@functools.cache
+def _masked(step: Step, rows: int, states: int) -> Step:
+    """The same step where a mask, its first argument, holds."""
+
+    def masked(alive: Any, *call: Any) -> tuple[Any, ...]:
+        results, old = step(*call), call[rows : rows + states]
+        kept = (np.where(alive, y, x) for x, y in zip(old, results[-states:], strict=True))
+        return *results[:-states], *kept
+
+    return masked
+
+
+def _one_by_one(
+    step: Step, runs: Runs, rows: Any, states: Any, shared: Any, outs: Any
+) -> list[tuple[Any, Any, Any]]:
+    befores = [np.empty((len(rows[0]), s.shape[1]), s.dtype) for s in states]
+    afters, ends = [np.empty_like(b) for b in befores], [s.copy() for s in states]
     for start, stop in runs:
-        n, out = stop - start, a[start:stop]
-        before[start:stop] = h[:n]
-        out += np.matmul(h[:n], wt, out=product[:n])
-        np.maximum(out, 0, out=out) if relu else np.tanh(out, out=out)
-        h[:n] = out
-    return a, h, before
+        now = [s[: stop - start] for s in ends]
+        for before, s in zip(befores, now, strict=True):
+            before[start:stop] = s
+        results = step(*(x[start:stop] for x in rows), *now, *shared)
+        for target, result in zip((*outs, *afters), results, strict=True):
+            target[start:stop] = result
+        for s, after in zip(now, afters, strict=True):
+            s[...] = after[start:stop]
+    return list(zip(befores, afters, ends, strict=True))
 
 
 def _from_inputs(x: Any, w_ih: Any, *biases: Any) -> Any:
     """What the inputs of all times contribute to the sums."""
+    # A product with single numbers is faster than what BLAS, or NumPy without it, makes of it.
     a = x * w_ih.T if x.shape[1] == 1 else np.matmul(x, w_ih.T)
     bias = [b for b in biases if b is not None]
     if bias:
@@ -66,189 +150,149 @@ def _from_inputs(x: Any, w_ih: Any, *biases: Any) -> Any:
     return a
 
 
+def _turned(w: Any) -> Any:
+    return np.ascontiguousarray(w.T)
+
+
+def _parts(a: Any, n: int) -> list[Any]:
+    size = a.shape[1] // n
+    return [a[:, k * size : (k + 1) * size] for k in range(n)]
+
+
+def _cotangents(
+    a_bar: Any, u_bar: Any, before: Any, x: Any, w_ih: Any, needs_x: bool
+) -> tuple[Any, ...]:
+    """Those of W, U, b and c, and of x if it needs one, from those of W x + b and of U h + c."""
+    ones = np.ones(len(a_bar), a_bar.dtype)
+    found = a_bar.T.dot(x), u_bar.T.dot(before), ones.dot(a_bar), ones.dot(u_bar)
+    return (*found, a_bar.dot(w_ih)) if needs_x else found
+
+
+# ---- tanh and relu -------------------------------------------------------------------------
+
+
+def _tanh_step(a: Any, h: Any, wt: Any) -> Any:
+    return (np.tanh(a + np.matmul(h, wt)),)
+
+
+def _relu_step(a: Any, h: Any, wt: Any) -> Any:
+    return (np.maximum(a + np.matmul(h, wt), 0),)
+
+
+def _tanh_back(g: Any, y: Any, dh: Any, w: Any) -> Any:
+    da = (dh + g) * (1 - y * y)
+    return da, np.matmul(da, w)
+
+
+def _relu_back(g: Any, y: Any, dh: Any, w: Any) -> Any:
+    da = np.where(y > 0, dh + g, 0)
+    return da, np.matmul(da, w)
+
+
+@opaque
+def simple(
+    x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs, relu: bool = False
+) -> Any:
+    """h = tanh(W x + b + U h + c), or relu: all h, the last ones, and what the way back needs."""
+    a, step = _from_inputs(x, w_ih, b_ih, b), _relu_step if relu else _tanh_step
+    ((before, after, last),) = over_times(step, runs, [a], states, [_turned(w)])
+    return after.copy(), last, before
+
+
 @opaque
 def simple_back(
     g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs,
-    need_x: bool, relu: bool = False,
+    needs_x: bool, relu: bool = False,
 ) -> Any:  # fmt: skip
     """Cotangents of the first states, of W, U, b and c, and of x if it needs one."""
     (before,) = memory
-    slope = (out > 0).astype(out.dtype) if relu else 1 - out * out
-    dh = ends[0].copy()
-    for start, stop in reversed(runs):
-        n, da = stop - start, slope[start:stop]
-        dh[:n] += g[start:stop]
-        da *= dh[:n]
-        np.matmul(da, w, out=dh[:n])
-    db = np.add.reduce(slope, 0)
-    found = dh, slope.T @ x, slope.T @ before, db, db
-    return (*found, slope @ w_ih) if need_x else found
+    da, step = np.empty_like(out), _relu_back if relu else _tanh_back
+    ((_, _, dh),) = over_times(step, runs[::-1], [g, out], ends, [w], [da])
+    return dh, *_cotangents(da, da, before, x, w_ih, needs_x)
 
 
 # ---- LSTM ----------------------------------------------------------------------------------
-#
-# Each gate has an array of its own, (4, rows, size), so that what is done to a gate is done to
-# numbers that lie side by side. They are kept in the order o, i, f, g, and the cells before each
-# step beside them: i g and f c are then one product of two neighbours with the next two.
-# sigmoid(x) = tanh(x/2)/2 + 1/2: with the sums of three gates halved, one tanh serves all four.
-# All weights are one matrix, which goes with rows of the state before, the input and, if there are
-# biases, 1: one product in each step, and one for all their cotangents.
-
-_ORDER = [3, 0, 1, 2]
-_BACK = [1, 2, 3, 0]
 
 
-def _by_gate(w: Any) -> Any:
-    """Rows for the gates i, f, g, o as (o, i, f, g) times rows of each."""
-    return w.reshape(4, -1, *w.shape[1:])[_ORDER]
+def _lstm_step(a: Any, h: Any, c: Any, wt: Any) -> Any:
+    """The gates and tanh(c), which the way back needs, h and c."""
+    i, f, g, o = _parts(a + np.matmul(h, wt), 4)
+    i, f, g, o = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
+    c = f * c + i * g
+    t = np.tanh(c)
+    return np.concatenate([i, f, g, o], 1), t, o * t, c
 
 
-def _as_rows(parts: Any) -> Any:
-    """What is kept by gate, (o, i, f, g), as rows for the gates i, f, g, o."""
-    return parts[_BACK].reshape(-1, *parts.shape[2:])
+def _lstm_back(grad: Any, gates: Any, t: Any, c: Any, dh: Any, dc: Any, w: Any) -> Any:
+    i, f, g, o = _parts(gates, 4)
+    dh = dh + grad
+    dc = dc + dh * o * (1 - t * t)
+    di, df = dc * g * i * (1 - i), dc * c * f * (1 - f)
+    dg, do = dc * i * (1 - g * g), dh * t * o * (1 - o)
+    da = np.concatenate([di, df, dg, do], 1)
+    return da, np.matmul(da, w), dc * f
 
 
 @opaque
 def lstm(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) -> Any:
     """c = f c + i g, h = o tanh(c), for gates (i, f, g, o) of W x + b + U h + c."""
-    h, c = states
-    size, rows = h.shape[1], len(x)
-    given = np.ones((rows, size + x.shape[1] + (b is not None)), x.dtype)
-    given[:, size : size + x.shape[1]] = x
-    columns = [w, w_ih] if b is None else [w, w_ih, (b_ih + b)[:, None]]
-    weight = _by_gate(np.concatenate(columns, 1)).swapaxes(1, 2).copy()
-    weight[:3] *= 0.5
-    gates = np.empty((5, rows, size), x.dtype)
-    tanhs, out = np.empty((2, rows, size), x.dtype)
-    h, last = h.copy(), np.empty((5, *h.shape), x.dtype)  # what one step works on stays in cache
-    last[4] = c
-    terms = np.empty((2, *h.shape), x.dtype)
-    half = np.asarray(0.5, x.dtype)
-    for start, stop in runs:
-        n = stop - start
-        hn, now, row = h[:n], last[:, :n], given[start:stop]
-        row[:, :size] = hn
-        a = np.matmul(row, weight, out=now[:4])
-        np.tanh(a, out=a)
-        a = now[:3]
-        np.multiply(a, half, out=a)
-        np.add(a, half, out=a)
-        gates[:, start:stop] = now
-        new = np.multiply(now[1:3], now[3:], out=terms[:, :n])
-        c = np.add(new[0], new[1], out=now[4])
-        t = np.tanh(c, out=tanhs[start:stop])
-        np.multiply(now[0], t, out=hn)
-        out[start:stop] = hn
-    return out, h, last[4].copy(), gates, given, tanhs
+    a = _from_inputs(x, w_ih, b_ih, b)
+    outs = gates, t = np.empty_like(a), np.empty((len(x), w.shape[1]), x.dtype)
+    hs, cs = over_times(_lstm_step, runs, [a], states, [_turned(w)], outs)
+    (before, after, h), (cells, _, c) = hs, cs
+    return after.copy(), h, c, gates, t, before, cells
 
 
 @opaque
 def lstm_back(
-    g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs, need_x: bool
+    g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs, needs_x: bool
 ) -> Any:
     """Cotangents of the first states, of W, U, b and c, and of x if it needs one."""
-    gates, given, tanhs = memory
-    o, i, f, new, _ = gates
-    # da = (dh, dc, dc, dc) * slopes, and dc += dh * inner.
-    slopes = np.empty_like(gates[:4])
-    np.multiply(gates[:3], gates[:3], out=slopes[:3])
-    np.subtract(gates[:3], slopes[:3], out=slopes[:3])
-    np.multiply(new, new, out=slopes[3])
-    np.subtract(1, slopes[3], out=slopes[3])
-    slopes[0] *= tanhs
-    slopes[1:3] *= gates[3:]
-    slopes[3] *= i
-    inner = tanhs * tanhs
-    np.subtract(1, inner, out=inner)
-    inner *= o
-    w = _by_gate(w)
-    dh, dc = (e.copy() for e in ends)
-    products = np.empty((4, *dh.shape), dh.dtype)
-    for start, stop in reversed(runs):
-        n = stop - start
-        dhn, dcn, within = dh[:n], dc[:n], inner[start:stop]
-        np.add(dhn, g[start:stop], out=dhn)
-        np.multiply(within, dhn, out=within)
-        np.add(dcn, within, out=dcn)
-        da = slopes[:, start:stop]
-        np.multiply(da[0], dhn, out=da[0])
-        np.multiply(da[1:], dcn, out=da[1:])
-        np.add.reduce(np.matmul(da, w, out=products[:, :n]), 0, out=dhn)
-        np.multiply(dcn, f[start:stop], out=dcn)
-    size, inputs = dh.shape[1], x.shape[1]
-    dw = np.matmul(slopes.swapaxes(1, 2), given)
-    db = _as_rows(dw[:, :, -1])
-    found = dh, dc, _as_rows(dw[:, :, size : size + inputs]), _as_rows(dw[:, :, :size]), db, db
-    return (*found, np.add.reduce(np.matmul(slopes, _by_gate(w_ih)), 0)) if need_x else found
+    gates, t, before, cells = memory
+    da = np.empty_like(gates)
+    rows = [g, gates, t, cells]
+    (_, _, dh), (_, _, dc) = over_times(_lstm_back, runs[::-1], rows, ends, [w], [da])
+    return dh, dc, *_cotangents(da, da, before, x, w_ih, needs_x)
 
 
 # ---- GRU -----------------------------------------------------------------------------------
+#
+# n = tanh((W x + b)_n + r (U h + c)_n): the last third of U h + c is not simply added.
+
+
+def _gru_step(a: Any, h: Any, wt: Any, bias: Any) -> Any:
+    """The gates and (U h + c)_n, which the way back needs, and h."""
+    (ar, az, an), (ur, uz, un) = _parts(a, 3), _parts(np.matmul(h, wt) + bias, 3)
+    r, z = sigmoid(ar + ur), sigmoid(az + uz)
+    n = np.tanh(an + r * un)
+    return np.concatenate([r, z, n], 1), un, n + z * (h - n)
+
+
+def _gru_back(g: Any, gates: Any, un: Any, h: Any, dh: Any, w: Any) -> Any:
+    r, z, n = _parts(gates, 3)
+    dh = dh + g
+    dn = dh * (1 - z) * (1 - n * n)
+    dr, dz = dn * un * r * (1 - r), dh * (h - n) * z * (1 - z)
+    du = np.concatenate([dr, dz, dn * r], 1)
+    return np.concatenate([dr, dz, dn], 1), du, dh * z + np.matmul(du, w)
 
 
 @opaque
 def gru(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) -> Any:
     """h = n + z (h - n), n = tanh((W x + b)_n + r (U h + c)_n), for gates (r, z, n)."""
-    (h,) = states
     a = _from_inputs(x, w_ih, b_ih)
-    size = h.shape[1]
-    two = 2 * size
-    a[:, :two] *= 0.5
-    half = np.ones(3 * size, a.dtype)
-    half[:two] = 0.5
-    wt = np.ascontiguousarray((w * half[:, None]).T)
-    b = np.zeros(3 * size, a.dtype) if b is None else b * half
-    h = h.copy()
-    before, inner, out = np.empty((3, len(a), size), a.dtype)
-    product, fresh = np.empty_like(a[: len(h)]), np.empty_like(h)
-    for start, stop in runs:
-        n, gates = stop - start, a[start:stop]
-        hn, new, p = h[:n], fresh[:n], product[:n]
-        before[start:stop] = hn
-        np.matmul(hn, wt, out=p)
-        p += b
-        rz = gates[:, :two]
-        rz += p[:, :two]
-        np.tanh(rz, out=rz)
-        rz *= 0.5
-        rz += 0.5
-        inner[start:stop] = p[:, two:]
-        np.multiply(p[:, two:], rz[:, :size], out=new)
-        gates[:, two:] += new
-        fresh_n = np.tanh(gates[:, two:], out=gates[:, two:])
-        hn -= fresh_n
-        hn *= rz[:, size:]
-        hn += fresh_n
-        out[start:stop] = hn
-    return out, h, a, before, inner
+    outs = gates, un = np.empty_like(a), np.empty((len(x), w.shape[1]), x.dtype)
+    bias = np.zeros(len(w), w.dtype) if b is None else b
+    ((before, after, h),) = over_times(_gru_step, runs, [a], states, [_turned(w), bias], outs)
+    return after.copy(), h, gates, un, before
 
 
 @opaque
 def gru_back(
-    g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs, need_x: bool
+    g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs, needs_x: bool
 ) -> Any:
     """Cotangents of the first states, of W, U, b and c, and of x if it needs one."""
-    gates, before, inner = memory
-    size = before.shape[1]
-    gates = gates.reshape(-1, 3, size)
-    r, z, n = (gates[:, k] for k in range(3))
-    # What reaches the gates through W: dh * (cr, cz, cn r); what reaches a's last third: dh * cn.
-    cn = (1 - z) * (1 - n * n)
-    slopes = np.empty_like(gates)
-    np.multiply(cn, r, out=slopes[:, 2])
-    slopes[:, 0] = slopes[:, 2] * (1 - r) * inner
-    slopes[:, 1] = (before - n) * z * (1 - z)
-    flat = slopes.reshape(-1, 3 * size)
-    (dh,) = (e.copy() for e in ends)
-    fresh = np.empty_like(dh)
-    for start, stop in reversed(runs):
-        m = stop - start
-        dhm = dh[:m]
-        dhm += g[start:stop]
-        slopes[start:stop] *= dhm[:, None]
-        cn[start:stop] *= dhm
-        dhm *= z[start:stop]
-        dhm += np.matmul(flat[start:stop], w, out=fresh[:m])
-    dw, db = flat.T @ before, np.add.reduce(flat, 0)
-    slopes[:, 2] = cn
-    found = dh, flat.T @ x, dw, np.add.reduce(flat, 0), db
-    return (*found, flat @ w_ih) if need_x else found
+    gates, un, before = memory
+    outs = da, du = np.empty_like(gates), np.empty_like(gates)
+    ((_, _, dh),) = over_times(_gru_back, runs[::-1], [g, gates, un, before], ends, [w], outs)
+    return dh, *_cotangents(da, du, before, x, w_ih, needs_x)
