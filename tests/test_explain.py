@@ -265,6 +265,33 @@ def test_a_layer_is_written_without_its_bias_where_a_tangent_passes():
     assert float(e.tangent[3].value[0]) == 7  # 1 * 3 + 1 * 4, and nothing of the bias
 
 
+F = wg.nn.functional
+OF_TENSORS = {
+    "a layer": lambda x, w: F.linear(x, w).sum(),
+    "the loss of a classifier": lambda x, w: F.cross_entropy(x @ w, wg.tensor([0, 1])),
+    "a normalization": lambda x, w: F.layer_norm(x, (2,), w[0]).tanh().sum(),
+    "a choice": lambda x, w: wg.where(x > 0.5, x * w, 0.0).sum(),
+    "a branch": lambda x, w: F.softmax(x @ w, -1)[0, 0] if x[0, 0] > 0 else x.sum(),
+}
+
+
+@pytest.mark.parametrize("name", OF_TENSORS)
+def test_functions_that_ask_for_tensors_are_explained_as_well(name):
+    f = OF_TENSORS[name]
+    x, w = np.array([[1.0, -2.0], [0.3, 0.7]]), np.array([[0.5, 0.1], [0.2, 0.3]])
+    found = explain(f, x, w).gradient
+    expected = wg.grad(f, argnums=(0, 1))(x, w)
+    np.testing.assert_allclose(found["x"], expected[0], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found["w"], expected[1], rtol=1e-12, atol=1e-15)
+
+
+def test_an_error_of_the_function_itself_is_the_one_that_is_shown():
+    with pytest.raises(TypeError, match=r"not math\.sin"):
+        explain(lambda x: math.sin(x), 1.0)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        explain(lambda x: x.nonsense(), 1.0)
+
+
 def test_what_is_only_affine_is_not_shown_as_doing_to_tangents_what_it_does_to_values():
     e = explain(lambda x: np.where(np.array([True, False]), x, 1.0), np.array([2.0, 3.0]))
     (row,) = e.tangent[1:-1]

@@ -98,9 +98,9 @@ def explain(
         raise TypeError("explain needs the values of f's arguments: explain(f, 2.0, 5.0)")
     names = _argument_names(f, len(args))
     position = _position(wrt, names)
-    trace = Trace([_real(value, name) for value, name in zip(args, names, strict=True)])
+    values = [_real(value, name) for value, name in zip(args, names, strict=True)]
     with np.errstate(all="ignore"):
-        returned = f(*(Traced(trace, index) for index in trace.inputs))
+        trace, returned = _run_on_traced(f, values)
         several = isinstance(returned, (tuple, list))
         outputs = [_output(item) for item in (returned if several else (returned,))]
         if not 0 <= of < len(outputs):
@@ -109,6 +109,19 @@ def explain(
                 f"choose from 0 to {len(outputs) - 1}."
             )
         return _explained(trace, names, outputs, position, of, digits, f)
+
+
+def _run_on_traced(f: Callable[..., Any], values: list[np.ndarray]) -> tuple[Trace, Any]:
+    """Run f on arrays that write down; on tensors of them if it asks for what only tensors have."""
+    trace = Trace(values)
+    try:
+        return trace, f(*(Traced(trace, index) for index in trace.inputs))
+    except (AttributeError, TypeError, ValueError, MissingRuleError) as error:
+        again = Trace(values)
+        try:
+            return again, f(*(wrap(Traced(again, index)) for index in again.inputs))
+        except Exception:
+            raise error from None
 
 
 # ---- recording -----------------------------------------------------------------------------
