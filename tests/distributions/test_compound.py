@@ -380,13 +380,18 @@ def test_log_prob_is_differentiable_in_all_ways(name):
     )
 
 
-@pytest.mark.parametrize("name", ["Normal", "Gamma", "Beta", "Dirichlet", "LogNormal", "Cauchy"])
-def test_samples_can_be_drawn_in_compiled_functions(name):
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_can_be_drawn_in_compiled_functions_and_batches(name):
     sample = SAMPLES[name]
     plain = list(sample.parameters(wg).values())
 
     def draw(*given):
-        return sample.made(wg, dict(zip(sample.given, given, strict=True))).rsample((2,))
+        return sample.made(wg, dict(zip(sample.given, given, strict=True))).sample((4,))
+
+    twice = [wg.stack([p, p]) for p in plain]
+    batched = wg.vmap(draw, randomness="different")(*twice).numpy()
+    assert batched.shape == (2, *draw(*plain).shape)
+    assert not np.array_equal(batched[0], batched[1])
 
     compiled = wg.compile(draw)
     wg.manual_seed(3)
@@ -394,4 +399,20 @@ def test_samples_can_be_drawn_in_compiled_functions(name):
     wg.manual_seed(3)
     found = [compiled(*plain).numpy() for _ in range(3)]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
-    assert not np.allclose(found[0], found[1])
+    assert not np.array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("name", ["Normal", "Gamma", "Beta", "StudentT", "Weibull"])
+def test_gradients_of_samples_can_be_compiled(name):
+    sample = SAMPLES[name]
+    plain = tuple(sample.parameters(wg).values())
+
+    def mean(*given):
+        return sample.made(wg, dict(zip(sample.given, given, strict=True))).rsample((5,)).mean()
+
+    gradient = wg.grad(mean, tuple(range(len(plain))))
+    wg.manual_seed(3)
+    expected = gradient(*plain)
+    wg.manual_seed(3)
+    for found, wanted in zip(wg.compile(gradient)(*plain), expected, strict=True):
+        np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-9)

@@ -58,6 +58,10 @@ SAMPLES: dict[Any, list[Call]] = {
     special.gammainc: [*two(_above, _above), *_of_second(1.5, _above)],
     special.gammaincc: [*two(_above, _above), *_of_second(1.5, _above)],
     special.gammaincinv: two(_above, _inside),
+    special.moved_gamma: [
+        {"a": _above(2, 3), "b": _above(2, 3), "drawn": _above(2, 3)},
+        {"a": _above(2, 3), "b": _above(3), "drawn": _above(2, 1)},
+    ],
     special.gamma_moment: [
         {"a": _above(2, 3), "b": draw(2, 3), "order": order}
         for draw in (_inside, between(3.5, 5.0))

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.autograd.record import cast
+from wengert.dispatch import as_array
 from wengert.distributions import constraints
 from wengert.distributions.constraints import Constraint
 from wengert.distributions.distribution import (
@@ -22,10 +23,13 @@ from wengert.distributions.distribution import (
     numbers,
     one_of,
     softplus,
+    tiny,
     uniforms,
 )
-from wengert.functions.arguments import array_of, plain_result
-from wengert.functions.creation import full_like, zeros_like
+from wengert.distributions.gamma import standard_gamma
+from wengert.functions.arguments import plain_result
+from wengert.functions.creation import full, full_like, zeros_like
+from wengert.functions.joining import stack
 from wengert.functions.math import log_softmax, sigmoid, softmax
 from wengert.functions.ranges import arange
 from wengert.functions.shapes import broadcast_tensors
@@ -36,7 +40,7 @@ from wengert.tensor import Tensor
 
 def _drawn(numbers_drawn: Any, like: Tensor) -> Tensor:
     """What NumPy's generator drew, as a tensor without history."""
-    return plain_result(np.asarray(numbers_drawn).astype(like.dtype))
+    return plain_result(as_array(numbers_drawn).astype(like.dtype))
 
 
 class Chance(Distribution):
@@ -161,9 +165,9 @@ class Binomial(Chance):
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        n, p = (array_of(t.detach()) for t in (self.total_count, self.probs))
+        n, p = self.total_count.to(np.dtype(np.int64)), self.probs.detach()
         shape = tuple(self._extended_shape(sample_shape))
-        return _drawn(numbers().binomial(n.astype(np.int64), p, shape), self.probs)
+        return _drawn(numbers().binomial(n._array, p._array, shape), p)
 
     def log_prob(self, value: Any) -> Tensor:
         k, n = self._value(value), self.total_count
@@ -266,10 +270,10 @@ class NegativeBinomial(Chance):
         return self.mean / sigmoid(-self.logits)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        n, odds = (array_of(t.detach()) for t in (self.total_count, self.logits.exp()))
-        shape = tuple(self._extended_shape(sample_shape))
-        rates = numbers().standard_gamma(np.broadcast_to(n, shape).astype(np.float64)) * odds
-        return _drawn(numbers().poisson(rates), self.logits)
+        with no_grad():
+            shape = tuple(self._extended_shape(sample_shape))
+            rates = standard_gamma(self.total_count, shape) * self.logits.exp()
+            return _drawn(numbers().poisson(rates._array, shape), rates)
 
     def log_prob(self, value: Any) -> Tensor:
         k, n = self._value(value), self.total_count
@@ -302,7 +306,7 @@ class Poisson(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = tuple(self._extended_shape(sample_shape))
-        return _drawn(numbers().poisson(array_of(self.rate.detach()), shape), self.rate)
+        return _drawn(numbers().poisson(self.rate.detach()._array, shape), self.rate)
 
     def log_prob(self, value: Any) -> Tensor:
         k = self._value(value)
@@ -502,10 +506,17 @@ class Multinomial(_Counts):
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        probs = array_of(self.probs.detach()).astype(np.float64)
-        probs = probs / probs.sum(-1, keepdims=True)
         shape = (*sample_shape, *self.batch_shape)
-        return _drawn(numbers().multinomial(self.total_count, probs, shape or None), self.probs)
+        probs = self.probs.detach().to(np.dtype(np.float64))
+        # How often each outcome came up, given the others before it: binomial.
+        left = full(shape, self.total_count, dtype=np.dtype(np.int64))
+        rest = probs.flip(-1).cumsum(-1).flip(-1).clamp(min=tiny(probs))
+        counts = []
+        for i in range(self.event_shape[0] - 1):
+            chance = (probs[..., i] / rest[..., i]).clamp(max=1.0)
+            counts.append(_drawn(numbers().binomial(left._array, chance._array, shape), left))
+            left = left - counts[-1]
+        return stack([*counts, left], -1).to(self.probs.dtype)
 
     def log_prob(self, value: Any) -> Tensor:
         value, logits = broadcast_tensors(self._value(value), self.logits)

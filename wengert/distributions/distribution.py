@@ -216,8 +216,7 @@ class Distribution:
     def _check(self, constraint: Constraint, value: Tensor, what: str) -> None:
         if not known(value._array):
             return
-        with no_grad():
-            fine = constraint.check(value.detach())
+        fine = constraint.check(value.detach())
         if known(fine._array) and not fine._array.all():
             raise ValueError(
                 f"Expected {what} (Tensor of shape {tuple(value.shape)}) of distribution "

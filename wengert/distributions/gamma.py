@@ -1,7 +1,7 @@
 """The gamma distribution and what is made from it: chi-squared, Student's t, beta, Dirichlet.
 
-A gamma variable is drawn as the quantile of a uniform number, and is differentiable as such: the
-rule of `gammaincinv` is that of implicit reparameterisation (Figurnov, Mohamed, Mnih, 2018).
+A gamma variable moves with its concentration so that its quantile stays, whoever drew it: implicit
+reparameterisation (Figurnov, Mohamed, Mnih, 2018), the rule of `moved_gamma`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from wengert.distributions.distribution import (
     broadcast_all,
     finite,
     normals,
+    numbers,
     tiny,
-    uniforms,
 )
+from wengert.functions.arguments import plain_result
 from wengert.functions.indexing import where
 from wengert.functions.joining import stack
 from wengert.functions.math import log1p
@@ -28,7 +29,7 @@ from wengert.functions.special import digamma, gammainc, gammaincc, lgamma, xlog
 from wengert.rules import special as rules
 from wengert.tensor import Tensor
 
-_gammaincinv = recorder(rules.gammaincinv)
+_gammaincinv, _moved_gamma = recorder(rules.gammaincinv), recorder(rules.moved_gamma)
 
 
 def standard_gamma(concentration: Tensor, shape: Any) -> Tensor:
@@ -37,11 +38,10 @@ def standard_gamma(concentration: Tensor, shape: Any) -> Tensor:
     They are computed in double precision: in single, the density of a large concentration has
     few digits, and the quantiles of a small one are far below the smallest number.
     """
-    wide = concentration.to(dtypes.float64)
-    u = uniforms(shape, wide)
-    return (
-        _gammaincinv(wide.expand(shape), u).to(concentration.dtype).clamp(min=tiny(concentration))
-    )
+    wide = concentration.to(dtypes.float64).expand(shape)
+    at = wide.detach()
+    drawn = plain_result(numbers().standard_gamma(at._array, tuple(shape)))
+    return _moved_gamma(wide, drawn, at).to(concentration.dtype).clamp(min=tiny(concentration))
 
 
 def _log_beta(a: Tensor, b: Tensor) -> Tensor:

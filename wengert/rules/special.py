@@ -177,6 +177,27 @@ elementwise(
     lambda t, a, y: t / _gamma_density(a, y),
 )
 
+
+def _moved_gamma(a: Any, b: Any, drawn: Any) -> Any:
+    """The gamma variable b of shape `drawn`, moved to the shape a: to the same quantile there.
+
+    Where nothing moves, as for a sample just drawn, that is b itself.
+    """
+    if np.array_equal(a, drawn):
+        return _narrow(np.broadcast_to(b, np.broadcast_shapes(np.shape(a), np.shape(b))), [a, b])
+    return gammaincinv(a, gammainc(drawn, b))
+
+
+_moved_gamma.__name__ = _moved_gamma.__qualname__ = "moved_gamma"
+moved_gamma = primitive(_moved_gamma, opaque=True, result=lambda a, b, drawn: (a + b + drawn) * 1.0)
+# P(a, y) = P(drawn, b) stays as it is.
+elementwise(
+    moved_gamma,
+    lambda t, a, y: -t * (gamma_moment(a, y, 1) / _gamma_density(a, y)),
+    lambda t, a, b, drawn, y: t * (_gamma_density(drawn, b) / _gamma_density(a, y)),
+    lambda t, a, b, drawn, y: t * (gamma_moment(drawn, b, 1) / _gamma_density(a, y)),
+)
+
 # ---- error functions, the normal distribution --------------------------------------------------
 
 erfc = _scipy("erfc")

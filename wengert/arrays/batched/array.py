@@ -309,7 +309,7 @@ def is_batched(x: Any, level: Level) -> bool:
 _SIZE = {
     "random": 0, "standard_normal": 0, "standard_exponential": 0, "standard_cauchy": 0,
     "integers": 2, "uniform": 2, "normal": 2, "lognormal": 2, "exponential": 1, "poisson": 1,
-    "geometric": 1, "binomial": 2, "standard_gamma": 1, "gumbel": 2, "laplace": 2,
+    "geometric": 1, "binomial": 2, "vonmises": 2, "standard_gamma": 1, "gumbel": 2, "laplace": 2,
 }  # fmt: skip
 """Which argument of NumPy's drawing methods is the size."""
 
