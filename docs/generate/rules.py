@@ -83,13 +83,17 @@ def _number(x: Any) -> str:
 
 
 def _by_file() -> dict[Path, list[Rule]]:
-    """The rules that come with wengert, in the order of the files in which they are written."""
+    """The rules that come with wengert, by the files in which they are written."""
     found: dict[Path, list[Rule]] = {}
     for rule in RULES.values():
         place = _place(next(iter(rule.reverse.values())))
         if place is not None and ROOT / "rules" in place.parents:
             found.setdefault(place, []).append(rule)
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items(), key=lambda item: (_FIRST.find(item[0].stem) % 1000, item[0])))
+
+
+_FIRST = "elementwise reductions shapes indexing products"
+"""The files that everybody looks for; the others follow (`find` says -1) by name."""
 
 
 def _place(rule: Callable[..., Any]) -> Path | None:
