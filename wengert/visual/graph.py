@@ -166,7 +166,8 @@ def _vertices(roots: list[Any], names: dict[int, str]) -> list[Vertex]:
 
 def _vertex(node: Any, names: dict[int, str]) -> Vertex:
     if not isinstance(node, AccumulateGrad):
-        return Vertex(node, node.name().removesuffix("0").removesuffix("Backward"), False)
+        name = node.name().removesuffix("0").removesuffix("Backward")
+        return Vertex(node, name.lstrip("_"), False)
     leaf = node.variable
     if leaf is None:  # nobody holds the leaf any more
         return Vertex(node, "leaf", True)
