@@ -79,11 +79,11 @@ class ShapeError(RuntimeError, ValueError):
     """
 
 
-class DtypeError(RuntimeError, TypeError):
+class DtypeError(NotImplementedError, TypeError):
     """A function is not defined for tensors of this dtype.
 
-    Convert first, as in `x.float()` or `x.to(other.dtype)`. (A RuntimeError, as PyTorch raises, and
-    a TypeError, as NumPy does.)
+    Convert first, as in `x.float()` or `x.to(other.dtype)`. (A NotImplementedError, and so a
+    RuntimeError, as PyTorch raises, and a TypeError, as NumPy does.)
     """
 
 

@@ -519,7 +519,11 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
 
 
 def _as_array(x: Any, dtype: Any) -> Any:
-    return x if isinstance(x, Tensor) or x is None else wrap(np.asarray(x, dtype))
+    if isinstance(x, Tensor) or x is None:
+        return x
+    if isinstance(x, str):
+        raise TypeError("a tensor or a number was expected, not a str. Is it an argument's name?")
+    return wrap(np.asarray(x, dtype))
 
 
 def uniform(items: list[Any]) -> list[Any]:

@@ -5,12 +5,15 @@ Read `autograd/record.py` first: a function here normalises its arguments and ca
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import Function
 from wengert.functions import creation
 from wengert.functions.out import into as into
 from wengert.functions.out import takes_out as takes_out
@@ -31,6 +34,34 @@ def tensor_of(x: Any, name: str = "input") -> Tensor:
     if hasattr(x, "__array_function__") and not isinstance(x, (np.ndarray, np.generic)):
         return wrap(x)  # another kind of array
     return creation.as_tensor(x)
+
+
+def of_tensors(count: int) -> Callable[[Function], Function]:
+    """The first `count` arguments of a function are tensors, or arrays: TypeError for others."""
+
+    def decorate(function: Function) -> Function:
+        names = list(inspect.signature(function).parameters)[:count]
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            given = args[:count]
+            if all(isinstance(x, Tensor) for x in given):
+                return function(*args, **kwargs)
+            made = [_tensor(x, function, names, i) for i, x in enumerate(given)]
+            return function(*made, *args[count:], **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def _tensor(x: Any, function: Function, names: list[str], place: int) -> Tensor:
+    if isinstance(x, Tensor) or hasattr(x, "__array_function__"):
+        return tensor_of(x)
+    raise TypeError(
+        f"{function.__name__}(): argument '{names[place]}' (position {place + 1}) must be a "
+        f"Tensor, not {type(x).__name__}. Make one with wengert.tensor(...)."
+    )
 
 
 def array_of(x: Any) -> Any:

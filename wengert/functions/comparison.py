@@ -11,12 +11,14 @@ from wengert import dtypes
 from wengert.functions.arguments import (
     array_of,
     into,
+    of_tensors,
     plain_result,
     some_dims,
     takes_out,
     tensor_of,
 )
 from wengert.functions.operators import plain
+from wengert.functions.shapes import broadcast_shapes
 from wengert.tensor import Tensor
 
 Function = Callable[..., Any]
@@ -26,7 +28,18 @@ def _binary(function: Function, doc: str) -> Function:
     def apply(input: Any, other: Any, *, out: Any = None) -> Tensor:
         if out is not None:
             return into(out, apply, (input, other), {})
-        return plain(function, input, other)
+        if isinstance(input, (str, type(None))):
+            raise TypeError(
+                f"{function.__name__}(): argument 'input' must be a Tensor or a number, not "
+                f"{type(input).__name__}"
+            )
+        result = plain(function, input, other)
+        if result is NotImplemented:
+            raise TypeError(
+                f"{function.__name__}(): argument 'other' must be a Tensor or a number, not "
+                f"{type(other).__name__}"
+            )
+        return result
 
     apply.__doc__ = doc
     return apply
@@ -87,6 +100,7 @@ def isclose(
         raise RuntimeError(
             f"{a.dtype} did not match {b.dtype}: isclose compares tensors of one dtype"
         )
+    broadcast_shapes(a.shape, b.shape)
     return plain_result(np.isclose(a._array, b._array, rtol, atol, equal_nan))
 
 
@@ -144,6 +158,7 @@ def is_nonzero(input: Any) -> bool:
     return bool(tensor_of(input))
 
 
+@of_tensors(2)
 def is_same_size(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape."""
     return input.shape == other.shape

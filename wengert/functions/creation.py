@@ -282,6 +282,14 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any) -> Any:
     return np.ndarray(size, dtype, memory, strides=[step * dtype.itemsize for step in stride])
 
 
+def _check_tensor(input: Any) -> None:
+    if not isinstance(input, Tensor):
+        raise TypeError(
+            f"argument 'input' must be a Tensor, not {type(input).__name__}. Make one with "
+            "wengert.tensor(...)."
+        )
+
+
 def _like(fill: Any, doc: str) -> Any:
     def make(
         input: Any,
@@ -295,6 +303,7 @@ def _like(fill: Any, doc: str) -> Any:
     ) -> Tensor:
         check_device(device)
         check_layout(layout)
+        _check_tensor(input)
         array = fill(tuple(input.shape), dtype if dtype is not None else input.dtype)
         return finish(alike(input._array, array), requires_grad)
 
@@ -310,4 +319,5 @@ empty_like = _like(np.empty, "An uninitialised tensor of the shape and dtype of 
 def full_like(input: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """One value repeated in the shape and dtype of `input`."""
     options.pop("memory_format", None)
+    _check_tensor(input)
     return full(tuple(input.shape), fill_value, dtype=dtype or input.dtype, **options)

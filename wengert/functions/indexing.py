@@ -18,7 +18,14 @@ from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import cast, recorder, usually
 from wengert.dispatch import as_array, known
-from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
+from wengert.functions.arguments import (
+    array_of,
+    of_tensors,
+    one_dim,
+    plain_result,
+    takes_out,
+    tensor_of,
+)
 from wengert.history import modes
 from wengert.rules import indexing as rules
 from wengert.tensor import INFERENCE, Tensor, carries, wrap
@@ -431,6 +438,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Tensor:
 
 
 @takes_out
+@of_tensors(2)
 def masked_select(input: Any, mask: Any) -> Tensor:
     """The elements where the mask holds, in one dimension."""
     from wengert.functions.shapes import broadcast_tensors
@@ -584,6 +592,10 @@ def take(input: Any, index: Any) -> Tensor:
 
 def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:
     places = as_array(array_of(index))
+    if places.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"Expected a long tensor for index, but got {places.dtype}. Use index.long()."
+        )
     n = len(flat._array)
     if known(places) and places.size and (places.min() < -n or places.max() >= n):
         raise IndexError(
@@ -632,6 +644,7 @@ def _broadcastable(value: Tensor, x: Tensor) -> None:
 _refilled = recorder(rules.refilled)
 
 
+@of_tensors(1)
 def fill(input: Any, value: Any) -> Tensor:
     """One number in the shape of `input`; the gradient of `input` is zero."""
     return _refilled(input, value_for(value, input))

@@ -2,69 +2,89 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
+from wengert.dispatch import Function
 from wengert.functions import methods as methods  # attaches what is named here
 from wengert.tensor import Tensor
 
-abs_ = Tensor.abs_
-acos_ = Tensor.acos_
-acosh_ = Tensor.acosh_
-addmv_ = Tensor.addmv_
-arccos_ = Tensor.arccos_
-arccosh_ = Tensor.arccosh_
-arcsin_ = Tensor.arcsin_
-arcsinh_ = Tensor.arcsinh_
-arctan_ = Tensor.arctan_
-arctanh_ = Tensor.arctanh_
-as_strided_ = Tensor.as_strided_
-asin_ = Tensor.asin_
-asinh_ = Tensor.asinh_
-atan_ = Tensor.atan_
-atanh_ = Tensor.atanh_
-ceil_ = Tensor.ceil_
-clamp_ = Tensor.clamp_
-clamp_max_ = Tensor.clamp_max_
-clamp_min_ = Tensor.clamp_min_
-clip_ = Tensor.clip_
-conj_physical_ = Tensor.conj_physical_
-cos_ = Tensor.cos_
-cosh_ = Tensor.cosh_
-deg2rad_ = Tensor.deg2rad_
-detach_ = Tensor.detach_
-erf_ = Tensor.erf_
-erfc_ = Tensor.erfc_
-exp2_ = Tensor.exp2_
-exp_ = Tensor.exp_
-expm1_ = Tensor.expm1_
-fill_ = Tensor.fill_
-fix_ = Tensor.fix_
-floor_ = Tensor.floor_
-frac_ = Tensor.frac_
-gcd_ = Tensor.gcd_
-i0_ = Tensor.i0_
-index_put_ = Tensor.index_put_
-lcm_ = Tensor.lcm_
-ldexp_ = Tensor.ldexp_
-log10_ = Tensor.log10_
-log1p_ = Tensor.log1p_
-log2_ = Tensor.log2_
-log_ = Tensor.log_
-logit_ = Tensor.logit_
-nan_to_num_ = Tensor.nan_to_num_
-neg_ = Tensor.neg_
-negative_ = Tensor.negative_
-rad2deg_ = Tensor.rad2deg_
-reciprocal_ = Tensor.reciprocal_
-resize_as_ = Tensor.resize_as_
-round_ = Tensor.round_
-rsqrt_ = Tensor.rsqrt_
-sigmoid_ = Tensor.sigmoid_
-sin_ = Tensor.sin_
-sinc_ = Tensor.sinc_
-sinh_ = Tensor.sinh_
-sqrt_ = Tensor.sqrt_
-square_ = Tensor.square_
-tan_ = Tensor.tan_
-tanh_ = Tensor.tanh_
-trunc_ = Tensor.trunc_
-xlogy_ = Tensor.xlogy_
-zero_ = Tensor.zero_
+
+def _function(method: Function) -> Function:
+    """A method as a function of a tensor: nothing else can be written into."""
+
+    @functools.wraps(method)
+    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(input, Tensor):
+            raise TypeError(
+                f"{method.__name__}(): argument 'input' (position 1) must be a Tensor, to write "
+                f"into, not {type(input).__name__}"
+            )
+        return method(input, *args, **kwargs)
+
+    return function
+
+
+abs_ = _function(Tensor.abs_)
+acos_ = _function(Tensor.acos_)
+acosh_ = _function(Tensor.acosh_)
+addmv_ = _function(Tensor.addmv_)
+arccos_ = _function(Tensor.arccos_)
+arccosh_ = _function(Tensor.arccosh_)
+arcsin_ = _function(Tensor.arcsin_)
+arcsinh_ = _function(Tensor.arcsinh_)
+arctan_ = _function(Tensor.arctan_)
+arctanh_ = _function(Tensor.arctanh_)
+as_strided_ = _function(Tensor.as_strided_)
+asin_ = _function(Tensor.asin_)
+asinh_ = _function(Tensor.asinh_)
+atan_ = _function(Tensor.atan_)
+atanh_ = _function(Tensor.atanh_)
+ceil_ = _function(Tensor.ceil_)
+clamp_ = _function(Tensor.clamp_)
+clamp_max_ = _function(Tensor.clamp_max_)
+clamp_min_ = _function(Tensor.clamp_min_)
+clip_ = _function(Tensor.clip_)
+conj_physical_ = _function(Tensor.conj_physical_)
+cos_ = _function(Tensor.cos_)
+cosh_ = _function(Tensor.cosh_)
+deg2rad_ = _function(Tensor.deg2rad_)
+detach_ = _function(Tensor.detach_)
+erf_ = _function(Tensor.erf_)
+erfc_ = _function(Tensor.erfc_)
+exp2_ = _function(Tensor.exp2_)
+exp_ = _function(Tensor.exp_)
+expm1_ = _function(Tensor.expm1_)
+fill_ = _function(Tensor.fill_)
+fix_ = _function(Tensor.fix_)
+floor_ = _function(Tensor.floor_)
+frac_ = _function(Tensor.frac_)
+gcd_ = _function(Tensor.gcd_)
+i0_ = _function(Tensor.i0_)
+index_put_ = _function(Tensor.index_put_)
+lcm_ = _function(Tensor.lcm_)
+ldexp_ = _function(Tensor.ldexp_)
+log10_ = _function(Tensor.log10_)
+log1p_ = _function(Tensor.log1p_)
+log2_ = _function(Tensor.log2_)
+log_ = _function(Tensor.log_)
+logit_ = _function(Tensor.logit_)
+nan_to_num_ = _function(Tensor.nan_to_num_)
+neg_ = _function(Tensor.neg_)
+negative_ = _function(Tensor.negative_)
+rad2deg_ = _function(Tensor.rad2deg_)
+reciprocal_ = _function(Tensor.reciprocal_)
+resize_as_ = _function(Tensor.resize_as_)
+round_ = _function(Tensor.round_)
+rsqrt_ = _function(Tensor.rsqrt_)
+sigmoid_ = _function(Tensor.sigmoid_)
+sin_ = _function(Tensor.sin_)
+sinc_ = _function(Tensor.sinc_)
+sinh_ = _function(Tensor.sinh_)
+sqrt_ = _function(Tensor.sqrt_)
+square_ = _function(Tensor.square_)
+tan_ = _function(Tensor.tan_)
+tanh_ = _function(Tensor.tanh_)
+trunc_ = _function(Tensor.trunc_)
+xlogy_ = _function(Tensor.xlogy_)
+zero_ = _function(Tensor.zero_)

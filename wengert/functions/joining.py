@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.record import recorder
+from wengert.dtypes import get_default_dtype
 from wengert.errors import ShapeError
-from wengert.functions.arguments import one_dim, takes_out, tensor_of
+from wengert.functions.arguments import of_tensors, one_dim, takes_out, tensor_of
 from wengert.functions.shapes import atleast_1d, atleast_2d, atleast_3d, reshape
 from wengert.rules import shapes as rules
 from wengert.tensor import Tensor, wrap
@@ -112,6 +113,8 @@ def column_stack(tensors: Any) -> Tensor:
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal."""
     blocks = [atleast_2d(x) for x in tensors]
+    if not blocks:
+        return wrap(np.zeros((1, 0), get_default_dtype()))
     width = sum(x.shape[1] for x in blocks)
     rows, before = [], 0
     for x in blocks:
@@ -129,6 +132,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return stack([x.reshape(-1) for x in meshgrid(*tensors, indexing="ij")], 1)
 
 
+@of_tensors(1)
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to choose r elements of a vector, as rows."""
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
@@ -206,6 +210,7 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return _split(input, pieces, axis)
 
 
+@of_tensors(1)
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Up to `chunks` pieces of equal size along `dim`, the last perhaps smaller: views."""
     if chunks <= 0:
@@ -239,6 +244,7 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Te
     )
 
 
+@of_tensors(1)
 def hsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the second dimension (vectors: the first)."""
     return _split_evenly("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1)
@@ -293,6 +299,7 @@ def unsafe_split_with_sizes(
     return _unmarked(split_with_sizes(input, split_sizes, dim))
 
 
+@of_tensors(1)
 def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """As `chunk`, but the pieces may be changed in place."""
     return _unmarked(chunk(input, chunks, dim))

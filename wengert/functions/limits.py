@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.functions.arguments import array_of
+from wengert.functions.arguments import array_of, of_tensors
 from wengert.tensor import Tensor
 
 
@@ -80,51 +80,61 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, Storage)
 
 
+@of_tensors(1)
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are floating-point numbers (not complex)."""
     return input.is_floating_point()
 
 
+@of_tensors(1)
 def is_complex(input: Tensor) -> bool:
     """Whether the elements are complex numbers."""
     return input.is_complex()
 
 
+@of_tensors(1)
 def is_signed(input: Tensor) -> bool:
     """Whether the elements can be negative."""
     return input.is_signed()
 
 
+@of_tensors(1)
 def is_inference(input: Tensor) -> bool:
     """Whether a tensor was made in inference mode."""
     return input.is_inference()
 
 
+@of_tensors(1)
 def is_conj(input: Tensor) -> bool:
     """Whether conjugation is still to be done: never, it is done at once."""
     return input.is_conj()
 
 
+@of_tensors(1)
 def is_neg(input: Tensor) -> bool:
     """Whether negation is still to be done: never, it is done at once."""
     return input.is_neg()
 
 
+@of_tensors(1)
 def is_distributed(input: Tensor) -> bool:
     """Whether the elements are spread over several processes: no."""
     return input.is_distributed()
 
 
+@of_tensors(1)
 def get_device(input: Tensor) -> int:
     """The number of the device: -1, the CPU."""
     return input.get_device()
 
 
+@of_tensors(1)
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return input.numel()
 
 
+@of_tensors(1)
 def detach(input: Tensor) -> Tensor:
     """The same memory without history."""
     return input.detach()

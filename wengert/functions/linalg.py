@@ -20,7 +20,7 @@ from wengert.autograd.record import cast, recorder
 from wengert.dispatch import known
 from wengert.errors import LinAlgError, MissingRuleError
 from wengert.functions import reductions, results, shapes
-from wengert.functions.arguments import Dim, one_dim, plain_result, takes_out, tensor_of
+from wengert.functions.arguments import Dim, of_tensors, one_dim, plain_result, takes_out, tensor_of
 from wengert.history import modes
 from wengert.rules import linalg as rules
 from wengert.tensor import Tensor, wrap
@@ -225,6 +225,7 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
 
 
 @takes_out
+@of_tensors(2)
 def solve_triangular(
     input: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
@@ -502,6 +503,8 @@ def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Tensor:
     if dim == -1:
         return reductions.vector_norm(x, pow)
     axis = one_dim(dim, x.ndim)
+    if x.ndim == 1:
+        return x.abs()
     return reductions.vector_norm(x, pow, [i for i in range(x.ndim) if i != axis], keepdim=True)
 
 
@@ -534,6 +537,7 @@ def cond(A: Any, p: Order = None) -> Tensor:
 
 
 @takes_out
+@of_tensors(1)
 def matrix_power(A: Any, n: int) -> Tensor:
     """The n-th power of square matrices, by repeated squaring; of the inverse if n is negative."""
     A = square(A, "linalg.matrix_power") if n < 0 or dtypes.is_inexact(tensor_of(A).dtype) else A

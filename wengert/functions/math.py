@@ -222,7 +222,7 @@ def logaddexp(input: Any, other: Any) -> Any:
 def logaddexp2(input: Any, other: Any) -> Any:
     """log2(2**a + 2**b), without overflow."""
     two = math.log(2)
-    return logaddexp(input * two, other * two) / two
+    return logaddexp(tensor_of(input) * two, tensor_of(other, "other") * two) / two
 
 
 # ---- trigonometry --------------------------------------------------------------------------
@@ -450,7 +450,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 @takes_out
 def ldexp(input: Any, other: Any) -> Any:
     """input * 2**other."""
-    return input * 2.0**other
+    return tensor_of(input) * 2.0 ** tensor_of(other, "other")
 
 
 @takes_out

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import cast, recorder
-from wengert.functions.arguments import takes_out, tensor_of
+from wengert.functions.arguments import of_tensors, takes_out, tensor_of
 from wengert.rules import products as rules
 from wengert.tensor import Tensor
 
@@ -56,6 +56,7 @@ def matmul(input: Any, other: Any) -> Tensor:
 
 
 @takes_out
+@of_tensors(2)
 def mm(input: Any, mat2: Any) -> Tensor:
     """The product of two matrices."""
     if input.ndim != 2 or mat2.ndim != 2:
@@ -64,6 +65,7 @@ def mm(input: Any, mat2: Any) -> Tensor:
 
 
 @takes_out
+@of_tensors(2)
 def bmm(input: Any, mat2: Any) -> Tensor:
     """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
@@ -72,6 +74,7 @@ def bmm(input: Any, mat2: Any) -> Tensor:
 
 
 @takes_out
+@of_tensors(2)
 def mv(input: Any, vec: Any) -> Tensor:
     """The product of a matrix and a vector."""
     if input.ndim != 2 or vec.ndim != 1:
@@ -80,6 +83,7 @@ def mv(input: Any, vec: Any) -> Tensor:
 
 
 @takes_out
+@of_tensors(2)
 def dot(input: Any, tensor: Any) -> Tensor:
     """The sum of the products of two vectors' elements."""
     if input.ndim != 1 or tensor.ndim != 1:
@@ -93,12 +97,14 @@ def dot(input: Any, tensor: Any) -> Tensor:
 
 
 @takes_out
+@of_tensors(2)
 def vdot(input: Any, other: Any) -> Tensor:
     """The dot product with the first vector conjugated."""
     return dot(input.conj(), other)
 
 
 @takes_out
+@of_tensors(2)
 def inner(input: Any, other: Any) -> Tensor:
     """Sums of products along the last dimensions."""
     if not input.ndim or not other.ndim:
@@ -107,6 +113,7 @@ def inner(input: Any, other: Any) -> Tensor:
 
 
 @takes_out
+@of_tensors(2)
 def outer(input: Any, vec2: Any) -> Tensor:
     """All products of an element of one vector with one of the other."""
     if input.ndim != 1 or vec2.ndim != 1:
@@ -119,6 +126,7 @@ ger = outer
 
 def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * product; with beta = 0 the input is ignored, NaN and all."""
+    input = tensor_of(input)
     kind = dtypes.result_type(product._array, input._array)
     for setting, value in (("beta", beta), ("alpha", alpha)):
         if not dtypes.is_inexact(kind) and isinstance(value, float):
@@ -141,30 +149,35 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 
 @takes_out
+@of_tensors(3)
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     return _added("addmm", input, mm(mat1, mat2), beta, alpha)
 
 
 @takes_out
+@of_tensors(3)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     return _added("addmv", input, mv(mat, vec), beta, alpha)
 
 
 @takes_out
+@of_tensors(3)
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
     return _added("addr", input, outer(vec1, vec2), beta, alpha)
 
 
 @takes_out
+@of_tensors(3)
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2)."""
     return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
 
 
 @takes_out
+@of_tensors(3)
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of the products in two batches."""
     return _added("addbmm", input, bmm(batch1, batch2).sum(0), beta, alpha)
@@ -182,6 +195,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
 
 
 @takes_out
+@of_tensors(2)
 def kron(input: Any, other: Any) -> Tensor:
     """The Kronecker product: each element of one times all of the other."""
     n = max(input.ndim, other.ndim)
@@ -221,11 +235,17 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     """Sums of products over pairs of dimensions: the last of `a` with the first of `b`, or as
     listed.
     """
+    a, b = tensor_of(a, "a"), tensor_of(b, "b")
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if not isinstance(dims, int):
         dims = tuple([side] if isinstance(side, int) else list(side) for side in dims)
     if isinstance(dims, int):
+        if not 0 <= dims <= min(a.ndim, b.ndim):
+            raise RuntimeError(
+                f"tensordot expects dims from 0 to {min(a.ndim, b.ndim)}, as many as both tensors "
+                f"have, but got dims={dims}"
+            )
         pairs = list(zip(a.shape[a.ndim - dims :], b.shape[:dims], strict=False))
     else:
         pairs = [(a.shape[i], b.shape[j]) for i, j in zip(*dims, strict=True)]
@@ -244,8 +264,11 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     return _tensordot(a, b, dims)
 
 
+@of_tensors(2)
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distances of each row of one matrix from each row of another (batched)."""
+    if x1.ndim < 2 or x2.ndim < 2:
+        _sized("cdist", "two matrices, or batches of them", x1, x2)
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"

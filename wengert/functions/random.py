@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.dispatch import as_array, known
-from wengert.functions.arguments import array_of, plain_result, takes_out, tensor_of
+from wengert.functions.arguments import array_of, of_tensors, plain_result, takes_out, tensor_of
 from wengert.functions.creation import check_device, check_layout, factory, finish, kind, shape_of
 from wengert.history import modes
 from wengert.tensor import Tensor
@@ -283,6 +283,7 @@ def _drawn_like(draw: Any, doc: str) -> Any:
     ) -> Tensor:
         check_device(device)
         check_layout(layout)
+        input = tensor_of(input)
         wanted = np.dtype(dtype) if dtype is not None else input.dtype
         return finish(as_array(draw(tuple(input.shape), wanted, generator)), requires_grad)
 
@@ -327,6 +328,7 @@ def randint(
     return as_array(array).astype(dtypes.int64 if dtype is None else dtype)
 
 
+@of_tensors(1)
 def randint_like(
     input: Any, low: Any, high: Any = None, *, dtype: Any = None, **options: Any
 ) -> Tensor:
@@ -419,12 +421,14 @@ def multinomial(
     return plain_result(np.asarray(picked[0] if weights.ndim == 1 else picked, np.int64))
 
 
+@of_tensors(1)
 def poisson(input: Any, generator: Generator | None = None) -> Tensor:
     """Poisson random numbers with the rates given."""
     input = tensor_of(input)
     return plain_result(as_array(numbers_of(generator).poisson(input._array)).astype(input.dtype))
 
 
+@of_tensors(2)
 def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tensor:
     """Binomial random numbers: successes in `count` trials of probability `prob`."""
     drawn = numbers_of(generator).binomial(count._array.astype(np.int64), prob._array)

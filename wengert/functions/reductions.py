@@ -276,13 +276,19 @@ def norm(
 def nuclear_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of a matrix's singular values."""
     of_matrix: Any = np.linalg.norm
-    return of_matrix(tensor_of(input), "nuc", (-2, -1) if dim is None else tuple(dim), keepdim)
+    input = tensor_of(input)
+    axes = some_dims((-2, -1) if dim is None else dim, input.ndim)
+    if isinstance(axes, int) or len(axes) != 2:
+        raise RuntimeError(
+            f"nuclear_norm: dim must hold the two dimensions of the matrices, but is {dim}"
+        )
+    return of_matrix(input, "nuc", axes, keepdim)
 
 
 @takes_out
 def frobenius_norm(input: Any, dim: Dim = None, keepdim: bool = False) -> Tensor:
     """The Euclidean norm of the elements, over all or some dimensions."""
-    return norm(input, "fro", dim or None, keepdim)
+    return norm(input, "fro", None if dim in ((), []) else dim, keepdim)
 
 
 def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -> Tensor:

@@ -9,7 +9,14 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.record import cast, recorder
 from wengert.dispatch import as_array
-from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
+from wengert.functions.arguments import (
+    array_of,
+    of_tensors,
+    one_dim,
+    plain_result,
+    takes_out,
+    tensor_of,
+)
 from wengert.functions.indexing import (
     check_index,
     check_wrapped,
@@ -320,6 +327,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor
     return index_put(flat, (places,), source.reshape(-1), accumulate).reshape(input.shape)
 
 
+@of_tensors(2)
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Tensor:
     """`input` with one slice along `dim` replaced."""
     axis = one_dim(dim, input.ndim)
@@ -327,6 +335,7 @@ def select_scatter(input: Any, src: Any, dim: int, index: int) -> Tensor:
 
 
 @takes_out
+@of_tensors(2)
 def slice_scatter(
     input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Tensor:
@@ -337,6 +346,7 @@ def slice_scatter(
     )
 
 
+@of_tensors(2)
 def as_strided_scatter(
     input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None
 ) -> Tensor:
@@ -347,6 +357,7 @@ def as_strided_scatter(
     return put(input, places, src)
 
 
+@of_tensors(1)
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Tensor:
     """The indices of the elements that are not zero in a fixed number of rows, cut or filled up."""
     found = np.argwhere(tensor_of(input)._array)[:size]
@@ -355,6 +366,7 @@ def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Tensor:
     return plain_result(rows)
 
 
+@of_tensors(2)
 def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """`input` with a diagonal replaced."""
     places = np.arange(input.numel()).reshape(input.shape)

@@ -12,7 +12,15 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.record import recorder, usually
 from wengert.errors import ShapeError
-from wengert.functions.arguments import array_of, one_dim, plain_result, sizes, takes_out, tensor_of
+from wengert.functions.arguments import (
+    array_of,
+    of_tensors,
+    one_dim,
+    plain_result,
+    sizes,
+    takes_out,
+    tensor_of,
+)
 from wengert.functions.creation import check_device
 from wengert.rules import shapes as rules
 from wengert.rules.indexing import select as select_rule
@@ -68,6 +76,8 @@ def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:
             [3, 4, 5]])
     """
     input = tensor_of(input)
+    if not shape and named.keys() != {"shape"}:
+        raise TypeError("reshape() takes a shape: x.reshape(2, -1), or reshape(x, shape=(2, -1))")
     shape = sizes(shape or (named["shape"],))
     try:
         return _reshape(input, shape)
@@ -216,7 +226,13 @@ def t(input: Any) -> Tensor:
 
 def adjoint(input: Any) -> Tensor:
     """The conjugate transpose of the last two dimensions."""
-    return transpose(input, -2, -1).conj()
+    input = tensor_of(input)
+    if input.ndim == 1:
+        raise RuntimeError(
+            "adjoint() is only supported on matrices or batches of matrices, got a 1-D tensor. "
+            "Use x.conj(), or x.unsqueeze(0) for a row."
+        )
+    return (transpose(input, -2, -1) if input.ndim else input).conj()
 
 
 def movedim(input: Any, source: Any, destination: Any) -> Tensor:
@@ -289,6 +305,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape they have together."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
+    tensors = tuple(tensor_of(x, "tensors") for x in tensors)
     shape = broadcast_shapes(*(x.shape for x in tensors))
     return tuple(expand(x, shape) for x in tensors)
 
@@ -332,14 +349,15 @@ def atleast_3d(*tensors: Any) -> Any:
 def _at_least(tensors: tuple[Any, ...], change: Any) -> Any:
     if len(tensors) == 1:
         if isinstance(tensors[0], (list, tuple)):
-            return tuple(change(x) for x in tensors[0])
+            return tuple(change(tensor_of(x)) for x in tensors[0])
         return change(tensor_of(tensors[0]))
-    return tuple(change(x) for x in tensors)
+    return tuple(change(tensor_of(x)) for x in tensors)
 
 
 # ---- copies --------------------------------------------------------------------------------
 
 
+@of_tensors(1)
 def clone(input: Any, *, memory_format: Any = None) -> Tensor:
     """A copy, recorded: gradients flow through it."""
     return _copy(input)
@@ -433,6 +451,7 @@ def diagflat(input: Any, offset: int = 0) -> Tensor:
     return diag_embed(ravel(input), offset)
 
 
+@of_tensors(1)
 def trace(input: Any) -> Tensor:
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
@@ -499,6 +518,7 @@ def flip(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     return clone(_flip(input, axes)) if input.ndim else clone(input)
 
 
+@of_tensors(1)
 def fliplr(input: Any) -> Tensor:
     """Columns in reverse order."""
     if input.ndim < 2:
@@ -506,6 +526,7 @@ def fliplr(input: Any) -> Tensor:
     return flip(input, 1)
 
 
+@of_tensors(1)
 def flipud(input: Any) -> Tensor:
     """Rows in reverse order."""
     if input.ndim < 1:
@@ -535,6 +556,7 @@ def _number(value: Any) -> int:
 _rot90 = recorder(np.rot90)
 
 
+@of_tensors(1)
 def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by k quarter turns from the first of two dimensions towards the second."""
     return clone(_rot90(input, k, tuple(dims)))
@@ -554,6 +576,7 @@ def repeat(input: Any, *reps: Any, repeats: Any = None) -> Tensor:
     return _tile(input, times)
 
 
+@of_tensors(1)
 def tile(input: Any, *reps: Any, dims: Any = None) -> Tensor:
     """As `repeat`, with ones put in front of too few numbers."""
     times = sizes(reps or (dims,))
@@ -636,6 +659,7 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Tensor:
     return recorder(rules.windows)(input, axis, size, step)
 
 
+@of_tensors(1)
 def view_as_real(input: Any) -> Tensor:
     """A complex tensor's real and imaginary parts as a last dimension of size 2: a view."""
     if input.dtype.kind != "c":
@@ -643,6 +667,7 @@ def view_as_real(input: Any) -> Tensor:
     return recorder(rules.real_pairs)(input)
 
 
+@of_tensors(1)
 def view_as_complex(input: Any) -> Tensor:
     """A last dimension of size 2 read as real and imaginary parts: a view."""
     if input.dtype.kind != "f" or not input.ndim or input.shape[-1] != 2:

@@ -168,6 +168,12 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     if not input.ndim:
         return picked(results.mode_result, input, np.zeros((), np.int64), dim, keepdim)
 
+    if not input._array.size:
+        if not input.shape[axis]:
+            raise IndexError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
+        nowhere = np.zeros([1 if d == axis else n for d, n in enumerate(input.shape)], np.int64)
+        return picked(results.mode_result, input, nowhere, dim, keepdim)
+
     def last_of_most_frequent(row: Any) -> Any:
         values, counts = np.unique(row, return_counts=True)
         return np.flatnonzero(row == values[np.argmax(counts)])[-1]
@@ -301,6 +307,7 @@ def bucketize(
     input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     """The number of the interval between boundaries in which each element lies."""
+    input = tensor_of(input)
     if tensor_of(boundaries).ndim != 1:
         raise RuntimeError(
             f"boundaries tensor must be 1 dimension, but got dim({tensor_of(boundaries).ndim})"

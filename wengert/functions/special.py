@@ -16,6 +16,7 @@ from wengert.autograd.record import cast, floating, recorder
 from wengert.dispatch import Function, known
 from wengert.functions.arguments import array_of, takes_out, tensor_of
 from wengert.functions.math import clamp
+from wengert.functions.shapes import broadcast_shapes
 from wengert.rules import special as rules
 from wengert.rules.elementwise import spherical_bessel
 from wengert.tensor import Tensor, wrap
@@ -52,6 +53,11 @@ def _two(function: Function, name: str, doc: str) -> Function:
 
 def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     """Two operands as floating tensors of one dtype."""
+    for name, x in (("input", a), ("other", b)):
+        if isinstance(x, (str, type(None))):
+            raise TypeError(
+                f"argument '{name}' must be a Tensor or a number, not {type(x).__name__}"
+            )
     kind = dtypes.result_type(array_of(a), array_of(b))
     kind = kind if dtypes.is_inexact(kind) else dtypes.get_default_dtype()
     a, b = (x if isinstance(x, Tensor) else wrap(np.asarray(x, kind)) for x in (a, b))
@@ -190,7 +196,7 @@ def _degree(x: Any, n: Any) -> tuple[Tensor, Any]:
     order = array_of(n)
     if not hasattr(order, "shape"):
         return x, order
-    shape = np.broadcast_shapes(x.shape, order.shape)
+    shape = broadcast_shapes(x.shape, order.shape)
     return (x if x.shape == shape else x.expand(shape)), np.trunc(order)
 
 

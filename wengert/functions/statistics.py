@@ -12,7 +12,14 @@ from wengert import dtypes
 from wengert.autograd.record import cast, recorder
 from wengert.dispatch import as_array, known
 from wengert.functions import results
-from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
+from wengert.functions.arguments import (
+    array_of,
+    of_tensors,
+    one_dim,
+    plain_result,
+    takes_out,
+    tensor_of,
+)
 from wengert.functions.reductions import mean, sum
 from wengert.functions.shapes import movedim
 from wengert.functions.sorting import sort
@@ -163,6 +170,7 @@ def _bounds(name: str, x: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 @takes_out
+@of_tensors(1)
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Counts of the elements in `bins` equal intervals from `min` to `max`.
 
@@ -178,7 +186,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
 
 @takes_out
 def histogram(
-    input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
+    input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
     """Counts (or sums of weights, or a density) in intervals, and the bounds of the intervals.
 

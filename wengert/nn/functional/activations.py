@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.record import recorder
+from wengert.functions.arguments import of_tensors, one_dim
 from wengert.nn.functional import chance as random
 from wengert.nn.functional.shared import apply, where, written, written_by
 from wengert.rules import neural, reductions
@@ -33,16 +34,19 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 _relu = recorder(neural.relu)
 
 
+@of_tensors(1)
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x))."""
     return apply(neural.sigmoid, input)
 
 
+@of_tensors(1)
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent."""
     return apply(np.tanh, input)
 
 
+@of_tensors(1)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x Phi(x), with the normal distribution function Phi; 'tanh' approximates it."""
     if approximate == "none":
@@ -53,6 +57,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return 0.5 * input * (1 + tanh(inner))
 
 
+@of_tensors(1)
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x sigmoid(x), also known as swish."""
     if inplace:
@@ -60,12 +65,14 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return apply(neural.silu, input)
 
 
+@of_tensors(1)
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x tanh(log(1 + exp(x)))."""
     formula = lambda x: x * tanh(apply(neural.softplus, x))
     return written_by(input, formula, "mish_") if inplace else formula(input)
 
 
+@of_tensors(1)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where x > 0, else negative_slope * x."""
     if inplace:
@@ -73,16 +80,19 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return apply(neural.leaky_relu, input, negative_slope)
 
 
+@of_tensors(1)
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where x > 0, else alpha (exp(x) - 1)."""
     return _elu(input, (alpha, 1.0, 1.0), inplace, "elu_")
 
 
+@of_tensors(1)
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """A scaled elu that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
     return _elu(input, (SELU_ALPHA, SELU_SCALE, 1.0), inplace, "selu_")
 
 
+@of_tensors(1)
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(x, 0) + min(0, alpha (exp(x/alpha) - 1))."""
     return _elu(input, (alpha, 1.0, 1.0 / alpha), inplace, "celu_")
@@ -94,16 +104,19 @@ def _elu(input: Tensor, settings: tuple[float, ...], inplace: bool, name: str) -
     return apply(neural.elu, input, *settings)
 
 
+@of_tensors(1)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta x)) / beta; x itself where beta x exceeds `threshold`."""
     return apply(neural.softplus, input, beta, threshold)
 
 
+@of_tensors(1)
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)), without overflow."""
     return apply(neural.log_sigmoid, input)
 
 
+@of_tensors(1)
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
@@ -115,25 +128,32 @@ def hardtanh(
     return apply(neural.hardtanh, input, min_val, max_val)
 
 
+@of_tensors(1)
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """x, cut off at 0 and 6."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+@of_tensors(1)
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x + 3, 0), 6) / 6."""
     formula = lambda x: relu6(x + 3) / 6
     return written_by(input, formula, "hardsigmoid_") if inplace else formula(input)
 
 
+@of_tensors(1)
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x hardsigmoid(x)."""
     formula = lambda x: x * (relu6(x + 3) / 6)
     return written_by(input, formula, "hardswish_") if inplace else formula(input)
 
 
+@of_tensors(1)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """a sigmoid(b), for the halves a and b of the input along `dim`."""
+    if not input.ndim:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    dim = one_dim(dim, input.ndim)
     n = input.shape[dim]
     if n % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
@@ -142,6 +162,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return a * sigmoid(b)
 
 
+@of_tensors(2)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where x > 0, else weight * x: one weight, or one for each channel (dimension 1)."""
     if weight._array.size > 1:
@@ -155,27 +176,32 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return where(input._array > 0, input, weight * input)
 
 
+@of_tensors(1)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, else `value`."""
     formula = lambda x: where(x._array > threshold, x, value)
     return written_by(input, formula, "threshold_") if inplace else formula(input)
 
 
+@of_tensors(1)
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)."""
     return input / (1 + abs(input))
 
 
+@of_tensors(1)
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
     return input - tanh(input)
 
 
+@of_tensors(1)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
     return where(np.absolute(input._array) > lambd, input, 0)
 
 
+@of_tensors(1)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by `lambd`, 0 where |x| <= lambd."""
     if lambd < 0:
@@ -185,6 +211,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return where(np.absolute(x) > lambd, moved, 0)
 
 
+@of_tensors(1)
 def rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,
@@ -204,6 +231,7 @@ def rrelu(
 # ---- softmax and its kin -------------------------------------------------------------------
 
 
+@of_tensors(1)
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
@@ -216,6 +244,7 @@ def softmax(
     return _along(reductions.softmax, input, dim, dtype, "softmax")
 
 
+@of_tensors(1)
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
@@ -223,6 +252,7 @@ def log_softmax(
     return _along(reductions.log_softmax, input, dim, dtype, "log_softmax")
 
 
+@of_tensors(1)
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
@@ -260,6 +290,7 @@ def _along(function: Any, input: Tensor, dim: int | None, dtype: Any, name: str)
     return apply(function, input, dim)
 
 
+@of_tensors(1)
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
@@ -277,41 +308,49 @@ def gumbel_softmax(
     return wrap(one_hot) - soft.detach() + soft
 
 
+@of_tensors(1)
 def relu_(input: Tensor) -> Tensor:
     """`relu`, written into the input."""
     return relu(input, inplace=True)
 
 
+@of_tensors(1)
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`leaky_relu`, written into the input."""
     return leaky_relu(input, negative_slope, inplace=True)
 
 
+@of_tensors(1)
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`elu`, written into the input."""
     return elu(input, alpha, inplace=True)
 
 
+@of_tensors(1)
 def selu_(input: Tensor) -> Tensor:
     """`selu`, written into the input."""
     return selu(input, inplace=True)
 
 
+@of_tensors(1)
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`celu`, written into the input."""
     return celu(input, alpha, inplace=True)
 
 
+@of_tensors(1)
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """`hardtanh`, written into the input."""
     return hardtanh(input, min_val, max_val, inplace=True)
 
 
+@of_tensors(1)
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """`threshold`, written into the input."""
     return _threshold(input, threshold, value, inplace=True)
 
 
+@of_tensors(1)
 def rrelu_(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
 ) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.record import recorder
+from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.shared import apply, reshape, where
 from wengert.rules import neural
 from wengert.tensor import Tensor, wrap
@@ -62,6 +63,7 @@ def _told(align_corners: bool | None, name: str) -> bool:
     return bool(align_corners)
 
 
+@of_tensors(2)
 def grid_sample(
     input: Tensor,
     grid: Tensor,

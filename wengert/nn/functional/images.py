@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.functions.arguments import of_tensors
 from wengert.nn.functional import grids
 from wengert.nn.functional.shared import apply, reshape
 from wengert.nn.functional.windows import along
@@ -15,6 +16,7 @@ from wengert.rules import convolution as rules
 from wengert.tensor import Tensor
 
 
+@of_tensors(1)
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     """A border around the last dimensions: `pad` is (left, right, top, bottom, ...), last first.
 
@@ -56,6 +58,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     return input
 
 
+@of_tensors(1)
 def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
     """A border of one value around the last dimensions: `pad` with mode="constant"."""
     return _pad(input, pad, "constant", value)
@@ -96,6 +99,7 @@ _MODES = {
 }
 
 
+@of_tensors(1)
 def interpolate(
     input: Tensor,
     size: Any = None,
@@ -238,6 +242,7 @@ def _smoothing_weights(
     return weights
 
 
+@of_tensors(1)
 def upsample(
     input: Tensor,
     size: Any = None,
@@ -250,12 +255,14 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@of_tensors(1)
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """The old name of `interpolate(mode='nearest')`."""
     _renamed("upsample_nearest")
     return interpolate(input, size, scale_factor, "nearest")
 
 
+@of_tensors(1)
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """The old name of `interpolate(mode='bilinear', align_corners=True)`."""
     _renamed("upsample_bilinear")
@@ -273,8 +280,18 @@ def _renamed(name: str) -> None:
 # ---- pixels and channels -------------------------------------------------------------------
 
 
+def _check_image(name: str, input: Tensor) -> None:
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} "
+            "dimension(s): it takes (*, C, H, W)"
+        )
+
+
+@of_tensors(1)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(*, C r^2, H, W) to (*, C, H r, W r)."""
+    _check_image("pixel_shuffle", input)
     *lead, c, h, w = input.shape
     r = upscale_factor
     if c % (r * r):
@@ -289,8 +306,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return reshape(x, (*lead, c // (r * r), h * r, w * r))
 
 
+@of_tensors(1)
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(*, C, H r, W r) to (*, C r^2, H, W)."""
+    _check_image("pixel_unshuffle", input)
     *lead, c, h, w = input.shape
     r = downscale_factor
     if h % r or w % r:
@@ -305,6 +324,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return reshape(x, (*lead, c * r * r, h // r, w // r))
 
 
+@of_tensors(1)
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels of `groups` groups, dealt out in turn."""
     n, c, *spatial = input.shape

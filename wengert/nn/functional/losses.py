@@ -9,6 +9,8 @@ import numpy as np
 
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known
+from wengert.functions.arguments import of_tensors, one_dim
+from wengert.functions.shapes import broadcast_shapes
 from wengert.nn.functional.activations import log_softmax, logsigmoid
 from wengert.nn.functional.shared import (
     apply,
@@ -26,6 +28,7 @@ from wengert.tensor import Tensor, wrap
 # ---- squares and absolute values -----------------------------------------------------------
 
 
+@of_tensors(1)
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -62,6 +65,7 @@ def _weighted(loss: Any, weight: Tensor | None, reduction: str) -> Tensor:
     return reduced(loss, reduction)
 
 
+@of_tensors(1)
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -76,6 +80,7 @@ def l1_loss(
     return _weighted(abs(input - target), weight, reduction)
 
 
+@of_tensors(1)
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -97,6 +102,7 @@ def smooth_l1_loss(
     return reduced(loss, reduction)
 
 
+@of_tensors(1)
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -118,6 +124,7 @@ def huber_loss(
 # ---- classes -------------------------------------------------------------------------------
 
 
+@of_tensors(2)
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -225,6 +232,7 @@ def _smoothed(
     return reduced((1 - smoothing) * nll + per * smooth, reduction)
 
 
+@of_tensors(2)
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -298,6 +306,7 @@ def _check_classes(t: Any, kept: Any, classes: int, ignore_index: int) -> None:
         )
 
 
+@of_tensors(2)
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -329,6 +338,7 @@ def kl_div(
 # ---- yes or no -----------------------------------------------------------------------------
 
 
+@of_tensors(1)
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -360,6 +370,7 @@ def _same_size(input: Tensor, target: Tensor) -> None:
         )
 
 
+@of_tensors(1)
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -385,6 +396,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss, reduction)
 
 
+@of_tensors(1)
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -397,6 +409,7 @@ def soft_margin_loss(
     return reduced(apply(neural.softplus, -target * input), reduction)
 
 
+@of_tensors(1)
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -413,6 +426,7 @@ def multilabel_soft_margin_loss(
     return reduced(mean(loss, input._array.ndim - 1), reduction)
 
 
+@of_tensors(2)
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -447,6 +461,7 @@ def multilabel_margin_loss(
 # ---- distributions -------------------------------------------------------------------------
 
 
+@of_tensors(1)
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -477,6 +492,7 @@ def gaussian_nll_loss(
     return reduced(loss, reduction)
 
 
+@of_tensors(1)
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -508,6 +524,7 @@ def _relu(x: Tensor) -> Tensor:
     return apply(neural.relu, x)
 
 
+@of_tensors(2)
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -524,6 +541,7 @@ def hinge_embedding_loss(
     return reduced(positive + negative, reduction)
 
 
+@of_tensors(1)
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -538,11 +556,12 @@ def margin_ranking_loss(
     return reduced(_relu(-target * (input1 - input2) + margin), reduction)
 
 
+@of_tensors(2)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
-    shape = np.broadcast_shapes(x1._array.shape, x2._array.shape)
+    shape = broadcast_shapes(x1._array.shape, x2._array.shape)
     x1, x2 = (apply(np.broadcast_to, x, shape) for x in (x1, x2))
-    axis = dim % max(len(shape), 1)
+    axis = one_dim(dim, len(shape))
     lengths = [_length(x, axis, eps) for x in (x1, x2)]
     return total((x1 / lengths[0]) * (x2 / lengths[1]), axis)
 
@@ -554,6 +573,7 @@ def _length(x: Tensor, axis: int, eps: float) -> Tensor:
     return where(small, eps, apply(np.sqrt, where(small, 1, squares)))
 
 
+@of_tensors(1)
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -576,6 +596,7 @@ def cosine_embedding_loss(
     return reduced(positive + negative, reduction)
 
 
+@of_tensors(1)
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
@@ -601,13 +622,17 @@ def _norm(d: Tensor, p: float, axis: int, keepdim: bool) -> Tensor:
     return where(zero, 0, where(zero, 1, powers) ** (1.0 / p))
 
 
+@of_tensors(1)
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distance of every pair of rows, in the order (0,1), (0,2), ..., (1,2), ..."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     n = input.shape[0]
     first, second = np.triu_indices(n, 1)
     return _norm(input[first] - input[second], p, 1, False)
 
 
+@of_tensors(1)
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -626,6 +651,7 @@ def triplet_margin_loss(
     return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
 
 
+@of_tensors(1)
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -657,6 +683,7 @@ def _triplet(
     return reduced(_relu(near - far + margin), reduction)
 
 
+@of_tensors(2)
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -672,6 +699,12 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     x, t = input._array, target._array
+    if t.ndim > 1 or t.size != (len(x) if x.ndim > 1 else 1) or t.dtype.kind not in "iu":
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D, of integers, one for each row of the "
+            f"input, but got shape {list(t.shape)} and dtype {t.dtype} for an input of shape "
+            f"{list(x.shape)}"
+        )
     lone = x.ndim == 1
     scores = input[None] if lone else input
     labels = np.atleast_1d(t)[:, None]

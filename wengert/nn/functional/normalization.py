@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.engine import mark_written
+from wengert.functions.arguments import of_tensors, one_dim
 from wengert.nn.functional import chance
 from wengert.nn.functional.losses import _norm
 from wengert.nn.functional.shared import apply, mean, reshape, where, written_by
@@ -39,6 +40,7 @@ def _dropped(
     return written_by(input, formula, name) if inplace else formula(input)
 
 
+@of_tensors(1)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element set to 0 with probability `p`, the others divided by 1 - p."""
     return _dropped(input, p, training, inplace, input._array.shape, "dropout_")
@@ -52,6 +54,7 @@ def _channels_dropped(
     return _dropped(input, p, training, inplace, (*lead, *(1,) * (len(shape) - len(lead))), name)
 
 
+@of_tensors(1)
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -66,6 +69,7 @@ def dropout1d(
     return _channels_dropped(input, p, training, inplace, 1, "dropout1d_")
 
 
+@of_tensors(1)
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -73,6 +77,7 @@ def dropout2d(
     return _channels_dropped(input, p, training, inplace, 2, "dropout2d_")
 
 
+@of_tensors(1)
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -98,6 +103,7 @@ def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, shape
     return written_by(input, formula, "alpha_dropout_") if inplace else formula(input)
 
 
+@of_tensors(1)
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -105,6 +111,7 @@ def alpha_dropout(
     return _alpha_dropped(input, p, training, inplace, input._array.shape)
 
 
+@of_tensors(1)
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -131,6 +138,7 @@ def _scaled_by_channel(x: Any, weight: Tensor | None, bias: Tensor | None) -> Te
     return x if bias is None else x + reshape(bias, (-1, *(1,) * (x.ndim - 2)))
 
 
+@of_tensors(1)
 def layer_norm(
     input: Tensor,
     normalized_shape: Any,
@@ -164,6 +172,7 @@ def _normalized_axes(
     return tuple(range(x.ndim - len(shape), x.ndim))
 
 
+@of_tensors(1)
 def rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -174,6 +183,7 @@ def rms_norm(
     return _scaled(input / apply(np.sqrt, squares + eps), weight, None)
 
 
+@of_tensors(1)
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -229,6 +239,7 @@ def _move(running: Tensor, value: Any, momentum: float) -> None:
     mark_written(running, "batch_norm")
 
 
+@of_tensors(1)
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -258,6 +269,7 @@ def instance_norm(
     return _scaled_by_channel(out, weight, bias)
 
 
+@of_tensors(1)
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -266,6 +278,11 @@ def group_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Normalization of each group of channels of each sample."""
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {input.ndim}: "
+            "group_norm takes (N, C, ...)"
+        )
     n, c, *spatial = input._array.shape
     if c % num_groups:
         raise RuntimeError(
@@ -277,6 +294,7 @@ def group_norm(
     return _scaled_by_channel(out, weight, bias)
 
 
+@of_tensors(1)
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
@@ -292,6 +310,7 @@ def local_response_norm(
     return input / divisor
 
 
+@of_tensors(1)
 def normalize(
     input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
@@ -299,7 +318,7 @@ def normalize(
     if isinstance(dim, (tuple, list)):
         length = input.norm(p, dim, keepdim=True)
     else:
-        length = _norm(input, p, dim % max(input._array.ndim, 1), True)
+        length = _norm(input, p, one_dim(dim, input._array.ndim), True)
     small = length._array < eps
     result = input / where(small, eps, length)
     return result if out is None else out.copy_(result)

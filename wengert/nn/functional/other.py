@@ -8,11 +8,13 @@ import numpy as np
 
 from wengert.autograd.engine import mark_written
 from wengert.dispatch import known
+from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.shared import apply, reshape, where
 from wengert.rules import indexing
 from wengert.tensor import Tensor, wrap
 
 
+@of_tensors(2)
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -76,6 +78,7 @@ def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> N
         mark_written(weight, "embedding_renorm_")
 
 
+@of_tensors(1)
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -133,6 +136,7 @@ def embedding_bag(
     return apply(indexing.add_rows, rows, bag, (bags, weight.shape[1]))
 
 
+@of_tensors(1)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 at the class number, 0 elsewhere: one more dimension, of `num_classes`, int64.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.functions.arguments import of_tensors
 from wengert.functions.random import uniform
 from wengert.functions.scattering import scatter
 from wengert.nn.functional import windows
@@ -14,6 +15,7 @@ from wengert.nn.functional.shared import apply, reshape, sizes
 from wengert.tensor import Tensor, wrap
 
 
+@of_tensors(1)
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -26,6 +28,7 @@ def lp_pool3d(
 # ---- with the places -----------------------------------------------------------------------
 
 
+@of_tensors(1)
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -34,6 +37,7 @@ def max_pool1d_with_indices(
     return windows.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
+@of_tensors(1)
 def max_pool2d_with_indices(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -42,6 +46,7 @@ def max_pool2d_with_indices(
     return windows.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
+@of_tensors(1)
 def max_pool3d_with_indices(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
     ceil_mode: bool = False, return_indices: bool = False,
@@ -50,6 +55,7 @@ def max_pool3d_with_indices(
     return windows.max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
+@of_tensors(1)
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -57,6 +63,7 @@ def adaptive_max_pool1d_with_indices(
     return windows.adaptive_max_pool1d(input, output_size, True)
 
 
+@of_tensors(1)
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -64,6 +71,7 @@ def adaptive_max_pool2d_with_indices(
     return windows.adaptive_max_pool2d(input, output_size, True)
 
 
+@of_tensors(1)
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
@@ -117,6 +125,7 @@ def _max_unpool(
     return reshape(made, (*lead, *out))
 
 
+@of_tensors(1)
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
     output_size: Any = None,
@@ -125,6 +134,7 @@ def max_unpool1d(
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@of_tensors(1)
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
     output_size: Any = None,
@@ -133,6 +143,7 @@ def max_unpool2d(
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@of_tensors(1)
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
     output_size: Any = None,
@@ -206,6 +217,7 @@ def _starts(sample: Any, size: int, kernel: int, out: int) -> Any:
     return np.concatenate([starts.astype(np.int64), last], -1)
 
 
+@of_tensors(1)
 def fractional_max_pool2d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
     return_indices: bool = False, _random_samples: Tensor | None = None,
@@ -216,6 +228,7 @@ def fractional_max_pool2d(
     )
 
 
+@of_tensors(1)
 def fractional_max_pool3d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
     return_indices: bool = False, _random_samples: Tensor | None = None,

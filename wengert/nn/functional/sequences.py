@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.record import recorder
+from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.losses import cross_entropy
 from wengert.nn.functional.shared import apply, mean, reduction_of, reshape, total, where
 from wengert.nn.functional.windows import linear
@@ -131,6 +132,7 @@ def _check(
         )
 
 
+@of_tensors(1)
 def linear_cross_entropy(
     input: Tensor,
     linear_weight: Tensor,

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
+from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.shared import apply, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import products
@@ -59,6 +60,7 @@ def _shapes_differ(
     )
 
 
+@of_tensors(1)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y_k = x1 W_k x2 + b_k."""
     left = apply(np.tensordot, input1, weight, ([input1.ndim - 1], [1]))  # (..., out, in2)
@@ -71,6 +73,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 # ---- convolution ---------------------------------------------------------------------------
 
 
+@of_tensors(1)
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -84,6 +87,7 @@ def conv1d(
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@of_tensors(1)
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -103,6 +107,7 @@ def conv2d(
     return _conv(2, input, weight, bias, stride, padding, dilation, groups)
 
 
+@of_tensors(1)
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -217,6 +222,7 @@ def _check_conv(
         )
 
 
+@of_tensors(1)
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -233,6 +239,7 @@ def conv_transpose1d(
     )
 
 
+@of_tensors(1)
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -249,6 +256,7 @@ def conv_transpose2d(
     )
 
 
+@of_tensors(1)
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
@@ -303,6 +311,7 @@ def _conv_transpose(
     return _finish_conv(out, bias, n, lone)
 
 
+@of_tensors(1)
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
@@ -319,6 +328,7 @@ def unfold(
     return out[0] if lone else out
 
 
+@of_tensors(1)
 def fold(
     input: Tensor,
     output_size: Any,
@@ -401,6 +411,7 @@ def _max_pool(
     return result, wrap(places[0] if lone else places)
 
 
+@of_tensors(1)
 def max_pool1d(
     input: Tensor,
     kernel_size: Any,
@@ -414,6 +425,7 @@ def max_pool1d(
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@of_tensors(1)
 def max_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -427,6 +439,7 @@ def max_pool2d(
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@of_tensors(1)
 def max_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -480,6 +493,7 @@ def _counts(size: int, kernel: int, stride: int, padding: int, out: int, include
     return np.minimum(stop, size) - np.maximum(start, 0)
 
 
+@of_tensors(1)
 def avg_pool1d(
     input: Tensor,
     kernel_size: Any,
@@ -492,6 +506,7 @@ def avg_pool1d(
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
+@of_tensors(1)
 def avg_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -507,6 +522,7 @@ def avg_pool2d(
     )
 
 
+@of_tensors(1)
 def avg_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -522,6 +538,7 @@ def avg_pool3d(
     )
 
 
+@of_tensors(1)
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -530,6 +547,7 @@ def lp_pool1d(
     return (out.sign() * relu_of(abs(out)) * kernel_size) ** (1.0 / norm_type)
 
 
+@of_tensors(1)
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Tensor:
@@ -591,16 +609,19 @@ def along(x: Tensor, matrix: Any, axis: int) -> Tensor:
     return apply(np.moveaxis, out, -1, axis)
 
 
+@of_tensors(1)
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """Means over as many bins as asked for."""
     return _adaptive_avg(1, input, output_size)
 
 
+@of_tensors(1)
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Means over as many bins as asked for, in each of two dimensions."""
     return _adaptive_avg(2, input, output_size)
 
 
+@of_tensors(1)
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Means over as many bins as asked for, in each of three dimensions."""
     return _adaptive_avg(3, input, output_size)
@@ -625,16 +646,19 @@ def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool)
     return (values, wrap(places)) if return_indices else values
 
 
+@of_tensors(1)
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima over as many bins as asked for."""
     return _adaptive_max(1, input, output_size, return_indices)
 
 
+@of_tensors(1)
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima over as many bins as asked for, in each of two dimensions."""
     return _adaptive_max(2, input, output_size, return_indices)
 
 
+@of_tensors(1)
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima over as many bins as asked for, in each of three dimensions."""
     return _adaptive_max(3, input, output_size, return_indices)

@@ -1,0 +1,171 @@
+"""Bad arguments of operators: PyTorch's kind of exception, in words that say what was found."""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+NAMESPACES = {
+    "": wg,
+    "nn.functional.": wg.nn.functional,
+    "linalg.": wg.linalg,
+    "fft.": wg.fft,
+    "special.": wg.special,
+}
+
+
+def takes_a_tensor(function):
+    """Whether the first parameter is called what tensors are called."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return False
+    return names[:1] in (["input"], ["A"]) or (names[:2] == ["self", "other"])
+
+
+FUNCTIONS = {
+    prefix + name: getattr(module, name)
+    for prefix, module in NAMESPACES.items()
+    for name in dir(module)
+    if not name.startswith("_")
+    and callable(getattr(module, name))
+    and not inspect.isclass(getattr(module, name))
+    and not isinstance(getattr(module, name), ModuleType)
+    and takes_a_tensor(getattr(module, name))
+}
+# What is asked whether it is a tensor, or made one, may be anything.
+ANYTHING = {"is_tensor", "is_storage", "is_nonzero", "typename", "as_tensor", "result_type"}
+
+
+def other_arguments(function):
+    """Matrices for all further arguments without a default: the error is not about them."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    return [
+        wg.ones(2, 2)
+        for p in parameters
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - ANYTHING))
+def test_what_is_no_tensor_is_a_type_error_that_names_it(name):
+    function = FUNCTIONS[name]
+    with pytest.raises(TypeError) as caught:
+        function("a word", *other_arguments(function))
+    assert "str" in str(caught.value), caught.value
+
+
+X = lambda torch, *shape: torch.tensor(np.arange(1, 1 + np.prod(shape)).reshape(shape) / 8)
+
+CASES = {
+    # dimensions
+    "sum over a dimension that is not there": (
+        IndexError, "Dimension out of range", lambda t: t.sum(X(t, 2, 3), dim=2)),
+    "softmax over a dimension that is not there": (
+        IndexError, "Dimension out of range", lambda t: t.softmax(X(t, 2, 3), -3)),
+    "normalize along a dimension that is not there": (
+        IndexError, "Dimension out of range",
+        lambda t: t.nn.functional.normalize(X(t, 2, 3), dim=7)),
+    "cosine_similarity along a dimension that is not there": (
+        IndexError, "Dimension out of range",
+        lambda t: t.cosine_similarity(X(t, 2, 3), X(t, 2, 3), dim=2)),
+    "sort along a dimension that is not there": (
+        IndexError, "Dimension out of range", lambda t: t.sort(X(t, 2, 3), 5)),
+    "a dimension named twice": (
+        RuntimeError, "dim 0 appears multiple times", lambda t: t.sum(X(t, 2, 3), dim=(0, 0))),
+    "cat along a dimension that is not there": (
+        IndexError, "Dimension out of range", lambda t: t.cat([X(t, 2), X(t, 2)], 1)),
+    "nuclear_norm over a dimension that is not there": (
+        IndexError, "Dimension out of range", lambda t: t.nuclear_norm(X(t, 2, 3), dim=(0, 7))),
+    # shapes
+    "add of shapes that do not broadcast": (
+        RuntimeError, r"tensor a \(3\) must match the size of tensor b \(4\)",
+        lambda t: X(t, 2, 3) + X(t, 4)),
+    "matmul of shapes that do not fit": (
+        RuntimeError, "cannot be multiplied", lambda t: X(t, 2, 3) @ X(t, 2, 3)),
+    "isclose of shapes that do not broadcast": (
+        RuntimeError, "broadcast|must match", lambda t: t.isclose(X(t, 2, 3), X(t, 4))),
+    "cosine_similarity of shapes that do not broadcast": (
+        RuntimeError, "broadcast|must match",
+        lambda t: t.cosine_similarity(X(t, 2, 3), X(t, 4, 5))),
+    "polynomials of shapes that do not broadcast": (
+        RuntimeError, "broadcast|must match",
+        lambda t: t.special.hermite_polynomial_h(X(t, 2, 3), X(t, 4))),
+    "tensordot over more dimensions than there are": (
+        RuntimeError, "tensordot expects dims", lambda t: t.tensordot(X(t, 3), X(t, 3), dims=2)),
+    "cdist of vectors": (RuntimeError, "cdist", lambda t: t.cdist(X(t, 3), X(t, 3))),
+    "pdist of a vector": (
+        RuntimeError, "pdist only supports 2D", lambda t: t.nn.functional.pdist(X(t, 3))),
+    "adjoint of a vector": (
+        RuntimeError, "only supported on matrices", lambda t: t.adjoint(X(t, 3))),
+    "glu of a number": (
+        RuntimeError, "does not support scalars", lambda t: t.nn.functional.glu(t.tensor(2.0))),
+    "group_norm of a vector": (
+        RuntimeError, "at least 2 dimensions",
+        lambda t: t.nn.functional.group_norm(X(t, 4), 2)),
+    "pixel_shuffle of a matrix": (
+        RuntimeError, "at least 3 dim", lambda t: t.nn.functional.pixel_shuffle(X(t, 4, 4), 2)),
+    "multi_margin_loss without a target for each row": (
+        RuntimeError, "multi_margin_loss",
+        lambda t: t.nn.functional.multi_margin_loss(X(t, 2, 3), t.tensor([0, 1, 2]))),
+    # dtypes
+    "bitwise_and with nothing": (TypeError, "bitwise_and", lambda t: t.bitwise_and(X(t, 3), None)),
+    "bitwise_and of floats": (
+        NotImplementedError, "bitwise_and", lambda t: t.bitwise_and(X(t, 3), X(t, 3))),
+    "take with a float index": (
+        RuntimeError, "long tensor for index", lambda t: t.take(X(t, 3), X(t, 3))),
+    "norm of integers": (RuntimeError, "float", lambda t: t.linalg.norm(t.tensor([1, 2]))),
+    "mean of integers": (RuntimeError, "mean", lambda t: t.mean(t.tensor([1, 2]))),
+    "exp_ of a list": (TypeError, "must be (a )?Tensor", lambda t: t.exp_([1.0])),
+    "reshape without a shape": (TypeError, "reshape", lambda t: t.reshape(X(t, 3))),
+    # nothing
+    "maximum of nothing": (
+        (RuntimeError, IndexError), "non-zero size|numel", lambda t: t.zeros(0).max()),
+    "argmax along nothing": (IndexError, "non-zero size", lambda t: t.zeros(2, 0).argmax(1)),
+    "mode along nothing": (IndexError, "non-zero size", lambda t: t.mode(t.zeros(2, 0), 1)),
+    "stack of nothing": (
+        (RuntimeError, ValueError), "non-empty|expects", lambda t: t.stack([])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_arguments_raise_what_they_should(name):
+    kind, message, call = CASES[name]
+    with pytest.raises(kind, match=message):
+        call(wg)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pytorch_raises_the_same_kind(name):
+    torch = pytest.importorskip("torch")
+    kind, _, call = CASES[name]
+    with pytest.raises(kind):
+        call(torch)
+
+
+EMPTY = {
+    "adjoint of a number": lambda t: t.adjoint(t.tensor(2.0)),
+    "the most frequent of no rows": lambda t: t.mode(t.zeros(0, 3), 1)[0],
+    "a block-diagonal matrix of nothing": lambda t: t.block_diag(),
+    "the norm over the first dimension": lambda t: t.frobenius_norm(X(t, 2, 3), 0),
+    "the norm of each number of a vector": lambda t: t.norm_except_dim(X(t, 3)),
+    "100 bins unless said otherwise": lambda t: t.histogram(X(t, 3).float())[0],
+    "sums of nothing": lambda t: t.zeros(0, 3).sum(0),
+    "products of nothing": lambda t: t.zeros(0, 3).prod(0),
+    "sorted nothing": lambda t: t.sort(t.zeros(2, 0))[0],
+    "a product over nothing": lambda t: t.zeros(2, 0) @ t.zeros(0, 3),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+@pytest.mark.filterwarnings("ignore:.*deprecated")  # says PyTorch
+def test_what_looks_bad_and_is_not(name):
+    torch = pytest.importorskip("torch")
+    ours, theirs = EMPTY[name](wg), EMPTY[name](torch)
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy())
