@@ -1,18 +1,17 @@
 """Which module did what, and histories in which each module is one vertex.
 
-Where modules are not enough, because a loop made a thousand operations without any, stretches of
-the program's time are folded, so cut that they begin where the loop does.
-
 Every node of history has the time of its creation. While a function runs, hooks note when each
 module is entered and left; a node belongs to the innermost call during which it was made. The
 calls of one depth are disjoint stretches of time and an edge leads from an earlier node to a later
-one, so that a graph whose calls are drawn as one vertex each has no cycles either.
+one, so that a graph whose calls are drawn as one vertex each has no cycles either. Where modules
+are not enough, because a loop made a thousand operations without any, stretches of the program's
+time are folded, so cut that they begin where the loop does.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -87,9 +86,19 @@ class Calls:
         with register_module_forward_pre_hook(enter), register_module_forward_hook(leave):
             yield
 
-    def around(self, order: int) -> list[Call]:
-        """The calls during which a node of this order was made, the outermost first."""
-        return [call for call in self.made if call.start < order < call.end]
+    def around(self, nodes: Iterable[Any]) -> dict[Any, tuple[Call, ...]]:
+        """The calls during which each of the nodes was made, the outermost first."""
+        found: dict[Any, tuple[Call, ...]] = {}
+        inside: tuple[Call, ...] = ()
+        begun = 0
+        for node in sorted(nodes, key=lambda node: node.order):
+            while begun < len(self.made) and self.made[begun].start < node.order:
+                call = self.made[begun]
+                inside = (*(c for c in inside if call.start < c.end), call)
+                begun += 1
+            inside = tuple(c for c in inside if node.order < c.end)
+            found[node] = inside
+        return found
 
 
 class Foldable(Protocol):
@@ -126,7 +135,8 @@ def fold(vertices: list[V], calls: Calls, boxes: int, make: Callable[[Folded[V]]
     the outermost calls remain. If these are more than `LARGEST` too, neighbours in time become one
     vertex. `make` gives the vertex that stands for a call.
     """
-    chains = {v: [] if v.is_leaf else calls.around(v.node.order) for v in vertices}
+    around = calls.around(v.node for v in vertices if not v.is_leaf)
+    chains = {v: around.get(v.node, ()) for v in vertices}
     owned = {id(p) for p in calls.names.values()}
     deepest = max(map(len, chains.values()), default=0)
     group: Groups[V] = {}
@@ -143,7 +153,7 @@ def fold(vertices: list[V], calls: Calls, boxes: int, make: Callable[[Folded[V]]
 
 
 def _by_module(
-    vertices: list[V], chains: dict[V, list[Call]], depth: int, owned: set[int]
+    vertices: list[V], chains: dict[V, tuple[Call, ...]], depth: int, owned: set[int]
 ) -> Groups[V]:
     group: Groups[V] = {v: chains[v][depth] if len(chains[v]) > depth else v for v in vertices}
     members: dict[Any, list[V]] = {}

@@ -121,8 +121,9 @@ def graph(output: Any, names: Names = (), calls: Calls | None = None, boxes: int
     known = {id(tensor): name for name, tensor in pairs}
     vertices = _vertices([y.grad_fn for y in outputs], known)
     calls = calls or Calls({})
+    around = calls.around(vertex.node for vertex in vertices if not vertex.is_leaf)
     for vertex in vertices:
-        if not vertex.is_leaf and (chain := calls.around(vertex.node.order)):
+        if chain := around.get(vertex.node):
             vertex.path = chain[-1].path or chain[-1].kind
     shown = fold(vertices, calls, boxes, _box)
     note = _find_shapes(outputs, vertices)
