@@ -146,10 +146,10 @@ class _Scan(Function):
     @staticmethod
     def forward(ctx: Any, mode: str, sizes: Any, backwards: bool, x: Any, *rest: Any) -> Any:
         ctx.mode, ctx.sizes, ctx.backwards = mode, sizes, backwards
+        ctx.runs = runs = scans.runs_of(sizes, backwards)
         ctx.several = several = 2 if mode == "LSTM" else 1
         arrays = [None if t is None else t._array for t in rest]
         states, weights = arrays[:several], arrays[several:]
-        runs = scans.runs_of(sizes, backwards)
         forward, _, settings = _loops(mode)
         made = [wrap(y) for y in forward(x._array, *weights, states, runs, *settings)]
         out, *memory = made[0], *made[1 + several :]
@@ -176,7 +176,7 @@ class _Scan(Function):
             w_hh._array,
             out._array,
             [m._array for m in memory],
-            scans.runs_of(ctx.sizes, ctx.backwards),
+            ctx.runs,
             needs_x,
             *settings,
         )

@@ -140,14 +140,15 @@ def _one_by_one(
     return list(zip(befores, afters, ends, strict=True))
 
 
-def _from_inputs(x: Any, w_ih: Any, *biases: Any) -> Any:
+def _from_inputs(x: Any, w_ih: Any) -> Any:
     """What the inputs of all times contribute to the sums."""
     # A product with single numbers is faster than what BLAS, or NumPy without it, makes of it.
-    a = x * w_ih.T if x.shape[1] == 1 else np.matmul(x, w_ih.T)
-    bias = [b for b in biases if b is not None]
-    if bias:
-        a += sum(bias[1:], bias[0])
-    return a
+    return x * w_ih.T if x.shape[1] == 1 else np.matmul(x, w_ih.T)
+
+
+def _bias(w: Any, *biases: Any) -> Any:
+    """The sum of the biases, or zeros where there are none."""
+    return sum(biases[1:], biases[0]) if biases[0] is not None else np.zeros(len(w), w.dtype)
 
 
 def _turned(w: Any) -> Any:
@@ -171,12 +172,12 @@ def _cotangents(
 # ---- tanh and relu -------------------------------------------------------------------------
 
 
-def _tanh_step(a: Any, h: Any, wt: Any) -> Any:
-    return (np.tanh(a + np.matmul(h, wt)),)
+def _tanh_step(a: Any, h: Any, wt: Any, bias: Any) -> Any:
+    return (np.tanh(np.matmul(h, wt) + a + bias),)
 
 
-def _relu_step(a: Any, h: Any, wt: Any) -> Any:
-    return (np.maximum(a + np.matmul(h, wt), 0),)
+def _relu_step(a: Any, h: Any, wt: Any, bias: Any) -> Any:
+    return (np.maximum(np.matmul(h, wt) + a + bias, 0),)
 
 
 def _tanh_back(g: Any, y: Any, dh: Any, w: Any) -> Any:
@@ -194,8 +195,9 @@ def simple(
     x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs, relu: bool = False
 ) -> Any:
     """h = tanh(W x + b + U h + c), or relu: all h, the last ones, and what the way back needs."""
-    a, step = _from_inputs(x, w_ih, b_ih, b), _relu_step if relu else _tanh_step
-    ((before, after, last),) = over_times(step, runs, [a], states, [_turned(w)])
+    a, step = _from_inputs(x, w_ih), _relu_step if relu else _tanh_step
+    shared = [_turned(w), _bias(w, b_ih, b)]
+    ((before, after, last),) = over_times(step, runs, [a], states, shared)
     return after.copy(), last, before
 
 
@@ -214,9 +216,9 @@ def simple_back(
 # ---- LSTM ----------------------------------------------------------------------------------
 
 
-def _lstm_step(a: Any, h: Any, c: Any, wt: Any) -> Any:
+def _lstm_step(a: Any, h: Any, c: Any, wt: Any, bias: Any) -> Any:
     """The gates and tanh(c), which the way back needs, h and c."""
-    i, f, g, o = _parts(a + np.matmul(h, wt), 4)
+    i, f, g, o = _parts(np.matmul(h, wt) + a + bias, 4)
     i, f, g, o = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
     c = f * c + i * g
     t = np.tanh(c)
@@ -236,9 +238,9 @@ def _lstm_back(grad: Any, gates: Any, t: Any, c: Any, dh: Any, dc: Any, w: Any) 
 @opaque
 def lstm(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) -> Any:
     """c = f c + i g, h = o tanh(c), for gates (i, f, g, o) of W x + b + U h + c."""
-    a = _from_inputs(x, w_ih, b_ih, b)
+    a, shared = _from_inputs(x, w_ih), [_turned(w), _bias(w, b_ih, b)]
     outs = gates, t = np.empty_like(a), np.empty((len(x), w.shape[1]), x.dtype)
-    hs, cs = over_times(_lstm_step, runs, [a], states, [_turned(w)], outs)
+    hs, cs = over_times(_lstm_step, runs, [a], states, shared, outs)
     (before, after, h), (cells, _, c) = hs, cs
     return after.copy(), h, c, gates, t, before, cells
 
@@ -260,9 +262,9 @@ def lstm_back(
 # n = tanh((W x + b)_n + r (U h + c)_n): the last third of U h + c is not simply added.
 
 
-def _gru_step(a: Any, h: Any, wt: Any, bias: Any) -> Any:
+def _gru_step(a: Any, h: Any, wt: Any, b_ih: Any, b: Any) -> Any:
     """The gates and (U h + c)_n, which the way back needs, and h."""
-    (ar, az, an), (ur, uz, un) = _parts(a, 3), _parts(np.matmul(h, wt) + bias, 3)
+    (ar, az, an), (ur, uz, un) = _parts(a + b_ih, 3), _parts(np.matmul(h, wt) + b, 3)
     r, z = sigmoid(ar + ur), sigmoid(az + uz)
     n = np.tanh(an + r * un)
     return np.concatenate([r, z, n], 1), un, n + z * (h - n)
@@ -280,10 +282,9 @@ def _gru_back(g: Any, gates: Any, un: Any, h: Any, dh: Any, w: Any) -> Any:
 @opaque
 def gru(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) -> Any:
     """h = n + z (h - n), n = tanh((W x + b)_n + r (U h + c)_n), for gates (r, z, n)."""
-    a = _from_inputs(x, w_ih, b_ih)
+    a, shared = _from_inputs(x, w_ih), [_turned(w), _bias(w, b_ih), _bias(w, b)]
     outs = gates, un = np.empty_like(a), np.empty((len(x), w.shape[1]), x.dtype)
-    bias = np.zeros(len(w), w.dtype) if b is None else b
-    ((before, after, h),) = over_times(_gru_step, runs, [a], states, [_turned(w), bias], outs)
+    ((before, after, h),) = over_times(_gru_step, runs, [a], states, shared, outs)
     return after.copy(), h, gates, un, before
 
 

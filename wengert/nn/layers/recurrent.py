@@ -155,6 +155,8 @@ class RNNBase(Module):
             x = outs[0] if len(outs) == 1 else cat(outs, 1)
             if self.dropout and self.training and k < self.num_layers - 1:
                 x = F.dropout(x, self.dropout)
+        if len(last) == 1:
+            return x, tuple(end.unsqueeze(0) for end in last[0])
         return x, tuple(stack(ends) for ends in zip(*last, strict=True))
 
     # ---- first states ---------------------------------------------------------------------
