@@ -29,6 +29,8 @@ from tests.rules.calls import (
     scalar,
 )
 from tests.rules.test_table import CASES, every_sample
+from wengert.autograd import pushing
+from wengert.autograd.record import recorder
 from wengert.rules import RULES, Rule
 from wengert.rules.rule import push
 from wengert.tensor import Tensor, wrap
@@ -98,6 +100,40 @@ def test_dual_tensors_carry_what_the_rule_pushes(rule: Rule, call: Call) -> None
         for x, y in zip(found, pushed(rule, call, place, t), strict=True):
             assert isinstance(x, Tensor)
             np.testing.assert_allclose(x._array, np.broadcast_to(y, x.shape), rtol=1e-14)
+
+
+# ---- many numbers --------------------------------------------------------------------------
+
+CUT = [r for f, r in RULES.items() if isinstance(f, np.ufunc) and r.family == "elementwise"]
+
+
+@pytest.mark.parametrize("rule", CUT, ids=str)
+def test_tangents_of_many_numbers_are_those_of_few(rule: Rule) -> None:
+    random = np.random.default_rng(0)
+    n = pushing.LARGE + 5
+    operands = [0.1 + 0.8 * random.random(n) for _ in rule.arguments]
+    directions = [random.standard_normal(n) for _ in rule.arguments]
+
+    def pushed(part: slice) -> Any:
+        f = recorder(rule.function)
+        xs = tuple(wrap(x[part]) for x in operands)
+        return wg.jvp(lambda *xs: f(*xs), xs, tuple(wrap(t[part]) for t in directions))[1].numpy()
+
+    with np.errstate(all="ignore"):
+        if recorder(rule.function)(*map(wrap, operands)).dtype.kind != "f":
+            pytest.skip("its result has no tangent")
+        few = [pushed(slice(0, n // 2)), pushed(slice(n // 2, n))]
+        np.testing.assert_allclose(pushed(slice(n)), np.concatenate(few), rtol=1e-12, atol=1e-13)
+
+
+def test_only_formulas_of_several_steps_are_made_into_machine_code() -> None:
+    with_code = {
+        rule.function
+        for rule in CUT
+        if pushing._formula(rule, (True,) * len(rule.reverse))[0] is not None
+    }
+    assert {np.multiply, np.divide, np.tanh, np.sin} <= with_code
+    assert not {np.add, np.negative, np.exp, np.log} & with_code
 
 
 # ---- points without a derivative -----------------------------------------------------------

@@ -15,7 +15,7 @@ shows it.
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -517,6 +517,15 @@ def push_text(rule: Rule) -> str:
     if rule.family == "elementwise":
         lines += ["    if _total.shape != y.shape: _total = broadcast_to(_total, y.shape)"]
     return "\n".join([*lines, "    return _total" if several else "    return [_total]"])
+
+
+def formula_text(rule: Rule, given: Sequence[bool]) -> tuple[str, list[str]]:
+    """The same sum for the tangents `given`, as a function of arrays; and the names of those."""
+    tracked = [n for n in rule.arguments if n in rule.reverse]
+    present = [n for n, there in zip(tracked, given, strict=True) if there]
+    names = {name: None for n in present for name in (f"{n}_t", *parameters(rule.forward[n]))}
+    terms = " + ".join(_pushed(rule, n) for n in present)
+    return f"def formula({', '.join(names)}):\n    return {terms}", list(names)
 
 
 def _pushed(rule: Rule, n: str) -> str:

@@ -7,13 +7,19 @@ as text for each rule (`codegen.push_text`) and compiled when first used, as the
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.autograd import codegen
+from wengert.rules.blocks import by_elements, many
 from wengert.rules.rule import Rule, fact, push_sequence
+
+Push = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]
+
+LARGE = 1 << 17
+"""Tangents of so many numbers are worth machine code, which takes some 20 ms to make."""
 
 
 class Pusher:
@@ -33,20 +39,24 @@ class Pusher:
         self.views = (
             rule.view and rule.outputs == 1 and first in rule.reverse and first not in rule.forward
         )
-        self.push = _joined(rule) if rule.sequence else _written(rule)
+        self.push: Push = _joined(rule) if rule.sequence else _written(rule)
+        # Rules of a user's own may close over arrays, which would not be cut into blocks.
+        if rule.family == "elementwise" and isinstance(rule.function, np.ufunc):
+            self.push = _at_once(rule, self.push)
 
 
 pusher_of = functools.cache(Pusher)
 
 
-def _written(rule: Rule) -> Any:
+def _written(rule: Rule) -> Push:
     space: dict[str, Any] = {f"forward_{n}": f for n, f in rule.forward.items()}
     space |= {"function": rule.function, "fact": fact, "plus": plus}
     space |= {"broadcast_to": np.broadcast_to}
-    return codegen.compiled(codegen.push_text(rule), space, rule)
+    push: Push = codegen.compiled(codegen.push_text(rule), space, rule)
+    return push
 
 
-def _joined(rule: Rule) -> Any:
+def _joined(rule: Rule) -> Push:
     """The same for a function of a list of arrays."""
 
     def push(operands: Sequence[Any], tangents: Sequence[Any], ys: Sequence[Any]) -> Any:
@@ -67,3 +77,53 @@ def plus(a: Any, b: Any, tangents: Sequence[Any]) -> Any:
     ):
         return np.add(a, b, out=a)
     return a + b
+
+
+# ---- large arrays --------------------------------------------------------------------------
+
+
+def _at_once(rule: Rule, push: Push) -> Push:
+    """The same, through memory once where arrays are large and the rule takes several steps."""
+    formulas = functools.cache(functools.partial(_formula, rule))
+
+    def pushed(operands: Sequence[Any], tangents: Sequence[Any], outputs: Sequence[Any]) -> Any:
+        y = outputs[0]
+        if type(y) is np.ndarray and y.size >= LARGE:
+            formula, places = formulas(tuple([t is not None for t in tangents]))
+            if formula is not None:
+                values = (*operands, *tangents, y)
+                arrays = [values[k] for k in places]
+                if many(*arrays) and y.shape == arrays[0].shape:
+                    return [by_elements(formula, *arrays)]
+        return push(operands, tangents, outputs)
+
+    return pushed
+
+
+def _formula(rule: Rule, given: tuple[bool, ...]) -> tuple[Any, list[int]]:
+    """The sum of what the given tangents contribute, as a function of arrays.
+
+    With it where those arrays stand among operands, tangents and output. None for a formula of one
+    step, which NumPy computes as fast.
+    """
+    text, names = codegen.formula_text(rule, given)
+    tangents = [f"{n}_t" for n in rule.arguments if n in rule.reverse]
+    known = [*rule.arguments, *tangents, "y"]
+    space = {f"forward_{n}": f for n, f in rule.forward.items()}
+    formula = codegen.compiled(text, space, rule)
+    counter = _Counter()
+    formula(*[counter] * len(names))
+    return formula if counter.made > 1 else None, [known.index(name) for name in names]
+
+
+class _Counter(np.lib.mixins.NDArrayOperatorsMixin):
+    """Stands for every array of a formula, and counts what is made of them."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    def __array_ufunc__(self, *call: Any, **settings: Any) -> _Counter:
+        self.made += 1
+        return self
+
+    __array_function__ = __array_ufunc__
