@@ -2,6 +2,10 @@
 
 `event_dim` is how many trailing dimensions are judged together: a probability vector is in the
 simplex as a whole, so `simplex.check` of a (3, 4) tensor has shape (3,).
+
+>>> import wengert as wg
+>>> unit_interval.check(wg.tensor([0.5, 2.0])), simplex.check(wg.tensor([0.5, 0.5]))
+(tensor([ True, False]), tensor(True))
 """
 
 from __future__ import annotations

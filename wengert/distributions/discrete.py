@@ -130,7 +130,14 @@ def _enumerated(distribution: Distribution, count: int, expand: bool) -> Tensor:
 
 
 class Binomial(Chance):
-    """The number of successes in `total_count` trials of probability p."""
+    """The number of successes in `total_count` trials of probability p.
+
+    p(k) = n! / (k! (n - k)!) p^k (1 - p)^(n - k), k = 0 ... n. `total_count` may be a tensor; the
+    entropy and the list of outcomes need all of its elements to be equal (NotImplementedError).
+
+    >>> Binomial(4, 0.5).log_prob(2).exp()
+    tensor(0.3750)
+    """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
         "total_count": constraints.nonnegative_integer,
@@ -194,7 +201,13 @@ class Binomial(Chance):
 
 
 class Geometric(Chance):
-    """The number of failures before the first success of probability p: 0, 1, ..."""
+    """The number of failures before the first success of probability p: 0, 1, ...
+
+    p(k) = p (1 - p)^k.
+
+    >>> Geometric(0.25).mean
+    tensor(3.)
+    """
 
     support = constraints.nonnegative_integer
 
@@ -283,7 +296,11 @@ class NegativeBinomial(Chance):
 
 
 class Poisson(Distribution):
-    """p(k) = rate^k exp(-rate) / k!"""
+    """p(k) = rate^k exp(-rate) / k!
+
+    >>> Poisson(2.0).log_prob(0).exp()
+    tensor(0.1353)
+    """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -431,7 +448,11 @@ class _Counts(Distribution):
 
 
 class OneHotCategorical(_Counts):
-    """The same as `Categorical`, with outcomes as vectors of a 1 among zeros."""
+    """The same as `Categorical`, with outcomes as vectors of a 1 among zeros.
+
+    >>> OneHotCategorical([1.0, 3.0]).mean
+    tensor([0.2500, 0.7500])
+    """
 
     support = constraints.one_hot
     has_enumerate_support = True
@@ -467,7 +488,14 @@ class OneHotCategorical(_Counts):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One-hot samples whose gradient is that of the probabilities (Bengio et al., 2013): biased."""
+    """One-hot samples whose gradient is that of the probabilities (Bengio et al., 2013): biased.
+
+    >>> import wengert as wg
+    >>> logits = wg.zeros(3, requires_grad=True)
+    >>> x = OneHotCategoricalStraightThrough(logits=logits).rsample()
+    >>> wg.autograd.grad(x[0], logits)[0]
+    tensor([ 0.2222, -0.1111, -0.1111])
+    """
 
     has_rsample = True
 
@@ -476,7 +504,14 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(_Counts):
-    """How often each of K outcomes came up in `total_count` draws."""
+    """How often each of K outcomes came up in `total_count` draws.
+
+    p(x) = n! prod_i p_i^x_i / x_i! for counts x with the sum n = `total_count`, which is one number
+    for the whole batch. Sampling draws once for each outcome.
+
+    >>> Multinomial(2, [0.5, 0.5]).log_prob([1.0, 1.0]).exp()
+    tensor(0.5000)
+    """
 
     def __init__(
         self,

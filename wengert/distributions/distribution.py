@@ -35,6 +35,12 @@ class Distribution:
     Subclasses define `log_prob` and `rsample` (differentiable in the parameters) or `sample`.
     With `validate_args` (the default; see `set_default_validate_args`) parameters and values are
     checked against `arg_constraints` and `support`: ValueError.
+
+    >>> import wengert as wg
+    >>> from wengert.distributions import Normal
+    >>> d = Normal(wg.zeros(3), 1.0)  # three distributions of numbers
+    >>> d.batch_shape, d.event_shape, d.sample((2,)).shape
+    (torch.Size([3]), torch.Size([]), torch.Size([2, 3]))
     """
 
     has_rsample = False

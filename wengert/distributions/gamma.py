@@ -100,7 +100,11 @@ class Gamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The sum of the squares of `df` standard normal variables: Gamma(df / 2, 1 / 2)."""
+    """The sum of the squares of `df` standard normal variables: Gamma(df / 2, 1 / 2).
+
+    >>> Chi2(3.0).mean
+    tensor(3.)
+    """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {"df": constraints.positive}
 
@@ -211,7 +215,14 @@ class FisherSnedecor(Distribution):
 
 
 class StudentT(Distribution):
-    """loc + scale z / sqrt(v / df), for a standard normal z and a chi-squared v of `df`."""
+    """loc + scale z / sqrt(v / df), for a standard normal z and a chi-squared v of `df`.
+
+    p(x) is proportional to (1 + z^2 / df)^(-(df + 1) / 2),  z = (x - loc) / scale. Its mean exists
+    for df > 1, its variance is finite for df > 2.
+
+    >>> StudentT(4.0).variance
+    tensor(2.)
+    """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
         "df": constraints.positive,
@@ -264,7 +275,11 @@ class StudentT(Distribution):
 
 
 class Beta(Distribution):
-    """p(x) = x^(a-1) (1-x)^(b-1) / B(a, b) with a = `concentration1`, b = `concentration0`."""
+    """p(x) = x^(a-1) (1-x)^(b-1) / B(a, b) with a = `concentration1`, b = `concentration0`.
+
+    >>> Beta(2.0, 3.0).mean
+    tensor(0.4000)
+    """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
         "concentration1": constraints.positive,
