@@ -193,12 +193,13 @@ def _crossings(rows: list[list[Spot]]) -> int:
 def _place_columns(rows: list[list[Spot]]) -> None:
     for row in rows:
         _settle(row, [float(s.place) for s in row], [1.0] * len(row))
-    for sweep in range(2 * SWEEPS):
+    for sweep in range(2 * SWEEPS + 1):
         upward = sweep % 2 == 0
         for row in rows if upward else reversed(rows):
             wishes, weights = [], []
             for s in row:
-                near = (s.below if upward else s.above) or s.above or s.below
+                led = {t: pull for t, pull in s.above.items() if t.above}  # by what was computed
+                near = (s.below if upward else led) or s.below or s.above
                 pulls = sum(near.values())
                 mean = sum(pull * t.column for t, pull in near.items()) / pulls if near else None
                 wishes.append(s.column if mean is None else mean)
