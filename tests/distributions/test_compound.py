@@ -343,6 +343,45 @@ def test_divergences_of_made_distributions_are_those_of_their_parts():
         d.kl_divergence(d.Cauchy(0.0, 1.0), d.Normal(0.0, 1.0))
 
 
+class OwnNormal(d.ExponentialFamily):
+    """theta = (mean / variance, -1 / (2 variance)), of t = (x, x^2)."""
+
+    def __init__(self, loc, scale, validate_args=None):
+        self.loc, self.scale = d.distribution.broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+    @property
+    def _natural_params(self):
+        return self.loc / self.scale**2, -0.5 / self.scale**2
+
+    def _log_normalizer(self, first, second):
+        return -(first**2) / (4 * second) + 0.5 * (-np.pi / second).log()
+
+    _mean_carrier_measure = 0.0
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_entropies_and_divergences_of_exponential_families_are_derivatives(requires_grad):
+    ours, theirs = [], []
+    for make, found in ((OwnNormal, ours), (d.Normal, theirs)):
+        loc, scale = (x.requires_grad_(requires_grad) for x in (double(0.5, 1.0), double(1.0, 2.0)))
+        p, q = make(loc, scale), make(loc + 1, 3.0)
+        for quantity in (p.entropy(), d.kl_divergence(p, q), d.kl_divergence(q, p)):
+            assert quantity.requires_grad is requires_grad
+            found.append(quantity.detach())
+            if requires_grad:
+                found += wg.autograd.grad(
+                    quantity.sum(), (loc, scale), retain_graph=True, allow_unused=True
+                )
+    for a, b in zip(ours, theirs, strict=True):
+        zero = wg.zeros(2, dtype=wg.float64)
+        assert wg.allclose(zero if a is None else a, zero if b is None else b)
+    with wg.no_grad():
+        assert not OwnNormal(double(0.5).requires_grad_(), 1.0).entropy().requires_grad
+    with pytest.raises(NotImplementedError, match="different classes"):
+        d.kl_divergence(OwnNormal(0.0, 1.0), type("Other", (OwnNormal,), {})(0.0, 1.0))
+
+
 # ---- under transforms --------------------------------------------------------------------------
 
 CONTINUOUS = [n for n, s in SAMPLES.items() if s.scipy is not None and not is_discrete(s)]

@@ -32,6 +32,7 @@ from wengert.distributions.discrete import (
 )
 from wengert.distributions.discrete import Poisson as Poisson
 from wengert.distributions.distribution import Distribution as Distribution
+from wengert.distributions.exp_family import ExponentialFamily as ExponentialFamily
 from wengert.distributions.gamma import Beta as Beta
 from wengert.distributions.gamma import Chi2 as Chi2
 from wengert.distributions.gamma import Dirichlet as Dirichlet

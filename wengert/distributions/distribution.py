@@ -255,7 +255,13 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         tensor(v, dtype=kind) if t is None else t.to(kind)
         for v, t in zip(values, fixed, strict=True)
     ]
-    return tuple(broadcast_tensors(*made)) if len(made) > 1 else tuple(made)
+    shapes = {t.shape for t in made}
+    if len(shapes) < 2:
+        return tuple(made)
+    if len(shapes) == 2 and () in shapes:  # numbers beside tensors of one shape
+        (shape,) = shapes - {()}
+        return tuple([t if t.shape == shape else t.expand(shape) for t in made])
+    return tuple(broadcast_tensors(*made))
 
 
 def one_of(name: str, first: Any, other: str, second: Any) -> None:

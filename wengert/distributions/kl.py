@@ -20,6 +20,7 @@ from wengert.distributions.discrete import (
     Poisson,
 )
 from wengert.distributions.distribution import EULER, HALF_LOG_2PI, Distribution, softplus, summed
+from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.gamma import Beta, Dirichlet, Gamma
 from wengert.distributions.location import (
     Cauchy,
@@ -416,6 +417,16 @@ for _wide, _narrow in (
     (Poisson, Binomial),
 ):
     register_kl(_wide, _narrow)(_infinite)
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
+    if type(p) is not type(q):
+        raise NotImplementedError(
+            "KL between exponential families of different classes, "
+            f"{type(p).__name__} and {type(q).__name__}. Add one with register_kl."
+        )
+    return p.divergence(q)
 
 
 # ---- made from others --------------------------------------------------------------------------
