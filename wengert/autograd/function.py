@@ -376,6 +376,8 @@ class _Outputs:
         self.tensors = tensors
         self.edges = edges
         self.tracked = tracked
+        self.inputs = {id(t) for t in tensors if t is not None}
+        self.dirty = {id(x) for x in ctx._dirty} & self.inputs
 
     def tie(self, outputs: tuple[Any, ...]) -> list[Any]:
         ctx = self.ctx
@@ -419,17 +421,13 @@ class _Outputs:
                     "Function."
                 )
 
-    def _is_dirty(self, x: Tensor) -> bool:
-        return any(x is d for d in self.ctx._dirty) and any(x is t for t in self.tensors)
-
     def _output(self, x: Tensor, slot: int, several: int) -> Tensor:
         ctx = self.ctx
         constant = any(x is c for c in ctx._constant) or not dtypes.is_inexact(x._array.dtype)
         edge: Any = None if constant or not self.tracked else Output(ctx, slot) if slot else ctx
-        if self._is_dirty(x):
+        if id(x) in self.dirty:
             return self._dirty_output(x, edge, several)
-        is_input = any(x is t for t in self.tensors)
-        if is_input:
+        if id(x) in self.inputs:
             alias = wrap(x._array)
             if x._origin is not INFERENCE:
                 alias._cell = cell_of(x)
@@ -466,16 +464,14 @@ class _Outputs:
 
     def _save(self, outputs: tuple[Any, ...], results: list[Any]) -> None:
         ctx = self.ctx
-        kept: list[Any] = []
+        slots: dict[int, int] = {}
+        for number, output in enumerate(outputs):
+            if isinstance(output, Tensor):
+                slots.setdefault(id(output), number)
+        unchanged, kept = self.inputs - self.dirty, []
         for i, value in enumerate(ctx._to_save):
-            slot = next(
-                (s for s, o in enumerate(outputs) if o is value and value is not None), None
-            )
-            if slot is None or not isinstance(results[slot], Tensor):
-                kept.append(value)
-                continue
-            is_plain_input = any(value is t for t in self.tensors) and not self._is_dirty(value)
-            if is_plain_input:
+            slot = slots.get(id(value))
+            if slot is None or id(value) in unchanged:
                 kept.append(value)
             else:
                 ctx._slots[i] = slot

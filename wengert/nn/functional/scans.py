@@ -5,9 +5,9 @@ order in which the times are visited. A batch of sequences of different lengths 
 later times (those of the longest sequences come first), and a state's first n rows are what is
 still, or already, alive.
 
-What can be done for all times at once is done outside of the loops: the products with the inputs
-before, the products for the weights after. What is left of one time is a formula, and `over_times`
-repeats it, as machine code where there is enough of it.
+What happens at one time is a formula, and so is the way back through it. `over_times` repeats it,
+as machine code where there is enough to do. The cotangents of the weights are products over all
+times at once.
 
 With a = W x + b + U h + c, what comes from the input and from the state before, and a_bar its
 cotangent: U_bar = a_bar^T h and h_bar = a_bar U (backpropagation through time; Werbos, 1990).
@@ -27,8 +27,8 @@ from wengert.rules.neural import sigmoid
 Runs = list[tuple[int, int]]
 Step = Callable[..., tuple[Any, ...]]
 
-ENOUGH = 1 << 13
-"""From so many numbers in the rows of all times on, machine code is worth making."""
+ENOUGH = 1 << 11
+"""From so many numbers on that a state has in all times, machine code is worth making."""
 
 
 def opaque(function: Any) -> Any:
@@ -58,7 +58,7 @@ def over_times(
 
     Writes `outs`; returns of each state its values before every time, after it, and at the end.
     """
-    if sum(x.size for x in rows) < ENOUGH:
+    if len(rows[0]) * states[0].shape[1] < ENOUGH:
         way = _one_by_one
     else:
         way = _by_machine if len(runs) * len(states[0]) == len(rows[0]) else _padded
@@ -140,19 +140,19 @@ def _one_by_one(
     return list(zip(befores, afters, ends, strict=True))
 
 
-def _from_inputs(x: Any, w_ih: Any) -> Any:
-    """What the inputs of all times contribute to the sums."""
-    # A product with single numbers is faster than what BLAS, or NumPy without it, makes of it.
-    return x * w_ih.T if x.shape[1] == 1 else np.matmul(x, w_ih.T)
+def _weights(w_ih: Any, w: Any, b_ih: Any, b: Any) -> list[Any]:
+    """W and U, transposed, and b and c, zeros where there are none."""
+    zeros = np.zeros(len(w), w.dtype)
+    return [w_ih.T, w.T, *(zeros if bias is None else bias for bias in (b_ih, b))]
 
 
-def _bias(w: Any, *biases: Any) -> Any:
-    """The sum of the biases, or zeros where there are none."""
-    return sum(biases[1:], biases[0]) if biases[0] is not None else np.zeros(len(w), w.dtype)
+def _affine(x: Any, wt: Any, bias: Any) -> Any:
+    # A product with single numbers is faster than what BLAS makes of it.
+    return (x * wt if x.shape[1] == 1 else np.matmul(x, wt)) + bias
 
 
-def _turned(w: Any) -> Any:
-    return np.ascontiguousarray(w.T)
+def _empty(x: Any, width: int) -> Any:
+    return np.empty((len(x), width), x.dtype)
 
 
 def _parts(a: Any, n: int) -> list[Any]:
@@ -172,12 +172,12 @@ def _cotangents(
 # ---- tanh and relu -------------------------------------------------------------------------
 
 
-def _tanh_step(a: Any, h: Any, wt: Any, bias: Any) -> Any:
-    return (np.tanh(np.matmul(h, wt) + a + bias),)
+def _tanh_step(x: Any, h: Any, w_ih: Any, w: Any, b_ih: Any, b: Any) -> Any:
+    return (np.tanh(_affine(x, w_ih, b_ih) + _affine(h, w, b)),)
 
 
-def _relu_step(a: Any, h: Any, wt: Any, bias: Any) -> Any:
-    return (np.maximum(np.matmul(h, wt) + a + bias, 0),)
+def _relu_step(x: Any, h: Any, w_ih: Any, w: Any, b_ih: Any, b: Any) -> Any:
+    return (np.maximum(_affine(x, w_ih, b_ih) + _affine(h, w, b), 0),)
 
 
 def _tanh_back(g: Any, y: Any, dh: Any, w: Any) -> Any:
@@ -195,9 +195,8 @@ def simple(
     x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs, relu: bool = False
 ) -> Any:
     """h = tanh(W x + b + U h + c), or relu: all h, the last ones, and what the way back needs."""
-    a, step = _from_inputs(x, w_ih), _relu_step if relu else _tanh_step
-    shared = [_turned(w), _bias(w, b_ih, b)]
-    ((before, after, last),) = over_times(step, runs, [a], states, shared)
+    step, weights = _relu_step if relu else _tanh_step, _weights(w_ih, w, b_ih, b)
+    ((before, after, last),) = over_times(step, runs, [x], states, weights)
     return after.copy(), last, before
 
 
@@ -216,9 +215,9 @@ def simple_back(
 # ---- LSTM ----------------------------------------------------------------------------------
 
 
-def _lstm_step(a: Any, h: Any, c: Any, wt: Any, bias: Any) -> Any:
+def _lstm_step(x: Any, h: Any, c: Any, w_ih: Any, w: Any, b_ih: Any, b: Any) -> Any:
     """The gates and tanh(c), which the way back needs, h and c."""
-    i, f, g, o = _parts(np.matmul(h, wt) + a + bias, 4)
+    i, f, g, o = _parts(_affine(x, w_ih, b_ih) + _affine(h, w, b), 4)
     i, f, g, o = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
     c = f * c + i * g
     t = np.tanh(c)
@@ -238,9 +237,8 @@ def _lstm_back(grad: Any, gates: Any, t: Any, c: Any, dh: Any, dc: Any, w: Any) 
 @opaque
 def lstm(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) -> Any:
     """c = f c + i g, h = o tanh(c), for gates (i, f, g, o) of W x + b + U h + c."""
-    a, shared = _from_inputs(x, w_ih), [_turned(w), _bias(w, b_ih, b)]
-    outs = gates, t = np.empty_like(a), np.empty((len(x), w.shape[1]), x.dtype)
-    hs, cs = over_times(_lstm_step, runs, [a], states, shared, outs)
+    outs = gates, t = _empty(x, len(w)), _empty(x, w.shape[1])
+    hs, cs = over_times(_lstm_step, runs, [x], states, _weights(w_ih, w, b_ih, b), outs)
     (before, after, h), (cells, _, c) = hs, cs
     return after.copy(), h, c, gates, t, before, cells
 
@@ -262,9 +260,9 @@ def lstm_back(
 # n = tanh((W x + b)_n + r (U h + c)_n): the last third of U h + c is not simply added.
 
 
-def _gru_step(a: Any, h: Any, wt: Any, b_ih: Any, b: Any) -> Any:
+def _gru_step(x: Any, h: Any, w_ih: Any, w: Any, b_ih: Any, b: Any) -> Any:
     """The gates and (U h + c)_n, which the way back needs, and h."""
-    (ar, az, an), (ur, uz, un) = _parts(a + b_ih, 3), _parts(np.matmul(h, wt) + b, 3)
+    (ar, az, an), (ur, uz, un) = (_parts(a, 3) for a in (_affine(x, w_ih, b_ih), _affine(h, w, b)))
     r, z = sigmoid(ar + ur), sigmoid(az + uz)
     n = np.tanh(an + r * un)
     return np.concatenate([r, z, n], 1), un, n + z * (h - n)
@@ -282,10 +280,9 @@ def _gru_back(g: Any, gates: Any, un: Any, h: Any, dh: Any, w: Any) -> Any:
 @opaque
 def gru(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) -> Any:
     """h = n + z (h - n), n = tanh((W x + b)_n + r (U h + c)_n), for gates (r, z, n)."""
-    a, shared = _from_inputs(x, w_ih), [_turned(w), _bias(w, b_ih), _bias(w, b)]
-    outs = gates, un = np.empty_like(a), np.empty((len(x), w.shape[1]), x.dtype)
-    ((before, after, h),) = over_times(_gru_step, runs, [a], states, shared, outs)
-    return after.copy(), h, gates, un, before
+    outs, weights = (_empty(x, len(w)), _empty(x, w.shape[1])), _weights(w_ih, w, b_ih, b)
+    ((before, after, h),) = over_times(_gru_step, runs, [x], states, weights, outs)
+    return after.copy(), h, *outs, before
 
 
 @opaque
