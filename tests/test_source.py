@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import re
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 import scipy.special
 
 import wengert as wg
+from wengert.compile.standalone import Standalone
 from wengert.errors import TracingError
 
 RANDOM = np.random.default_rng(5)
@@ -219,6 +221,28 @@ def test_a_formula_as_text_will_do() -> None:
     text = wg.source("log(x1) + x1*x2 - sin(x2)", 2.0, 5.0)
     assert "def f_and_gradient(x1, x2):" in str(text)
     agree(elsewhere(text, 2.0, 5.0), wg.value_and_grad(lecture, (0, 1))(2.0, 5.0))
+
+
+@functools.cache
+def _remembered(n: int) -> int:
+    return n + 1
+
+
+def doubled(x: Any) -> Any:
+    """Twice x, the long way."""
+    factor: float = _remembered(1)
+    result: Any
+    result = x * factor
+    return result
+
+
+def test_annotations_and_caches_of_what_is_written_out_are_left_away() -> None:
+    printer = Standalone.__new__(Standalone)
+    printer.taken, printer.inlined, printer.imports, printer.title = set(), {}, {}, "f"
+    assert printer._inlined(doubled) == "doubled"
+    assert "factor = _remembered(1)" in printer.inlined[doubled]
+    assert "Any" not in "".join(printer.inlined.values())
+    assert printer.inlined[_remembered.__wrapped__].startswith("def _remembered(n):")
 
 
 def test_only_what_may_be_pythons_number_is_made_numpys() -> None:

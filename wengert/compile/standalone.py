@@ -189,7 +189,7 @@ class Standalone(Printer):
             self.imports[name] = f"import {item.__name__}" + (
                 "" if item.__name__ == name else f" as {name}"
             )
-        elif isinstance(item, types.FunctionType):
+        elif isinstance(inspect.unwrap(item), types.FunctionType):  # as it is without its cache
             self._inlined(item)
         elif isinstance(item, (bool, int, float, str, tuple, type(None))):
             self.inlined[name] = f"{name} = {item!r}"
@@ -210,7 +210,16 @@ def _stripped(function: Callable[..., Any]) -> ast.Module:
                 del node.body[0]
         elif isinstance(node, ast.arg):
             node.annotation = None
-    return tree
+    return _Unannotated().visit(tree)
+
+
+class _Unannotated(ast.NodeTransformer):
+    """`x: int = 3` becomes `x = 3`, and `x: int` nothing."""
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
 
 
 def _globals_of(tree: ast.Module, function: Callable[..., Any]) -> list[str]:
