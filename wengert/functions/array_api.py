@@ -16,7 +16,7 @@ tensor([0.0000, 0.2500])
 from __future__ import annotations
 
 from math import e, inf, nan, pi
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import fft, linalg, newaxis
@@ -38,8 +38,8 @@ from wengert.dtypes import (
     uint64,
 )
 from wengert.functions import creation, ranges, sorting
-from wengert.functions.arguments import tensor_of
-from wengert.functions.creation import empty, from_dlpack, full, ones, zeros
+from wengert.functions.arguments import plain_result, tensor_of
+from wengert.functions.creation import from_dlpack
 from wengert.functions.device import CPU
 from wengert.functions.ranges import arange, eye
 from wengert.tensor import Tensor
@@ -63,8 +63,7 @@ NUMPYS = frozenset(
         "ones_like", "permute_dims", "positive", "pow", "real", "reciprocal", "remainder",
         "repeat", "reshape", "result_type", "roll", "round", "sign", "signbit", "sin",
         "sinh", "sqrt", "square", "squeeze", "stack", "subtract", "take", "take_along_axis",
-        "tan", "tanh", "tensordot", "tile", "tril", "triu", "trunc", "unique_all",
-        "unique_counts", "unique_inverse", "unique_values", "unstack", "vecdot", "where",
+        "tan", "tanh", "tensordot", "tile", "tril", "triu", "trunc", "unstack", "vecdot", "where",
         "zeros_like",
     }
 )  # fmt: skip
@@ -74,7 +73,8 @@ __all__ = [
     *sorted(NUMPYS), "arange", "argsort", "asarray", "astype", "bool", "broadcast_to", "complex128",
     "complex64", "e", "empty", "eye", "fft", "float32", "float64", "from_dlpack", "full", "inf",
     "int16", "int32", "int64", "int8", "linalg", "linspace", "nan", "newaxis", "ones", "pi", "prod",
-    "searchsorted", "sort", "std", "sum", "uint16", "uint32", "uint64", "uint8", "var", "zeros",
+    "searchsorted", "sort", "std", "sum", "unique_all", "unique_counts", "unique_inverse",
+    "unique_values", "uint16", "uint32", "uint64", "uint8", "var", "zeros",
 ]  # fmt: skip
 
 
@@ -105,6 +105,26 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     if isinstance(obj, np.ndarray) and not copy:
         return creation.as_tensor(obj, dtype)
     return creation.tensor(obj, dtype=dtype)
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor of the given shape filled with 0."""
+    return creation.zeros(shape, dtype=dtype, device=device)
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor of the given shape filled with 1."""
+    return creation.ones(shape, dtype=dtype, device=device)
+
+
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor of the given shape, not initialised."""
+    return creation.empty(shape, dtype=dtype, device=device)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor of the given shape filled with one value."""
+    return creation.full(shape, fill_value, dtype=dtype, device=device)
 
 
 def linspace(
@@ -179,6 +199,64 @@ def argsort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any =
 def searchsorted(x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Tensor:
     """Where each element of `x2` would be inserted to keep `x1` sorted."""
     return sorting.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+# ---- sets ----------------------------------------------------------------------------------
+#
+# The standard leaves the order open; NumPy's functions of these names use that, but scikit-learn
+# expects what is sorted.
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Tensor
+    counts: Tensor
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Tensor
+    inverse_indices: Tensor
+
+
+def unique_all(x: Any, /) -> UniqueAll:
+    """The different elements in order, where each first stands, which each is, how often it is."""
+    found = np.unique(
+        tensor_of(x)._array,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+        equal_nan=False,
+    )
+    return UniqueAll(*map(plain_result, found))
+
+
+def unique_counts(x: Any, /) -> UniqueCounts:
+    """The different elements in order, and how often each occurs."""
+    found = unique_all(x)
+    return UniqueCounts(found.values, found.counts)
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    """The different elements in order, and which of them each element is."""
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def unique_values(x: Any, /) -> Tensor:
+    """The different elements in order."""
+    return unique_all(x).values
 
 
 # ---- what there is -------------------------------------------------------------------------

@@ -124,8 +124,28 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def from_dlpack(x: Any) -> Tensor:
-    """A tensor that shares the memory of any array that speaks DLPack."""
+    """A tensor that shares the memory of any array that speaks DLPack, or of a capsule of one."""
+    if not hasattr(x, "__dlpack__"):
+        if type(x).__name__ != "PyCapsule":
+            raise TypeError(
+                "from_dlpack() takes an array with __dlpack__, or a capsule, not "
+                f"{type(x).__name__}"
+            )
+        x = _Capsule(x)
     return finish(dtypes.native(np.from_dlpack(x)))
+
+
+class _Capsule:
+    """A capsule as what it came from: an array on the CPU."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
 
 
 def to_dlpack(tensor: Tensor) -> Any:

@@ -297,7 +297,16 @@ class TensorMethods(OperatorMethods, InplaceMethods):
     def __dlpack__(self: Any, **options: Any) -> Any:
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return self._array.__dlpack__(**options)
+        array = self._array
+        if (
+            isinstance(array, np.ndarray)
+            and not array.flags.writeable
+            and options.get("max_version") is None
+            and options.get("copy") is None
+        ):
+            # The first version of the protocol cannot say that memory is read-only, as JAX's is.
+            array = array.copy()
+        return array.__dlpack__(**options)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
         return self._array.__dlpack_device__()

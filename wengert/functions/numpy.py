@@ -308,8 +308,11 @@ def _outer(a: Any, b: Any) -> Any:
 
 
 @means(np.trace)
-def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **rest: Any) -> Any:
+def _trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, **rest: Any
+) -> Any:
     no_more(rest)
+    a = a if dtype is None else a.to(np.dtype(dtype))
     return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1)
 
 
@@ -436,8 +439,9 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 
 @means(np.sort)
 def _sort(a: Any, axis: int = -1, **rest: Any) -> Any:
-    order = np.argsort(a._array, axis=axis, kind="stable")
-    return np.take_along_axis(a, order, axis)
+    from wengert.functions.sorting import stable_order
+
+    return np.take_along_axis(a, stable_order(a._array, axis), axis)
 
 
 @means(np.pad)
@@ -450,9 +454,11 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> 
     if mode == "constant":
         places = np.pad(places, pad_width, constant_values=-1)
         if not array._array.size:
-            return wrap(np.full(places.shape, value, array.dtype))
+            made = np.zeros(array.shape, array.dtype)
+            return wrap(np.pad(made, pad_width, constant_values=value))
         picked = np.ravel(array)[np.maximum(places, 0)]
-        return np.where(places < 0, np.asarray(value, array.dtype), picked)
+        around = np.pad(np.zeros(array.shape, array.dtype), pad_width, constant_values=value)
+        return np.where(places < 0, around, picked)
     return np.ravel(array)[np.pad(places, pad_width, mode=mode, **options)]  # type: ignore[call-overload]
 
 

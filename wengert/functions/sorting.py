@@ -27,14 +27,14 @@ _pick, _amax, _where = recorder(np.take_along_axis), recorder(np.max), recorder(
 def _order(x: Any, axis: int, descending: bool) -> Any:
     """The indices that sort along `axis`, equal elements in their order; NaN counts as largest."""
     if not descending:
-        return _stable(x, axis)
-    return x.shape[axis] - 1 - np.flip(_stable(np.flip(x, axis), axis), axis)
+        return stable_order(x, axis)
+    return x.shape[axis] - 1 - np.flip(stable_order(np.flip(x, axis), axis), axis)
 
 
 _FEW = 1 << 12
 
 
-def _stable(x: Any, axis: int) -> Any:
+def stable_order(x: Any, axis: int) -> Any:
     """np.argsort(kind="stable"), which has no vectors to sort with and so takes ten times as long.
 
     Where all elements of a line differ there is one order only, whoever finds it; the other lines

@@ -1,0 +1,1 @@
+"""Libraries that must be told about Tensors: import the module named after one."""
