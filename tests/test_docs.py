@@ -17,6 +17,7 @@ import pytest
 
 from docs.generate import pages, rules
 from docs.generate import snippets as reading
+from wengert.autograd import engine
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -61,9 +62,8 @@ def test_pages_show_source_that_exists():
     assert shown == ["engine.md"]
     page = pages.expanded((DOCS / "engine.md").read_text(encoding="utf-8"))
     assert not pages.SOURCE.search(page)
-    block = page.partition('``` {.python title="wengert/autograd/engine.py"}\n')[2]
-    assert block.startswith("def sweep(\n")
-    assert "        node = heappop(" not in page.partition("def sweep(")[0]
+    titled = '``` {.python title="wengert/autograd/engine.py"}\n'
+    assert titled + inspect.getsource(engine.sweep).rstrip() + "\n```" in page
     with pytest.raises(LookupError, match=r"no definition of gone: a page .* is out of date"):
         pages.source("wengert/autograd/engine.py", ["sweep", "gone"])
 
