@@ -62,6 +62,10 @@ def test_modules_of_pytorch_are_those_of_wengert_and_stay_themselves():
         import torch.nn as nn
         import torch.nn.functional
         from torch.autograd import Variable
+        from torch.distributions import constraints
+        from torch.distributions.kl import kl_divergence
+        from torch.distributions.normal import Normal
+        from torch.distributions.utils import broadcast_all
         from torch.nn.modules.loss import MSELoss
         from torch.nn.parameter import Parameter
         from torch.nn.utils import clip_grad_norm_
@@ -75,7 +79,10 @@ def test_modules_of_pytorch_are_those_of_wengert_and_stay_themselves():
         assert (MSELoss, Parameter) == (wg.nn.MSELoss, wg.nn.Parameter)
         assert DataLoader is wg.utils.data.DataLoader
         assert StepLR is wg.optim.lr_scheduler.StepLR
-        assert all((Variable, clip_grad_norm_, default_collate))
+        assert all((Variable, clip_grad_norm_, default_collate, broadcast_all))
+        assert torch.distributions.Normal is Normal is wg.distributions.Normal
+        assert constraints is wg.distributions.constraints
+        assert kl_divergence is wg.distributions.kl_divergence
         with pytest.raises(ModuleNotFoundError, match=r"stands for torch\.onnx"):
             import torch.onnx
     assert wengert.nn.__spec__ is spec

@@ -522,7 +522,12 @@ ERRORS = {
     "x0['n'] is int 3, of dtype int64: integers cannot be varied. Write 3.0": (
         GradError, lambda m: m.minimize(lambda p: p["n"] ** 2, {"n": 3})
     ),
-    "x0[1] is a str": (TypeError, lambda m: m.minimize(lambda p: p[0] ** 2, [1.0, "x"])),
+    "x0[1] is str 'x', which is no parameter": (
+        TypeError, lambda m: m.minimize(lambda p: p[0] ** 2, [1.0, "x"])
+    ),
+    "the bounds['a'] are (3,), where (low, high)": (
+        ValueError, lambda m: m.minimize(log_sum, {"a": np.ones(2)}, bounds={"a": 3})
+    ),
     "x0 has no parameters in it": (GradError, lambda m: m.minimize(lambda p: 0.0, {})),
     "minimize takes a function, but got float": (TypeError, lambda m: m.minimize(1.0, START)),
     "callback is a function": (TypeError, lambda m: m.minimize(rosenbrock, START, callback=3)),

@@ -33,6 +33,7 @@ ELSEWHERE = {
     "torch.utils.data.sampler": "wengert.utils.data.samplers",
     "torch.utils.data.distributed": "wengert.utils.data.samplers",
     "torch.utils.data._utils.collate": "wengert.utils.data.loader",
+    "torch.distributions.utils": "wengert.distributions.distribution",
     "torch.optim.optimizer": "wengert.optim.optimizer",
     "torch.nn.modules": "wengert.nn",
     "torch.serialization": "wengert.serialization",
@@ -64,8 +65,11 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def _counterpart(name: str) -> ModuleType:
     """The module of wengert for one of PyTorch; ImportError if there is none."""
     ours = ELSEWHERE.get(name, "wengert" + name.removeprefix("torch"))
+    # PyTorch has a file for each class there, or for a few.
     if name.startswith("torch.nn.modules."):
         ours = "wengert.nn"
+    elif name.startswith("torch.distributions.") and importlib.util.find_spec(ours) is None:
+        ours = "wengert.distributions"
     try:
         return importlib.import_module(ours)
     except ModuleNotFoundError as error:

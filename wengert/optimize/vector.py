@@ -47,6 +47,11 @@ class Vector:
 
     def _checked(self, leaf: Any, step: str) -> Array:
         where = f"{self.what}{step}"
+        if not isinstance(leaf, (bool, int, float, complex)) and not hasattr(leaf, "dtype"):
+            raise TypeError(
+                f"{self.name}: {where} is {described(leaf)}, which is no parameter: tensors, NumPy "
+                "arrays, numbers and containers of them are. Pass it in args=(...)."
+            )
         array = bare(leaf) if isinstance(leaf, Tensor) else calls.array_of(leaf, lambda: where)
         if not isinstance(array, np.ndarray):
             raise GradError(f"{self.name}: {where} has no numbers yet, and SciPy needs them")
@@ -217,6 +222,8 @@ def _in_places(tree: Any, bounds: Any, step: str) -> list[Any]:
 def _pair(bound: Any, like: Array, pairs: bool, what: str) -> tuple[Array, Array]:
     low, high = -math.inf, math.inf
     if bound is not None:
+        if not isinstance(bound, (list, tuple, np.ndarray)):
+            bound = (bound,)  # for the error below
         is_list = pairs and like.ndim == 1 and len(bound) == like.size
         if is_list and all(np.ndim(b) == 1 and len(b) == 2 for b in bound):
             bound = [
