@@ -133,6 +133,20 @@ def test_categories_come_as_often_as_they_should():
         assert stats.chisquare(counts[p > 0], 5000 * p[p > 0]).pvalue > LEVEL
 
 
+def test_categories_are_found_in_the_same_way_in_few_rows_and_in_many():
+    wg.manual_seed(0)
+    weights = wg.rand(6, 5)
+    many = distributions.Categorical(weights)
+    for shape in [(), (3,), (7, 2), (40,)]:
+        wg.manual_seed(1)
+        found = many.sample(shape)
+        wg.manual_seed(1)
+        u = distributions.distribution.uniforms((*shape, 6), weights)
+        ends = many.probs.cumsum(-1)
+        expected = (u[..., None] * ends[:, -1:] >= ends[:, :-1]).sum(-1)
+        assert wg.equal(found, expected)
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_shapes_support_and_repetition(name):
     d = SAMPLES[name].made(wg)

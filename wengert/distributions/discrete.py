@@ -33,6 +33,7 @@ from wengert.functions.joining import stack
 from wengert.functions.math import log_softmax, sigmoid, softmax
 from wengert.functions.ranges import arange
 from wengert.functions.shapes import broadcast_tensors
+from wengert.functions.sorting import searchsorted
 from wengert.functions.special import lgamma, xlog1py, xlogy
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
@@ -399,10 +400,15 @@ class Categorical(Distribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
             ends = self.probs.cumsum(-1)
-            u = uniforms(self._extended_shape(sample_shape), ends).unsqueeze(-1)
-            # How many of the first K - 1 intervals end at or before u times the total; the total
-            # is not exactly 1.
-            return (u * ends[..., -1:] >= ends[..., :-1]).sum(-1)
+            shape = self._extended_shape(sample_shape)
+            # Which interval has u times the total in it; the total is not exactly 1. A sample is
+            # as many as the first K - 1 intervals that end there or before.
+            u = uniforms(shape, ends)
+            inner, rows = ends[..., :-1], math.prod(self._batch_shape)
+            if rows * rows > u.numel():  # few numbers for each of many rows
+                return (u.unsqueeze(-1) * ends[..., -1:] >= inner).sum(-1)
+            u = u.reshape(-1, *self._batch_shape).movedim(0, -1) * ends[..., -1:]
+            return searchsorted(inner, u, right=True).movedim(-1, 0).reshape(shape)
 
     def log_prob(self, value: Any) -> Tensor:
         index = cast(self._value(value), np.dtype(np.int64)).unsqueeze(-1)
