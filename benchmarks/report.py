@@ -21,7 +21,7 @@ OURS = "wengert"
 # Some things can be done in several ways, each timed under its own name; a ratio is to the fastest.
 # PyTorch's optimizers have several implementations, of which the fused one has a column of its own.
 VARIANTS = {
-    "PyTorch": ("PyTorch", "PyTorch foreach", "PyTorch sdpa"),
+    "PyTorch": ("PyTorch", "PyTorch foreach", "PyTorch sdpa", "PyTorch jacrev"),
     "matmuls": ("matmuls", "matmuls transposed"),
     "memory": ("memory", "memory in C", "memory past caches"),
 }

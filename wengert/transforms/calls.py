@@ -122,29 +122,33 @@ def paths(tree: Any, before: str = "") -> Iterator[str]:
 def matched(tree: Any, item: Any, what: str) -> list[Any]:
     """The leaves of an item that must have the containers of `tree`; keys in any order."""
     leaves: list[Any] = []
-
-    def collect(tree: Any, item: Any) -> bool:
-        if tree is LEAF:
-            leaves.append(item)
-            return flatten(item, []) is LEAF
-        kind, keys, parts = tree
-        if kind is type(None):
-            return item is None
-        if keys is None:
-            same = type(item) is kind and len(item) == len(parts)
-            return same and all(map(collect, parts, item))
-        named = names_of(item) if isinstance(item, (dict, kind)) else None
-        if named is None or set(named) != set(keys):
-            return False
-        return all(collect(part, named[key]) for key, part in zip(keys, parts, strict=True))
-
-    if not collect(tree, item):
+    if not _collect(tree, item, leaves):
         found = repr(flatten(item, []))
         raise GradError(
             f"{what} must have the structure {tree!r}, but {found} was given, where each * is a "
             "tensor, an array or a number."
         )
     return leaves
+
+
+def _collect(tree: Any, item: Any, leaves: list[Any]) -> bool:
+    """Add the leaves of an item, in the order of `tree`; False if it has other containers."""
+    if tree is LEAF:
+        leaves.append(item)
+        return flatten(item, []) is LEAF
+    kind, keys, parts = tree
+    if kind is type(None):
+        return item is None
+    if keys is None:
+        if type(item) is not kind or len(item) != len(parts):
+            return False
+        given = item
+    else:
+        named = names_of(item) if isinstance(item, (dict, kind)) else None
+        if named is None or set(named) != set(keys):
+            return False
+        given = [named[key] for key in keys]
+    return all(_collect(part, x, leaves) for part, x in zip(parts, given, strict=True))
 
 
 # ---- what a function is differentiated by --------------------------------------------------

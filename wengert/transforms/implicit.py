@@ -174,14 +174,12 @@ class _Problem:
         self.n = len(call.unknowns)
         self.recorded = modes.is_grad_enabled()
         self.system = System(
-            self.transposed_jacobian, kind.linear_solver, kind.rtol, kind.name == "argmin",
+            functools.partial(_transposed_jacobian, self.equations, self.n),
+            kind.linear_solver,
+            kind.rtol,
+            kind.name == "argmin",
             f"the {kind.matrix} of {called(call.f)} at the solution",
-        )  # fmt: skip
-
-    def transposed_jacobian(self, point: Tensors) -> systems.Map:
-        x, arrays = point[: self.n], point[self.n :]
-        _, pull = vjp(lambda xs: self.equations(xs, arrays), x)
-        return lambda u: pull(list(u))[0]
+        )
 
     def found(self, arrays: Sequence[Any]) -> list[Any]:
         """What the solver finds, on plain arrays."""
@@ -216,6 +214,13 @@ class _Problem:
                 "try another initial guess or another solver."
             )
         return np.array(array, like.dtype)
+
+
+def _transposed_jacobian(equations: Equations, n: int, point: Tensors) -> systems.Map:
+    """The map u -> (dF/dx)^T u at a point: the `n` unknowns, and the parameters."""
+    x, arrays = point[:n], point[n:]
+    _, pull = vjp(lambda xs: equations(xs, arrays), x)
+    return lambda u: pull(list(u))[0]
 
 
 class _Answers:

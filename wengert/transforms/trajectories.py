@@ -282,10 +282,10 @@ class Adjoint(Problem):
     """
 
     def __init__(self, base: Problem, count: int, needed: list[int]) -> None:
-        super().__init__(self._flow, base.options, 2 * base.n + len(needed))
+        self.options, self.n = base.options, 2 * base.n + len(needed)
         self.base, self.count, self.needed = base, count, needed
 
-    def _flow(self, t: Any, state: Tensors, parameters: Tensors) -> Tensors:
+    def flow(self, t: Any, state: Tensors, parameters: Tensors) -> Tensors:
         base, n, needed = self.base, self.base.n, self.needed
         given = list(parameters[: self.count])
 
@@ -305,7 +305,7 @@ class Adjoint(Problem):
         tensors = [wrap(p) for p in parameters]
 
         def flow(t: float, rest: Tensors) -> Tensors:
-            return self._flow(t, [*map(wrap, y(t)), *rest], tensors)[n:]
+            return self.flow(t, [*map(wrap, y(t)), *rest], tensors)[n:]
 
         made, rest = walked(self.options, flow, ys[n:], grid, dense)
         ends = [np.stack(pair) for pair in zip(ys[:n], before, strict=True)]
