@@ -47,6 +47,7 @@ def _of_degree(*parameters: float) -> list[Call]:
     ]
 
 
+_exponents = between(1.5, 4.0)
 SAMPLES: dict[Any, list[Call]] = {
     special.gammaln: one(_above),
     special.gamma: one(_above),
@@ -54,7 +55,7 @@ SAMPLES: dict[Any, list[Call]] = {
     special.polygamma: _of_order(_above, 0, 1, 2),
     special.beta: two(_above, _above),
     special.betaln: two(_above, _above),
-    special.zeta: _of_second(2.5, _above),
+    special.zeta: [*two(_exponents, _above), *_of_second(2.5, _above)],
     special.gammainc: [*two(_above, _above), *_of_second(1.5, _above)],
     special.gammaincc: [*two(_above, _above), *_of_second(1.5, _above)],
     special.gammaincinv: two(_above, _inside),

@@ -88,7 +88,7 @@ gammaincc = igammac = _two(
 zeta = _two(
     rules.zeta,
     "zeta",
-    "The Hurwitz zeta function: the sum of (k + q)^-x over k = 0, 1, ...; differentiable by q.",
+    "The Hurwitz zeta function: the sum of (k + q)^-x over k = 0, 1, ...; differentiable by both.",
 )
 _polygamma = recorder(rules.polygamma)
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from wengert.dispatch import Function, primitive
 from wengert.dispatch import as_array as _as_array
-from wengert.errors import MissingRuleError
 from wengert.rules import incomplete_gamma, neural, reductions
 from wengert.rules.rule import elementwise
+from wengert.rules.zeta import slope as zeta_slope
 
 SCIPY: dict[str, Function] = {
     "erf": neural.erf,
@@ -75,18 +75,6 @@ def _of_order(name: str) -> Function:
     return primitive(function)
 
 
-def _no_rule(function: str, argument: str, instead: str) -> Any:
-    """A derivative that has no closed form: it says so when it is asked for."""
-
-    def refuse(t: Any) -> Any:
-        raise MissingRuleError(
-            f"the derivative of {function} with respect to {argument} is not implemented: it has "
-            f"no closed form. {instead}"
-        )
-
-    return refuse
-
-
 # ---- the gamma function and its kin ----------------------------------------------------------
 
 gammaln = _scipy("gammaln")
@@ -124,7 +112,7 @@ elementwise(
 )
 elementwise(
     zeta,
-    _no_rule("zeta(x, q)", "x", "Pass x.detach(), or a number."),
+    lambda t, a, b: t * zeta_slope(a, b),
     lambda t, a, b: -t * a * zeta(a + 1, b),
 )
 
