@@ -159,6 +159,7 @@ from wengert.functions.creation import zeros_like as zeros_like
 from wengert.functions.decompositions import cholesky_inverse as cholesky_inverse
 from wengert.functions.decompositions import cholesky_solve as cholesky_solve
 from wengert.functions.decompositions import geqrf as geqrf
+from wengert.functions.decompositions import lobpcg as lobpcg
 from wengert.functions.decompositions import lu_unpack as lu_unpack
 from wengert.functions.decompositions import old_cholesky as cholesky
 from wengert.functions.decompositions import old_lu as lu

@@ -447,3 +447,50 @@ def test_errors_are_of_the_same_kind_and_say_what_is_wrong(name):
         kind = wg.linalg.LinAlgError
     with pytest.raises(kind, match=words):
         call(wg)
+
+
+# ---- eigenpairs of a pencil ------------------------------------------------------------------
+
+
+def _pencil():
+    rng = np.random.default_rng(0)
+    M, N = rng.standard_normal((2, 2, 9, 9))
+    return M + M.mT, N @ N.mT + np.eye(9)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("generalized", [True, False])
+def test_lobpcg_finds_pytorchs_eigenpairs(largest, generalized):
+    A, B = _pencil()
+    E, X = wg.lobpcg(wg.tensor(A), 2, wg.tensor(B) if generalized else None, largest=largest)
+    torch.manual_seed(0)
+    for i in range(2):
+        b = torch.tensor(B[i]) if generalized else None
+        e, _ = torch.lobpcg(torch.tensor(A[i]), 2, b, niter=500, tol=1e-12, largest=largest)
+        np.testing.assert_allclose(E[i].numpy(), e.numpy(), rtol=1e-6)
+    B = wg.tensor(B) if generalized else wg.eye(9, dtype=wg.float64)
+    A = wg.tensor(A)
+    np.testing.assert_allclose((A @ X).numpy(), (B @ X * E.unsqueeze(-2)).numpy(), atol=1e-10)
+    np.testing.assert_allclose((X.mT @ B @ X).numpy(), np.stack([np.eye(2)] * 2), atol=1e-10)
+
+
+def test_lobpcg_is_differentiated_by_both_matrices():
+    A, B = (wg.tensor(x[0, :4, :4], requires_grad=True) for x in _pencil())
+
+    def pair(A, B):
+        E, X = wg.lobpcg(A + A.mT, 2, B + B.mT)
+        return E, X.abs()
+
+    assert wg.autograd.gradcheck(pair, (A, B))
+
+
+def test_lobpcg_says_what_it_cannot_do():
+    A = wg.eye(3)
+    for call, error in (
+        (lambda: wg.lobpcg(A, 4), ValueError),
+        (lambda: wg.lobpcg(A, 1, method="power"), ValueError),
+        (lambda: wg.lobpcg(A, 1, tracker=print), NotImplementedError),
+        (lambda: wg.lobpcg(wg.ones(2, 3), 1), RuntimeError),
+    ):
+        with pytest.raises(error):
+            call()

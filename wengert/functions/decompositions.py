@@ -357,6 +357,60 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 
+def lobpcg(
+    A: Any,
+    k: int | None = None,
+    B: Any = None,
+    X: Any = None,
+    n: int | None = None,
+    iK: Any = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,
+    method: str | None = None,
+    tracker: Any = None,
+    ortho_iparams: Any = None,
+    ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The k largest (or smallest) eigenvalues of A v = w B v, and their vectors: V^H B V = 1.
+
+    A is Hermitian and B positive definite, the identity if it is left out: with B = L L^H these are
+    the eigenvalues of L^-1 A L^-H, and V = L^-H U of its vectors U. PyTorch approaches them from X
+    by `niter` iterations with the preconditioner iK, to `tol`; matrices here are dense, and all
+    pairs are found at once, to rounding, so that nothing is left for those settings to choose. X
+    says how many there are if k does not; one otherwise. Differentiable by A and B.
+
+    Errors: ValueError for a k that A does not have, NotImplementedError for a `tracker`, which is
+    called after each iteration.
+
+    >>> import wengert as wg
+    >>> values, vectors = wg.lobpcg(wg.tensor([[2.0, 0.0], [0.0, 3.0]]), k=1)
+    >>> values, vectors.abs()
+    (tensor([3.]), tensor([[0.],
+            [1.]]))
+    """
+    A = square(A, "lobpcg")
+    if tracker is not None:
+        raise NotImplementedError("lobpcg: there are no iterations that a tracker could follow")
+    if method not in (None, "basic", "ortho"):
+        raise ValueError(f"lobpcg: method is 'basic' or 'ortho', not {method!r}")
+    size = A.shape[-1]
+    k = k if k is not None else 1 if X is None else X.shape[-1]
+    if not 0 < k <= size:
+        raise ValueError(f"lobpcg: k={k} eigenpairs of a matrix of size {size}: from 1 to {size}")
+    if B is None:
+        values, vectors = eigh(A)
+    else:
+        L = cholesky(square(B, "lobpcg", "B"))
+        left = solve_triangular(L, A, upper=False)
+        values, vectors = eigh(solve_triangular(L, left.mH, upper=False))
+        vectors = solve_triangular(L.mH, vectors, upper=True)
+    if largest or largest is None:
+        return values[..., -k:].flip(-1), vectors[..., -k:].flip(-1)
+    return values[..., :k], vectors[..., :k]
+
+
 # ---- LU ----------------------------------------------------------------------------------------
 
 
