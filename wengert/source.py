@@ -14,7 +14,6 @@ from wengert.compile.function import CompiledFunction
 from wengert.compile.passes import clean
 from wengert.compile.standalone import Standalone
 from wengert.errors import TracingError
-from wengert.expressions import Expression
 from wengert.history.location import line_of
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
@@ -80,8 +79,13 @@ def source(
     """
     if mode not in ("reverse", "forward"):
         raise ValueError(f"source: mode is 'reverse' or 'forward', but {mode!r} was given")
+    called = "f"
     if isinstance(f, str):
+        from wengert.expressions import Expression
+
         f = Expression(f)
+    else:
+        called = getattr(f, "__name__", type(f).__name__)
     example = tuple(_plain(item) for item in example)
     names = _parameters(f, len(example))
     places = [i for i, item in enumerate(example) if _differentiable(item)]
@@ -90,7 +94,6 @@ def source(
             "source: none of the example's arguments is a floating-point number or array, so "
             "there is nothing to differentiate by. Pass e.g. 2.0 or np.ones(3)."
         )
-    called = getattr(f, "__name__", "f" if isinstance(f, Expression) else type(f).__name__)
     called = called if called.isidentifier() else "function"
     if mode == "forward":
         function, more, title = _forward(f, example, places)
@@ -205,8 +208,8 @@ def _is_scalar(value: Any) -> bool:
 
 def _parameters(f: Any, count: int) -> list[str]:
     """What `f` calls its arguments."""
-    if isinstance(f, Expression):
-        return list(f.variables)
+    if variables := getattr(f, "variables", None):  # of a formula
+        return list(variables)
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):
