@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -490,6 +491,20 @@ def test_numbers_in_the_users_own_objects_are_read_anew_when_they_change() -> No
     table["power"] = 3
     assert f(x).tolist() == [29]
     assert settings.calls == len(f.retraces) + 1
+
+
+@dataclasses.dataclass
+class Model:
+    """Equal by its fields, and so without a hash."""
+
+    weight: Any
+
+
+def test_objects_that_live_after_one_another_are_not_taken_for_one() -> None:
+    # The key was the object's id, which the next one got when the first was gone.
+    double = wg.compile(lambda model: model.weight * 2)
+    for i in range(5):
+        assert double(Model(wg.ones(2) * i)).tolist() == [2 * i, 2 * i]
 
 
 def test_threads_that_use_the_same_tensors_do_not_see_a_trace() -> None:

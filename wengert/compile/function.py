@@ -289,7 +289,7 @@ def _without_memory(x: Any) -> bool:
 def _kind(x: Any, static: bool) -> Any:
     """What a specialization depends on in an argument."""
     if static and isinstance(x, Tensor):
-        return Tensor, id(x)
+        return Tensor, Same(x)
     if isinstance(x, Tensor):
         return type(x), x._array.shape, x._array.dtype, x.requires_grad
     if isinstance(x, np.ndarray):
@@ -299,8 +299,23 @@ def _kind(x: Any, static: bool) -> Any:
     try:
         hash(x)
     except TypeError:
-        return type(x), id(x)
+        return type(x), Same(x)
     return type(x), x
+
+
+class Same:
+    """Stands for one object in a key. It keeps the object, for ids of dead ones are used again."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __hash__(self) -> int:
+        return id(self.x)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.x is self.x
 
 
 def _same_memory(flat: list[Any]) -> tuple[tuple[int, int, bool], ...]:
