@@ -503,8 +503,15 @@ class Model:
 def test_objects_that_live_after_one_another_are_not_taken_for_one() -> None:
     # The key was the object's id, which the next one got when the first was gone.
     double = wg.compile(lambda model: model.weight * 2)
-    for i in range(5):
-        assert double(Model(wg.ones(2) * i)).tolist() == [2 * i, 2 * i]
+    first = Model(wg.ones(2))
+    assert double(first).tolist() == [2, 2]
+    place = id(first)
+    del first
+    others = [Model(wg.ones(2) * 3) for _ in range(100)]
+    for model in others:
+        if id(model) == place:
+            assert double(model).tolist() == [6, 6]
+    assert double(others[0]).tolist() == [6, 6]
 
 
 def test_threads_that_use_the_same_tensors_do_not_see_a_trace() -> None:
