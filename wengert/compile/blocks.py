@@ -1,7 +1,7 @@
 """Machine code for eager mode: one function on blocks of rows, whatever the number of rows.
 
-`rules/blocks.py` says which functions, and of which arrays; of recurrent layers a block is one time.
-They are traced and planned as those of `wengert.compile` are. What is made is kept: by the
+`rules/blocks.py` says which functions, and of which arrays; of recurrent layers, a block is one
+time. They are traced and planned as those of `wengert.compile` are. What is made is kept: by the
 function, the shapes of a block, and the dtypes.
 """
 
