@@ -24,6 +24,7 @@ from benchmarks import (
     gpt,
     lstm,
     mlp,
+    operators,
     peers,
     report,
     sparse,
@@ -222,3 +223,9 @@ def test_sparse_matrices_agree_with_those_by_hand_and_with_dense_ones(monkeypatc
         check_agreement(sparse.sparse_case(modules, "section", "small", method, f, hand, small))
     torch = pytest.importorskip("torch")
     check_agreement(sparse.dense_case({"wengert": wg, "PyTorch": torch}))
+
+
+def test_operators_and_their_gradients_agree_with_pytorchs():
+    modules = {"wengert": wg, "PyTorch": pytest.importorskip("torch")}
+    for case in operators.cases(modules):
+        check_agreement(case, steps=1)
