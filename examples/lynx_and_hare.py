@@ -80,9 +80,8 @@ def plot(logs, years, counts, file):
     for k, (name, colour) in enumerate((("hares", "C0"), ("lynxes", "C1"))):
         axes.plot(fine, curves[:, k], colour, label=name)
         axes.plot(years, counts[:, k], "o", color=colour)
-    axes.set(
-        xlabel="year", ylabel="pelts, thousands", title="Lotka and Volterra's equations, fitted"
-    )
+    axes.set(xlabel="year", xticks=years[::4], ylabel="pelts, thousands")
+    axes.set_title("Lotka and Volterra's equations, fitted")
     axes.legend()
     figure.savefig(file, dpi=120)
     plt.close(figure)

@@ -379,3 +379,34 @@ def test_a_tensor_that_the_equation_closes_over_is_an_error_not_a_lost_derivativ
         wg.jvp(lambda p: wg.implicit.solve(lambda v: v * p, P), (P,), (P,))
     with wg.no_grad():
         solution(X0, wg.tensor(P))
+
+
+@pytest.mark.parametrize("solver", [None, lambda f, x0: 2**0.5], ids=["default", "own"])
+@pytest.mark.parametrize(
+    "x0", [1.0, np.ones(()), wg.tensor(1.0, dtype=wg.float64)], ids=["number", "array", "tensor"]
+)
+@pytest.mark.parametrize("transform", [wg.grad, wg.jacfwd], ids=["grad", "jacfwd"])
+def test_what_an_equation_without_parameters_closes_over_is_no_lost_derivative_either(
+    transform, solver, x0
+):
+    # The usual solver asks by tensors, another one need not ask at all; no one noticed then.
+    def f(a):
+        return a * wg.implicit.root(solver)(lambda x: x * x - a)(x0)
+
+    with pytest.raises(GradError, match="its derivative would be lost"):
+        transform(f)(2.0)
+
+
+def test_equations_and_unknowns_are_equally_many():
+    with pytest.raises(wg.errors.ShapeError, match=r"root: .* returned shape \(2,\), but the unkn"):
+        wg.implicit.root()(lambda x, a: np.stack([x, x]) - a)(1.0, 2.0)
+
+
+@pytest.mark.parametrize("a", [2.0, 3.0, 7.1, 1e4])
+def test_the_usual_solvers_take_single_precision(a):
+    # Residuals of 1e-7, all that float32 allows, once counted as no convergence.
+    x0, a = wg.ones(2), wg.tensor(a)
+    root = wg.implicit.root()(lambda x, a: x * x - a)
+    fixed = wg.implicit.fixed_point()(lambda x, a: 0.5 * (x + a / x))
+    for solve in (root, fixed):
+        np.testing.assert_allclose(solve(x0, a).numpy(), np.sqrt(a.numpy()), rtol=1e-5)

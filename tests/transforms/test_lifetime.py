@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.history.node import Node
 
 
 def vector(x):
@@ -50,8 +51,13 @@ def test_a_call_leaves_no_cycles(call, make):
     call(x)  # first calls write text and fill tables
     gc.collect()
     gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         call(x)
-        assert gc.collect() == 0
+        gc.collect()
+        left = [o for o in gc.garbage if isinstance(o, (wg.Tensor, np.ndarray, Node))]
+        assert left == []
     finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
         gc.enable()

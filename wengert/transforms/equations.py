@@ -125,21 +125,9 @@ class Equations:
         self.value = value
 
     def __call__(self, x: Sequence[Any], arrays: Sequence[Any]) -> Tensors:
-        call = self.call
-        made = self.value(x, arrays)
-        leaves = calls.matched(call.tree, made, f"{call.name}: what {called(call.f)} returns")
-        out = []
-        for step, leaf, like in zip(paths(call.tree), leaves, x, strict=True):
-            t = leaf if isinstance(leaf, Tensor) else wrap(calls.array_of(leaf, lambda: call.name))
-            shape = np.shape(bare(like))
-            if t._array.shape != shape:
-                raise ShapeError(
-                    f"{call.name}: {called(call.f)} returned shape {t._array.shape}"
-                    f"{step and f' at {step}'}, but the unknown has shape {shape}: there is one "
-                    "equation for each unknown."
-                )
-            out.append(t)
-        return out
+        made = fitting(self.call, self.value(x, arrays), x)
+        name = self.call.name
+        return [t if isinstance(t, Tensor) else wrap(calls.array_of(t, lambda: name)) for t in made]
 
     def check(self, x: Sequence[Tensor]) -> None:
         """Once, while recording: the shapes, and that all it depends on is among the arguments."""
@@ -149,6 +137,19 @@ class Equations:
         out = [t for t in run.out if isinstance(t, Tensor)]
         if run.connected(out) or carries(*out):
             raise call.lost()
+
+
+def fitting(call: Call, made: Any, x: Sequence[Any]) -> list[Any]:
+    """The leaves of what f returned; ShapeError unless they are like those of the unknown."""
+    leaves = calls.matched(call.tree, made, f"{call.name}: what {called(call.f)} returns")
+    for step, leaf, like in zip(paths(call.tree), leaves, x, strict=True):
+        found, shape = tuple(np.shape(bare(leaf))), tuple(np.shape(bare(like)))
+        if found != shape:
+            raise ShapeError(
+                f"{call.name}: {called(call.f)} returned shape {found}{step and f' at {step}'}, "
+                f"but the unknown has shape {shape}: there is one equation for each unknown."
+            )
+    return leaves
 
 
 def as_given(leaf: Any, x: Any) -> Any:

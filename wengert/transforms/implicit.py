@@ -26,7 +26,7 @@ from wengert.history import modes
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls, systems
 from wengert.transforms.calls import flatten, rebuild
-from wengert.transforms.equations import Call, Equations, as_given, bare
+from wengert.transforms.equations import Call, Equations, as_given, bare, fitting
 from wengert.transforms.reverse import grad, vjp
 from wengert.transforms.run import called, described
 from wengert.transforms.systems import Packing, System, Tensors, checked_solver, ordinarily, pushed
@@ -188,7 +188,7 @@ class _Problem:
         given = [as_given(leaf, x) for leaf, x in zip(call.arrays, arrays[n:], strict=True)]
         with ordinarily():
             solver = self.kind.solver or self.kind.default
-            answers = _Answers(call, given, self.recorded)
+            answers = _Answers(call, given, self.recorded, scalar=self.kind.name == "argmin")
             made = solver(answers, rebuild(call.tree, iter(guess)))
             if type(made).__name__ in ("OptimizeResult", "RootResults"):
                 raise GradError(
@@ -196,7 +196,12 @@ class _Problem:
                     "solution that is in it: .x, or .root."
                 )
             leaves = calls.matched(call.tree, made, f"{call.name}: what the solver returns")
-        return [self._checked(x, like) for x, like in zip(leaves, arrays[:n], strict=True)]
+            found = [self._checked(x, like) for x, like in zip(leaves, arrays[:n], strict=True)]
+            if self.recorded:  # the solver may have asked by tensors only, or not at all
+                pairs = zip(call.given, found, strict=True)
+                plain = [x if isinstance(leaf, Tensor) else as_given(leaf, x) for leaf, x in pairs]
+                answers(rebuild(call.tree, iter(plain)))
+        return found
 
     def _checked(self, x: Any, like: Any) -> Any:
         name = self.call.name
@@ -226,8 +231,8 @@ def _transposed_jacobian(equations: Equations, n: int, point: Tensors) -> system
 class _Answers:
     """The function that a solver is given: arrays for arrays, tensors for tensors."""
 
-    def __init__(self, call: Call, given: list[Any], recorded: bool) -> None:
-        self.call, self.given, self.recorded = call, given, recorded
+    def __init__(self, call: Call, given: list[Any], recorded: bool, scalar: bool) -> None:
+        self.call, self.given, self.recorded, self.scalar = call, given, recorded, scalar
         self.__name__ = called(call.f)
 
     def __call__(self, x: Any) -> Any:
@@ -237,6 +242,8 @@ class _Answers:
         if call.kind == calls.TENSOR and not tensors:
             leaves = [wrap(calls.array_of(leaf, lambda: "the unknown")) for leaf in leaves]
         made = call.value(leaves, self.given)
+        if not self.scalar:
+            fitting(call, made, leaves)
         if tensors:
             return made
         out: list[Any] = []
@@ -404,7 +411,8 @@ def _default_root(f: Any, x0: Any) -> Any:
     found = root(flat, flat.start, jac=jacobian, tol=1e-12)
     error = np.abs(flat(found.x)).max(initial=0)
     scale = 1 + np.abs(found.x).max(initial=0)
-    if not found.success and not error <= 1e-8 * scale:
+    rounding = 64 * np.finfo(packing.dtype).eps  # what is left of a residual in single precision
+    if not found.success and not error <= max(1e-8, rounding) * scale:
         raise GradError(
             f"root: the default solver did not converge (largest residual {error:.1e}): "
             f"{' '.join(found.message.split())} Try another initial guess, or pass a solver."
