@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+import wengert as wg
 from tests.rules.calls import completed, listed, places, with_arrays
 from tests.rules.samples import SAMPLES
 from wengert.autograd.differentiate import grad
@@ -72,6 +73,25 @@ def test_code_is_made_once_for_any_number_of_rows(monkeypatch):
         x = np.random.default_rng(0).standard_normal((count, 300))
         assert np.array_equal(by_rows(twice, 300, [x]), 2 * x)
     assert len(made) == 1
+
+
+def test_rows_of_ever_new_lengths_are_left_to_numpy(monkeypatch):
+    monkeypatch.setattr(machine, "LIMIT", 0)
+    monkeypatch.setattr(machine, "_made", {})
+    rng = np.random.default_rng(0)
+    x = wg.tensor(rng.standard_normal((300, 301)), requires_grad=True)
+    w, b = (wg.tensor(rng.standard_normal(301), requires_grad=True) for _ in range(2))
+
+    def results():
+        y = wg.nn.functional.layer_norm(x, (301,), w, b).softmax(-1).cumsum(-1)
+        return y, *wg.autograd.grad((y * y).sum(), [x, w, b])
+
+    found = results()
+    assert not any(machine._made.values())
+    monkeypatch.setattr(machine, "LIMIT", 32)
+    for ours, theirs in zip(found, results(), strict=True):
+        np.testing.assert_allclose(ours.detach(), theirs.detach(), rtol=1e-9, atol=1e-12)
+    assert any(machine._made.values())
 
 
 @pytest.mark.parametrize("count", [218, 300, 1001])

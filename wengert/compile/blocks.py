@@ -8,7 +8,6 @@ function, the shapes of a block, and the dtypes.
 from __future__ import annotations
 
 import ctypes
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,8 +33,16 @@ def code(
 
     All arrays are contiguous; the blocks have equally many rows, `step` at least. Where a result of
     a block has fewer rows than the block, sums of it, `step` must divide the number of rows.
+    None if the function has been compiled for `LIMIT` other kinds of blocks.
     """
+    key = _kinds(step, blocks, shared, settings)
+    if key not in _made.get(function, ()) and len(_made.get(function, ())) >= LIMIT:
+        return None
     return made(function, step, blocks, shared, settings).run(blocks, shared)
+
+
+LIMIT = 32
+"""So many kinds of blocks a function may have: rows of ever new lengths are not worth compiling."""
 
 
 def made(
@@ -46,9 +53,16 @@ def made(
     settings: tuple[Any, ...] = (),
 ) -> Blocks:
     """The code itself, for arrays such as these."""
+    codes = _made.setdefault(function, {})
+    key = _kinds(step, blocks, shared, settings)
+    if key not in codes:
+        codes[key] = Blocks(function, *key)
+    return codes[key]
+
+
+def _kinds(step: int, blocks: Any, shared: Any, settings: tuple[Any, ...]) -> Any:
     kinds = tuple([((step, *x.shape[1:]), x.dtype) for x in blocks])
-    whole = tuple([(x.shape, x.dtype) for x in shared])
-    return _compiled(function, kinds, whole, settings)
+    return kinds, tuple([(x.shape, x.dtype) for x in shared]), settings
 
 
 class Blocks:
@@ -104,11 +118,4 @@ class Blocks:
             self.native(where + number * size)
 
 
-@functools.lru_cache(maxsize=512)
-def _compiled(
-    function: Function,
-    blocks: tuple[Kind, ...],
-    shared: tuple[Kind, ...],
-    settings: tuple[Any, ...],
-) -> Blocks:
-    return Blocks(function, blocks, shared, settings)
+_made: dict[Function, dict[Any, Blocks]] = {}

@@ -8,6 +8,7 @@ so the code fits arrays of any number of rows, and is made once per length of th
 from __future__ import annotations
 
 import functools
+import threading
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def many(*arrays: Any) -> bool:
     first = arrays[0]
     return all(
         type(x) is np.ndarray and x.shape == first.shape and x.dtype is first.dtype for x in arrays
-    ) and (first.dtype in EXACT and first.size >= BLOCK)
+    ) and (first.dtype in EXACT and first.size >= BLOCK and not _thread.in_steps)
 
 
 def many_rows(axis: int, *arrays: Any) -> bool:
@@ -119,4 +120,19 @@ def _summed(function: Function) -> Function:
 def _run(function: Function, step: int, blocks: Any, shared: Any = (), settings: Any = ()) -> Any:
     from wengert.compile.blocks import code
 
-    return code(function, step, blocks, [np.ascontiguousarray(x) for x in shared], settings)
+    shared = [np.ascontiguousarray(x) for x in shared]
+    made = code(function, step, blocks, shared, settings)
+    if made is not None:
+        return made
+    _thread.in_steps = True
+    try:
+        return function(*blocks, *shared, *settings)
+    finally:
+        _thread.in_steps = False
+
+
+class _Thread(threading.local):
+    in_steps = False  # whether NumPy is to do it, step by step
+
+
+_thread = _Thread()
