@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.parity.test_nn import both, randn
 
 torch = pytest.importorskip("torch")
+
+from tests.parity.test_nn import both, randn  # noqa: E402
 
 IMAGE = randn(2, 3, 5, 6)
 GRID = randn(2, 4, 3, 2) * 0.8
