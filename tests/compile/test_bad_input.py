@@ -7,6 +7,8 @@ import cProfile
 import pickle
 import sys
 import threading
+from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -102,6 +104,48 @@ def test_results_that_are_no_tensors() -> None:
     for s in (1.5, 2.5):
         assert f(wg.ones(2), s) == ((2,), "text", None, {"kind": wg.float32}, s, 2 * s)
         assert type(f(wg.ones(2), s)[5]) is float
+
+
+def test_objects_that_hold_results_are_refused_and_others_returned() -> None:
+    class Box:
+        def __init__(self, x: Any) -> None:
+            self.x = x
+
+    empty = Box(wg.ones(2))
+    assert wg.compile(lambda x: (empty, x))(wg.ones(2))[0] is empty
+    for x in (wg.ones(2), np.ones(2)):
+        with pytest.raises(TracingError, match="a Box whose attribute 'x' is computed in it"):
+            wg.compile(lambda x: Box(x * 2))(x)
+
+
+@dataclass(frozen=True)
+class Pair:
+    left: Any
+    right: Any
+
+
+class Answers(OrderedDict[str, Any]):
+    """As libraries of models return them."""
+
+
+def test_each_call_returns_a_dataclass_or_a_dictionary_of_its_own() -> None:
+    f = wg.compile(lambda x: Pair(x * 2, [x + 1, "text"]))
+    g = wg.compile(lambda x: Answers(loss=x.sum(), nothing=None))
+    for x in (wg.ones(2), np.ones(2)):
+        one, two = f(x), f(x + 1)
+        assert (type(one), type(one.left), one.right[1]) == (Pair, type(x), "text")
+        assert (list(one.left), list(two.left), list(two.right[0])) == ([2, 2], [4, 4], [3, 3])
+        many, more = g(x), g(x * 3)
+        assert (type(many), many["nothing"]) == (Answers, None)
+        assert (many["loss"], more["loss"]) == (2, 6)
+
+
+def test_gradients_flow_through_a_returned_dataclass() -> None:
+    w = wg.tensor([1.0, 2.0], requires_grad=True)
+    pair = wg.compile(lambda w: Pair(w * w, w.sum()))(w)
+    (pair.left.sum() + pair.right).backward()
+    assert w.grad is not None
+    assert w.grad.tolist() == [3, 5]
 
 
 def test_an_argument_returned_is_the_argument() -> None:

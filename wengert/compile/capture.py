@@ -37,6 +37,7 @@ from wengert.compile.captured import (
     Source,
 )
 from wengert.compile.program import Value, mapped
+from wengert.compile.results import Filled, leaves_of, named_parts, sequence
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad, Cell
@@ -499,19 +500,32 @@ class Capture:
                 if item is traced and place not in self.given:
                     return Given(place)
             return Output(self._output(item), False, weak=item.weak)
-        if isinstance(item, dict):
-            return {key: self._structure(part) for key, part in item.items()}
         if isinstance(item, (list, tuple)):
-            parts = [self._structure(part) for part in item]
-            if hasattr(item, "_fields"):
-                return type(item)(*parts)
-            return type(item)(parts)
+            return sequence(type(item), [self._structure(part) for part in item])
+        named = named_parts(item)
+        if named is not None:
+            parts = {key: self._structure(part) for key, part in named.items()}
+            if type(item) is dict:
+                return parts
+            # An object that holds nothing of this call is the same one each time.
+            return Filled.like(item, parts) if leaves_of(parts) else item
         if isinstance(item, Iterator):
             raise TracingError(
                 f"a compiled function returned a {type(item).__name__}, whose items would be "
                 "computed after it has ended. Return a list."
             )
+        self._check_holds_nothing(item)
         return item
+
+    def _check_holds_nothing(self, item: Any) -> None:
+        """Later calls return the same object: it must not hold what this one computes."""
+        for name, value in getattr(item, "__dict__", {}).items():
+            if type(value) is TracedArray or (isinstance(value, Tensor) and self._is_born(value)):
+                raise TracingError(
+                    f"a compiled function returned a {type(item).__name__} whose attribute "
+                    f"{name!r} is computed in it. Return the numbers themselves, in a tuple, a "
+                    "dictionary or a dataclass, and make the object of them outside."
+                )
 
     def is_made(self, tensor: Tensor) -> bool:
         """Whether a result was computed by the function: no argument, or tensor from outside."""

@@ -11,6 +11,7 @@ from wengert.autograd import saved
 from wengert.autograd.differentiate import grad
 from wengert.compile.capture import Capture
 from wengert.compile.captured import Argument, Cotangent, Held, Source
+from wengert.compile.results import parts_of
 from wengert.errors import FreedGraphError
 from wengert.history import modes
 from wengert.history.location import here
@@ -159,11 +160,7 @@ def _edge(source: Source, flat: list[Any]) -> Any:
 def _tensors(item: Any) -> list[Tensor]:
     if isinstance(item, Tensor):
         return [item]
-    if isinstance(item, dict):
-        return [t for part in item.values() for t in _tensors(part)]
-    if isinstance(item, (list, tuple)):
-        return [t for part in item for t in _tensors(part)]
-    return []
+    return [t for part in parts_of(item) for t in _tensors(part)]
 
 
 def gradients_of(function: Any, states: list[Tensor]) -> Any:

@@ -12,6 +12,7 @@ from wengert.autograd.engine import mark_written
 from wengert.compile import derivative
 from wengert.compile.captured import Argument, CellIs, Given, Held, Item, ItemIs, Output, Outside
 from wengert.compile.program import Value
+from wengert.compile.results import filled, leaves_of, outputs_in
 from wengert.history import modes
 from wengert.tensor import Tensor
 
@@ -240,28 +241,5 @@ def _spent(structure: Any, position: dict[int, int]) -> Any:
     return one if alone is not None and tracked else several
 
 
-def outputs_in(item: Any) -> list[Output]:
-    """The outputs in a result's structure."""
-    return [leaf for leaf in leaves_of(item) if type(leaf) is Output]
-
-
-def leaves_of(item: Any) -> list[Any]:
-    """The outputs, and the arguments, in a result's structure."""
-    if type(item) in (Output, Given):
-        return [item]
-    if type(item) is dict:
-        return [o for part in item.values() for o in leaves_of(part)]
-    if isinstance(item, (list, tuple)):
-        return [o for part in item for o in leaves_of(part)]
-    return []
-
-
-def _filled(item: Any, values: tuple[Any, ...], position: dict[int, int]) -> Any:
-    if type(item) is Output:
-        return values[position[item.number]]
-    if type(item) is dict:
-        return {key: _filled(part, values, position) for key, part in item.items()}
-    if isinstance(item, (list, tuple)):
-        parts = [_filled(part, values, position) for part in item]
-        return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
-    return item
+def _filled(structure: Any, values: tuple[Any, ...], position: dict[int, int]) -> Any:
+    return filled(structure, lambda output: values[position[output.number]])

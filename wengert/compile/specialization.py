@@ -17,13 +17,13 @@ from wengert.compile.captured import (
     Gradient,
     Held,
     Item,
-    Output,
     Outside,
     Source,
 )
 from wengert.compile.partition import partition
 from wengert.compile.passes import clean
 from wengert.compile.program import Program
+from wengert.compile.results import filled
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
 
@@ -210,23 +210,20 @@ def read(source: Source, flat: Any) -> Any:
 
 def structured(item: Any, outputs: list[Any], tensors: dict[int, Tensor], flat: list[Any]) -> Any:
     """A result's structure, filled with the outputs; its tensors are noted by number."""
-    if type(item) is Output:
-        array = outputs[item.number]
-        if not item.tensor:
-            return array.item() if item.weak else array
-        if item.number not in tensors:
-            tensors[item.number] = wrap(array)
-            if item.leaf:
-                tensors[item.number].requires_grad_()
-        return tensors[item.number]
-    if type(item) is Given:
-        return flat[item.place]
-    if type(item) is dict:
-        return {key: structured(part, outputs, tensors, flat) for key, part in item.items()}
-    if isinstance(item, (list, tuple)):
-        parts = [structured(part, outputs, tensors, flat) for part in item]
-        return type(item)(*parts) if hasattr(item, "_fields") else type(item)(parts)
-    return item
+
+    def value_of(leaf: Any) -> Any:
+        if type(leaf) is Given:
+            return flat[leaf.place]
+        array = outputs[leaf.number]
+        if not leaf.tensor:
+            return array.item() if leaf.weak else array
+        if leaf.number not in tensors:
+            tensors[leaf.number] = wrap(array)
+            if leaf.leaf:
+                tensors[leaf.number].requires_grad_()
+        return tensors[leaf.number]
+
+    return filled(item, value_of)
 
 
 def _described(x: Any) -> str:

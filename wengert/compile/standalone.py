@@ -20,6 +20,7 @@ import numpy as np
 from wengert.compile.captured import Argument, Captured, Given, Held, Output, Outside
 from wengert.compile.operations import astype
 from wengert.compile.program import Statement, Value
+from wengert.compile.results import Filled
 from wengert.compile.source import Printer
 from wengert.errors import TracingError
 from wengert.history.location import here
@@ -148,6 +149,11 @@ class Standalone(Printer):
             if type(item) is list:
                 return f"[{inside}]"
             return f"({inside},)" if len(item) == 1 else f"({inside})"
+        if type(item) is Filled:
+            raise TracingError(
+                f"the function returns a {type(item.empty).__name__}, which text for plain NumPy "
+                "cannot make. Return a tuple or a dictionary."
+            )
         return self.arg(item)
 
     # ---- functions that NumPy lacks -------------------------------------------------------------
