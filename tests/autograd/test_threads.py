@@ -269,6 +269,19 @@ def test_deeply_nested_passes_keep_the_modes_of_the_thread():
     assert wg.history.modes.special == before
 
 
+def test_a_thread_that_ends_without_recording_leaves_the_others_as_fast_as_before():
+    before = wg.history.modes.special, wg.history.modes.pushing
+
+    def work() -> None:
+        wg.set_grad_enabled(False)
+        assert wg.history.modes.special == before[0] + 1
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert (wg.history.modes.special, wg.history.modes.pushing) == before
+
+
 def test_deeply_nested_passes_keep_context_variables():
     name = contextvars.ContextVar("name", default="")
     seen: list[str] = []

@@ -43,8 +43,29 @@ NO_GRAD = State(grad=False)
 _lock = threading.Lock()
 
 
+class _Share:
+    """What one thread adds to the counts. It may end in any mode, and takes its share along."""
+
+    special = 0
+    pushing = 0
+
+    def count(self, change: int, begun: int) -> None:
+        global special, pushing
+        with _lock:
+            special, pushing = special + change, pushing + begun
+        self.special += change
+        self.pushing += begun
+
+    def __del__(self) -> None:
+        if self.special or self.pushing:
+            self.count(-self.special, -self.pushing)
+
+
 class _Local(threading.local):
     state = DEFAULT
+
+    def __init__(self) -> None:
+        self.share = _Share()
 
 
 _local = _Local()
@@ -56,16 +77,13 @@ def current() -> State:
 
 def enter(state: State) -> State:
     """Make `state` this thread's state; gives back the one it replaces."""
-    global special, pushing
     before = _local.state
     if state is not DEFAULT and state is not NO_GRAD and state == DEFAULT:
         state = DEFAULT
     change = (state is not DEFAULT) - (before is not DEFAULT)
     begun = bool(state.duals) - bool(before.duals)
     if change or begun:
-        with _lock:
-            special += change
-            pushing += begun
+        _local.share.count(change, begun)
     _local.state = state
     return before
 
