@@ -148,6 +148,15 @@ def test_gradients_flow_through_a_returned_dataclass() -> None:
     assert w.grad.tolist() == [3, 5]
 
 
+def test_two_tensors_on_the_same_memory_have_gradients_of_their_own() -> None:
+    array = np.array([1.0, 2.0])
+    x, y = wg.from_numpy(array).requires_grad_(), wg.from_numpy(array).requires_grad_()
+    f = wg.compile(lambda x, y: wg.autograd.grad((x * x * y).sum(), [x, y]))
+    for _ in range(2):
+        by_x, by_y = f(x, y)
+        assert (by_x.tolist(), by_y.tolist()) == ([2, 8], [1, 4])
+
+
 def test_an_argument_returned_is_the_argument() -> None:
     w = wg.ones(2)
     f = wg.compile(lambda x, a: (x, a, w, x.add_(1)))

@@ -17,26 +17,40 @@ from wengert.tensor import wrap
 # The first is about memory, of which a program has none. The dtype of the other's results depends
 # on the numbers; in a program they are complex.
 _OTHERWISE = (as_strided, np.linalg.eig)
-_CASES = [case for case in CASES if case.values[0].function not in _OTHERWISE]
+_TOGETHER = 12
+"""So many calls are one program: a program costs more to compile than what is in it."""
 
 
-@pytest.mark.parametrize(("rule", "call"), _CASES)
-def test_value_and_gradient_of_every_rule(rule: Rule, call: Call) -> None:
+def programs() -> list[Any]:
+    cases = [case for case in CASES if case.values[0].function not in _OTHERWISE]
+    parts = [cases[i : i + _TOGETHER] for i in range(0, len(cases), _TOGETHER)]
+    return [
+        pytest.param([case.values for case in part], id=f"{part[0].id}...{part[-1].id}")
+        for part in parts
+    ]
+
+
+@pytest.mark.parametrize("calls", programs())
+def test_values_and_gradients_of_every_rule(calls: list[tuple[Rule, Call]]) -> None:
     random = np.random.default_rng(7)
-    expected = outputs(rule, call)
-    gs = [like(y, random) for y in expected]
-    count = len(arrays_of(rule, call))
+    expected = [outputs(rule, call) for rule, call in calls]
+    given = [arrays_of(rule, call) for rule, call in calls]
+    gs = [[like(y, random) for y in ys] for ys in expected]
 
     @compile
-    def value_and_gradient(*arrays: Any) -> Any:
-        xs, cotangents = arrays[:count], arrays[count:]
-        ys = recorded(rule, call, list(xs))
-        return ys, gradients(ys, list(xs), list(cotangents))
+    def values_and_gradients(inputs: Any, cotangents: Any) -> Any:
+        found = []
+        for (rule, call), xs, some in zip(calls, inputs, cotangents, strict=True):
+            ys = recorded(rule, call, xs)
+            found.append((ys, gradients(ys, xs, some)))
+        return found
 
-    xs = [leaf(x) for x in arrays_of(rule, call)]
-    ys, found = value_and_gradient(*xs, *map(wrap, gs))
-    close(ys, expected)
-    close(found, pulled(rule, call, gs))
+    found = values_and_gradients(
+        [[leaf(x) for x in xs] for xs in given], [[wrap(g) for g in some] for some in gs]
+    )
+    for (rule, call), values, some, (ys, slopes) in zip(calls, expected, gs, found, strict=True):
+        close(ys, values)
+        close(slopes, pulled(rule, call, some))
 
 
 def close(found: list[Any], expected: list[Any]) -> None:

@@ -97,7 +97,8 @@ class Capture:
                 "uncompiled."
             )
         if same is not None:
-            return self.arguments[same]
+            self.arguments[place] = self.arguments[same]
+            return self.arguments[place]
         value = self.input(Argument(place), array.shape, array.dtype, name)
         traced = TracedArray(self.trace, Storage(value, value), ())
         self.arguments[place] = traced
