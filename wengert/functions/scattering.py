@@ -43,6 +43,11 @@ _scatter_add, _add_at, _where = (
 
 def _source(src: Any, input: Tensor, places: Any, name: str) -> Tensor:
     """The part of `src` that a scatter reads: a number, or as much as there are indices."""
+    if places.ndim != input.ndim and places.size:
+        raise RuntimeError(
+            f"{name}(): Index tensor must have the same number of dimensions as self tensor: "
+            f"{places.ndim} and {input.ndim}"
+        )
     if not isinstance(src, Tensor):
         return wrap(np.broadcast_to(as_array(src, input.dtype), places.shape))
     if src.dtype != input.dtype:
