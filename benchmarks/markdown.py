@@ -3,7 +3,7 @@
 from itertools import groupby
 from pathlib import Path
 
-from benchmarks.report import COLUMNS, OURS, Report, Row, amount, machine, versions
+from benchmarks.report import COLUMNS, OURS, Report, Row, amount, machine, shown_ratio, versions
 from wengert.files import whole
 
 
@@ -41,7 +41,5 @@ def table(report: Report) -> str:
 def _line(row: Row, columns: list[str]) -> str:
     ours = row.medians.get(OURS)
     cells = [row.name, "" if ours is None else amount(ours, row.unit)]
-    for column in columns:
-        ratio = row.ratio(column)
-        cells.append("" if ratio is None else f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}")
+    cells += [shown_ratio(row, column) for column in columns]
     return "| " + " | ".join(cells) + " |"

@@ -187,10 +187,14 @@ def _cell(row: Row, peer: str) -> str:
     if best is None:
         return ""
     variant, median = best
-    ratio = row.ratio(peer)
     mark = "*" if variant != peer else ""
-    shown = "-" if ratio is None else f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
-    return f"{shown} ({_unbroken(median, row.unit)}{mark})"
+    return f"{shown_ratio(row, peer) or '-'} ({_unbroken(median, row.unit)}{mark})"
+
+
+def shown_ratio(row: Row, peer: str) -> str:
+    """wengert's median in terms of the peer's, to two digits at least; empty without both."""
+    ratio = row.ratio(peer)
+    return "" if ratio is None else f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
 
 
 def _unbroken(value: float, unit: str) -> str:

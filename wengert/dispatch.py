@@ -62,6 +62,28 @@ def primitive(
     return dispatched
 
 
+def meanings(table: dict[Any, Function]) -> Callable[..., Callable[[Function], Function]]:
+    """A decorator that notes in `table` what functions mean on a kind of array.
+
+    >>> MEANINGS = {}
+    >>> means = meanings(MEANINGS)
+    >>> @means(np.fabs, np.absolute)
+    ... def _absolute(x):
+    ...     return np.maximum(x, -x)
+    >>> MEANINGS[np.fabs] is _absolute
+    True
+    """
+
+    def means(*functions: Any) -> Callable[[Function], Function]:
+        def note(meaning: Function) -> Function:
+            table.update(dict.fromkeys(functions, meaning))
+            return meaning
+
+        return note
+
+    return means
+
+
 ndarray = np.ndarray
 PLAIN = frozenset({int, float, bool, complex, str, type(None), np.dtype, slice, type(Ellipsis)})
 

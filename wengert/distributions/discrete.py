@@ -424,8 +424,8 @@ class Categorical(Distribution):
         return _enumerated(self, self._num_events, expand)
 
 
-class _Counts(Distribution):
-    """What OneHotCategorical and Multinomial share: a categorical distribution inside."""
+class OverCategories(Distribution):
+    """Vectors with an entry for each outcome of the categorical distribution inside."""
 
     arg_constraints: ClassVar[dict[str, Constraint]] = Categorical.arg_constraints
     _categorical: Categorical
@@ -453,7 +453,7 @@ class _Counts(Distribution):
         return (index.unsqueeze(-1) == arange(self._categorical._num_events)).to(self.probs.dtype)
 
 
-class OneHotCategorical(_Counts):
+class OneHotCategorical(OverCategories):
     """The same as `Categorical`, with outcomes as vectors of a 1 among zeros.
 
     >>> OneHotCategorical([1.0, 3.0]).mean
@@ -509,7 +509,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
 
-class Multinomial(_Counts):
+class Multinomial(OverCategories):
     """How often each of K outcomes came up in `total_count` draws.
 
     p(x) = n! prod_i p_i^x_i / x_i! for counts x with the sum n = `total_count`, which is one number

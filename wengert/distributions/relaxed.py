@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 from wengert.distributions import constraints
 from wengert.distributions.compound import TransformedDistribution
 from wengert.distributions.constraints import Constraint
-from wengert.distributions.discrete import Categorical, Chance
+from wengert.distributions.discrete import Categorical, Chance, OverCategories
 from wengert.distributions.distribution import (
-    Distribution,
     broadcast_all,
     clamped,
     softplus,
@@ -94,10 +93,9 @@ class RelaxedBernoulli(_Relaxed):
         super().__init__(base, SigmoidTransform(), validate_args)
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(OverCategories):
     """log x of a relaxed one-hot vector x: log softmax((logits + g) / temperature), g Gumbel."""
 
-    arg_constraints: ClassVar[dict[str, Constraint]] = Categorical.arg_constraints
     support: Any = constraints.real_vector
     has_rsample = True
 
@@ -108,21 +106,8 @@ class ExpRelaxedCategorical(Distribution):
         logits: Any = None,
         validate_args: bool | None = None,
     ) -> None:
-        self._categorical = inner = Categorical(probs, logits, validate_args)
-        self.temperature = broadcast_all(temperature, inner.param)[0][..., 0]
-        super().__init__(inner.batch_shape, (inner._num_events,), validate_args=validate_args)
-
-    @property
-    def probs(self) -> Tensor:
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Any:
-        return self._categorical.param_shape
+        self._hold(probs, logits, validate_args)
+        self.temperature = broadcast_all(temperature, self._categorical.param)[0][..., 0]
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         u = uniforms(self._extended_shape(sample_shape), self.temperature)

@@ -19,7 +19,7 @@ from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import cast, recorder
-from wengert.dispatch import as_array
+from wengert.dispatch import as_array, meanings
 from wengert.errors import MissingRuleError
 from wengert.functions.out import refuse_tracked_out
 from wengert.history import modes
@@ -32,15 +32,8 @@ TRANSLATIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy functions written in terms of others that have rules."""
 
 
-def means(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say what NumPy functions mean on Tensors, in terms of functions that have rules."""
-
-    def note(meaning: Callable[..., Any]) -> Callable[..., Any]:
-        for function in functions:
-            TRANSLATIONS[function] = meaning
-        return meaning
-
-    return note
+means = meanings(TRANSLATIONS)
+"""Say what NumPy functions mean on Tensors, in terms of functions that have rules."""
 
 
 def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -23,7 +23,8 @@ from wengert.arrays.batched.array import (
     same,
     total,
 )
-from wengert.dispatch import PLAIN, as_array
+from wengert.arrays.translated import through_tensors
+from wengert.dispatch import PLAIN, as_array, meanings
 from wengert.errors import BatchingError
 from wengert.history.location import here, line_of, stacklevel
 from wengert.rules import RULES
@@ -36,15 +37,8 @@ SLOW: set[Any] = set()
 _told: set[Any] = set()
 
 
-def means(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say what functions mean on batched arrays; the level is passed first."""
-
-    def note(meaning: Callable[..., Any]) -> Callable[..., Any]:
-        for function in functions:
-            MEANINGS[function] = meaning
-        return meaning
-
-    return note
+means = meanings(MEANINGS)
+"""Say what functions mean on batched arrays; the level is passed first."""
 
 
 for _function in (entered, left, left_view, total, same):
@@ -78,7 +72,7 @@ def of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     from wengert.functions.numpy import TRANSLATIONS  # it is above this
 
     if function in TRANSLATIONS and function not in RULES:
-        return _as_on_tensors(TRANSLATIONS[function], args, kwargs)
+        return through_tensors(BatchedArray, TRANSLATIONS[function], args, kwargs)
     return loop(level, function, args, kwargs)
 
 
@@ -115,25 +109,6 @@ def _newest(values: Iterable[Any], found: Any) -> Any:
         if found is _TENSOR:
             break
     return found
-
-
-def _as_on_tensors(meaning: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Through the meaning on Tensors, which is written in functions that have one here."""
-    from wengert.history import modes
-    from wengert.tensor import Tensor, wrap
-
-    def wrapped(x: Any) -> Any:
-        if type(x) in (list, tuple):
-            return type(x)(wrapped(item) for item in x)
-        return wrap(x) if type(x) is BatchedArray else x
-
-    def bare(x: Any) -> Any:
-        if type(x) in (list, tuple):
-            return type(x)(bare(item) for item in x)
-        return x._array if isinstance(x, Tensor) else x
-
-    with modes.no_grad():
-        return bare(meaning(*wrapped(args), **{k: wrapped(v) for k, v in kwargs.items()}))
 
 
 # ---- helpers of the meanings ----------------------------------------------------------------

@@ -23,6 +23,8 @@ import numpy as np
 
 from wengert.arrays.dependent.origins import Ids, Origins
 from wengert.arrays.methods import ArrayMethods
+from wengert.arrays.translated import through_tensors
+from wengert.dispatch import meanings
 from wengert.errors import PatternError
 from wengert.history.location import INTERNAL, here, line_of
 from wengert.rules import RULES
@@ -37,15 +39,8 @@ ELEMENTWISE: set[Any] = set()
 """Functions that take each element by itself, beside the ufuncs and the rules of that family."""
 
 
-def means(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say what functions mean on dependent arrays; the origins are passed first."""
-
-    def note(meaning: Callable[..., Any]) -> Callable[..., Any]:
-        for function in functions:
-            MEANINGS[function] = meaning
-        return meaning
-
-    return note
+means = meanings(MEANINGS)
+"""Say what functions mean on dependent arrays; the origins are passed first."""
 
 
 class DependentArray(ArrayMethods):
@@ -328,7 +323,11 @@ def _by_parts(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
 
     body = getattr(function, "plain", None)
     if body is None and function in TRANSLATIONS:
-        body = _on_tensors(TRANSLATIONS[function])
+        meaning = TRANSLATIONS[function]
+
+        def body(*args: Any, **kwargs: Any) -> Any:
+            return through_tensors(DependentArray, meaning, args, kwargs)
+
     if body is None:
         return carefully(origins, function, args, kwargs)
     try:
@@ -345,28 +344,6 @@ def _watched(origins: Origins) -> Iterator[None]:
         yield
     finally:
         origins.watched = before
-
-
-def _on_tensors(meaning: Callable[..., Any]) -> Callable[..., Any]:
-    """Through the meaning on Tensors, which is written in functions that have one here."""
-    from wengert.history import modes
-    from wengert.tensor import Tensor, wrap
-
-    def wrapped(x: Any) -> Any:
-        if type(x) in (list, tuple):
-            return type(x)(wrapped(item) for item in x)
-        return wrap(x) if type(x) is DependentArray else x
-
-    def bare(x: Any) -> Any:
-        if type(x) in (list, tuple):
-            return type(x)(bare(item) for item in x)
-        return x._array if isinstance(x, Tensor) else x
-
-    def body(*args: Any, **kwargs: Any) -> Any:
-        with modes.no_grad():
-            return bare(meaning(*wrapped(args), **{k: wrapped(v) for k, v in kwargs.items()}))
-
-    return body
 
 
 def carefully(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:

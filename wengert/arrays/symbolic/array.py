@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.methods import ArrayMethods
 from wengert.arrays.symbolic.terms import Term, apply, term
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -22,7 +23,7 @@ from wengert.rules.neural import erf, relu, sigmoid
 Function = Callable[..., Any]
 
 
-class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
+class SymbolicArray(ArrayMethods):
     """An array whose elements are terms; see the module."""
 
     __slots__ = ("cells",)
@@ -34,17 +35,7 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     shape = property(lambda self: self.cells.shape)
     ndim = property(lambda self: self.cells.ndim)
-    size = property(lambda self: self.cells.size)
-    T = property(lambda self: SymbolicArray(self.cells.T))
-    mT = property(lambda self: SymbolicArray(np.swapaxes(self.cells, -1, -2)))
     real = property(lambda self: self)
-    flat = property(lambda self: (SymbolicArray(cell) for cell in _elements(self.cells)))
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    def __iter__(self) -> Any:
-        return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: Any) -> SymbolicArray:
         return SymbolicArray(_objects(self.cells[_plain_index(index)]))
@@ -66,21 +57,6 @@ class SymbolicArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> SymbolicArray:
         return SymbolicArray(self.cells.copy())
-
-    def reshape(self, *shape: Any) -> SymbolicArray:
-        return SymbolicArray(self.cells.reshape(*shape))
-
-    def transpose(self, *axes: Any) -> SymbolicArray:
-        return SymbolicArray(self.cells.transpose(*axes))
-
-    def sum(self, axis: Any = None, **rest: Any) -> Any:
-        return np.sum(self, axis=axis, **rest)
-
-    def mean(self, axis: Any = None, **rest: Any) -> Any:
-        return np.mean(self, axis=axis, **rest)
-
-    def dot(self, other: Any) -> Any:
-        return np.dot(self, other)
 
     # ---- what is not known -----------------------------------------------------------------
 

@@ -10,7 +10,6 @@ What each NumPy function means here is said in `meanings.py`.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.methods import ArrayMethods
 from wengert.compile import operations
 from wengert.compile.program import Program, Shape, Statement, Value
 from wengert.dispatch import Function
@@ -241,7 +241,7 @@ class Flags:
         return True
 
 
-class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
+class TracedArray(ArrayMethods):
     """An array whose numbers are not known yet; see the module."""
 
     __slots__ = ("_seen", "_value", "path", "storage", "trace")
@@ -333,18 +333,6 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
         return len(self.shape)
 
     @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
-
-    @property
     def strides(self) -> tuple[int, ...]:
         """Those of a row-major array: what layout a value gets is decided after tracing."""
         strides, step = [], self.itemsize
@@ -397,16 +385,6 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"<traced {self.dtype}{list(self.shape)}>"
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __iter__(self) -> Any:
-        return (self[i] for i in range(len(self)))
-
-    __hash__ = None  # type: ignore[assignment]
-
     # ---- NumPy's protocols ----------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -432,30 +410,12 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
     # ---- methods --------------------------------------------------------------------------------
 
     @property
-    def T(self) -> TracedArray:
-        return numpy.transpose(self)
-
-    @property
-    def mT(self) -> TracedArray:
-        return numpy.swapaxes(self, -1, -2)
-
-    @property
     def real(self) -> TracedArray:
         return numpy.real(self)
 
     @property
     def imag(self) -> TracedArray:
         return numpy.imag(self)
-
-    @property
-    def flat(self) -> TracedArray:
-        return numpy.ravel(self)
-
-    def reshape(self, *shape: Any, order: str = "C") -> TracedArray:
-        return numpy.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
-
-    def transpose(self, *axes: Any) -> TracedArray:
-        return numpy.transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
     def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> TracedArray:
         dtype = np.dtype(dtype)
@@ -466,9 +426,6 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
     def copy(self, order: str = "C") -> TracedArray:
         return self.trace.array(self.value)
 
-    def flatten(self, order: str = "C") -> TracedArray:
-        return numpy.reshape(self, (-1,), order=order).copy()
-
     def view(self, *args: Any) -> TracedArray:
         if args and np.dtype(args[0]) != self.dtype:
             raise TracingError(
@@ -476,12 +433,6 @@ class TracedArray(np.lib.mixins.NDArrayOperatorsMixin):
                 "Bits cannot be reinterpreted in a compiled function; convert with astype."
             )
         return self.look(operations.view, (slice(None),) * self.ndim, self.shape)
-
-    def fill(self, number: Any) -> None:
-        self.write(number)
-
-    def sort(self, axis: int = -1, **kwargs: Any) -> None:
-        self.write(np.sort(self, axis, **kwargs))
 
     def __copy__(self) -> TracedArray:
         return self.copy()
@@ -505,47 +456,3 @@ _BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
 for _name in [*_BINARY, "lt", "le", "eq", "ne", "gt", "ge"]:
     _operator = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{_name}__")
     setattr(TracedArray, f"__{_name}__", _deferring(_operator))
-
-
-def _method(name: str, function: Any) -> Any:
-    def method(self: TracedArray, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
-
-    method.__name__ = name
-    return method
-
-
-for _name in [
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "argsort",
-    "clip",
-    "cumprod",
-    "cumsum",
-    "diagonal",
-    "dot",
-    "max",
-    "mean",
-    "min",
-    "nonzero",
-    "prod",
-    "ravel",
-    "repeat",
-    "searchsorted",
-    "squeeze",
-    "std",
-    "sum",
-    "swapaxes",
-    "take",
-    "trace",
-    "var",
-    "round",
-    "partition",
-    "sort",
-]:
-    if _name not in {"sort", "partition", "trace"}:
-        setattr(TracedArray, _name, _method(_name, getattr(np, _name)))
-for _name in ("conj", "conjugate"):
-    setattr(TracedArray, _name, _method(_name, np.conjugate))

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.arrays.traced.array import Trace, TracedArray
 from wengert.compile.program import Shape, Value, mapped
+from wengert.dispatch import meanings
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 
@@ -17,15 +18,8 @@ OPAQUE: set[Any] = set()
 """Primitives whose bodies fill arrays step by step: they stay one statement."""
 
 
-def means(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say what functions mean on traced arrays; the trace is passed first."""
-
-    def note(meaning: Callable[..., Any]) -> Callable[..., Any]:
-        for function in functions:
-            MEANINGS[function] = meaning
-        return meaning
-
-    return note
+means = meanings(MEANINGS)
+"""Say what functions mean on traced arrays; the trace is passed first."""
 
 
 def is_tensor(x: Any) -> bool:
@@ -34,25 +28,6 @@ def is_tensor(x: Any) -> bool:
     return (hasattr(type(x), "__array_function__") and not isinstance(x, np.ndarray)) and type(
         x
     ) is not TracedArray
-
-
-def as_on_tensors(meaning: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Through the meaning on Tensors, which is written in functions that have one here."""
-    from wengert.history import modes
-    from wengert.tensor import Tensor, wrap
-
-    def wrapped(x: Any) -> Any:
-        if type(x) in (list, tuple):
-            return type(x)(wrapped(item) for item in x)
-        return wrap(x) if type(x) is TracedArray else x
-
-    def bare(x: Any) -> Any:
-        if type(x) in (list, tuple):
-            return type(x)(bare(item) for item in x)
-        return x._array if isinstance(x, Tensor) else x
-
-    with modes.no_grad():
-        return bare(meaning(*wrapped(args), **{k: wrapped(v) for k, v in kwargs.items()}))
 
 
 def into(out: Any, result: Any) -> Any:

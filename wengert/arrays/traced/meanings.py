@@ -13,14 +13,15 @@ import numpy as np
 
 from wengert.arrays.traced import reductions as reductions
 from wengert.arrays.traced import shapes as shapes
-from wengert.arrays.traced.array import Trace
-from wengert.arrays.traced.core import MEANINGS, OPAQUE, as_on_tensors, into, is_tensor
+from wengert.arrays.traced.array import Trace, TracedArray
+from wengert.arrays.traced.core import MEANINGS, OPAQUE, into, is_tensor
 from wengert.arrays.traced.core import Postponed as Postponed
 from wengert.arrays.traced.core import opaque as opaque
 from wengert.arrays.traced.indexing import getitem as getitem
 from wengert.arrays.traced.indexing import setitem as setitem
 from wengert.arrays.traced.primitives import primitives
 from wengert.arrays.traced.ufuncs import of_ufunc as of_ufunc
+from wengert.arrays.translated import through_tensors
 from wengert.rules import RULES
 
 
@@ -43,5 +44,5 @@ def of_function(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict
     if plain is not None and function not in OPAQUE and not function.opaque:
         return plain(*args, **kwargs)
     if function in TRANSLATIONS and function not in RULES:
-        return as_on_tensors(TRANSLATIONS[function], args, kwargs)
+        return through_tensors(TracedArray, TRANSLATIONS[function], args, kwargs)
     return opaque(trace, function, args, kwargs)

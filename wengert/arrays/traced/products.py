@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.traced.array import Trace
+from wengert.arrays.traced.array import Trace, TracedArray
 from wengert.arrays.traced.core import (
     array_of,
-    as_on_tensors,
     means,
 )
+from wengert.arrays.translated import through_tensors
 from wengert.rules import contraction
 
 
@@ -78,7 +78,7 @@ def _tensordot(trace: Trace, a: Any, b: Any, axes: Any = 2) -> Any:
 def _einsum(trace: Trace, subscripts: str, *operands: Any, optimize: Any = False) -> Any:
     from wengert.functions.products import einsum
 
-    return as_on_tensors(einsum, (subscripts, *operands), {})
+    return through_tensors(TracedArray, einsum, (subscripts, *operands), {})
 
 
 def contract(trace: Trace, subscripts: str, operands: Any) -> Any:
