@@ -81,16 +81,18 @@ class Executable:
 
     # ---- running ----------------------------------------------------------------------------
 
-    def run(self, arrays: list[Any], counters: int = 0) -> list[Any]:
+    def run(
+        self, arrays: list[Any], counters: int = 0, arena: np.ndarray | None = None
+    ) -> list[Any]:
         """Fresh outputs for these inputs; those that the plan updates are written in place.
 
-        Each call has its own arena, so calls may overlap. A timed body notes the time of its steps
-        at the address `counters`.
+        Each call has its own arena unless it is given one, so calls may overlap. A timed body notes
+        the time of its steps at the address `counters`.
         """
         given = [self._input(x, v) for x, v in zip(arrays, self.plan.inputs, strict=True)]
         self._separate(given)
         outputs = [np.empty(v.shape, v.dtype) for v in self.plan.outputs]
-        arena = aligned(self.plan.arena)
+        arena = aligned(self.plan.arena) if arena is None else arena
         table = (ctypes.c_void_p * self.table.size)()
         for slot, address, _ in self.shared():
             table[slot] = address

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.executable import Executable
+from wengert.compile.executable import Executable, aligned
 from wengert.compile.kernel import Apply, Load, Reduce, Store
 from wengert.compile.plan import Call, Loops, Multiply, Plan, Step
 from wengert.compile.program import Statement
@@ -73,9 +73,10 @@ def measure(plan: Plan) -> list[float]:
     timed = Executable(plan, timed=True)
     arrays = [np.ones(v.shape, v.dtype) if not v.weak else 1 for v in plan.inputs]
     ticks = np.zeros(len(plan.steps) + 1, np.int64)
+    arena = aligned(plan.arena)  # one for all: memory costs most when it is first touched
     runs = []
     for _ in range(ROUNDS):
-        timed.run(arrays, counters=ticks.ctypes.data)
+        timed.run(arrays, ticks.ctypes.data, arena)
         runs.append(np.diff(ticks))
     medians = np.median(runs, axis=0)
     return (medians / max(medians.sum(), 1)).tolist()
