@@ -379,7 +379,11 @@ def test_a_long_sum_does_not_gather_error() -> None:
     np.testing.assert_allclose(out[0], np.float64(F4.type(0.1)) * n, rtol=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(3, 10), (64, 10), (1000, 50), (20, 300), (0, 5)])
+# Sums over bands of rows: of 8, of 10, of 16, and where the number of rows allows none.
+BANDS = [(1000, 50), (20, 300), (16400, 33), (97, 100)]
+
+
+@pytest.mark.parametrize("shape", [(3, 10), (64, 10), *BANDS, (0, 5)])
 def test_sums_over_the_outer_loop(shape: tuple[int, int]) -> None:
     m, n = shape
     ops: list[Operation] = [
@@ -392,6 +396,16 @@ def test_sums_over_the_outer_loop(shape: tuple[int, int]) -> None:
     ]
     x = normal(m, n)
     check(kernel(shape, 1, ops, buffers=[F4] * 4), x, x + 1, normal(n), normal(1), tolerance=1e-4)
+
+
+def test_sums_of_tall_columns_beside_their_elements_gather_little_error() -> None:
+    m, n = 1 << 17, 33
+    ops = [Load(at(0, n, 1), F4), Store(at(1, n, 1), 0), Store(at(2, 0, 1), 0, "add")]
+    x = np.full((m, n), 0.1, F4)
+    out = np.zeros(n, F4)
+    compiled(kernel((m, n), 1, ops, buffers=[F4] * 3))(x, np.empty_like(x), out)
+    # One after the other in float32 they are wrong by 1e-3.
+    np.testing.assert_allclose(out, np.float64(F4.type(0.1)) * m, rtol=2e-4)
 
 
 @pytest.mark.parametrize("strides", [(0, 1), (0, 0), (70, 1)])

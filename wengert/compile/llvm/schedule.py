@@ -70,6 +70,12 @@ HEAVY = frozenset(
     ]
 )
 MEDIUM = frozenset(["divide", "sqrt", "reciprocal", "rsqrt"])
+BAND = 8
+"""Rows of a band that a sum over rows is cut into: a processor looks ahead in so many at once."""
+CHAIN = 1024
+"""Bands from which on they have up to four times as many rows: their sums are added one by one."""
+STRIP = 128
+"""Bytes of a row that are worked on at once, as `_jam` has it; shorter rows need no bands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +189,8 @@ class _Draft:
                 self.outer = [k for k in self.outer if k not in self.row]
         if not self.row:
             return
+        if chosen:
+            self._sum_in_bands()
         depends = loops_of(self.operations, self.row)
         for k, store in self._accumulating():
             walks_row = any(store.access.strides[i] for i in self.row)
@@ -192,6 +200,41 @@ class _Draft:
                 more = store.onto or self._repeats(store, self.outer)
                 combine = store.combine if more else ""
                 self.operations.append(Store(store.access, k, combine, store.onto))
+
+    def _sum_in_bands(self) -> None:
+        """Cut what is summed over into bands of some rows, if all elements are written as well.
+
+        A sum alone goes down the columns, some at a time, and its accumulators stay in registers.
+        With all that else is read and written, that way leads through too many pages for what is
+        far away to be fetched ahead. A band is few rows, side by side.
+        """
+        loop, whole = self.row[-1], self.outer + self.row
+        written = [
+            op
+            for op in self.operations
+            if isinstance(op, Store) and not op.combine and all(op.access.strides[k] for k in whole)
+        ]
+        if len(self.row) > 1 or not written:
+            return
+        if any(isinstance(op, Index) and op.loop == loop for op in self.operations):
+            return
+        extent = self.extents[loop]
+        size = min(dtype_of(s, self.operations).itemsize for s in written)
+        if math.prod(self.extents[k] for k in self.outer) * size <= STRIP:
+            return
+        wanted = min(max(BAND, extent // CHAIN), 4 * BAND)
+        divisors = [n for n in range(wanted // 2, 2 * wanted) if extent % n == 0 and extent > n]
+        if not divisors:
+            return
+        rows = min(divisors, key=lambda n: abs(math.log(n / wanted)))
+        self.outer.append(len(self.extents))
+        self.extents = (*self.extents, extent // rows)
+        self.extents = tuple(rows if k == loop else n for k, n in enumerate(self.extents))
+        for k, op in enumerate(self.operations):
+            if isinstance(op, Load | Store):
+                strides = op.access.strides
+                access = replace(op.access, strides=(*strides, rows * strides[loop]))
+                self.operations[k] = replace(op, access=access)
 
     def sort(self) -> None:
         """Large strides outside, small ones inside; stores count for more."""
