@@ -286,3 +286,36 @@ def test_what_a_batched_array_shows() -> None:
         bool(x[0, 0] > 0)
     with pytest.raises(IndexError, match="too many indices"):
         x[0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [2.0, 3, np.float32(2), X[0, 0], X[0], W[:5, :1], np.ones((2, 4, 5)), [1.0] * 5],
+    ids=repr,
+)
+@pytest.mark.parametrize("examples", [X, X[:, 0], X[:, 0, 0]], ids=np.ndim)
+@pytest.mark.parametrize("ufunc", [np.multiply, np.subtract, np.divmod])
+def test_a_ufunc_of_examples_and_whatever_they_broadcast_with(
+    ufunc: Any, examples: np.ndarray, other: Any
+) -> None:
+    batched = BatchedArray(examples, Level(3))
+    try:
+        expected = np.stack([ufunc(x, other) for x in examples], -1 if ufunc.nout == 1 else 1)
+    except ValueError:
+        with pytest.raises(ValueError, match="broadcast"):
+            ufunc(batched, other)
+        return
+    if ufunc.nout == 1:
+        np.testing.assert_array_equal(ufunc(batched, other).raw, np.moveaxis(expected, -1, 0))
+    else:
+        np.testing.assert_array_equal([part.raw for part in ufunc(batched, other)], expected)
+
+
+def test_a_ufunc_of_two_levels_batches_over_both() -> None:
+    inner, outer = Level(3), Level(4)
+    a = BatchedArray(BatchedArray(X, inner), outer)  # X[i, j] is an example of both
+    b = BatchedArray(W, outer)
+    for found, expected in [(a * b, X * W), (b - a, W - X), (2 * a, 2 * X)]:
+        assert found.level is outer
+        assert found.raw.level is inner
+        np.testing.assert_array_equal(found.raw.raw, expected)

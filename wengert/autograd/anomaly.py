@@ -11,7 +11,6 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,8 +53,8 @@ class detect_anomaly(modes.Mode):
         )
 
     def _changed(self, state: modes.State) -> modes.State:
-        return replace(
-            state, anomaly=True, check_nan=self.check_nan, check_forward=self.check_forward
+        return state._replace(
+            anomaly=True, check_nan=self.check_nan, check_forward=self.check_forward
         )
 
 
@@ -64,14 +63,14 @@ class set_detect_anomaly(modes.Mode):
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._outer = modes.current()
-        modes.enter(replace(self._outer, anomaly=mode, check_nan=check_nan))
+        modes.enter(self._outer._replace(anomaly=mode, check_nan=check_nan))
 
     def __enter__(self) -> set_detect_anomaly:
         return self
 
     def __exit__(self, *exception: object) -> None:
         now = modes.current()
-        modes.enter(replace(now, anomaly=self._outer.anomaly, check_nan=self._outer.check_nan))
+        modes.enter(now._replace(anomaly=self._outer.anomaly, check_nan=self._outer.check_nan))
 
 
 def is_anomaly_enabled() -> bool:
@@ -105,7 +104,7 @@ def watching(step: Callable[[Node, Any, bool], Any]) -> Callable[[Node, Any, boo
     trail = nans.Trail()
 
     def watched(node: Node, g: Any, recorded: bool) -> Any:
-        state = modes.enter(replace(modes.current(), creator=node))
+        state = modes.enter(modes.current()._replace(creator=node))
         try:
             pulled = step(node, g, recorded)
             if state.check_nan:

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush, heapreplace
+from operator import attrgetter
 from sys import getrefcount
 from typing import Any
 
@@ -53,7 +54,8 @@ def sweep(
     # Three frames out is the caller of backward, or backward itself.
     freed = None if retain else Freed(sys._getframe(3))
     state = modes.current() if modes.special else modes.DEFAULT
-    usual = targets is None and not (recorded or state.anomaly or state.zeros)
+    usual = not (recorded or state.anomaly or state.zeros)
+    ends: Any = () if targets is None else targets.ends
     step = anomaly.watching(pull) if state.anomaly else pull
     # A node met while nothing else waits is held rather than queued: in a chain, that is each one.
     held, held_g = None, None
@@ -68,7 +70,7 @@ def sweep(
         else:
             node, g = held, held_g
         held = None
-        if usual and node.plain and node.extras is None and g is not None:
+        if usual and node.plain and node.extras is None and g is not None and node not in ends:
             pulled = node.pull(g)
         else:
             if node.extras is not None:
@@ -84,7 +86,7 @@ def sweep(
             else:
                 node.release(freed)
         for edge, g in zip(node.edges, pulled):  # noqa: B905  (a custom backward may return more)
-            if edge is None or (met is not None and node_of(edge) not in met):
+            if edge is None or (met is not None and edge not in met and node_of(edge) not in met):
                 continue
             if edge is held:
                 held_g = add(held_g, g)
@@ -254,23 +256,24 @@ class Targets:
     `.grad`. `passed` are the nodes that run: those on a path from a root to a target.
     """
 
-    __slots__ = ("accumulates", "captured", "passed")
+    __slots__ = ("accumulates", "captured", "ends", "passed")
 
     def __init__(self, places: Iterable[tuple[Node, int]], accumulates: bool = False) -> None:
         self.captured: dict[tuple[Node, int], Any] = dict.fromkeys(places)
+        self.ends = {node for node, _ in self.captured}
         self.accumulates = accumulates
         self.passed: set[Node] = set()
 
     def find(self, roots: Iterable[tuple[Edge, Any]]) -> set[Node]:
         """The nodes that run, and the targets' own, which are met although they need not run."""
-        ends = {node for node, _ in self.captured}
+        ends = self.ends
         # No path to a target leads through what is older than all of them. (A leaf's order is
         # the time of its creation, negative.)
         oldest = min((abs(node.order) for node in ends), default=0)
         # Oldest first, each node after the nodes its edges lead to.
-        for node in sorted(reachable(roots, oldest), key=lambda node: node.order):
+        for node in sorted(reachable(roots, oldest), key=attrgetter("order")):
             for edge in node.edges:
-                child = edge and node_of(edge)
+                child = edge.node if type(edge) is Output else edge
                 if child in self.passed or child in ends:
                     self.passed.add(node)
                     break
@@ -278,6 +281,8 @@ class Targets:
 
     def capture(self, node: Node, g: Any) -> None:
         """Note what arrived for targets that are outputs of this node."""
+        if node not in self.ends:
+            return
         for slot, item in enumerate((g,) if node.outputs == 1 else g):
             if (node, slot) in self.captured:
                 self.captured[node, slot] = item
@@ -293,7 +298,9 @@ def reachable(roots: Iterable[tuple[Edge, Any]], oldest: int = 0) -> set[Node]:
             seen.add(node)
             if node.order < oldest:
                 continue
-            stack += [node_of(edge) for edge in node.edges if edge is not None]
+            for edge in node.edges:
+                if edge is not None:
+                    stack.append(edge.node if type(edge) is Output else edge)
     return seen
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -121,7 +120,7 @@ class within(modes.Mode):
         self.level = level
 
     def _changed(self, state: modes.State) -> modes.State:
-        return replace(state, duals=(*state.duals, self.level))
+        return state._replace(duals=(*state.duals, self.level))
 
 
 def active() -> tuple[Level, ...]:
@@ -262,7 +261,7 @@ def _pushed(
     recorded = state.grad and any(_seen(x, level) for x in layers)
     if recorded or len(layers) > len(values):
         if state.grad is not recorded:
-            modes.enter(replace(state, grad=recorded))
+            modes.enter(state._replace(grad=recorded))
         try:
             made = engine.quietly(
                 pusher.push,

@@ -14,7 +14,6 @@ UnpackedDualTensor(primal=tensor(9.), tangent=tensor(6.))
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from wengert.autograd import forward
@@ -53,7 +52,7 @@ def enter_dual_level() -> int:
             "tensors, and it has been entered. wengert.jvp nests to any depth."
         )
     level = _entered.level = Level(lasting=True)
-    modes.enter(replace(modes.current(), duals=(*modes.current().duals, level)))
+    modes.enter(modes.current()._replace(duals=(*modes.current().duals, level)))
     return 0
 
 
@@ -70,7 +69,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if entered is None:
         raise RuntimeError("Trying to exit a forward AD level, but none has been entered.")
     duals = tuple(k for k in modes.current().duals if k is not entered)
-    modes.enter(replace(modes.current(), duals=duals))
+    modes.enter(modes.current()._replace(duals=duals))
     entered.forget()
 
 
@@ -151,7 +150,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if entered is None or level not in (None, 0):
         return UnpackedDualTensor(tensor, None)
     tangent = forward.tangent(tensor, entered)
-    state = modes.enter(replace(modes.current(), duals=forward.outside(entered)))
+    state = modes.enter(modes.current()._replace(duals=forward.outside(entered)))
     try:
         primal = recorder(alias)(tensor)
     finally:

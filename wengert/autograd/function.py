@@ -6,7 +6,6 @@ forward unrecorded, then ties its outputs to that node.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import warnings
@@ -198,13 +197,13 @@ _UNRECORDED = modes.State(grad=False)
 def _unrecorded() -> modes.State:
     """The state of this thread, but with recording off."""
     state = modes.current()
-    return _UNRECORDED if state is modes.DEFAULT else dataclasses.replace(state, grad=False)
+    return _UNRECORDED if state is modes.DEFAULT else state._replace(grad=False)
 
 
 def _inside() -> modes.State:
     """The same without forward mode's levels: `jvp` says what the tangents are."""
     state = _unrecorded()
-    return dataclasses.replace(state, duals=()) if state.duals else state
+    return state._replace(duals=()) if state.duals else state
 
 
 def _reducible(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -6,7 +6,6 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from wengert.autograd import engine, forward
@@ -42,7 +41,7 @@ class saved_tensors_hooks(modes.Mode):
     def _changed(self, state: modes.State) -> modes.State:
         if state.hooks_refused is not None:
             raise RuntimeError(state.hooks_refused)
-        return replace(state, hooks=(self.pack_hook, self.unpack_hook))
+        return state._replace(hooks=(self.pack_hook, self.unpack_hook))
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -63,7 +62,7 @@ class disable_saved_tensors_hooks(modes.Mode):
     def _changed(self, state: modes.State) -> modes.State:
         if state.hooks is not None:
             raise RuntimeError(self.error_message)
-        return replace(state, hooks_refused=self.error_message)
+        return state._replace(hooks_refused=self.error_message)
 
 
 # ---- mutation of saved values --------------------------------------------------------------
@@ -114,7 +113,7 @@ class allow_mutation_on_saved_tensors(modes.Mode):
     def _changed(self, state: modes.State) -> modes.State:
         if state.clone_saved is not None:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        return replace(state, clone_saved=SavedCopies())
+        return state._replace(clone_saved=SavedCopies())
 
 
 # ---- edges and counters --------------------------------------------------------------------

@@ -8,7 +8,6 @@ passed on.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ class zeros_stay_zero(modes.Mode):
     fields = ("zeros",)
 
     def _changed(self, state: modes.State) -> modes.State:
-        return replace(state, zeros=True)
+        return state._replace(zeros=True)
 
 
 def kept(g: Any, pulled: Any) -> Any:

@@ -10,8 +10,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 special = 0
 """How many threads are in a state other than the default. Zero means: record, nothing unusual."""
@@ -19,9 +18,8 @@ pushing = 0
 """How many threads are inside of a level of forward mode."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """What one thread does with the operations it runs."""
+class State(NamedTuple):
+    """What one thread does with the operations it runs. (Named tuples are quickest to change.)"""
 
     grad: bool = True
     inference: bool = False
@@ -117,7 +115,7 @@ class Mode:
     def _leave(self, before: State, entered: State) -> None:
         now = _local.state
         if now is not entered:
-            before = replace(now, **{name: getattr(before, name) for name in self.fields})
+            before = now._replace(**{name: getattr(before, name) for name in self.fields})
         enter(before)
 
     def __enter__(self) -> Self:
@@ -204,7 +202,7 @@ class no_grad(Mode):
         return mode if function is None else mode(function)
 
     def _changed(self, state: State) -> State:
-        return NO_GRAD if state is DEFAULT or state is NO_GRAD else replace(state, grad=False)
+        return NO_GRAD if state is DEFAULT or state is NO_GRAD else state._replace(grad=False)
 
 
 class enable_grad(Mode):
@@ -222,7 +220,7 @@ class enable_grad(Mode):
         return mode if function is None else mode(function)
 
     def _changed(self, state: State) -> State:
-        return DEFAULT if state is NO_GRAD or state is DEFAULT else replace(state, grad=True)
+        return DEFAULT if state is NO_GRAD or state is DEFAULT else state._replace(grad=True)
 
 
 class set_grad_enabled(Mode):
@@ -242,22 +240,22 @@ class set_grad_enabled(Mode):
             )
         self.mode = mode
         # It acts at once; `with` and decorating make it a scope after all.
-        self._outer: State | None = enter(replace(current(), grad=mode))
+        self._outer: State | None = enter(current()._replace(grad=mode))
 
     def __enter__(self) -> Self:
         if self._outer is not None:
             grad, self._outer = self._outer.grad, None
-            enter(replace(current(), grad=grad))
+            enter(current()._replace(grad=grad))
         return super().__enter__()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if self._outer is not None:
             grad, self._outer = self._outer.grad, None
-            enter(replace(current(), grad=grad))
+            enter(current()._replace(grad=grad))
         return super().__call__(function)
 
     def _changed(self, state: State) -> State:
-        return replace(state, grad=self.mode)
+        return state._replace(grad=self.mode)
 
 
 class inference_mode(Mode):
@@ -283,4 +281,4 @@ class inference_mode(Mode):
         self.mode = mode
 
     def _changed(self, state: State) -> State:
-        return replace(state, inference=self.mode, grad=not self.mode)
+        return state._replace(inference=self.mode, grad=not self.mode)

@@ -264,6 +264,8 @@ def followed(t: Tensor) -> bool:
 
 def kind_of(*values: Any) -> int:
     """What a call is about: tensors, if there is one among its arguments; else arrays; numbers."""
+    if values and type(values[0]) is tuple and Tensor in map(type, values[0]):
+        return TENSOR
     leaves: list[Any] = []
     flatten(values, leaves)
     found = NUMBER

@@ -5,7 +5,6 @@ Read `run.py` first.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -191,7 +190,7 @@ def rows(run: Run, t: Tensor, recorded: bool, chunk_size: int | None) -> list[Te
     The sweeps of all elements of the output are one, batched, or as many as there are chunks.
     """
     array, edge = t._array, current_node(t)
-    n = math.prod(array.shape)
+    n = array.size
     if edge is None or not n or not run.variables:
         return [None] * len(run.variables)
     targets = Again([(v._node, 0) for v in run.variables])
@@ -201,7 +200,7 @@ def rows(run: Run, t: Tensor, recorded: bool, chunk_size: int | None) -> list[Te
         return run.pull([(edge, g if on_tensors else g._array)], True, recorded, targets)
 
     parts = []
-    largest = max(math.prod(x._array.shape) for x in (t, *run.variables))
+    largest = max([x._array.size for x in (t, *run.variables)])
     size = chunk_size or max(1, MOST_NUMBERS // max(largest, 1))
     for start in range(0, n, size):
         seeds = np.eye(min(size, n - start), n, start, array.dtype).reshape(-1, *array.shape)
@@ -224,7 +223,7 @@ MOST_NUMBERS = 2**24
 def joined(parts: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
     """The chunks of a batch of rows, as an array of this shape."""
     whole: Any = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return recorder(np.reshape)(whole, shape)
+    return whole if whole._array.shape == shape else recorder(np.reshape)(whole, shape)
 
 
 def jacrev(

@@ -10,9 +10,8 @@ argument or a tensor that the function closes over has history, the sweep is rec
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from wengert.autograd.graph import SavedCopies
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
 from wengert.history import modes
-from wengert.history.node import Node, source, tick
+from wengert.history.node import Output, tick
 from wengert.tensor import Tensor, current_node, wrap
 from wengert.transforms import calls
 from wengert.transforms.calls import Results, flatten, paths, rebuild
@@ -102,16 +101,17 @@ class Run:
         """Whether history from before this run can be reached, and somebody may ask for it."""
         if not self.tracked:
             return False
-        stack = [source(current_node(t))[0] for t in tensors]
-        seen: set[Node] = set()
+        stack = [current_node(t) for t in tensors]
+        seen: set[Any] = set()
         while stack:
-            node = stack.pop()
+            edge = stack.pop()
+            node: Any = edge.node if type(edge) is Output else edge
             if node is None or node in seen:
                 continue
             if node.order < self.begun:  # leaves, whose order is negative, among them
                 return True
             seen.add(node)
-            stack += [source(edge)[0] for edge in node.edges]
+            stack += node.edges
         return False
 
     def seen_outside(self, t: Tensor) -> Tensor:
@@ -161,6 +161,8 @@ class Run:
                 f"{self.name} needs {called(self.f)} to return a tensor or containers of tensors, "
                 f"but it returned {self.tree!r}. Is a `return` missing?"
             )
+        if all(isinstance(t, Tensor) and t._array.dtype.kind in "fc" for t in self.out):
+            return
         for where, t in zip(paths(self.tree), self.out, strict=True):
             if not isinstance(t, Tensor):
                 raise GradError(f"{self.name}: {self._untracked(t, where)}")
@@ -266,30 +268,32 @@ def like(f: Function, name: str, transformed: Function) -> Any:
 def of_arrays(state: modes.State) -> modes.State:
     """The mode of code that was written for arrays: what was saved is copied when overwritten."""
     if state.clone_saved is None and state.hooks is None:
-        return replace(state, plain=True, clone_saved=SavedCopies())
-    return state if state.plain else replace(state, plain=True)
+        return state._replace(plain=True, clone_saved=SavedCopies())
+    return state if state.plain else state._replace(plain=True)
 
 
-@contextmanager
-def recording(plain: bool) -> Iterator[None]:
+class recording:
     """Operations inside are recorded, whatever the caller's mode.
 
     `plain` NumPy code fills arrays from what it has filled in already, y[i] = y[i - 1] * x[i]: what
     was saved of them is copied before it is overwritten. Code that has Tensors has PyTorch's error.
     """
-    state = modes.current()
-    wanted = state
-    if not state.grad or state.inference:
-        wanted = replace(wanted, grad=True, inference=False)
-    wanted = of_arrays(wanted) if plain else wanted
-    if wanted is state:
-        yield
-        return
-    modes.enter(wanted)
-    try:
-        yield
-    finally:
-        modes.enter(state)
+
+    __slots__ = ("before", "wanted")
+
+    def __init__(self, plain: bool) -> None:
+        self.before = wanted = modes.current()
+        if not wanted.grad or wanted.inference:
+            wanted = wanted._replace(grad=True, inference=False)
+        self.wanted = of_arrays(wanted) if plain else wanted
+
+    def __enter__(self) -> None:
+        if self.wanted is not self.before:
+            modes.enter(self.wanted)
+
+    def __exit__(self, *exception: object) -> None:
+        if self.wanted is not self.before:
+            modes.enter(self.before)
 
 
 def called(f: Any) -> str:

@@ -8,9 +8,7 @@ vmap(vmap(f)) come out by themselves.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -142,14 +140,19 @@ class _Call:
 # ---- levels ---------------------------------------------------------------------------------
 
 
-@contextmanager
-def running(size: int, randomness: Any = "error") -> Iterator[Level]:
+class running:
     """A level that lives as long as the block."""
-    level = Level(size, randomness, modes.current().level)
-    try:
-        yield level
-    finally:
-        level.alive = False
+
+    __slots__ = ("level",)
+
+    def __init__(self, size: int, randomness: Any = "error") -> None:
+        self.level = Level(size, randomness, modes.current().level)
+
+    def __enter__(self) -> Level:
+        return self.level
+
+    def __exit__(self, *exception: object) -> None:
+        self.level.alive = False
 
 
 class within(modes.Mode):
@@ -161,7 +164,7 @@ class within(modes.Mode):
         self.level = level
 
     def _changed(self, state: modes.State) -> modes.State:
-        return replace(state, level=self.level)
+        return state._replace(level=self.level)
 
 
 def _entered(x: Any, dim: int | None, level: Level) -> Any:
@@ -306,10 +309,20 @@ def each(f: Callable[..., Any], size: int, *arrays: Any, randomness: Any = "erro
     The level lives while f runs; what f returns are Tensors or None.
     """
     with running(size, randomness) as level:
-        inside = [None if x is None else entering(x, 0, level) for x in arrays]
+        inside = [None if x is None else _crossing(entered, entering, x, level) for x in arrays]
         with within(level):
             made = f(*inside)
-        return [None if x is None else leaving(x, 0, level) for x in made]
+        return [None if x is None else _crossing(left, leaving, x, level) for x in made]
+
+
+def _crossing(function: Any, record: Any, x: Tensor, level: Level) -> Tensor:
+    """A tensor on the other side of a level: what nobody follows need not be recorded."""
+    if x._node is None and x._origin is None and not carries(x):
+        array = x._array
+        known = type(array) is np.ndarray or type(array) is BatchedArray
+        return wrap((function.plain if known else function)(array, 0, level))
+    crossed: Tensor = record(x, 0, level)
+    return crossed
 
 
 __all__ = ["BatchingError", "each", "vmap"]

@@ -184,24 +184,36 @@ class BatchedArray(ArrayMethods):
     # ---- NumPy's protocols --------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from wengert.arrays.batched import meanings
+        if method == "__call__" and not kwargs and ufunc.signature is None and ufunc.nout == 1:
+            level, n, given = self.level, self.raw.ndim, []
+            for x in inputs:
+                kind = type(x)
+                if kind is BatchedArray and x.level is level and x.raw.ndim == n:
+                    given.append(x.raw)
+                elif (kind is np.ndarray and x.ndim < n) or kind is float or kind is int:
+                    given.append(x)
+                else:
+                    break
+            else:  # they broadcast as they are, and the batch stays in front
+                return BatchedArray(ufunc(*given), level)
+        from wengert.arrays.batched.meanings import of_ufunc
 
-        return meanings.of_ufunc(ufunc, method, inputs, kwargs)
+        return of_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from wengert.arrays.batched import meanings
+        from wengert.arrays.batched.meanings import of_function
 
-        return meanings.of_function(function, args, kwargs)
+        return of_function(function, args, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
-        from wengert.arrays.batched import meanings
+        from wengert.arrays.batched.meanings import getitem
 
-        return meanings.getitem(self, index)
+        return getitem(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        from wengert.arrays.batched import meanings
+        from wengert.arrays.batched.meanings import setitem
 
-        meanings.setitem(self, index, value)
+        setitem(self, index, value)
 
     # ---- methods ------------------------------------------------------------------------------
 

@@ -39,14 +39,15 @@ def _matmul(level: Level, a: Any, b: Any, **rest: Any) -> Any:
         raise ValueError("matmul: an operand does not have enough dimensions (0, 1 is needed)")
     if a.shape[-1] != b.shape[-2 if n > 1 else 0]:
         raise _no_fit(a, b)
-    x, y = (v.raw if at(v, level) else v for v in (a, b))
+    a_alone, b_alone = not at(a, level), not at(b, level)
+    x, y = a if a_alone else a.raw, b if b_alone else b.raw
     size = level.size
-    if not at(b, level) and n <= 2:
+    if b_alone and n <= 2:
         if m == 1 or n == 1:
             return BatchedArray(np.matmul(x, y), level)
         rows = np.reshape(x, (size * math.prod(a.shape[:-1]), a.shape[-1]))
         return BatchedArray(np.reshape(np.matmul(rows, y), (*x.shape[:-1], b.shape[-1])), level)
-    if not at(a, level) and m <= 2 and n == 1:
+    if a_alone and m <= 2 and n == 1:
         return BatchedArray(np.matmul(y, np.transpose(x) if m == 2 else x), level)
     if m == n == 1:
         return BatchedArray(np.sum(x * y, axis=-1), level)
@@ -54,7 +55,7 @@ def _matmul(level: Level, a: Any, b: Any, **rest: Any) -> Any:
         y = np.reshape(y, (size, *(1,) * (m - 2), y.shape[-1], 1))
         return BatchedArray(np.matmul(x, y)[..., 0], level)
     if m == 1:
-        if at(a, level):
+        if not a_alone:
             x = np.reshape(x, (size, *(1,) * (n - 2), 1, x.shape[-1]))
             return BatchedArray(np.matmul(x, y)[..., 0, :], level)
         return BatchedArray(np.matmul(x, y), level)
