@@ -16,7 +16,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.errors import InplaceError
 from wengert.history import modes
-from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer, source
+from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer, source, tick
 
 if TYPE_CHECKING:
     from wengert.autograd.methods import HistoryMethods
@@ -69,31 +69,30 @@ class View:
     """How a tensor looks into its base: what to replay, and whether it may be written through.
 
     `parent` is the view that this is a view of, None if it was taken of the base itself. `creation`
-    says why it may not be written while tracked (a key of `REASONS`), None if it may. `seen` is the
-    base's `history` that the tensor's node belongs to, `turns` how often the base had been turned.
+    says why it may not be written while tracked (a key of `REASONS`), None if it may. `born` is
+    the time when it was taken, `seen` the latest at which its tensor's node is known to be right.
     """
 
-    __slots__ = ("base", "call", "creation", "leaf", "parent", "seen", "turns")
+    __slots__ = ("base", "born", "call", "creation", "leaf", "parent", "seen")
 
     base: Tensor
     parent: View | None
     call: Call
     creation: str | None
     leaf: AccumulateGrad | None
+    born: int
     seen: int
-    turns: int
 
     @staticmethod
     def of(base: Tensor, parent: View | None, call: Call, creation: str | None) -> View:
-        """A new view: a function, since to make an object by its class takes thrice as long."""
-        view = _new(View)
+        """A new view: a function, since a class with an `__init__` takes thrice as long to call."""
+        view = View()
         view.base = base
         view.parent = parent
         view.call = call
         view.creation = creation
         view.leaf = None
-        view.seen = base._cell.history  # type: ignore[union-attr]
-        view.turns = len(base._turns)
+        view.born = view.seen = tick()
         return view
 
     def path(self) -> list[Call]:
@@ -104,8 +103,8 @@ class View:
             calls.append(view.call)
             view = view.parent
         calls.append(view.call)
-        turns = self.base._turns  # the latest first, to be undone first
-        return [*turns[: len(turns) - view.turns], *reversed(calls)]
+        undone = [call for time, call in self.base._turns if time > view.born]
+        return [*undone, *reversed(calls)]
 
 
 def follow(calls: list[Call], base: Tensor) -> Tensor:
@@ -149,9 +148,8 @@ class Tensor(_Methods):
     # What few have stands here once; an instance that has it carries its own in its __dict__.
     _grad: Tensor | None = None
     _tangents: dict[Any, Tensor | None] | None = None  # by level; see `autograd/forward.py`
-    _turns: tuple[
-        Call, ...
-    ] = ()  # for the views of a base: how to undo its in-place view operations
+    # When in-place view operations changed a base, and how its views undo that; latest first.
+    _turns: tuple[tuple[int, Call], ...] = ()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         from wengert.functions import creation  # the constructor is a convenience on top
@@ -339,7 +337,7 @@ def current_node(x: Tensor) -> Node | Output | None:
     """The node of a tensor that has an origin, brought up to date if its base was rewritten."""
     view = x._origin
     if type(view) is View:
-        if view.seen != view.base._cell.history:  # type: ignore[union-attr]
+        if view.seen < view.base._cell.rewritten:  # type: ignore[union-attr]
             _catch_up(x, view)
         if x._node is None and _follows_its_base(x, view):
             # Taken unrecorded, or before the base was tracked: it counts as a leaf of its own.
@@ -353,13 +351,13 @@ def _catch_up(x: Tensor, view: View) -> None:
     """The base's history was rewritten by a write: rewrite the view's by taking it again."""
     base = view.base
     if base._node is None and (x._node is None or isinstance(x._node, AccumulateGrad)):
-        view.seen = base._cell.history  # type: ignore[union-attr]
+        view.seen = base._cell.rewritten  # type: ignore[union-attr]
         return  # nothing was recorded on either side
     if view.creation is not None and base._node is not None:
         if not modes.is_grad_enabled():
             return  # nobody records
         raise refusal(x, view.creation, indirect=True)
-    view.seen = base._cell.history  # type: ignore[union-attr]
+    view.seen = base._cell.rewritten  # type: ignore[union-attr]
     before = modes.enter(modes.DEFAULT) if modes.special else None
     try:
         node = follow(view.path(), base)._node

@@ -32,7 +32,7 @@ ARRAY_ARGUMENTS = frozenset({"at", "condition", "index", "indices", "target", "m
 # The texts' own variables, which no rule's argument may be called.
 RESERVED = frozenset(
     {"array", "code", "cotangent", "frame", "node", "odd", "result", "results", "saved", "self"}
-    | {"into", "is_complex", "record", "shapes", "special", "y", "y_cell"}
+    | {"into", "is_complex", "now", "record", "shapes", "special", "view", "y", "y_cell"}
     | {"_operands", "_outputs", "_tangents", "_term", "_total", "broadcast_to", "fact", "plus"}
 )
 
@@ -91,22 +91,31 @@ def record_text(plan: Plan) -> str:
     return "\n".join([head, *_record_body(plan)])
 
 
-def usual_text(plan: Plan, name: str, signature: Signature, condition: str, actual: str) -> str:
+def usual_text(
+    plan: Plan, name: str, signature: Signature, condition: str, actual: str, quick: str
+) -> str:
     """The same as a public function with a signature of its own, for the calls that it usually gets.
 
-    Other calls go to `general`, and those that NumPy refuses: it will say what is wrong.
+    Those have one tensor, the first argument, around a plain array. Other calls go to `general`,
+    and those that NumPy refuses: it will say what is wrong.
     """
     parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     general = f"return general({', '.join(map(_passed_on, parameters))})"
-    body = _record_body(plan)
-    error = next(i for i, line in enumerate(body) if line.startswith("    except (ValueError"))
-    body[error] = f"    except (ValueError, TypeError, IndexError): {general}"
+    x, *others = plan.rule.arguments
+    given, *rest = actual.split(", ", len(others))
     return "\n".join(
         [
             f"def {name}{Signature(parameters)}:",
-            f"    if not ({condition}): {general}",
-            f"    {', '.join(plan.rule.arguments)} = {actual}",
-            *body,
+            f"    if not (isinstance({given}, Tensor) and {condition}): {general}",
+            *([f"    {x} = {given}"] if given != x else []),
+            *[f"    {n} = {value}" for n, value in zip(others, rest, strict=True) if n != value],
+            f"    {x}_array = {x}._array",
+            f"    if type({x}_array) is not ndarray: {general}",
+            "    odd = False",
+            *_node_of(x, "    "),
+            f"    try: array = {quick}",
+            f"    except (ValueError, TypeError, IndexError): {general}",
+            *_wrap(plan, plain=True),
         ]
     )
 
@@ -270,19 +279,20 @@ def _node_of(name: str, indent: str) -> list[str]:
     ]
 
 
-def _wrap(plan: Plan, depth: int = 1) -> list[str]:
-    """From `array` on: wrap it, and record the operation if it is tracked."""
+def _wrap(plan: Plan, depth: int = 1, plain: bool = False) -> list[str]:
+    """From `array` on: wrap it, and record the operation if it is tracked.
+
+    `plain` says that the first argument is known to be a tensor around a plain array.
+    """
     rule = plan.rule
-    x = rule.arguments[0]
-    rest = "".join(f"{n}, " for n in rule.arguments[1:])
-    view = f"    if isinstance({x}, Tensor): view_of(result, {x}, record, ({rest}))"
+    settled = plain and rule.view
     lines = [
-        "    if type(array) is not ndarray: array = settle(array)",
+        *([] if settled else ["    if type(array) is not ndarray: array = settle(array)"]),
         "    result = new(Tensor)",
         "    result._array = array",
         "    result._origin = result._cell = None",
-        *([view] if rule.view else []),
         "    special = modes.special",
+        *(_note_view(plan, plain) if rule.view else []),
         "    if special and not may_record(result):",
         "        result._node = None",
         f"        return {_carried(plan, 'result')}",
@@ -296,6 +306,24 @@ def _wrap(plan: Plan, depth: int = 1) -> list[str]:
         *lines,
         "    result._node = None",
         f"    return {_returned(plan, 'result')}",
+    ]
+
+
+def _note_view(plan: Plan, plain: bool) -> list[str]:
+    """Note what `result` looks into: at once if that is a tensor which is no view itself."""
+    x, *rest = plan.rule.arguments
+    call = f"(record, ({''.join(f'{n}, ' for n in rest)}))"
+    known = "" if plain else f"isinstance({x}, Tensor) and type({x}_array) is ndarray and "
+    otherwise = "else" if plain else f"elif isinstance({x}, Tensor)"
+    return [
+        "    now = tick()",
+        f"    if {known}array.base is {x}_array and {x}._origin is None and not special:",
+        "        view = result._origin = View()",
+        f"        view.base = {x}; view.call = {call}",
+        "        view.parent = view.creation = view.leaf = None",
+        "        view.born = view.seen = now",
+        f"        result._cell = {x}._cell or cell_of({x})",
+        f"    {otherwise}: view_of(result, {x}, *{call})",
     ]
 
 
@@ -354,7 +382,7 @@ def _make_node(plan: Plan, depth: int) -> list[str]:
         "        node = NodeClass()",
         f"        node.edges = ({' '.join(f'{n}_node,' for n in plan.tracked)})",
         f"        node.saved = ({' '.join(value + ',' for value in kept)})",
-        "        node.order = tick()",
+        f"        node.order = {'now' if plan.rule.view and plan.rule.outputs == 1 else 'tick()'}",
         "        node.extras = None",
         f"        node.plain = {plan.rule.outputs == 1}",
         f"        node.frees = {_frees(plan)}",
@@ -378,8 +406,10 @@ def _kept(plan: Plan, field: str) -> str:
         base, _, attribute = field.rpartition("_")
         if base not in plan.tracked:
             return f"{attribute}_of({base})"
-        # A tracked argument is an array; any other may be a plain number.
         array = f"{base}_array"
+        if len(plan.tracked) == 1:
+            return f"{array}.{attribute}"
+        # A tracked argument is an array; any other may be a plain number.
         return f"{array}.{attribute} if {base}_node is not None else {attribute}_of({array})"
     users = plan.users(field)
     if field in plan.arrays and len(users) < len(plan.tracked):

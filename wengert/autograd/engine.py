@@ -240,10 +240,11 @@ def mark_written(x: Tensor, name: str) -> None:
     cell: Cell = cell_of(x)
     cell.count += 1
     cell.writer = (name, *here())
-    cell.stamp = tick()
+    cell.stamp = time = tick()
     view = x._origin
     if (view.base if type(view) is View else x)._node is None:
-        cell.history += 1  # views that outlived a detach_() of their base hold another value now
+        # Views that outlived a detach_() of their base hold another value now.
+        cell.rewritten = time
 
 
 # ---- only part of the graph ----------------------------------------------------------------

@@ -441,7 +441,7 @@ class _Outputs:
             x._origin.creation = "multi" if several > 1 and not constant else "custom"
         x._node = edge
         if isinstance(x._origin, View):
-            x._origin.seen = cell_of(x._origin.base).history
+            x._origin.seen = tick()
         return x
 
     def _dirty_output(self, x: Tensor, edge: Any, several: int) -> Tensor:

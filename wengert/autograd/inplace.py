@@ -257,7 +257,7 @@ def adopt(x: Tensor, node: Any) -> None:
     if not isinstance(view, View):
         move_retainer(x, node)
         x._node = node
-        cell.history += 1
+        cell.rewritten = tick()
         return
     base = view.base
     copy = CopySlices()
@@ -267,7 +267,7 @@ def adopt(x: Tensor, node: Any) -> None:
     copy.code, copy.at = here()
     move_retainer(base, copy)
     base._node = copy
-    cell.history += 1
+    cell.rewritten = tick()
 
 
 # ---- in-place view operations --------------------------------------------------------------
@@ -297,14 +297,15 @@ def turn(
         out._origin.creation = view.creation  # type: ignore[union-attr]
         x._origin = out._origin
     elif x._cell is not None:  # there may be views of it
-        x._turns = ((back, ()), *x._turns)
+        x._turns = ((tick(), (back, ())), *x._turns)
     x._array = out._array
     if not leaf:
         move_retainer(x, out._node)
         x._node = out._node
     if view is not INFERENCE:
         cell = cell_of(x)
-        history = cell.history
+        rewritten = cell.rewritten
         mark_written(x, name)
-        cell.history = history + (node is not None and not isinstance(view, View))
+        of_views = node is not None and not isinstance(view, View)
+        cell.rewritten = tick() if of_views else rewritten
     return x

@@ -10,6 +10,7 @@ Read `node.py` and `codegen.py` first; `engine.py` walks what is recorded here.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from inspect import signature
@@ -33,6 +34,8 @@ from wengert.tensor import (
     INFERENCE,
     NUMBERS,
     Tensor,
+    View,
+    cell_of,
     current_node,
     may_record,
     settle,
@@ -101,12 +104,15 @@ def _first_call_of_one(input: Any, *, out: Any = None) -> Any:
     return write(input, out=out)  # type: ignore[name-defined]  # noqa: F821
 
 
-def usually(function: Function, condition: str, actual: str) -> Callable[[Recorder], Recorder]:
+def usually(
+    function: Function, condition: str, actual: str, quick: str
+) -> Callable[[Recorder], Recorder]:
     """A decorator that takes the commonest calls of a public function straight to `function`.
 
-    Both texts are about the arguments of the decorated function and the names of its module: calls
-    that meet `condition` record `function(actual)`, by the text of its recorder under another
-    signature, without a layer between. All other calls go to the function as it is written.
+    The texts are about the arguments of the decorated function and the names of its module: calls
+    that give a tensor around a plain array first, and meet `condition`, record `function(actual)`
+    without a layer between. `quick` says what that is for arrays, which have the names of the
+    arguments of `function` and `_array`. All other calls go to the function as it is written.
     """
     rule = RULES[function]
 
@@ -116,10 +122,10 @@ def usually(function: Function, condition: str, actual: str) -> Callable[[Record
         functools.update_wrapper(public, general)
 
         def write(*args: Any, **kwargs: Any) -> Any:
-            space.update({**general.__globals__, **_write(recorder(function), rule)})
-            space["general"] = general
+            names = inspect.unwrap(general).__globals__
+            space.update({**names, **_write(recorder(function), rule), "general": general})
             text = codegen.usual_text(
-                codegen.Plan(rule), general.__name__, signature(general), condition, actual
+                codegen.Plan(rule), public.__name__, signature(general), condition, actual, quick
             )
             _take_over(public, codegen.compiled(text, space, rule))
             return public(*args, **kwargs)
@@ -227,8 +233,10 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "NUMBERS": NUMBERS,
         "Output": Output,
         "Tensor": Tensor,
+        "View": View,
         "alone": alone,
         "carried": carried,
+        "cell_of": cell_of,
         "at": lambda node, slot: Output(node, slot) if slot else node,
         "checked": saved.checked,
         "conj": np.conj,

@@ -49,7 +49,9 @@ _FULL = slice(None)
     "type(index) is slice and type(index.start) in _BOUND and type(index.stop) in _BOUND "
     "and index.step is None and x._array.ndim",
     "x, index",
+    "x_array[index]",
 )
+@usually(rules.select, "type(index) is int", "x, index", "x_array[index, ...]")
 def get(x: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for numbers and slices, a copy for index tensors and masks."""
     try:

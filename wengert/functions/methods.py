@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.record import cast, recorder
+from wengert.autograd.record import cast
 from wengert.dispatch import alike, known
 from wengert.errors import DtypeError, ShapeError
 from wengert.functions import (
@@ -511,7 +511,7 @@ class TensorMethods(OperatorMethods, InplaceMethods):
 
     # ---- shapes ---------------------------------------------------------------------------
 
-    T = property(recorder(np.transpose))
+    T = property(shapes.reversed_dims)
     mT = property(lambda self: _matrices("mT", self, shapes.transpose))
     H = property(lambda self: _hermitian(self))
     mH = property(lambda self: _matrices("mH", self, lambda x, i, j: shapes.adjoint(x)))

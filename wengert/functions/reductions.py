@@ -43,14 +43,14 @@ _variance = recorder(rules.variance)
 
 _USUAL = (
     "dtype is out is None and not names "
-    "and isinstance(input, Tensor) and input._array.dtype.kind not in 'biu' "
+    "and input._array.dtype.kind not in 'biu' "
     "and (dim is None or type(dim) is int and 0 <= dim + (dim < 0) * input._array.ndim "
     "< input._array.ndim)"
 )
 _ARGUMENTS = "input, dim if dim is None else dim % input._array.ndim, keepdim"
 
 
-@usually(np.sum, _USUAL, _ARGUMENTS)
+@usually(np.sum, _USUAL, _ARGUMENTS, "function(a_array, axis, keepdims)")
 def sum(
     input: Any,
     dim: Dim = None,
@@ -79,7 +79,9 @@ def sum(
     return _sum(input, dim if dim is None else some_dims(dim, input.ndim), keepdim)
 
 
-@usually(np.mean, f"{_USUAL} and input._array.size", _ARGUMENTS)
+@usually(
+    np.mean, f"{_USUAL} and input._array.size", _ARGUMENTS, "function(a_array, axis, keepdims)"
+)
 def mean(
     input: Any,
     dim: Dim = None,

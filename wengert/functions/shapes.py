@@ -63,9 +63,9 @@ def _inferred(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
 
 @usually(
     np.reshape,
-    "isinstance(input, Tensor) and shape and type(shape[0]) is type(shape[-1]) is int "
-    "and not named",
+    "shape and type(shape[0]) is type(shape[-1]) is int and not named",
     "input, shape",
+    "a_array.reshape(shape)",
 )
 def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:
     """The same elements in another shape, a view where memory allows; one size may be -1.
@@ -76,7 +76,7 @@ def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:
             [3, 4, 5]])
     """
     input = tensor_of(input)
-    if not shape and named.keys() != {"shape"}:
+    if named.keys() != (set() if shape else {"shape"}):
         raise TypeError("reshape() takes a shape: x.reshape(2, -1), or reshape(x, shape=(2, -1))")
     shape = sizes(shape or (named["shape"],))
     try:
@@ -85,6 +85,13 @@ def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:
         return _reshape(input, _inferred(shape, input._array.size))  # says what is wrong
 
 
+@usually(
+    np.reshape,
+    "shape and type(shape[0]) is type(shape[-1]) is int and dtype is size is None "
+    "and input._array.flags.c_contiguous",
+    "input, shape",
+    "a_array.reshape(shape)",
+)
 def view(input: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """The same memory in another shape, or, given a dtype, read as other numbers."""
     if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
@@ -165,8 +172,9 @@ def squeeze(input: Any, dim: Any = None) -> Tensor:
 
 @usually(
     np.expand_dims,
-    "isinstance(input, Tensor) and type(dim) is int and 0 <= dim <= input._array.ndim",
+    "type(dim) is int and 0 <= dim <= input._array.ndim",
     "input, dim",
+    "function(a_array, axis)",
 )
 def unsqueeze(input: Any, dim: int) -> Tensor:
     """With a new dimension of size 1 at `dim`."""
@@ -176,9 +184,10 @@ def unsqueeze(input: Any, dim: int) -> Tensor:
 
 @usually(
     np.transpose,
-    "isinstance(input, Tensor) and axes and type(axes[0]) is type(axes[-1]) is int "
+    "axes and type(axes[0]) is type(axes[-1]) is int "
     "and len(axes) == input._array.ndim and dims is None",
     "input, axes",
+    "a_array.transpose(axes)",
 )
 def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order."""
@@ -198,8 +207,9 @@ def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
 
 @usually(
     np.swapaxes,
-    "isinstance(input, Tensor) and type(dim0) is type(dim1) is int and input._array.ndim",
+    "type(dim0) is type(dim1) is int and input._array.ndim",
     "input, dim0, dim1",
+    "a_array.swapaxes(axis1, axis2)",
 )
 def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
@@ -212,7 +222,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
 swapaxes = swapdims = transpose
 
 
-@usually(np.swapaxes, "isinstance(input, Tensor) and input._array.ndim == 2", "input, 0, 1")
+@usually(np.swapaxes, "input._array.ndim == 2", "input, 0, 1", "a_array.T")
 def t(input: Any) -> Tensor:
     """The transpose of a matrix; vectors and numbers stay as they are."""
     input = tensor_of(input)
@@ -233,6 +243,12 @@ def adjoint(input: Any) -> Tensor:
             "Use x.conj(), or x.unsqueeze(0) for a row."
         )
     return (transpose(input, -2, -1) if input.ndim else input).conj()
+
+
+@usually(np.transpose, "True", "input, None", "a_array.T")
+def reversed_dims(input: Any) -> Tensor:
+    """The dimensions in reverse order, as in `x.T`."""
+    return _transpose(tensor_of(input))
 
 
 def movedim(input: Any, source: Any, destination: Any) -> Tensor:

@@ -197,13 +197,14 @@ class Cell:
     """Counts the writes to one storage; the views of a storage share its cell.
 
     `stamp` is the time of the last write: a node made before it that saved the storage finds its
-    value overwritten. `history` counts how often a write rewrote the base's history, which makes
-    views look up their own anew. `writer` says which operation wrote last, and where.
+    value overwritten. `rewritten` is the time when a write last rewrote the base's history: views
+    that were taken before it look up their own anew. `writer` says which operation wrote last, and
+    where.
     """
 
     # Defaults of the class, not an __init__: making a cell must cost next to nothing.
     count = 0
-    history = 0
+    rewritten = 0
     stamp = 0
     writer: tuple[str, CodeType | None, int] | None = None
 
