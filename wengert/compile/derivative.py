@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.autograd import saved
 from wengert.autograd.differentiate import grad
+from wengert.compile.arguments import tracked
 from wengert.compile.capture import Capture
 from wengert.compile.captured import Argument, Cotangent, Held, Source
 from wengert.compile.results import parts_of
@@ -169,7 +170,7 @@ def gradients_of(function: Any, states: list[Tensor]) -> Any:
     def pulled(arguments: Any, gs: list[Tensor]) -> list[Tensor]:
         args, kwargs = arguments
         leaves = [t for t in _tensors([args, kwargs]) if t.requires_grad]
-        outs = [t for t in _tensors(function(*args, **kwargs)) if t._node is not None]
+        outs = [t for t in _tensors(tracked(function, args, kwargs)) if t._node is not None]
         outs = list({id(t): t for t in outs}.values())
         return list(
             grad(

@@ -18,6 +18,7 @@ from wengert import dtypes
 from wengert.arrays.traced.array import lost
 from wengert.arrays.traced.meanings import Postponed
 from wengert.compile import watch
+from wengert.compile.arguments import Changed, applied, flatten, rebuild, tracked
 from wengert.compile.capture import Capture, Specialize, forget
 from wengert.compile.captured import Argument, Captured
 from wengert.compile.derivative import differentiate, gradients_of
@@ -169,7 +170,8 @@ class CompiledFunction:
         self._entry = (usual and specialization.entry) or self._call
         if specialization.overlap(flat):
             return self.function(*args, **kwargs)
-        return specialization.run(flat)
+        result = specialization.run(flat)
+        return applied(result, args, kwargs) if type(result) is Changed else result
 
     def _signature(self, structure: Any, flat: list[Any]) -> Any:
         parts = [_kind(x, i in self._static) for i, x in enumerate(flat)]
@@ -230,7 +232,7 @@ class CompiledFunction:
                 capture.borrow_settings()
                 for cell in getattr(self.function, "__closure__", None) or ():
                     capture.enclosed(cell)
-                result = [self.function(*args, **kwargs)]
+                result = [tracked(self.function, args, kwargs)]
                 tensors = [(i, t) for i, t in enumerate(traced) if t is not flat[i]]
                 tensors = [(i, t) for i, t in tensors if isinstance(t, Tensor)]
                 found = differentiate(capture, result[0], tensors)
@@ -329,32 +331,3 @@ def _same_memory(flat: list[Any]) -> tuple[tuple[int, int, bool], ...]:
             if first.setdefault(where, i) != i:
                 same.append((i, first[where], x is flat[first[where]]))
     return tuple(same)
-
-
-# ---- structures of arguments ------------------------------------------------------------------
-
-
-def flatten(item: Any, leaves: list[Any]) -> Any:
-    """Collect the leaves of nested containers; what is returned says how to put them together."""
-    kind = type(item)
-    if kind is tuple or kind is list:
-        return kind, tuple(flatten(part, leaves) for part in item)
-    if kind is dict:
-        return dict, tuple((key, flatten(part, leaves)) for key, part in item.items())
-    leaves.append(item)
-    return None
-
-
-def rebuild(structure: Any, leaves: list[Any]) -> Any:
-    """The containers of `flatten`, around other leaves."""
-    items = iter(leaves)
-
-    def build(part: Any) -> Any:
-        if part is None:
-            return next(items)
-        kind, parts = part
-        if kind is dict:
-            return {key: build(p) for key, p in parts}
-        return kind(build(p) for p in parts)
-
-    return build(structure)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compile.arguments import Changed, named_parts_of
 from wengert.compile.captured import Argument, Captured, Given, Held, Output, Outside
 from wengert.compile.operations import astype
 from wengert.compile.program import Statement, Value
@@ -87,13 +88,17 @@ class Standalone(Printer):
     def _places(self, pairs: Any) -> Iterator[str]:
         """How each flattened argument is reached, in order; parts of containers get names."""
         for name, item in pairs:
-            if type(item) in (tuple, list):
+            kind = type(item)
+            named_parts = None if kind in (tuple, list) else named_parts_of(item)
+            if kind in (tuple, list):
                 parts = [(f"{name}_{i}", f"{name}[{i}]", part) for i, part in enumerate(item)]
-            elif type(item) is dict:
-                parts = [(str(k), f"{name}[{k!r}]", part) for k, part in item.items()]
-            else:
+            elif named_parts is None:
                 yield name
                 continue
+            elif isinstance(item, dict):
+                parts = [(str(k), f"{name}[{k!r}]", part) for k, part in named_parts.items()]
+            else:
+                parts = [(k, f"{name}.{k}", part) for k, part in named_parts.items()]
             named = [(self.unique(hint), text, part) for hint, text, part in parts]
             self.unpacking += [f"    {own} = {text}" for own, text, _ in named]
             yield from self._places((own, part) for own, _, part in named)
@@ -132,6 +137,11 @@ class Standalone(Printer):
 
     def returned(self, texts: list[str]) -> str:
         result = self.captured.result
+        if type(result) is Changed:
+            raise TracingError(
+                "the function changes a list, a dictionary or a dataclass that it is given, which "
+                "the text would not. Copy it first, and return what is new."
+            )
         if type(result) is tuple and len(result) > 1:
             return ", ".join(self._structured(part, texts) for part in result)
         return self._structured(result, texts)
