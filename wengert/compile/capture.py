@@ -500,7 +500,7 @@ class Capture:
             for place, traced in self.arguments.items():
                 if item is traced and place not in self.given:
                     return Given(place)
-            return Output(self._output(item), False, weak=item.weak)
+            return Output(self._output(item), False, weak=item.weak, scalar=item.single)
         if isinstance(item, (list, tuple)):
             return sequence(type(item), [self._structure(part) for part in item])
         named = named_parts(item)

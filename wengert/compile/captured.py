@@ -161,6 +161,7 @@ class Output:
     requires_grad: bool = False
     leaf: bool = False  # made by the function to differentiate by
     weak: bool = False  # a Python number
+    scalar: bool = False  # one of NumPy's
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,7 @@ class _Link:
         simple = captured.joint is None
         if simple and captured.result is None:
             return (), None, False
-        if simple and type(captured.result) is Output:
+        if simple and type(captured.result) is Output and not captured.result.scalar:
             return (form.Result("output", position[captured.result.number]),), None, False
         everything = tuple(form.Result("output", position[k]) for k in kept)
         if captured.joint is derivative.Spent:
@@ -242,4 +242,8 @@ def _spent(structure: Any, position: dict[int, int]) -> Any:
 
 
 def _filled(structure: Any, values: tuple[Any, ...], position: dict[int, int]) -> Any:
-    return filled(structure, lambda output: values[position[output.number]])
+    def value_of(output: Output) -> Any:
+        value = values[position[output.number]]
+        return value[()] if output.scalar else value
+
+    return filled(structure, value_of)

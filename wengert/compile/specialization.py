@@ -216,7 +216,7 @@ def structured(item: Any, outputs: list[Any], tensors: dict[int, Tensor], flat: 
             return flat[leaf.place]
         array = outputs[leaf.number]
         if not leaf.tensor:
-            return array.item() if leaf.weak else array
+            return array.item() if leaf.weak else array[()] if leaf.scalar else array
         if leaf.number not in tensors:
             tensors[leaf.number] = wrap(array)
             if leaf.leaf:

@@ -17,6 +17,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import forward
 from wengert.autograd.record import cast
+from wengert.dispatch import number
 from wengert.errors import GradError
 from wengert.history.node import Node
 from wengert.tensor import Tensor, carries, cell_of, current_node, settle, wrap
@@ -272,7 +273,7 @@ def kind_of(*values: Any) -> int:
     for leaf in leaves:
         if isinstance(leaf, Tensor):
             return TENSOR
-        if found == NUMBER and hasattr(leaf, "dtype") and not isinstance(leaf, np.generic):
+        if found == NUMBER and hasattr(leaf, "dtype") and not _is_scalar(leaf):
             found = ARRAY
     return found
 
@@ -292,18 +293,22 @@ class Results:
         if isinstance(leaf, (np.ndarray, np.generic)):
             array = self.own(t._array)
             return array[()] if isinstance(leaf, np.generic) and not array.ndim else array
-        if isinstance(leaf, (float, complex)):
+        if isinstance(leaf, (float, complex)) or getattr(leaf, "weak", False):
             return self.of_kind(t) if t._array.ndim else _number(t._array)
-        return t._array
+        if _is_scalar(leaf):
+            return _single(t._array)
+        return (
+            t._array[...] if _is_scalar(t._array) else t._array
+        )  # of no dimensions, and no scalar
 
     def of_kind(self, t: Tensor) -> Any:
         """A value or other result, as the call's arguments are."""
         if self.kind == TENSOR or followed(t):
             return t
         array = self.own(t._array)
-        if array.ndim or type(array) is not np.ndarray:
+        if array.ndim:
             return array
-        return _number(array) if self.kind == NUMBER else array[()]
+        return _number(array) if self.kind == NUMBER else _single(array)
 
     def own(self, array: Any) -> Any:
         """The array, or a copy where someone else may hold its memory."""
@@ -317,8 +322,22 @@ class Results:
         return array
 
 
+def _is_scalar(x: Any) -> bool:
+    """Whether this is a scalar of NumPy's, or stands for a number."""
+    return isinstance(x, np.generic) or bool(getattr(x, "scalar", False))
+
+
+def _single(array: Any) -> Any:
+    """A scalar of NumPy's, of an array of no dimensions."""
+    known = type(array) is np.ndarray or hasattr(array, "scalar")
+    return array[()] if known and not array.ndim else array
+
+
 def _number(array: Any) -> Any:
-    return array.item() if type(array) is np.ndarray else array
+    """A number of Python's; of a traced array, a traced number."""
+    if type(array) is np.ndarray:
+        return array.item()
+    return number(array) if hasattr(array, "weak") and array.dtype.kind == "f" else array
 
 
 def vector(g: Any, x: Tensor, where: str, what: str) -> Tensor:

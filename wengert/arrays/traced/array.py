@@ -244,7 +244,7 @@ class Flags:
 class TracedArray(ArrayMethods):
     """An array whose numbers are not known yet; see the module."""
 
-    __slots__ = ("_seen", "_value", "path", "storage", "trace")
+    __slots__ = ("_seen", "_value", "path", "single", "storage", "trace")
     __array_priority__ = 500
     flags = Flags()
     base = None
@@ -255,6 +255,7 @@ class TracedArray(ArrayMethods):
         self.path = path
         self._seen = -1
         self._value: Value | None = None
+        self.single = False  # NumPy would have returned a scalar, not an array of no dimensions
 
     # ---- state --------------------------------------------------------------------------------
 
@@ -329,6 +330,11 @@ class TracedArray(ArrayMethods):
         return self.storage.value.weak
 
     @property
+    def scalar(self) -> bool:
+        """Whether this is a number of Python or of NumPy outside of a trace."""
+        return self.single or self.weak
+
+    @property
     def ndim(self) -> int:
         return len(self.shape)
 
@@ -390,12 +396,14 @@ class TracedArray(ArrayMethods):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         from wengert.arrays.traced import meanings
 
-        return meanings.of_ufunc(self.trace, ufunc, method, inputs, kwargs)
+        made = meanings.of_ufunc(self.trace, ufunc, method, inputs, kwargs)
+        return made if "out" in kwargs else returned(ufunc, inputs, made)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         from wengert.arrays.traced import meanings
 
-        return meanings.of_function(self.trace, function, args, kwargs)
+        made = meanings.of_function(self.trace, function, args, kwargs)
+        return made if "out" in kwargs else returned(function, args, made)
 
     def __getitem__(self, index: Any) -> Any:
         from wengert.arrays.traced import meanings
@@ -421,10 +429,14 @@ class TracedArray(ArrayMethods):
         dtype = np.dtype(dtype)
         if dtype == self.dtype and not self.weak:
             return self.copy() if copy else self
-        return self.trace.array(self.trace.cast(self.value, dtype))
+        made = self.trace.array(self.trace.cast(self.value, dtype))
+        made.single = self.scalar
+        return made
 
     def copy(self, order: str = "C") -> TracedArray:
-        return self.trace.array(self.value)
+        made = self.trace.array(self.value)
+        made.single = self.single
+        return made
 
     def view(self, *args: Any) -> TracedArray:
         if args and np.dtype(args[0]) != self.dtype:
@@ -439,6 +451,26 @@ class TracedArray(ArrayMethods):
 
     def __deepcopy__(self, memo: Any) -> TracedArray:
         return self.copy()
+
+
+_ARRAYS = frozenset({
+    np.reshape, np.broadcast_to, np.where, np.select, np.choose, np.copy, np.tensordot, np.roll,
+    np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.piecewise, np.broadcast_arrays,
+})  # fmt: skip
+"""Functions that return arrays even of no dimensions, where others return scalars."""
+_VIEWS = frozenset({np.squeeze, np.transpose, np.swapaxes, np.moveaxis, np.real, np.imag})
+"""Functions that return of a scalar a scalar, and of an array an array."""
+
+
+def returned(function: Any, args: Any, made: Any) -> Any:
+    """What a function has made, marked as a scalar where NumPy returns one."""
+    if type(made) is tuple or type(made) is list:
+        for item in made:
+            returned(function, args, item)
+    elif type(made) is TracedArray and not made.shape and not any(made is x for x in args):
+        follows = function in _VIEWS and not (type(args[0]) is TracedArray and args[0].scalar)
+        made.single = not follows and function not in _ARRAYS
+    return made
 
 
 def _deferring(operator: Any) -> Any:

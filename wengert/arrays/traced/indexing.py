@@ -27,11 +27,16 @@ def getitem(x: TracedArray, index: Any) -> Any:
     places, basic = index_of(x.trace, x.shape, index)
     if basic:
         seen = x.look(operations.view, places, _viewed(x.shape, places))
-        return seen if seen.shape or _has_dots(index) else x.trace.array(seen.value)
+        if seen.shape or _has_dots(index):
+            return seen
+        one = x.trace.array(seen.value)
+        one.single = True
+        return one
     shape = _taken(x.shape, places)
     made = x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))
     if all(p.shape == () for p in places if type(p) is Value):
         made.storage.frozen = True  # of a Tensor, it would be a view
+    made.single = not shape and not _has_dots(index)
     return made
 
 
