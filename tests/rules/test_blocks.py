@@ -15,7 +15,8 @@ from wengert.autograd.differentiate import grad
 from wengert.autograd.record import recorder
 from wengert.compile import blocks as machine
 from wengert.rules import RULES, blocks, neural, normalization, reductions
-from wengert.rules.blocks import by_rows, by_samples, in_blocks, sum_of_rows
+from wengert.rules.blocks import by_rows, by_samples, in_blocks, rows_and_sums, sum_of_rows
+from wengert.rules.rule import pull
 from wengert.tensor import wrap
 
 LARGE = (300, 301)  # several blocks, the last of them not a whole one
@@ -102,6 +103,16 @@ def test_sums_of_rows_count_each_row_once(count):
     np.testing.assert_allclose(found, (x * w).sum(0), rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("count", [218, 300, 1001])
+def test_rows_come_with_sums_of_others(count):
+    x = np.random.default_rng(0).standard_normal((count, 301))
+    w = np.arange(301.0)
+    rows, sums, squares = rows_and_sums(lambda x, w: (x + w, x * w, x * x), [x], [w])
+    assert np.array_equal(rows, x + w)
+    np.testing.assert_allclose(sums, (x * w).sum(0), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(squares, (x * x).sum(0), rtol=1e-10)
+
+
 def test_threads_share_code():
     x = np.random.default_rng(0).standard_normal((1000, 300))
     expected, wrong = reductions.softmax(x, -1), []
@@ -117,6 +128,27 @@ def test_threads_share_code():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+TOGETHER = [rule for rule in RULES.values() if rule.together is not None]
+
+
+@pytest.mark.parametrize("rule", TOGETHER, ids=str)
+@pytest.mark.parametrize("count", [218, 300])  # whole blocks, and some rows more
+def test_what_is_pulled_together_is_what_is_pulled_one_by_one(rule, count, runs):
+    rng = np.random.default_rng(0)
+    x, g = rng.standard_normal((2, count, 301))
+    call = rule.bind(x, *rng.standard_normal((len(rule.reverse) - 1, 301)), 1e-5)
+    tensors = {name: wrap(call[name]).requires_grad_() for name in rule.reverse}
+    apply = recorder(rule.function)
+    y = apply(*{**call, **tensors}.values())
+    runs.clear()
+    found = grad([y], [*tensors.values()], [wrap(g)])
+    assert len(runs) == 1
+    for together, (name, tensor) in zip(found, tensors.items(), strict=True):
+        (alone,) = grad([apply(*{**call, name: tensor}.values())], [tensor], [wrap(g)])
+        for other in (alone.detach(), pull(rule, name, g, call, None)):
+            np.testing.assert_allclose(together.detach(), other, rtol=1e-9, atol=1e-9)
 
 
 # ---- the functions that run so -------------------------------------------------------------

@@ -32,7 +32,18 @@ ARRAY_ARGUMENTS = frozenset({"at", "condition", "index", "indices", "target", "m
 # The texts' own variables, which no rule's argument may be called.
 RESERVED = frozenset(
     {"array", "code", "cotangent", "frame", "node", "odd", "result", "results", "saved", "self"}
-    | {"into", "is_complex", "now", "record", "shapes", "special", "view", "y", "y_cell"}
+    | {
+        "into",
+        "is_complex",
+        "now",
+        "record",
+        "shapes",
+        "special",
+        "together",
+        "view",
+        "y",
+        "y_cell",
+    }
     | {"_operands", "_outputs", "_tangents", "_term", "_total", "broadcast_to", "fact", "plus"}
 )
 
@@ -54,6 +65,7 @@ class Plan:
         self.facts = sorted(names - set(self.values))
         self.shapes = rule.family == "elementwise" and len(self.tracked) > 1
         self.arrays = [n for n in self.values if n == "y" or self._may_be_array(n)]
+        assert rule.together is None or names.issuperset(parameters(rule.together)), rule
         self.fields = [*self.values, *self.facts, *(["shapes"] if self.shapes else [])]
         if "y" in self.values and rule.outputs == 1:  # saved as its array and its cell
             assert not rule.view, f"{rule}: a view shares the cell of its base"
@@ -443,8 +455,11 @@ _IS_COMPLEX = "    is_complex = cotangent.dtype is not float32 and cotangent.dty
 # ---- pull ----------------------------------------------------------------------------------
 
 
-def pull_text(plan: Plan, recorded: bool) -> str:
-    """The method that pulls cotangents back: on plain arrays, or on Tensors, recorded again."""
+def pull_text(plan: Plan, recorded: bool, together: bool = True) -> str:
+    """The method that pulls cotangents back: on plain arrays, or on Tensors, recorded again.
+
+    `together` says whether one lambda for all arguments may be asked first, where a rule has one.
+    """
     rule = plan.rule
     lines = [f"def {'pull_recorded' if recorded else 'pull'}(self, cotangent):"]
     if plan.fields:
@@ -458,6 +473,13 @@ def pull_text(plan: Plan, recorded: bool) -> str:
         lines += ["    cotangent = filled(self, cotangent)"]
     for n in plan.arrays:
         lines += _read_back(plan, n, recorded)
+    if rule.together is not None and together and not recorded:
+        values = "".join(f", {p}" for p in parameters(rule.together))
+        lines += [
+            f"    if {' and '.join(f'{n}_node is not None' for n in plan.tracked)}:",
+            f"        together = rule_together(cotangent{values})",
+            "        if together is not None: return together",
+        ]
     results = []
     for n in plan.tracked:
         values = "".join(f", {p}" for p in plan.wanted[n])

@@ -195,7 +195,8 @@ def _node_class(rule: Rule, plan: codegen.Plan) -> type[Node]:
 
     def selecting(recorded: bool) -> Any:  # the same where zeros stay zero; see `zeros.py`
         chosen = {f"rule_{n}": _zeros_kept(transpose) for n, transpose in rule.reverse.items()}
-        return codegen.compiled(codegen.pull_text(plan, recorded), {**space, **chosen}, rule)
+        text = codegen.pull_text(plan, recorded, together=False)
+        return codegen.compiled(text, {**space, **chosen}, rule)
 
     members["pull_recorded"] = pull_recorded
     members["selecting"] = staticmethod(functools.cache(selecting))
@@ -276,6 +277,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "wrap": wrap,
     }
     space |= {f"rule_{n}": transpose for n, transpose in rule.reverse.items()}
+    space |= {"rule_together": rule.together}
     space |= {f"default_{n}": value for n, value in rule.defaults.items()}
     if plan is not None:
         space["NodeClass"] = _node_class(rule, plan)

@@ -102,19 +102,52 @@ def sum_of_rows(function: Function, arrays: Any, shared: Any = (), settings: Any
     >>> sum_of_rows(lambda x: 2 * x, [x])[:3]
     array([800., 800., 800.], dtype=float32)
     """
-    blocks = [np.ascontiguousarray(x) for x in arrays]
-    step = max(1, BLOCK * len(blocks[0]) // blocks[0].size)
-    whole = len(blocks[0]) // step * step
-    partial = _run(_summed(function), step, [x[:whole] for x in blocks], shared, settings)
-    total = np.add.reduce(partial, 0)
-    if whole < len(blocks[0]):
-        total += np.add.reduce(function(*[x[whole:] for x in blocks], *shared, *settings), 0)
-    return total
+    sums, rest = _whole_and_rest(_summed(function), arrays, shared, settings)
+    total = np.add.reduce(sums, 0)
+    return total if rest is None else total + rest[0]
 
 
 @functools.cache
 def _summed(function: Function) -> Function:
     return lambda *call: np.sum(function(*call), axis=0, keepdims=True)
+
+
+def rows_and_sums(function: Function, arrays: Any, shared: Any = (), settings: Any = ()) -> Any:
+    """Of a function with several results, all arrays of rows: the first, and the others' sums.
+
+    >>> x = np.ones((400, 200), np.float32)
+    >>> twice, sums = rows_and_sums(lambda x: (2 * x, x), [x])
+    >>> twice.shape, sums[:3]
+    ((400, 200), array([400., 400., 400.], dtype=float32))
+    """
+    (made, *partial), rest = _whole_and_rest(_summed_but_one(function), arrays, shared, settings)
+    sums = [np.add.reduce(x, 0) for x in partial]
+    if rest is not None:
+        made = np.concatenate([made, rest[0]])
+        sums = [total + more[0] for total, more in zip(sums, rest[1:], strict=True)]
+    return made, *sums
+
+
+@functools.cache
+def _summed_but_one(function: Function) -> Function:
+    def run(*call: Any) -> Any:
+        first, *others = function(*call)
+        return first, *[np.sum(x, axis=0, keepdims=True) for x in others]
+
+    return run
+
+
+def _whole_and_rest(function: Function, arrays: Any, shared: Any, settings: Any) -> Any:
+    """The results of a function for all whole blocks, and those for the rows that are left or None.
+
+    Sums of a block are one row: each block gives another.
+    """
+    blocks = [np.ascontiguousarray(x) for x in arrays]
+    step = max(1, BLOCK * len(blocks[0]) // blocks[0].size)
+    whole = len(blocks[0]) // step * step
+    made = _run(function, step, [x[:whole] for x in blocks], shared, settings)
+    rest = [x[whole:] for x in blocks]
+    return made, function(*rest, *shared, *settings) if len(rest[0]) else None
 
 
 def _run(function: Function, step: int, blocks: Any, shared: Any = (), settings: Any = ()) -> Any:

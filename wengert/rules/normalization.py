@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules import rows
-from wengert.rules.blocks import by_rows, by_samples, many, many_rows, sum_of_rows
+from wengert.rules.blocks import by_rows, by_samples, many, many_rows, rows_and_sums, sum_of_rows
 from wengert.rules.rule import general, linear, unbroadcast
 
 # y = (x - mean) r,  r = 1 / sqrt(var + eps):
@@ -251,6 +251,20 @@ def _weighed(g: Any, x: Any, eps: float) -> Any:
     return g * standardize(x, (-1,), eps)
 
 
+def _layer_norm_pull_all(g: Any, x: Any, weight: Any, bias_shape: Any, eps: float) -> Any:
+    """All three at once of many numbers: they share the statistics, and the way through memory."""
+    if not many(g, x):
+        return None
+    matrices = [_by_columns(a, weight.shape) for a in (g, x)]
+    of_x, of_weight, of_bias = rows_and_sums(_pulled, matrices, [weight.reshape(-1)], (eps,))
+    return of_x.reshape(x.shape), of_weight.reshape(weight.shape), of_bias.reshape(bias_shape)
+
+
+def _pulled(g: Any, x: Any, weight: Any, eps: float) -> Any:
+    y = standardize(x, (-1,), eps)
+    return _through(g * weight, x, y, (-1,), eps), g * y, g
+
+
 def _layer_norm_push(t: Any, x: Any, weight: Any, eps: float) -> Any:
     axes = _last(weight.shape)
     return _through(t, x, standardize(x, axes, eps), axes, eps) * weight
@@ -268,6 +282,9 @@ general(
         "weight": lambda t, x, eps: t * standardize(x, _last(t.shape), eps),
         "bias": lambda t, y: np.broadcast_to(t, y.shape),
     },
+    together=lambda g, x, weight, bias_shape, eps: _layer_norm_pull_all(
+        g, x, weight, bias_shape, eps
+    ),
     name="NativeLayerNorm",
 )
 

@@ -44,6 +44,7 @@ class Rule:
     casts: bool = False  # its result may be an integer one, which is outside the graph
     constants: tuple[str, ...] = ()  # further arguments that may be tensors, without a derivative
     unstated: tuple[str, ...] = ()  # those of them that nothing was said about
+    together: Lambda | None = None  # see `general`
 
     def __str__(self) -> str:
         return self.name
@@ -183,7 +184,11 @@ def linear(
 def general(
     function: Function, *, reverse: dict[str, Lambda], forward: dict[str, Lambda], **options: Any
 ) -> None:
-    """Register a function by both directions, each a lambda per differentiable argument."""
+    """Register a function by both directions, each a lambda per differentiable argument.
+
+    With `together=`, a lambda may state again all that `reverse` gives, in its order: for arrays so
+    large that going through them once pays. Where it does not, its result is None.
+    """
     assert reverse.keys() == forward.keys()
     register(function, "general", reverse, forward, **options)
 
