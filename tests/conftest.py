@@ -8,8 +8,8 @@ collect_ignore = ["programs"]
 def pytest_collection_finish() -> None:
     """Take the tests themselves out of the garbage collector's sight.
 
-    They are forty thousand, and a collector that walks over them again and again takes two thirds
-    of the time of tests that make many objects: those that compile, those that collect.
+    They are forty thousand, with millions of objects, and tests that collect garbage would walk
+    over all of them each time.
     """
     gc.collect()
     gc.freeze()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import gc
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -285,6 +288,62 @@ def test_globals_and_closures_are_read_anew_when_they_change() -> None:
     shift = 0.0
     assert f(x).tolist() == [10, 5]
     SCALE = 2.0
+
+
+def enclosing() -> tuple[dict[str, Any], Callable[[float], None]]:
+    """Functions with an enclosed variable in the places where programs keep them; what sets it."""
+    slope = 2.0
+
+    def change(number: float) -> None:
+        nonlocal slope
+        slope = number
+
+    def inner(x: Any) -> Any:
+        return x * slope
+
+    @functools.wraps(inner)
+    def wrapped(*args: Any) -> Any:
+        return inner(*args)
+
+    @dataclasses.dataclass
+    class Box:
+        run: Any = inner
+
+    box, partial, listed = Box(), functools.partial(inner), [inner]
+    places: dict[str, Any] = {
+        "a caller's variable": lambda x: inner(x),
+        "a wrapper": lambda x: wrapped(x),
+        "an attribute": lambda x: box.run(x),
+        "a partial function": lambda x: partial(x),
+        "a list": lambda x: listed[0](x),
+        "a comprehension": lambda x: sum([y * slope for y in (x,)]),
+        "a function made inside": lambda x: (lambda y: y * slope)(x),
+    }
+    return places, change
+
+
+@pytest.mark.parametrize("place", enclosing()[0])
+def test_an_enclosed_variable_is_read_anew_wherever_the_function_is_kept(place: str) -> None:
+    places, change = enclosing()
+    f = wg.compile(places[place])
+    assert f(wg.ones(2)).tolist() == [2, 2]
+    assert f(wg.ones(2)).tolist() == [2, 2]
+    change(5.0)
+    assert f(wg.ones(2)).tolist() == [5, 5]
+    assert len(f.retraces) == 1
+
+
+def test_functions_that_a_program_names_are_found_without_a_search_of_its_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unexpected(*objects: Any) -> Any:
+        raise AssertionError(f"looked for what refers to {objects}")
+
+    monkeypatch.setattr(gc, "get_referrers", unexpected)
+    places, _ = enclosing()
+    del places["a list"]
+    for f in places.values():
+        assert wg.compile(f)(wg.ones(2)).tolist() == [2, 2]
 
 
 def test_a_view_from_outside_is_read_at_each_call() -> None:

@@ -8,6 +8,7 @@ for. Other threads see everything as it is.
 
 from __future__ import annotations
 
+import functools
 import gc
 import sys
 import sysconfig
@@ -187,7 +188,10 @@ class Calls:
         if code in self.seen or code.co_filename in INTERNAL or _thread.capture is None:
             return
         self.seen.add(code)
-        if code.co_filename.startswith((*_LIBRARY, "<frozen")):
+        file = code.co_filename
+        if file.startswith("<"):  # made from text, as the __init__ of a dataclass: for this module
+            file = frame.f_globals.get("__file__", file)
+        if file in INTERNAL or file.startswith((*_LIBRARY, "<frozen")):
             return
         with aside():
             names = {*code.co_names, *(c for c in code.co_consts if type(c) is str)}
@@ -196,7 +200,7 @@ class Calls:
                 if name in frame.f_globals:
                     self.capture.outside(frame.f_globals, name, frame.f_globals[name])
                     owners.append(frame.f_globals[name])
-            for cell in cells_of(code) if code.co_freevars else ():
+            for cell in cells_of(frame) if code.co_freevars else ():
                 self.capture.enclosed(cell)
             owners += [frame.f_locals[name] for name in code.co_freevars if name in frame.f_locals]
             for owner in owners:
@@ -215,7 +219,73 @@ def is_users(cls: type) -> bool:
     )
 
 
-def cells_of(code: types.CodeType) -> list[Any]:
-    """The closure cells of all functions with this code."""
+def cells_of(frame: types.FrameType) -> list[Any]:
+    """The closure cells of a function that was just called, as far as they can outlive this call.
+
+    A frame does not name its function, only the code. To find the functions with a code, all that
+    the collector knows must be looked through, which takes a tenth of a second in large programs;
+    so those are looked at first that the callers name.
+    """
+    code = frame.f_code
+    values = [frame.f_locals.get(name, _UNBOUND) for name in code.co_freevars]
+    for outer in _callers(frame):
+        if any(part is code for part in outer.f_code.co_consts):  # made in there: a comprehension
+            around = outer.f_locals
+            if all(around.get(n) is v for n, v in zip(code.co_freevars, values, strict=True)):
+                return []  # its variables are those of a call that is noted already
+    near = (f for outer in _callers(frame) for f in _named_by(outer) if f.__code__ is code)
+    for f in near:
+        cells = list(f.__closure__ or ())
+        if all(_content(cell) is v for cell, v in zip(cells, values, strict=True)):
+            return cells
     functions = [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
     return [cell for f in functions for cell in f.__closure__ or ()]
+
+
+_UNBOUND = object()
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _UNBOUND
+
+
+def _callers(frame: types.FrameType) -> Iterator[types.FrameType]:
+    """The nearest ones: a function's, and those of a wrapper or two around it."""
+    for _ in range(4):
+        if frame.f_back is None:
+            return
+        frame = frame.f_back
+        yield frame
+
+
+def _named_by(frame: types.FrameType) -> Iterator[types.FunctionType]:
+    """Functions that a running one can call: its variables, globals, and their attributes."""
+    names = frame.f_code.co_names
+    owners = list(frame.f_locals.values())
+    for owner in owners:
+        yield from _functions(owner)
+    for name in names:
+        if name in frame.f_globals:
+            yield from _functions(frame.f_globals[name])
+    for owner in owners:
+        for name in names:
+            for holder in (owner, *type(owner).__mro__):
+                # Not getattr, which may run the user's code.
+                yield from _functions(getattr(holder, "__dict__", {}).get(name))
+
+
+def _functions(x: Any) -> Iterator[types.FunctionType]:
+    """The function that an object is, or that it calls by another name."""
+    if isinstance(x, types.FunctionType):
+        yield x
+    elif isinstance(x, (types.MethodType, staticmethod, classmethod)):
+        yield from _functions(x.__func__)
+    elif isinstance(x, functools.partial):
+        yield from _functions(x.func)
+    elif isinstance(x, property):
+        yield from _functions(x.fget)
+    elif isinstance(x, type):
+        yield from _functions(vars(x).get("__init__"))
