@@ -410,3 +410,40 @@ def test_the_usual_solvers_take_single_precision(a):
     fixed = wg.implicit.fixed_point()(lambda x, a: 0.5 * (x + a / x))
     for solve in (root, fixed):
         np.testing.assert_allclose(solve(x0, a).numpy(), np.sqrt(a.numpy()), rtol=1e-5)
+
+
+@pytest.mark.parametrize("solver", [None, "gmres", "cg", lambda matvec, b: b])
+@pytest.mark.parametrize(
+    "matvec",
+    [
+        lambda v: v**2,
+        lambda v: 3 * v + 1,
+        lambda v: np.abs(v),
+        lambda v: v * np.sqrt(np.sum(v * v)),
+        lambda v: np.sin(v),
+        lambda v: np.where(v > 0, 2 * v, v),
+    ],
+    ids=["square", "affine", "absolute", "scaled by its norm", "sine", "kink"],
+)
+@pytest.mark.parametrize("kind", [np.asarray, wg.tensor, np.float32])
+def test_an_operator_that_is_not_linear_is_refused(matvec, solver, kind):
+    # The matrix of its values at the unit vectors was solved, and its solution returned.
+    b = kind(np.array([1.0, -2.0, 3.0]))
+    with pytest.raises(wg.errors.GradError, match=r"is not linear: .*implicit\.root"):
+        wg.implicit.solve(matvec, b, solver=solver)
+
+
+def test_an_operator_that_rounds_counts_as_linear():
+    n = 200
+    matrix = np.random.default_rng(0).standard_normal((n, n)).astype(np.float32) + n * np.eye(n)
+    matrix = matrix.astype(np.float32)
+    b = np.ones(n, np.float32)
+    x = wg.implicit.solve(lambda v: matrix @ v, b)
+    np.testing.assert_allclose(matrix @ x, b, rtol=1e-4)
+    assert not wg.implicit.solve(lambda v: matrix @ v, 0 * b).any()
+    assert wg.implicit.solve(lambda v: 1e-30 * (matrix @ v), 1e-30 * b).dtype == np.float32
+
+
+def test_an_affine_operator_is_refused_for_a_right_hand_side_of_zeros_too():
+    with pytest.raises(wg.errors.GradError, match="A constant in it belongs to b"):
+        wg.implicit.solve(lambda v: v + 1.0, np.zeros(3))

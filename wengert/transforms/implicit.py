@@ -130,6 +130,8 @@ def solve(
     `linear_solver`s of `root`, and the transposed operator, which reverse mode needs, is found by
     differentiation. `symmetric` says that it is the same (for complex arrays: self-adjoint).
 
+    Errors: GradError if `matvec` is not linear in v, for which three products are compared.
+
     >>> import wengert as wg
     >>> def shifted(v, s):
     ...     return s * v - np.roll(v, 1) / 2
@@ -152,6 +154,7 @@ def solve(
         rtol,
         symmetric,
         f"the operator {called(matvec)}",
+        said=True,
     )
     if call.kind == calls.TENSOR or forward.active():
         bs = [x if isinstance(x, Tensor) else wrap(x) for x in call.unknowns]

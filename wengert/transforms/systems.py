@@ -24,6 +24,7 @@ import numpy as np
 
 from wengert.autograd.function import Function
 from wengert.dispatch import primitive
+from wengert.errors import GradError
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
 from wengert.transforms.forward import jvp
@@ -42,18 +43,20 @@ class System:
     """A(p), solved by `solver`: `of(p)` is the map that it is at the parameters p.
 
     `transposed` asks for A^T, `symmetric` says that there is no difference. `what` names the matrix
-    for errors. The factors of the last matrix are kept: several rows of a Jacobian share them.
+    for errors. A map that is only `said` to be linear is tried before it is solved; derivatives are
+    linear. The factors of the last matrix are kept: several rows of a Jacobian share them.
     """
 
     def __init__(
         self, of: Callable[[Tensors], Map], solver: Solver | None, rtol: float | None,
-        symmetric: bool = False, what: str = "the operator",
+        symmetric: bool = False, what: str = "the operator", said: bool = False,
     ) -> None:  # fmt: skip
         self.of = of
         self.solver = solver
         self.rtol = rtol
         self.symmetric = symmetric
         self.what = what
+        self.said = said
         self.transposed = False
         self.factors = _Factors()
 
@@ -211,17 +214,14 @@ def _numbers(system: System, packing: Packing, b: Vector, parameters: Tensors) -
     solver = system.solver or ("dense" if n <= DENSE else "cg" if system.symmetric else "gmres")
     if not n:
         return b
+    if system.said and not system.transposed:
+        _check_linear(system, packing, b, parameters)
     if solver in ("dense", "lstsq"):
         matrix = system.factors.of(
             [p._array for p in parameters], lambda: _matrix(system, packing, parameters)
         )
         return matrix.solve(b, system.transposed, solver == "lstsq", system.what)
-    apply = system.map(parameters, [wrap(x) for x in packing.arrays(b)])
-
-    def product(v: Vector) -> Vector:
-        made = apply([wrap(x) for x in packing.arrays(v)])
-        return packing.vector([t._array for t in made])
-
+    product = _product(system, packing, b, parameters)
     if callable(solver):
         x = np.asarray(solver(product, b))
         if x.shape != b.shape:
@@ -231,6 +231,42 @@ def _numbers(system: System, packing: Packing, b: Vector, parameters: Tensors) -
             )
         return x
     return _krylov(solver, product, b, system)
+
+
+def _product(
+    system: System, packing: Packing, like: Vector, parameters: Tensors
+) -> Callable[[Vector], Vector]:
+    """What the system multiplies real vectors by."""
+    apply = system.map(parameters, [wrap(x) for x in packing.arrays(like)])
+
+    def product(v: Vector) -> Vector:
+        made = apply([wrap(x) for x in packing.arrays(v)])
+        return packing.vector([t._array for t in made])
+
+    return product
+
+
+def _check_linear(system: System, packing: Packing, b: Vector, parameters: Tensors) -> None:
+    """GradError if A(b - 2 r) is not A(b) - 2 A(r), for some vector r that has no pattern.
+
+    What the solvers would make of such a map is the solution of no equation at all.
+    """
+    product = _product(system, packing, b, parameters)
+    size = float(np.max(np.abs(b))) or 1.0
+    r = (size * np.random.default_rng(0).standard_normal(len(b))).astype(b.dtype)
+    of_b, of_r, of_both = product(b), product(r), product(b - 2 * r)
+    expected = of_b - 2 * of_r
+    error = float(np.max(np.abs(of_both - expected)))
+    scale = float(np.max(np.abs(of_b)) + np.max(np.abs(of_r)))
+    # Rounding is far below this, and so are operators that solve something themselves.
+    if error > max(1e-4, 1e4 * float(np.finfo(b.dtype).eps)) * scale:
+        k = int(np.argmax(np.abs(of_both - expected)))
+        raise GradError(
+            f"{system.what} is not linear: A(b - 2 r) should be A(b) - 2 A(r), but for some vector "
+            f"r element {k} is {of_both[k]:.6g} instead of {expected[k]:.6g}. A constant in it "
+            "belongs to b. The solution of a nonlinear equation is found, and differentiated, by "
+            "wengert.implicit.root."
+        )
 
 
 def _krylov(name: str, product: Callable[[Vector], Vector], b: Vector, system: System) -> Vector:
