@@ -11,7 +11,9 @@ import pytest
 
 import wengert as wg
 from wengert import nn
+from wengert.arrays.batched.array import _SIZE as SIZES
 from wengert.errors import BatchingError
+from wengert.functions.random import numbers_of
 from wengert.nn import functional as F
 
 random = np.random.default_rng(11)
@@ -357,6 +359,70 @@ def test_randomness() -> None:
     assert not np.array_equal(dropped[0], dropped[1])
     chunked = wg.vmap(draw, randomness="same", chunk_size=2)(x)
     same(chunked[0], chunked[3])
+
+
+DRAWS: dict[str, tuple[Any, ...]] = {
+    "beta": (2.0, 3.0, (2,)), "binomial": (5, 0.5, (2,)), "chisquare": (2.0, (2,)),
+    "choice": (5, (2,)), "dirichlet": ([1.0, 2.0], 3), "exponential": (1.0, (2,)),
+    "f": (2.0, 3.0, 2), "gamma": (2.0, 1.0, 2), "geometric": (0.5, 2), "gumbel": (0.0, 1.0, 2),
+    "hypergeometric": (5, 4, 3, 2), "integers": (0, 9, 2), "laplace": (0.0, 1.0, 2),
+    "logistic": (0.0, 1.0, 2), "lognormal": (0.0, 1.0, 2), "logseries": (0.5, 2),
+    "multinomial": (5, [0.5, 0.5]), "multivariate_hypergeometric": ([5, 4], 3),
+    "multivariate_normal": ([0.0, 1.0], np.eye(2)), "negative_binomial": (3, 0.5, 2),
+    "noncentral_chisquare": (2.0, 1.0, 2), "noncentral_f": (2.0, 3.0, 1.0, 2),
+    "normal": (0.0, 1.0, 2), "pareto": (2.0, 2), "permutation": (4,), "permuted": ([1, 2, 3],),
+    "poisson": (3.0, 2), "power": (2.0, 2), "random": (2,), "rayleigh": (1.0, 2),
+    "standard_cauchy": (2,), "standard_exponential": (2,), "standard_gamma": (2.0, 2),
+    "standard_normal": (2,), "standard_t": (3.0, 2), "triangular": (0.0, 1.0, 2.0, 2),
+    "uniform": (0.0, 1.0, 2), "vonmises": (0.0, 1.0, 2), "wald": (1.0, 1.0, 2),
+    "weibull": (2.0, 2), "zipf": (2.0, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", DRAWS)
+def test_whatever_numpy_draws_is_drawn_for_each_example(method: str) -> None:
+    # Methods that were not in a table of arguments ended in a KeyError.
+    def draw(x: Any) -> Any:
+        return wg.from_numpy(getattr(numbers_of(None), method)(*DRAWS[method]) + 0 * x.numpy())
+
+    x = wg.zeros(4)
+    wg.manual_seed(3)
+    drawn = wg.vmap(draw, randomness="different")(x).numpy()
+    wg.manual_seed(3)
+    each = np.stack([getattr(numbers_of(None), method)(*DRAWS[method]) for _ in range(4)])
+    assert drawn.shape == each.shape
+    assert (drawn != drawn[0]).any()
+    if method not in SIZES:  # those draw for all examples at once, in another order
+        np.testing.assert_array_equal(drawn, each)
+
+
+def test_draws_with_parameters_of_each_example() -> None:
+    scale = np.array([1.0, 100.0, 10_000.0])
+
+    def draw(s: Any) -> Any:
+        generator = numbers_of(None)
+        one = np.array([1.0, 2.0, 3.0]) * s
+        generator.shuffle(one)
+        return (
+            generator.gamma(50.0, s),
+            generator.gamma(50.0, scale=s),
+            generator.normal(scale=s),
+            one,
+        )
+
+    by_place, by_name, normal, shuffled = wg.vmap(draw, randomness="different")(scale)
+    assert np.all(np.abs(by_place / scale - 50) < 50)
+    assert np.all(np.abs(by_name / scale - 50) < 50)
+    assert np.all(np.abs(normal / scale) < 6)
+    np.testing.assert_array_equal(np.sort(shuffled), scale[:, None] * [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda g: g.bytes(3), lambda g: g.shuffle([1, 2]), lambda g: g.spawn(2)]
+)
+def test_draws_without_a_meaning_for_examples_say_so(draw: Any) -> None:
+    with pytest.raises(wg.errors.BatchingError, match="has no meaning for 3 examples"):
+        wg.vmap(lambda x: draw(numbers_of(None)), randomness="different")(wg.zeros(3))
 
 
 def test_randomness_is_repeatable() -> None:

@@ -323,7 +323,7 @@ _SIZE = {
     "integers": 2, "uniform": 2, "normal": 2, "lognormal": 2, "exponential": 1, "poisson": 1,
     "geometric": 1, "binomial": 2, "vonmises": 2, "standard_gamma": 1, "gumbel": 2, "laplace": 2,
 }  # fmt: skip
-"""Which argument of NumPy's drawing methods is the size."""
+"""Which argument of NumPy's drawing methods is the size; others draw for one example at a time."""
 
 
 class Numbers:
@@ -336,8 +336,10 @@ class Numbers:
     def __getattr__(self, method: str) -> Any:
         level = self._level
         draw = getattr(self._generator, method)
+        if not callable(draw):
+            return draw
 
-        def drawn(*args: Any, **kwargs: Any) -> BatchedArray:
+        def drawn(*args: Any, **kwargs: Any) -> Any:
             if level.randomness == "error":
                 raise BatchingError(
                     "vmap: called random operation while in randomness error mode, at\n  "
@@ -345,10 +347,9 @@ class Numbers:
                     "Please either use the 'same' or 'different' randomness flags on vmap, or "
                     "perform the randomness operation out of vmap."
                 )
-            if method == "permutation":
-                each = [draw(*args, **kwargs) for _ in range(level.size)]
-                return BatchedArray(np.stack(each), level)
-            place = _SIZE[method]
+            place = _SIZE.get(method)
+            if place is None or any(type(x) is BatchedArray for x in kwargs.values()):
+                return _drawn_singly(level, method, draw, args, kwargs)
             given = list(args)
             size = given.pop(place) if len(given) > place else kwargs.pop("size", None)
             rest = given[place:]
@@ -359,6 +360,27 @@ class Numbers:
             return BatchedArray(draw(*given, size=(level.size, *size), **kwargs), level)
 
         return drawn
+
+
+def _drawn_singly(level: Level, method: str, draw: Any, args: Any, kwargs: Any) -> Any:
+    """One draw after the other, with the arguments of each example."""
+
+    def one(x: Any, i: int) -> Any:
+        return x.raw[i] if type(x) is BatchedArray and x.level is level else x
+
+    shuffled = method == "shuffle" and bool(args) and type(args[0]) is BatchedArray
+    if method in ("bytes", "spawn") or (method == "shuffle" and not shuffled):
+        raise BatchingError(
+            f"vmap: {method}() of a random generator has no meaning for {level.size} examples, at"
+            f"\n  {line_of(*here())}\n"
+            "Methods that return arrays have, such as random, choice and permutation. Call this "
+            "one outside of the function that is vmapped."
+        )
+    made = [
+        draw(*[one(x, i) for x in args], **{name: one(x, i) for name, x in kwargs.items()})
+        for i in range(level.size)
+    ]
+    return None if shuffled else BatchedArray(np.stack(made), level)
 
 
 def _drawn_shape(size: Any, parameters: list[Any], level: Level) -> tuple[int, ...]:
