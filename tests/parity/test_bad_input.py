@@ -169,3 +169,76 @@ def test_what_looks_bad_and_is_not(name):
     ours, theirs = EMPTY[name](wg), EMPTY[name](torch)
     assert tuple(ours.shape) == tuple(theirs.shape)
     np.testing.assert_allclose(ours.numpy(), theirs.numpy())
+
+
+# ---- dtypes ---------------------------------------------------------------------------------
+
+ELEMENTWISE = [
+    "square", "abs", "floor", "ceil", "round", "trunc", "frac", "sign", "neg", "exp",
+    "relu", "relu6", "hardtanh", "gelu", "silu", "mish", "leaky_relu", "elu", "selu", "celu",
+    "softplus", "logsigmoid", "hardsigmoid", "hardswish", "glu", "hardshrink", "softshrink",
+    "softsign", "sigmoid", "tanh", "erf",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "float16", "float32"])
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_functions_have_pytorchs_dtypes_or_its_refusal(name, dtype):
+    torch = pytest.importorskip("torch")
+    if (name, dtype) == ("softsign", "bool"):
+        pytest.skip("PyTorch has no abs of truth values; wengert's operators take them")
+    found = {}
+    for t in (torch, wg):
+        function = getattr(t.nn.functional, name, None) or getattr(t, name)
+        x = t.tensor([0, 1, 2, 7]).to(getattr(t, dtype))
+        try:
+            y = function(x)
+        except RuntimeError:
+            found[t] = "refused"
+        else:
+            found[t] = str(y.dtype).rpartition(".")[2], y.double().tolist()
+    if found[torch] == "refused":
+        assert found[wg] == "refused"
+    else:
+        assert found[wg][0] == found[torch][0]
+        np.testing.assert_allclose(found[wg][1], found[torch][1], rtol=2e-3)
+
+
+@pytest.mark.parametrize("limits", [(-1, 1), (0, 6), (0.9, 5.9), (-3, -2)])
+@pytest.mark.parametrize("dtype", ["int64", "uint8"])
+def test_hardtanh_cuts_off_integers_at_integers(limits, dtype):
+    torch = pytest.importorskip("torch")
+    x, y = (t.tensor([0, 1, 2, 7]).to(getattr(t, dtype)) for t in (torch, wg))
+    if dtype == "uint8" and limits[0] < 0:
+        for t, a in ((torch, x), (wg, y)):
+            with pytest.raises(RuntimeError, match="unsigned type with negative limits"):
+                t.nn.functional.hardtanh(a, *limits)
+        return
+    expected = torch.nn.functional.hardtanh(x, *limits)
+    found = wg.nn.functional.hardtanh(y, *limits)
+    assert found.tolist() == expected.tolist()
+    assert str(found.dtype).endswith(dtype)
+
+
+WORDS = {
+    "a list of words compared": lambda t: t.lt(t.ones(2), ["a"]),
+    "a list of words in logic": lambda t: t.logical_and(t.ones(2), ["a"]),
+    "an operator and a list of words": lambda t: t.ones(2) > ["a"],
+    "bits of a list of words": lambda t: t.tensor([1, 2]) & ["a"],
+    "a matrix times a list of words": lambda t: t.ones(2, 2) @ ["a"],
+    "x log of a list of words": lambda t: t.xlogy(t.ones(2), ["a"]),
+    "a word of rolling": lambda t: t.roll(t.ones(3), "a"),
+    "a dictionary of rolling": lambda t: t.roll(t.ones(3), {}),
+    "no repeats of floats": lambda t: t.repeat_interleave(t.ones(2), None),
+    "a word for a quantile": lambda t: t.quantile(t.ones(3), "a"),
+    "full of a word": lambda t: t.full_like(t.ones(3), "a"),
+    "full of a list": lambda t: t.full_like(t.ones(2), [1, 2]),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_second_arguments_that_are_no_numbers_are_type_errors(name):
+    torch = pytest.importorskip("torch")
+    for t in (torch, wg):
+        with pytest.raises(TypeError):
+            WORDS[name](t)

@@ -533,7 +533,10 @@ def _as_array(x: Any, dtype: Any) -> Any:
         return x
     if isinstance(x, str):
         raise TypeError("a tensor or a number was expected, not a str. Is it an argument's name?")
-    return wrap(np.asarray(x, dtype))
+    try:
+        return wrap(np.asarray(x, dtype))
+    except ValueError as error:
+        raise TypeError(f"a tensor or a number was expected, not {x!r}: {error}") from None
 
 
 def uniform(items: list[Any]) -> list[Any]:

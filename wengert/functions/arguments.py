@@ -33,7 +33,13 @@ def tensor_of(x: Any, name: str = "input") -> Tensor:
         )
     if hasattr(x, "__array_function__") and not isinstance(x, (np.ndarray, np.generic)):
         return wrap(x)  # another kind of array
-    return creation.as_tensor(x)
+    try:
+        return creation.as_tensor(x)
+    except ValueError as error:
+        raise TypeError(
+            f"argument '{name}' must be a Tensor, got {type(x).__name__}, of which none can be "
+            f"made: {error}"
+        ) from None
 
 
 def of_tensors(count: int) -> Callable[[Function], Function]:

@@ -261,6 +261,11 @@ empty = _filled(
 def full(size: Shape, fill_value: Any, *, dtype: Any) -> Any:
     """A tensor of the given shape filled with one value, whose kind decides the dtype."""
     value = fill_value
+    if isinstance(value, (str, bytes, list, tuple, dict, set, type(None))):
+        raise TypeError(
+            f"full(): argument 'fill_value' must be a number, not {type(value).__name__}. A tensor "
+            "of given numbers is made by wengert.tensor(...), and repeated by expand(...)."
+        )
     if isinstance(value, Tensor):
         value = value.item() if known(value._array) else value._array
     dtype = dtype if dtype is not None else dtypes.result_type(value)

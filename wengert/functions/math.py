@@ -14,6 +14,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.record import cast, floating, recorder
 from wengert.dispatch import as_array
+from wengert.errors import DtypeError
 from wengert.functions import results
 from wengert.functions.arguments import array_of, into, plain_result, takes_out, tensor_of
 from wengert.rules import elementwise as rules
@@ -43,21 +44,19 @@ def _rounding(function: Function, doc: str) -> Function:
         if out is not None:
             return into(out, apply, (input,), {})
         input = tensor_of(input)
-        return input.clone() if input.dtype.kind in "biu" else record(input)
+        kind = input._array.dtype.kind
+        if kind in "bc":
+            raise _undefined(function.__name__, input)
+        return input.clone() if kind in "iu" else record(input)
 
     apply.__doc__ = doc
     return apply
 
 
-def _unlike(function: Function, doc: str) -> Function:
-    """A function of one tensor whose recorder, of no elementwise rule, takes no `out=`."""
-    record = recorder(function)
-
-    def apply(input: Any, *, out: Any = None) -> Any:
-        return record(tensor_of(input)) if out is None else into(out, apply, (input,), {})
-
-    apply.__doc__ = doc
-    return apply
+def _undefined(name: str, x: Tensor) -> DtypeError:
+    return DtypeError(
+        f'"{name}" is not implemented for {x.dtype}: convert it first, e.g. x.float()'
+    )
 
 
 def _binary(function: Function, doc: str) -> Function:
@@ -178,8 +177,29 @@ def float_power(input: Any, exponent: Any) -> Any:
 
 neg = negative = _unary(np.negative, "-x.")
 positive = _unary(np.positive, "x itself.")
-abs = absolute = _unlike(np.absolute, "The absolute value; of complex numbers, the modulus.")
-square = _unary(np.square, "x squared.")
+_abs, _square = recorder(np.absolute), recorder(np.square)
+
+
+def abs(input: Any, *, out: Any = None) -> Any:
+    """The absolute value; of complex numbers, the modulus."""
+    if out is not None:
+        return into(out, abs, (input,), {})
+    input = tensor_of(input)
+    if input._array.dtype.kind == "b":
+        raise _undefined("abs", input)
+    return _abs(input)
+
+
+absolute = abs
+
+
+def square(input: Any, *, out: Any = None) -> Any:
+    """x squared; of truth values, as integers."""
+    if isinstance(input, Tensor) and input._array.dtype.kind == "b":
+        input = cast(input, dtypes.int64)
+    return _square(input) if out is None else into(out, square, (input,), {})
+
+
 sqrt = _unary(np.sqrt, "The square root; NaN below zero.")
 _reciprocal = recorder(np.reciprocal)
 
@@ -311,6 +331,9 @@ def frac(input: Any, *, out: Any = None) -> Any:
     """x - trunc(x)."""
     if out is not None:
         return into(out, frac, (input,), {})
+    input = tensor_of(input)
+    if input._array.dtype.kind in "biuc":
+        raise _undefined("frac", input)
     return input - trunc(input)
 
 

@@ -142,7 +142,8 @@ def plain(function: Any, x: Any, other: Any) -> Any:
     b = other._array if isinstance(other, Tensor) else other
     if dtypes.is_foreign(b):
         raise dtypes.foreign(b)
-    if not hasattr(b, "dtype") and not isinstance(b, (bool, int, float, complex, list, tuple)):
+    known = hasattr(b, "dtype") or isinstance(b, (bool, int, float, complex))
+    if not known and not (isinstance(b, (list, tuple)) and _are_numbers(b)):
         return NotImplemented
     if (
         getattr(a, "dtype", None) is not getattr(b, "dtype", None)
@@ -160,6 +161,14 @@ def plain(function: Any, x: Any, other: Any) -> Any:
     if modes.special:
         may_record(out)
     return out
+
+
+def _are_numbers(items: Any) -> bool:
+    """Whether a list of operands could be a tensor."""
+    try:
+        return np.asarray(items).dtype.kind in "biufcV"
+    except ValueError:  # rows of several lengths
+        return False
 
 
 def comparison(function: Any) -> Callable[[Tensor, Any], Any]:

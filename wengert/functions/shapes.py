@@ -553,6 +553,12 @@ def flipud(input: Any) -> Tensor:
 def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
     """Elements shifted along dimensions; those that fall off come back at the other end."""
     input = tensor_of(input)
+    for name, given in (("shifts", shifts), ("dims", () if dims is None else dims)):
+        items = given if isinstance(given, (tuple, list)) else [given]
+        if not all(hasattr(item, "__index__") for item in items):
+            raise TypeError(
+                f"roll(): argument '{name}' must be int or tuple of ints, not {given!r}"
+            )
     if isinstance(shifts, (tuple, list)) and not shifts:
         raise RuntimeError("`shifts` required: how far to roll, a number for each of dims")
     if dims is None or dims == ():
@@ -607,6 +613,11 @@ def repeat_interleave(
     """
     input = tensor_of(input)
     if repeats is None:
+        if input.ndim != 1 or input.dtype.kind not in "iu":
+            raise TypeError(
+                "repeat_interleave(): without 'repeats' the input has to be a vector of counts, "
+                f"integers, not {list(input.shape)} of {input.dtype}. Pass how often to repeat."
+            )
         return plain_result(np.repeat(np.arange(len(input)), input._array))
     if dim is None:
         input, dim = reshape(input, -1), 0

@@ -58,6 +58,7 @@ def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
             raise TypeError(
                 f"argument '{name}' must be a Tensor or a number, not {type(x).__name__}"
             )
+    a, b = (tensor_of(x) if isinstance(x, (list, tuple)) else x for x in (a, b))
     kind = dtypes.result_type(array_of(a), array_of(b))
     kind = kind if dtypes.is_inexact(kind) else dtypes.get_default_dtype()
     a, b = (x if isinstance(x, Tensor) else wrap(np.asarray(x, kind)) for x in (a, b))

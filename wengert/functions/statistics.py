@@ -73,7 +73,12 @@ def _quantile(
             f"quantile() interpolation must be one of {', '.join(_INTERPOLATIONS)}, but got "
             f"{interpolation}"
         )
-    q = q if isinstance(q, Tensor) else wrap(as_array(q, input.dtype))
+    try:
+        q = q if isinstance(q, Tensor) else wrap(as_array(q, input.dtype))
+    except ValueError:
+        raise TypeError(
+            f"quantile(): argument 'q' must be a number or a Tensor, not {q!r}"
+        ) from None
     if q.dtype != input.dtype:
         raise RuntimeError(
             f"quantile() q tensor must be same dtype as the input tensor: {q.dtype} and "

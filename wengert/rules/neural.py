@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import as_array, primitive
+from wengert.errors import DtypeError
 from wengert.rules.blocks import by_elements, in_blocks, many
 from wengert.rules.indexing import gather, scatter_add
 from wengert.rules.reductions import softmax, tops
@@ -68,6 +69,8 @@ def sigmoid(x: Any) -> Any:
 @primitive
 def relu(x: Any) -> Any:
     """max(x, 0); NaN stays NaN."""
+    if x.dtype.kind in "bc":
+        raise DtypeError(f"relu is not defined for {x.dtype}: convert it, e.g. with x.float()")
     return np.maximum(x, _ZERO.get(x.dtype, 0))
 
 
@@ -92,7 +95,8 @@ def erf(x: Any) -> Any:
         return _erf_in_float32(x)
     from scipy import special
 
-    return special.erf(x)
+    made = special.erf(x)
+    return made.astype(x.dtype) if x.dtype == np.float16 else made
 
 
 # erf(x) = tanh(x P(x²)) within 7.1e-8, relatively: P fits artanh(erf(x)) / x for x < 4.2, where

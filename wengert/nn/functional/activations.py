@@ -11,7 +11,7 @@ import numpy as np
 from wengert.autograd.record import recorder
 from wengert.functions.arguments import of_tensors, one_dim
 from wengert.nn.functional import chance as random
-from wengert.nn.functional.shared import apply, where, written, written_by
+from wengert.nn.functional.shared import apply, check_floats, where, written, written_by
 from wengert.rules import neural, reductions
 from wengert.tensor import Tensor, wrap
 
@@ -49,6 +49,7 @@ def tanh(input: Tensor) -> Tensor:
 @of_tensors(1)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x Phi(x), with the normal distribution function Phi; 'tanh' approximates it."""
+    check_floats(input, "gelu")
     if approximate == "none":
         return apply(neural.gelu, input)
     if approximate != "tanh":
@@ -60,6 +61,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 @of_tensors(1)
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x sigmoid(x), also known as swish."""
+    check_floats(input, "silu", "biu")
     if inplace:
         return written(input, neural.silu, (), "silu_")
     return apply(neural.silu, input)
@@ -68,6 +70,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 @of_tensors(1)
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x tanh(log(1 + exp(x)))."""
+    check_floats(input, "mish")
     formula = lambda x: x * tanh(apply(neural.softplus, x))
     return written_by(input, formula, "mish_") if inplace else formula(input)
 
@@ -75,6 +78,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 @of_tensors(1)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where x > 0, else negative_slope * x."""
+    check_floats(input, "leaky_relu")
     if inplace:
         return written(input, neural.leaky_relu, (negative_slope,), "leaky_relu_")
     return apply(neural.leaky_relu, input, negative_slope)
@@ -83,18 +87,21 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 @of_tensors(1)
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where x > 0, else alpha (exp(x) - 1)."""
+    check_floats(input, "elu")
     return _elu(input, (alpha, 1.0, 1.0), inplace, "elu_")
 
 
 @of_tensors(1)
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """A scaled elu that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
+    check_floats(input, "selu")
     return _elu(input, (SELU_ALPHA, SELU_SCALE, 1.0), inplace, "selu_")
 
 
 @of_tensors(1)
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(x, 0) + min(0, alpha (exp(x/alpha) - 1))."""
+    check_floats(input, "celu")
     return _elu(input, (alpha, 1.0, 1.0 / alpha), inplace, "celu_")
 
 
@@ -107,12 +114,14 @@ def _elu(input: Tensor, settings: tuple[float, ...], inplace: bool, name: str) -
 @of_tensors(1)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta x)) / beta; x itself where beta x exceeds `threshold`."""
+    check_floats(input, "softplus")
     return apply(neural.softplus, input, beta, threshold)
 
 
 @of_tensors(1)
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)), without overflow."""
+    check_floats(input, "logsigmoid")
     return apply(neural.log_sigmoid, input)
 
 
@@ -123,6 +132,11 @@ def hardtanh(
     """x, cut off at `min_val` and `max_val`."""
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    check_floats(input, "hardtanh", "bc")
+    if input._array.dtype.kind in "iu":
+        if input._array.dtype.kind == "u" and min_val < 0:
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+        min_val, max_val = int(min_val), int(max_val)
     if inplace:
         return written(input, neural.hardtanh, (min_val, max_val), "hardtanh_")
     return apply(neural.hardtanh, input, min_val, max_val)
@@ -137,6 +151,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 @of_tensors(1)
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x + 3, 0), 6) / 6."""
+    check_floats(input, "hardsigmoid")
     formula = lambda x: relu6(x + 3) / 6
     return written_by(input, formula, "hardsigmoid_") if inplace else formula(input)
 
@@ -144,6 +159,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 @of_tensors(1)
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x hardsigmoid(x)."""
+    check_floats(input, "hardswish")
     formula = lambda x: x * (relu6(x + 3) / 6)
     return written_by(input, formula, "hardswish_") if inplace else formula(input)
 
@@ -151,6 +167,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 @of_tensors(1)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """a sigmoid(b), for the halves a and b of the input along `dim`."""
+    check_floats(input, "glu")
     if not input.ndim:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     dim = one_dim(dim, input.ndim)
@@ -165,6 +182,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 @of_tensors(2)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where x > 0, else weight * x: one weight, or one for each channel (dimension 1)."""
+    check_floats(input, "prelu")
     if weight._array.size > 1:
         channels = input.shape[1] if input.ndim > 1 else 1
         if weight._array.size != channels:
@@ -179,6 +197,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 @of_tensors(1)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, else `value`."""
+    check_floats(input, "threshold", "bc")
     formula = lambda x: where(x._array > threshold, x, value)
     return written_by(input, formula, "threshold_") if inplace else formula(input)
 
@@ -198,12 +217,14 @@ def tanhshrink(input: Tensor) -> Tensor:
 @of_tensors(1)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
+    check_floats(input, "hardshrink")
     return where(np.absolute(input._array) > lambd, input, 0)
 
 
 @of_tensors(1)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by `lambd`, 0 where |x| <= lambd."""
+    check_floats(input, "softshrink")
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     x = input._array
@@ -220,6 +241,7 @@ def rrelu(
     inplace: bool = False,
 ) -> Tensor:
     """A leaky relu whose slope is random in training, and the middle of its range otherwise."""
+    check_floats(input, "rrelu")
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     uniform = random.uniform_array(input._array)
@@ -263,11 +285,8 @@ def softmin(
 def _along(function: Any, input: Tensor, dim: int | None, dtype: Any, name: str) -> Tensor:
     if dtype is not None:
         input = input.to(dtype)
-    elif input._array.dtype.kind not in "fc":
-        raise RuntimeError(
-            f"{name} is not implemented for {input.dtype}: it needs floating point. "
-            "Use x.float() or dtype=wengert.float32."
-        )
+    else:
+        check_floats(input, name, "biu")
     n = input._array.ndim
     if dim is None:
         # What PyTorch chose before it asked for the argument.

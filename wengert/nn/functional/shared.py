@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.autograd import inplace
 from wengert.autograd.record import recorder
+from wengert.errors import DtypeError
 from wengert.tensor import Tensor, wrap
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -18,6 +19,15 @@ REDUCTIONS = ("none", "mean", "sum")
 def apply(function: Any, *args: Any) -> Any:
     """Run a function of the table on Tensors, recorded."""
     return recorder(function)(*args)
+
+
+def check_floats(input: Any, name: str, refused: str = "biuc") -> None:
+    """DtypeError for dtypes of which PyTorch has no such function: their kinds, as NumPy's."""
+    if input._array.dtype.kind in refused:
+        raise DtypeError(
+            f'"{name}" is not implemented for {input.dtype}. Convert the input first, e.g. with '
+            "x.float()."
+        )
 
 
 def total(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
