@@ -54,7 +54,7 @@ def primitive(
             result = arg.__array_function__(dispatched, (kind,), args, kwargs)
             if result is not NotImplemented:
                 return result
-        return function(*args, **kwargs)
+        return function(*args, **kwargs) if kwargs else function(*args)
 
     dispatched.plain = function  # type: ignore[attr-defined]
     dispatched.opaque = opaque  # type: ignore[attr-defined]

@@ -35,7 +35,7 @@ NOTHING: Any = object()
 
 
 def sweep(
-    roots: Iterable[tuple[Edge, Any]],
+    roots: list[tuple[Edge, Any]],
     retain: bool,
     recorded: bool,
     targets: Targets | None = None,
@@ -48,17 +48,21 @@ def sweep(
     arrived: dict[Node, Any] = {}
     queue: list[tuple[int, Node]] = []
     met = None if targets is None else targets.find(roots)
-    for edge, g in roots:
-        if met is None or node_of(edge) in met:
-            deposit(arrived, queue, edge, g)
+    # A node met while nothing else waits is held rather than queued: in a chain, that is each one.
+    held: Any = None
+    held_g: Any = None
+    if met is None and len(roots) == 1 and roots[0][0].plain:
+        held, held_g = roots[0]
+    else:
+        for edge, g in roots:
+            if met is None or node_of(edge) in met:
+                deposit(arrived, queue, edge, g)
     # Three frames out is the caller of backward, or backward itself.
     freed = None if retain else Freed(sys._getframe(3))
     state = modes.current() if modes.special else modes.DEFAULT
     usual = not (recorded or state.anomaly or state.zeros)
     ends: Any = () if targets is None else targets.ends
     step = anomaly.watching(pull) if state.anomaly else pull
-    # A node met while nothing else waits is held rather than queued: in a chain, that is each one.
-    held, held_g = None, None
     while queue or held is not None:
         if held is None:
             node = heappop(queue)[1]
@@ -119,15 +123,17 @@ def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> N
         if leaf.extras is not None:
             g = hooks.on_outputs(leaf, g, recorded)
             leaves[leaf] = hooks.before(leaf, g, recorded) if accumulates else g
-    while leaves:
-        leaf, g = leaves.popitem()
-        if not accumulates:
+    if not accumulates:
+        for leaf, g in leaves.items():
             targets.capture(leaf, g)  # type: ignore[union-attr]
-            continue
-        if recorded and not connects and g is not None:
-            g = g._array
-        if accumulate(leaf, g, connects) and (leaf.post_hooks or leaf.extras is not None):
-            hooked.append((leaf, g))
+        return
+    with ACCUMULATING:
+        while leaves:
+            leaf, g = leaves.popitem()
+            if recorded and not connects and g is not None:
+                g = g._array
+            if accumulate(leaf, g, connects) and (leaf.post_hooks or leaf.extras is not None):
+                hooked.append((leaf, g))
     for leaf, g in hooked:
         hooks.after_accumulation(leaf, g, recorded)
 
@@ -171,32 +177,35 @@ def add(a: Any, b: Any) -> Any:
 
 # ---- leaves --------------------------------------------------------------------------------
 
+ACCUMULATING = threading.RLock()
+"""Held by the thread that adds to leaves' `.grad`: one lock, since a sweep adds to many leaves."""
+
 
 def accumulate(node: AccumulateGrad, g: Any, recorded: bool) -> bool:
     """Add `g` to the leaf's `.grad`, and say whether there was something to add.
 
-    The first time it becomes the buffer itself, if nobody else can reach it.
+    The first time it becomes the buffer itself, if nobody else can reach it. To be called with
+    `ACCUMULATING` held.
     """
     leaf = node.leaf()
     if leaf is None or g is None or leaf._node is None:  # gone, or its gradient no longer wanted
         return False
     array = leaf._array
-    with node.lock:
-        have = leaf._grad
-        if recorded:
-            leaf._grad = connected_copy(g, array) if have is None else have + g
-        elif have is not None:
-            have._array += g
-            mark_written(have, "AccumulateGrad")
-        elif (
-            getrefcount(g) <= _SOLE_OWNER
-            and type(g) is ndarray
-            and g.base is None
-            and g.strides == array.strides
-        ):
-            leaf._grad = wrap(g)
-        else:
-            leaf._grad = wrap(laid_out(arriving(g, abs(node.order)), array))
+    have = leaf._grad
+    if recorded:
+        leaf._grad = connected_copy(g, array) if have is None else have + g
+    elif have is not None:
+        have._array += g
+        mark_written(have, "AccumulateGrad")
+    elif (
+        getrefcount(g) <= _SOLE_OWNER
+        and type(g) is ndarray
+        and g.base is None
+        and g.strides == array.strides
+    ):
+        leaf._grad = wrap(g)
+    else:
+        leaf._grad = wrap(laid_out(arriving(g, abs(node.order)), array))
     return True
 
 
@@ -316,20 +325,25 @@ class _Task(threading.local):
     """What this thread knows of the sweep it is in, the innermost one."""
 
     def __init__(self) -> None:
-        self.now = _Now(0, [], None)
+        self.now = _begun(0, [], None)
 
 
 class _Now:
-    """One sweep."""
+    """One sweep. It has no `__init__`, like all that is made for each sweep or operation."""
 
     __slots__ = ("__weakref__", "callbacks", "nested", "reached", "roots", "targets")
+    callbacks: list[Callable[[], None]]
+    nested: int
+    reached: set[Node] | None
+    roots: list[tuple[Edge, Any]]
+    targets: Targets | None
 
-    def __init__(self, nested: int, roots: list[tuple[Edge, Any]], targets: Targets | None) -> None:
-        self.nested = nested
-        self.roots = roots
-        self.targets = targets
-        self.reached: set[Node] | None = None
-        self.callbacks: list[Callable[[], None]] = []
+
+def _begun(nested: int, roots: list[tuple[Edge, Any]], targets: Targets | None) -> _Now:
+    now = _Now()
+    now.nested, now.roots, now.targets = nested, roots, targets
+    now.reached, now.callbacks = None, []
+    return now
 
 
 # Infinities and NaNs are results in a sweep; the forward has already warned of them. This is what
@@ -344,7 +358,7 @@ MAX_NESTED = 20
 
 def on_tensors() -> bool:
     """Whether this thread is inside of a level of forward mode, where sweeps run on Tensors."""
-    return bool(modes.pushing) and bool(modes.current().duals)
+    return modes.pushing > 0 and bool(modes.current().duals)
 
 
 def quietly(function: Callable[..., Any], *args: Any) -> Any:
@@ -364,7 +378,7 @@ def run(
     if outer.nested >= MAX_NESTED:
         _run_elsewhere(roots, retain, recorded, targets)
         return
-    task = _task.now = _Now(outer.nested + 1, roots, targets)
+    task = _task.now = _begun(outer.nested + 1, roots, targets)
     before = _ERRORS.set(_QUIET)
     try:
         if recorded or on_tensors():  # cotangents may carry tangents of forward mode
@@ -456,7 +470,9 @@ def call(node: Node, *grads: Any) -> Any:
     recorded = modes.is_grad_enabled() or on_tensors()
     gs = [hooks.hidden(g, recorded) for g in grads]
     if isinstance(node, AccumulateGrad):
-        if accumulate(node, gs[0], recorded):
+        with ACCUMULATING:
+            added = accumulate(node, gs[0], recorded)
+        if added:
             hooks.after_accumulation(node, gs[0], recorded)
         return ()
     if all(g is None for g in gs):

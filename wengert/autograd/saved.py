@@ -17,7 +17,7 @@ from typing import Any
 
 from wengert.errors import FreedGraphError, InferenceError, ModifiedError
 from wengert.history import modes
-from wengert.history.location import line_of, user_frame
+from wengert.history.location import INTERNAL, line_of, user_frame
 from wengert.history.node import Cell as Cell
 from wengert.history.node import Node, tick
 from wengert.tensor import INFERENCE, Mark, Tensor, cell_of, current_node, wrap
@@ -51,8 +51,10 @@ class Freed:
     __slots__ = ("at", "code", "stamp")
 
     def __init__(self, frame: FrameType) -> None:
-        frame = user_frame(frame)
         self.code = frame.f_code
+        if self.code.co_filename in INTERNAL:
+            frame = user_frame(frame)
+            self.code = frame.f_code
         self.at = frame.f_lasti
         self.stamp = tick()
 

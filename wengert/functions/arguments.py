@@ -50,10 +50,12 @@ def of_tensors(count: int) -> Callable[[Function], Function]:
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            given = args[:count]
-            if all(isinstance(x, Tensor) for x in given):
+            for x in args[:count]:
+                if not isinstance(x, Tensor):
+                    break
+            else:
                 return function(*args, **kwargs)
-            made = [_tensor(x, function, names, i) for i, x in enumerate(given)]
+            made = [_tensor(x, function, names, i) for i, x in enumerate(args[:count])]
             return function(*made, *args[count:], **kwargs)
 
         return checked

