@@ -333,6 +333,22 @@ def test_an_enclosed_variable_is_read_anew_wherever_the_function_is_kept(place: 
     assert len(f.retraces) == 1
 
 
+@pytest.mark.parametrize("second", [2.0, 3.0])
+def test_functions_of_one_text_enclose_each_their_own_variable(second: float) -> None:
+    def scaling(slope: float) -> Any:
+        def change(number: float) -> None:
+            nonlocal slope
+            slope = number
+
+        return lambda x: x * slope, change
+
+    (one, _), (two, change) = scaling(2.0), scaling(second)
+    f = wg.compile(lambda x: one(x) + two(x))
+    assert f(wg.ones(1)).tolist() == [2 + second]
+    change(5.0)
+    assert f(wg.ones(1)).tolist() == [7]
+
+
 def test_functions_that_a_program_names_are_found_without_a_search_of_its_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import operator
 import sys
 import sysconfig
 import threading
@@ -179,19 +180,22 @@ class Calls:
 
     def __init__(self, capture: Any) -> None:
         self.capture = capture
-        self.seen: set[types.CodeType] = set()
+        self.seen: dict[types.CodeType, bool] = {}
+        self.enclosed: dict[types.CodeType, list[Any]] = {}
 
     def event(self, frame: types.FrameType, event: str, arg: Any) -> None:
         if event != "call":
             return
         code = frame.f_code
-        if code in self.seen or code.co_filename in INTERNAL or _thread.capture is None:
+        if code.co_filename in INTERNAL or _thread.capture is None:
             return
-        self.seen.add(code)
-        file = code.co_filename
-        if file.startswith("<"):  # made from text, as the __init__ of a dataclass: for this module
-            file = frame.f_globals.get("__file__", file)
-        if file in INTERNAL or file.startswith((*_LIBRARY, "<frozen")):
+        if code in self.seen:
+            if code.co_freevars and self.seen[code]:
+                with aside():
+                    self._enclosed(frame)  # another function, maybe, of the same code
+            return
+        self.seen[code] = is_users_code(frame)
+        if not self.seen[code]:
             return
         with aside():
             names = {*code.co_names, *(c for c in code.co_consts if type(c) is str)}
@@ -200,12 +204,29 @@ class Calls:
                 if name in frame.f_globals:
                     self.capture.outside(frame.f_globals, name, frame.f_globals[name])
                     owners.append(frame.f_globals[name])
-            for cell in cells_of(frame) if code.co_freevars else ():
-                self.capture.enclosed(cell)
+            if code.co_freevars:
+                self._enclosed(frame)
             owners += [frame.f_locals[name] for name in code.co_freevars if name in frame.f_locals]
             for owner in owners:
                 if type(owner) is dict or is_users(type(owner)):
                     self.capture.inside(owner, names)
+
+    def _enclosed(self, frame: types.FrameType) -> None:
+        code = frame.f_code
+        values = [frame.f_locals.get(name, _UNBOUND) for name in code.co_freevars]
+        known = self.enclosed.setdefault(code, [])
+        if not any(all(map(operator.is_, values, others)) for others in known):
+            known.append(values)
+            for cell in cells_of(frame, values):
+                self.capture.enclosed(cell)
+
+
+def is_users_code(frame: types.FrameType) -> bool:
+    """Whether what runs in a frame is of the user's program: not of Python, nor of a library."""
+    file = frame.f_code.co_filename
+    if file.startswith("<"):  # made from text, as the __init__ of a dataclass: for this module
+        file = frame.f_globals.get("__file__", file)
+    return file not in INTERNAL and not file.startswith((*_LIBRARY, "<frozen"))
 
 
 def is_users(cls: type) -> bool:
@@ -219,37 +240,36 @@ def is_users(cls: type) -> bool:
     )
 
 
-def cells_of(frame: types.FrameType) -> list[Any]:
-    """The closure cells of a function that was just called, as far as they can outlive this call.
+def cells_of(frame: types.FrameType, values: list[Any]) -> list[Any]:
+    """The cells of a function that was just called and encloses these values.
 
     A frame does not name its function, only the code. To find the functions with a code, all that
     the collector knows must be looked through, which takes a tenth of a second in large programs;
     so those are looked at first that the callers name.
     """
     code = frame.f_code
-    values = [frame.f_locals.get(name, _UNBOUND) for name in code.co_freevars]
     for outer in _callers(frame):
         if any(part is code for part in outer.f_code.co_consts):  # made in there: a comprehension
             around = outer.f_locals
             if all(around.get(n) is v for n, v in zip(code.co_freevars, values, strict=True)):
                 return []  # its variables are those of a call that is noted already
     near = (f for outer in _callers(frame) for f in _named_by(outer) if f.__code__ is code)
-    for f in near:
-        cells = list(f.__closure__ or ())
-        if all(_content(cell) is v for cell, v in zip(cells, values, strict=True)):
-            return cells
-    functions = [f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType)]
-    return [cell for f in functions for cell in f.__closure__ or ()]
+    found = [f.__closure__ for f in near if all(map(operator.is_, _contents(f), values))]
+    if not found:
+        referrers = gc.get_referrers(code)
+        found = [f.__closure__ for f in referrers if isinstance(f, types.FunctionType)]
+    return [cell for closure in found for cell in closure or ()]
 
 
 _UNBOUND = object()
 
 
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _UNBOUND
+def _contents(function: types.FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # a variable that has no value yet, or no longer
+            yield _UNBOUND
 
 
 def _callers(frame: types.FrameType) -> Iterator[types.FrameType]:
