@@ -771,9 +771,10 @@ class _Emitter:
                 continue
             dtype = self._dtype_at(access)
             size = len(self.active) * self.lanes * dtype.itemsize
-            for line in range(0, size, LINE):
-                ahead = (AHEAD + line) // dtype.itemsize
-                prefetch(self.b, offset(self.b, pointer, ahead, dtype))
+            for level, distance in AHEAD.items():
+                for line in range(0, size, LINE):
+                    ahead = (distance + line) // dtype.itemsize
+                    prefetch(self.b, offset(self.b, pointer, ahead, dtype), level)
 
     def _moved(self, pointer: V, access: Access, index: V, stride: int) -> V:
         if isinstance(index, ir.Constant):

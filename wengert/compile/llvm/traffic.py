@@ -21,9 +21,12 @@ LINE = 64
 LONG = 1 << 18
 """Bytes from which on a row is read from afar, as it fits no near cache."""
 
-AHEAD = 1 << 13
-"""Bytes by which such a row is fetched ahead: past the page at hand, where the processor itself
-stops looking ahead. It takes away most of what a row costs whose work fills the processor."""
+AHEAD = {2: 1 << 14, 1: 1 << 11}
+"""Bytes by which such a row is fetched ahead, into the second-level cache and on into the first.
+
+The first distance is past the page at hand, where the processor itself stops looking ahead. It
+takes away most of what a row costs whose work fills the processor. From there the second takes it:
+lines that come to the first level from memory would wait there too long, and others for them."""
 
 PAST_CACHES = 1 << 25
 """Bytes from which on an array is written past the caches. Smaller ones gain nothing there if they
