@@ -24,6 +24,7 @@ from wengert.functions.special import bessel_j0 as bessel_j0
 from wengert.functions.special import bessel_j1 as bessel_j1
 from wengert.functions.special import bessel_y0 as bessel_y0
 from wengert.functions.special import bessel_y1 as bessel_y1
+from wengert.functions.special import betainc as betainc
 from wengert.functions.special import chebyshev_polynomial_t as chebyshev_polynomial_t
 from wengert.functions.special import chebyshev_polynomial_u as chebyshev_polynomial_u
 from wengert.functions.special import chebyshev_polynomial_v as chebyshev_polynomial_v

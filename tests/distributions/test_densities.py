@@ -276,3 +276,60 @@ def test_the_other_parameter_is_computed_when_asked_for_with_its_history():
     near(g, 1 / (p * (1 - p)).detach().numpy())
     assert d.logits is logits
     assert repr(d) == "Bernoulli(probs: torch.Size([2]))"
+
+
+@pytest.mark.parametrize(
+    ("made", "parameters", "at"),
+    [
+        (distributions.Beta, (2.3, 0.7), (0.1, 0.5, 0.97)),
+        (distributions.Beta, (0.02, 40.0), (1e-9, 1e-3, 0.01)),
+        (distributions.FisherSnedecor, (3.0, 7.5), (0.2, 1.0, 6.0)),
+        (distributions.StudentT, (2.5, 0.3, 2.0), (-30.0, 0.2, 4.0)),
+        (distributions.StudentT, (60.0, 0.0, 1.0), (-3.0, 0.0, 1.5)),
+    ],
+)
+def test_distribution_functions_are_differentiable_by_everything(made, parameters, at):
+    leaves = [double(p).requires_grad_() for p in (*parameters, *at)]
+
+    def value(*leaves):
+        d = made(*leaves[: len(parameters)])
+        return wg.stack([d.cdf(x) for x in leaves[len(parameters) :]])
+
+    found = wg.autograd.functional.jacobian(value, tuple(leaves))
+    for k, leaf in enumerate(leaves):
+        h = 1e-6 * (abs(leaf.item()) or 1.0)
+        ends = []
+        for sign in (1, -1):
+            moved = [x + sign * h if i == k else x for i, x in enumerate(leaves)]
+            ends.append(value(*moved).detach().numpy())
+        near(found[k], (ends[0] - ends[1]) / (2 * h), 2e-7)
+
+
+def test_students_tails_keep_their_digits():
+    d = distributions.StudentT(double(3.0))
+    near(d.cdf(double([-1e4, -1e8])) / stats.t(3).cdf([-1e4, -1e8]), np.ones(2), 1e-10)
+    x = double(0.0).requires_grad_()
+    df = double(3.0).requires_grad_()
+    distributions.StudentT(df).cdf(x).backward()
+    assert x.grad.item() == pytest.approx(stats.t(3).pdf(0))
+    assert df.grad.item() == 0
+
+
+def test_partial_moments_of_the_beta_distribution_over_ten_decades():
+    from wengert.rules.incomplete_beta import moment
+
+    rng = np.random.default_rng(0)
+    a, b = 10 ** rng.uniform(-4, 5, (2, 300))
+    x = stats.beta(a, b).ppf(rng.uniform(0, 1, 300))
+    a, b, x = (v[(x > 1e-300) & (x < 1)] for v in (a, b, x))
+    # M_10 is int_0^x p(t) (log t - E log t) dt, which is negative; by a it falls, then rises.
+    assert np.all(moment(a, b, x, 1, 0) <= 0)
+    assert np.all(moment(a, b, x, 0, 1) >= 0)
+    for m, n in ((1, 0), (0, 1), (1, 1), (2, 0)):
+        whole = moment(a, b, np.ones_like(x), m, n)
+        mirrored = whole - moment(b, a, 1 - x, n, m)
+        middle = np.abs(x - 0.5) < 0.499  # where 1 - x is exact enough
+        scale = np.abs(whole) + np.abs(mirrored)
+        assert np.all(np.abs(moment(a, b, x, m, n) - mirrored)[middle] <= 1e-9 * scale[middle])
+    assert np.isnan(moment(-1.0, 1.0, 0.5, 1, 0))
+    assert moment(2.0, 3.0, 0.0, 1, 0) == 0

@@ -68,6 +68,20 @@ SAMPLES: dict[Any, list[Call]] = {
         for draw in (_inside, between(3.5, 5.0))
         for order in (0, 1, 2)
     ],
+    special.betainc: [
+        {"a": _above(2, 3), "b": _above(2, 3), "x": _inside(2, 3)},
+        {"a": _above(2, 1), "b": _above(3), "x": _inside()},
+    ],
+    special.betaincinv: [
+        {"a": _above(2, 3), "b": _above(2, 3), "p": _inside(2, 3)},
+        {"a": _above(2, 1), "b": _above(3), "p": _inside()},
+    ],
+    special.beta_moment: [
+        {"a": _above(2, 3), "b": _above(2, 3), "x": _inside(2, 3), "m": m, "n": n}
+        for m, n in ((0, 0), (1, 0), (0, 1), (2, 1))
+    ],
+    special.stdtr: two(_above, _nonzero),
+    special.stdtrit: two(_above, between(0.55, 0.8)),
     special.erfc: one(normal),
     special.erfcx: one(unit_interval),
     special.erfi: one(unit_interval),

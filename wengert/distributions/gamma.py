@@ -30,6 +30,8 @@ from wengert.rules import special as rules
 from wengert.tensor import Tensor
 
 _gammaincinv, _moved_gamma = recorder(rules.gammaincinv), recorder(rules.moved_gamma)
+_betainc, _betaincinv = recorder(rules.betainc), recorder(rules.betaincinv)
+_stdtr, _stdtrit = recorder(rules.stdtr), recorder(rules.stdtrit)
 
 
 def standard_gamma(concentration: Tensor, shape: Any) -> Tensor:
@@ -208,6 +210,15 @@ class FisherSnedecor(Distribution):
         inside = a * ratio.log() + (a - 1) * x.log() - (a + b) * log1p(ratio * x)
         return inside - _log_beta(a, b)
 
+    def cdf(self, value: Any) -> Tensor:
+        x = self._value(value) * self.df1
+        return _betainc(self.df1 / 2, self.df2 / 2, x / (x + self.df2))
+
+    def icdf(self, value: Any) -> Tensor:
+        a, b = self.df1 / 2, self.df2 / 2
+        share = _betaincinv(a, b, self._probability(value))
+        return self.df2 * share / (self.df1 * (1 - share))
+
     def entropy(self) -> Tensor:
         a, b = self.df1 / 2, self.df2 / 2
         means = (1 - a) * digamma(a) - (1 + b) * digamma(b) + (a + b) * digamma(a + b)
@@ -264,6 +275,12 @@ class StudentT(Distribution):
             self.scale.log() + 0.5 * (df * math.pi).log() + lgamma(df / 2) - lgamma((df + 1) / 2)
         )
         return -0.5 * (df + 1) * log1p(z * z / df) - scale
+
+    def cdf(self, value: Any) -> Tensor:
+        return _stdtr(self.df, (self._value(value) - self.loc) / self.scale)
+
+    def icdf(self, value: Any) -> Tensor:
+        return self.loc + self.scale * _stdtrit(self.df, self._probability(value))
 
     def entropy(self) -> Tensor:
         df = self.df
@@ -322,6 +339,13 @@ class Beta(Distribution):
     def log_prob(self, value: Any) -> Tensor:
         value, a, b = self._value(value), self.concentration1, self.concentration0
         return xlogy(a - 1, value) + xlog1py(b - 1, -value) - _log_beta(a, b)
+
+    def cdf(self, value: Any) -> Tensor:
+        return _betainc(self.concentration1, self.concentration0, self._value(value))
+
+    def icdf(self, value: Any) -> Tensor:
+        p = self._probability(value)
+        return _betaincinv(self.concentration1, self.concentration0, p)
 
     def entropy(self) -> Tensor:
         a, b, n = self.concentration1, self.concentration0, self._total

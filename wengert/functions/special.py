@@ -86,6 +86,23 @@ gammaincc = igammac = _two(
     "igammac",
     "The regularised upper incomplete gamma function, 1 - gammainc(a, x); differentiable by both.",
 )
+
+
+@takes_out
+def betainc(a: Any, b: Any, x: Any) -> Tensor:
+    """The regularised incomplete beta function: 1/B(a, b) int_0^x t^(a-1) (1-t)^(b-1) dt.
+
+    Differentiable by all three. (JAX and SciPy have it by this name.)
+
+    >>> import wengert as wg
+    >>> wg.special.betainc(wg.tensor(1.0), 2.0, 0.5)  # 1 - (1 - x)^2
+    tensor(0.7500)
+    """
+    a, b = _pair(a, b)
+    a, x = _pair(a, x)
+    return recorder(rules.betainc)(a, cast(b, a.dtype), x)
+
+
 zeta = _two(
     rules.zeta,
     "zeta",

@@ -19,7 +19,7 @@ import numpy as np
 
 from wengert.dispatch import Function, primitive
 from wengert.dispatch import as_array as _as_array
-from wengert.rules import incomplete_gamma, neural, reductions
+from wengert.rules import incomplete_beta, incomplete_gamma, neural, reductions
 from wengert.rules.rule import elementwise
 from wengert.rules.zeta import slope as zeta_slope
 
@@ -184,6 +184,93 @@ elementwise(
     lambda t, a, y: -t * (gamma_moment(a, y, 1) / _gamma_density(a, y)),
     lambda t, a, b, drawn, y: t * (_gamma_density(drawn, b) / _gamma_density(a, y)),
     lambda t, a, b, drawn, y: t * (gamma_moment(drawn, b, 1) / _gamma_density(a, y)),
+)
+
+# ---- the incomplete beta function and Student's distribution ---------------------------------
+
+betainc = _scipy("betainc", "a", "b", "x")
+betaincinv = _scipy("betaincinv", "a", "b", "p")
+stdtr = _scipy("stdtr", "a", "b")
+stdtrit = _scipy("stdtrit", "a", "b")
+
+
+def _beta_density(a: Any, b: Any, x: Any) -> Any:
+    """x^(a-1) (1-x)^(b-1) / B(a, b), the slope of the regularised incomplete beta function."""
+    return np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(_as_array(a), b))
+
+
+def _beta_moment(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
+    """The central moment m, n of log t and log(1 - t) over the beta density p(t) from 0 to x."""
+    return _narrow(incomplete_beta.moment(a, b, x, m, n), [a, b, x])
+
+
+_beta_moment.__name__ = _beta_moment.__qualname__ = "beta_moment"
+beta_moment = primitive(_beta_moment, opaque=True, result=lambda a, b, x, m, n: (a + b + x) * 1.0)
+
+
+def _beta_moment_by_a(t: Any, a: Any, b: Any, x: Any, m: int, n: int) -> Any:
+    """The density's logarithm moves by log t - E log t; the means move by trigammas."""
+    slope, both = beta_moment(a, b, x, m + 1, n), polygamma(_as_array(a + b), 1)
+    if m > 0:
+        slope = slope - m * (polygamma(_as_array(a), 1) - both) * beta_moment(a, b, x, m - 1, n)
+    return t * (slope + n * both * beta_moment(a, b, x, m, n - 1) if n > 0 else slope)
+
+
+def _beta_moment_by_b(t: Any, a: Any, b: Any, x: Any, m: int, n: int) -> Any:
+    slope, both = beta_moment(a, b, x, m, n + 1), polygamma(_as_array(a + b), 1)
+    if n > 0:
+        slope = slope - n * (polygamma(_as_array(b), 1) - both) * beta_moment(a, b, x, m, n - 1)
+    return t * (slope + m * both * beta_moment(a, b, x, m - 1, n) if m > 0 else slope)
+
+
+def _beta_moment_by_x(t: Any, a: Any, b: Any, x: Any, m: int, n: int) -> Any:
+    both = digamma(_as_array(a + b))
+    slope = t * _beta_density(a, b, x)
+    if m > 0:
+        slope = slope * (np.log(x) - digamma(_as_array(a)) + both) ** m
+    return slope * (np.log1p(-x) - digamma(_as_array(b)) + both) ** n if n > 0 else slope
+
+
+elementwise(beta_moment, _beta_moment_by_a, _beta_moment_by_b, _beta_moment_by_x)
+elementwise(
+    betainc,
+    lambda t, a, b, x: t * beta_moment(a, b, x, 1, 0),
+    lambda t, a, b, x: t * beta_moment(a, b, x, 0, 1),
+    lambda t, a, b, x: t * _beta_density(a, b, x),
+)
+
+# The quantile y: I_y(a, b) = p stays as it is when a or b moves.
+elementwise(
+    betaincinv,
+    lambda t, a, b, y: -t * (beta_moment(a, b, y, 1, 0) / _beta_density(a, b, y)),
+    lambda t, a, b, y: -t * (beta_moment(a, b, y, 0, 1) / _beta_density(a, b, y)),
+    lambda t, a, b, y: t / _beta_density(a, b, y),
+)
+
+
+def _student_density(a: Any, b: Any) -> Any:
+    """Student's density at b with a degrees of freedom: (1 + b^2/a)^(-(a+1)/2) / norm."""
+    a = _as_array(a)
+    norm = 0.5 * np.log(a) + betaln(a / 2, np.full_like(a, 0.5))
+    return np.exp(-0.5 * (a + 1) * np.log1p(b * b / a) - norm)
+
+
+def _student_by_degrees(a: Any, b: Any) -> Any:
+    """dF/da: with w = a / (a + b^2) fixed, F is an incomplete beta function, and db = b / 2a da."""
+    a, w = _as_array(a), a / (a + b * b)
+    moved = beta_moment(a / 2, np.full_like(a, 0.5), w, 1, 0)
+    return -np.sign(b) * moved / 4 - _student_density(a, b) * b / (2 * a)
+
+
+elementwise(
+    stdtr,
+    lambda t, a, b: t * _student_by_degrees(a, b),
+    lambda t, a, b: t * _student_density(a, b),
+)
+elementwise(
+    stdtrit,
+    lambda t, a, y: -t * _student_by_degrees(a, y) / _student_density(a, y),
+    lambda t, a, y: t / _student_density(a, y),
 )
 
 # ---- error functions, the normal distribution --------------------------------------------------
