@@ -1,0 +1,185 @@
+"""What a transform is, and its inverse; see `transforms.py`."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from wengert.distributions import constraints
+from wengert.distributions.constraints import Constraint
+from wengert.functions.comparison import equal
+from wengert.tensor import Tensor
+
+
+class Transform:
+    """A differentiable function of tensors; a bijective one has an inverse.
+
+    A subclass defines `_call(x)` and, as far as they exist, `_inverse(y)`,
+    `log_abs_det_jacobian(x, y)` and `sign`; `domain` and `codomain` are constraints.
+    With `cache_size=1` it remembers its last argument and result, so that the inverse of a result
+    just computed is the argument itself: exact where the inverse loses precision, as that of a
+    saturated tanh does.
+
+    >>> import wengert as wg
+    >>> class Cube(Transform):
+    ...     def _call(self, x):
+    ...         return x**3
+    >>> Cube()(wg.tensor(2.0)), Cube()
+    (tensor(8.), Cube())
+    """
+
+    bijective = False
+    domain: Any = constraints.real
+    codomain: Any = constraints.real
+    _cache_size = 0
+    _last: tuple[Any, Any] = (None, None)
+
+    def __init__(self, cache_size: int = 0) -> None:
+        self._remember(cache_size)
+
+    def _remember(self, cache_size: int) -> None:
+        if cache_size not in (0, 1):
+            raise ValueError(f"cache_size must be 0 or 1, not {cache_size!r}")
+        self._cache_size = cache_size
+        self._last = (None, None)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        known_x, known_y = self._last
+        if x is known_x:
+            return known_y
+        y = self._call(x)
+        if self._cache_size:
+            self._last = x, y
+        return y
+
+    def _undo(self, y: Tensor) -> Tensor:
+        known_x, known_y = self._last
+        if y is known_y:
+            return known_x
+        x = self._inverse(y)
+        if self._cache_size:
+            self._last = x, y
+        return x
+
+    def _call(self, x: Tensor) -> Tensor:
+        raise NotImplementedError(f"{type(self).__name__} does not define _call")
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        raise NotImplementedError(f"{type(self).__name__} has no inverse")
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        """log |dy/dx| at x, where y = self(x) is known."""
+        raise NotImplementedError(f"{type(self).__name__} does not define log_abs_det_jacobian")
+
+    @property
+    def event_dim(self) -> int:
+        """How many trailing dimensions are transformed together."""
+        before, after = self.domain.event_dim, self.codomain.event_dim
+        if before != after:
+            raise ValueError(
+                f"the event_dim of {type(self).__name__} is {before} of its domain, {after} of "
+                "its codomain: ask one of them, as in t.domain.event_dim"
+            )
+        return int(before)
+
+    @property
+    def inv(self) -> Transform:
+        """The inverse as a transform."""
+        return _Inverse(self)
+
+    @property
+    def sign(self) -> Any:
+        """+1 or -1: whether it increases or decreases."""
+        raise NotImplementedError(f"{type(self).__name__} is neither increasing nor decreasing")
+
+    def with_cache(self, cache_size: int = 1) -> Self:
+        """The same transform with another `cache_size`."""
+        new = object.__new__(type(self))
+        vars(new).update(vars(self))
+        new._remember(cache_size)
+        return new
+
+    def forward_shape(self, shape: Any) -> tuple[int, ...]:
+        """The shape of the result for an argument of `shape`."""
+        return tuple(shape)
+
+    def inverse_shape(self, shape: Any) -> tuple[int, ...]:
+        """The shape of the argument for a result of `shape`."""
+        return tuple(shape)
+
+    def _settings(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_last", "_cache_size")}
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two transforms are the same function: one class, equal settings."""
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return False
+        assert isinstance(other, Transform)
+        mine, theirs = self._settings(), other._settings()
+        return mine.keys() == theirs.keys() and all(
+            _alike(value, theirs[name]) for name, value in mine.items()
+        )
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a is b or (a.shape == b.shape and equal(a, b))
+    if isinstance(a, Tensor) or isinstance(b, Tensor):
+        return False
+    if isinstance(a, Constraint):
+        return repr(a) == repr(b)
+    return bool(a == b)
+
+
+class _Inverse(Transform):
+    def __init__(self, transform: Transform) -> None:
+        super().__init__()
+        self._of = transform
+
+    @property
+    def domain(self) -> Constraint:
+        return self._of.codomain
+
+    @property
+    def codomain(self) -> Constraint:
+        return self._of.domain
+
+    @property
+    def bijective(self) -> bool:  # type: ignore[override]
+        return self._of.bijective
+
+    @property
+    def inv(self) -> Transform:
+        return self._of
+
+    @property
+    def sign(self) -> Any:
+        return self._of.sign
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        return self._of.with_cache(cache_size).inv
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self._of._undo(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self._of(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return -self._of.log_abs_det_jacobian(y, x)
+
+    def forward_shape(self, shape: Any) -> tuple[int, ...]:
+        return self._of.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> tuple[int, ...]:
+        return self._of.forward_shape(shape)
+
+    def __repr__(self) -> str:
+        return f"{self._of!r}.inv"
