@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+from wengert.errors import InplaceError
 from wengert.nn import functional as F
 
 SIZES = (1, 2, 3, 3, 4, 5)
@@ -411,6 +412,7 @@ class Drawing:
             n
             for n in self.used
             if isinstance(self.names.get(n), (wg.Tensor, np.ndarray, np.generic))
+            and not lost(self.names[n])
         ]
         made = [n for n in names if n.startswith("v")] or names[:1]
         shown = made[-3:] if made else ["1"]
@@ -470,7 +472,7 @@ class Drawing:
         return str(getattr(self, f"_{letter}")(first)), None
 
     def _of_gradient(self, letter: str) -> str:
-        names = [n for n in self.used if tracked(self.names[n])]
+        names = [n for n in self.used if tracked(self.names[n]) and not lost(self.names[n])]
         if letter == "r":
             names = [n for n in names if self.names[n].is_leaf or self.chance(0.2)]
         else:
@@ -585,6 +587,18 @@ def broadcasts(x: Any, like: Any) -> bool:
 
 def tracked(x: Any) -> bool:
     return isinstance(x, wg.Tensor) and x.requires_grad
+
+
+def lost(x: Any) -> bool:
+    """Whether a tensor has no history any more: one of several views whose base was written to.
+
+    It is refused when its history is asked for; by a compiled function when it is returned.
+    """
+    try:
+        _ = isinstance(x, wg.Tensor) and x.is_leaf
+    except InplaceError:
+        return True
+    return False
 
 
 def fine(x: Any) -> bool:

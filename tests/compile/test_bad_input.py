@@ -17,7 +17,7 @@ import pytest
 import wengert as wg
 from wengert import nn, optim
 from wengert.compile.llvm import machine
-from wengert.errors import TracingError
+from wengert.errors import InplaceError, TracingError
 
 FACTOR = 2.0
 
@@ -345,6 +345,35 @@ def test_a_write_through_a_view_takes_the_gradient_of_what_was_there() -> None:
     x = wg.ones(3, requires_grad=True)
     wg.compile(f)(x).sum().backward()
     assert x.grad.tolist() == [2, 0.5, 0.5]
+
+
+def test_a_view_that_is_returned_has_the_history_that_its_base_got_later() -> None:
+    # It was asked for the history it had when it was taken: none.
+    def f(x: Any) -> Any:
+        base = wg.zeros(3, 3)
+        view = base[0]
+        base.add_(x * x)
+        return view
+
+    x = wg.tensor(np.arange(9.0).reshape(3, 3), requires_grad=True)
+    compiled = wg.compile(f)
+    for _ in range(2):
+        (gradient,) = wg.autograd.grad(compiled(x).sum(), x, create_graph=True)
+        assert np.array_equal(gradient.detach(), [[0, 2, 4], [0, 0, 0], [0, 0, 0]])
+        (second,) = wg.autograd.grad(gradient.sum(), x)
+        assert np.array_equal(second, [[2, 2, 2], [0, 0, 0], [0, 0, 0]])
+
+
+def test_one_of_several_views_is_not_returned_after_a_write_into_its_base() -> None:
+    @wg.compile
+    def f(x: Any) -> Any:
+        base = wg.zeros(3, 3)
+        first, *_ = base.split(1)
+        base.add_(x)
+        return first
+
+    with pytest.raises(InplaceError, match="returns multiple views"):
+        f(wg.ones(3, 3, requires_grad=True))
 
 
 def test_a_reshape_that_copies_is_no_view() -> None:

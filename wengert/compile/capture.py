@@ -41,7 +41,7 @@ from wengert.compile.results import Filled, leaves_of, named_parts, sequence
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad, Cell
-from wengert.tensor import Tensor, bare
+from wengert.tensor import Tensor, bare, current_node
 
 _MEMBERS = ("_modules", "_parameters", "_buffers")  # where a module keeps what it consists of
 
@@ -493,7 +493,7 @@ class Capture:
                 return item
             if id(item) not in self.outputs:
                 self.outputs[id(item)] = self._output(item)
-            node = item._node
+            node = current_node(item)  # of a view, after what was written into its base
             kind = isinstance(node, AccumulateGrad)
             return Output(self.outputs[id(item)], True, node is not None, kind)
         if type(item) is TracedArray:

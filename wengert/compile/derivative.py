@@ -38,7 +38,7 @@ def differentiate(capture: Capture, result: Any, arguments: list[tuple[int, Tens
 
     None if nothing does; `Spent` if the function has already run its own backward pass.
     """
-    outs = [t for t in _tensors(result) if t._node is not None and capture.is_made(t)]
+    outs = [t for t in _tensors(result) if capture.is_made(t) and current_node(t) is not None]
     outs = list({id(t): t for t in outs}.values())
     if not outs or not modes.is_grad_enabled():
         return None
@@ -170,7 +170,7 @@ def gradients_of(function: Any, states: list[Tensor]) -> Any:
     def pulled(arguments: Any, gs: list[Tensor]) -> list[Tensor]:
         args, kwargs = arguments
         leaves = [t for t in _tensors([args, kwargs]) if t.requires_grad]
-        outs = [t for t in _tensors(tracked(function, args, kwargs)) if t._node is not None]
+        outs = [t for t in _tensors(tracked(function, args, kwargs)) if current_node(t) is not None]
         outs = list({id(t): t for t in outs}.values())
         return list(
             grad(
