@@ -187,7 +187,7 @@ def unary_text(plan: Plan) -> str:
             f"    {x}_array = {x}._array",
             *_node_of(x, "    "),
             *_run(plan, f"{x}_array", (x,)),
-            f"    if array.dtype is not {x}_array.dtype and needs_floating(array, {x}_array):",
+            _if_made_floating(x),
             f"        return record(floating({x}))",
             *_wrap(plan),
         ]
@@ -217,13 +217,20 @@ def binary_text(plan: Plan) -> str:
                 []
                 if keeps_integers(plan.rule)
                 else [
-                    f"    if array.dtype is not {a}_array.dtype and needs_floating(array, {a}_array):",
+                    _if_made_floating(a, b),
                     f"        return record(floating({a}), floating({b}))",
                 ]
             ),
             *_wrap(plan),
         ]
     )
+
+
+def _if_made_floating(*names: str) -> str:
+    """Whether NumPy made floats of a kind of its own, of integers, which are never tracked."""
+    x = f"{names[0]}_array"
+    untracked = " is ".join(f"{n}_node" for n in names)
+    return f"    if {untracked} is None and array.dtype is not {x}.dtype and needs_floating(array, {x}):"
 
 
 def keeps_integers(rule: Rule) -> bool:

@@ -27,6 +27,7 @@ from wengert.functions.arguments import (
 )
 from wengert.rules import indexing as indexing_rules
 from wengert.rules import reductions as rules
+from wengert.rules.quick import EXACT  # noqa: F401  (`_USUAL` names it)
 from wengert.rules.reductions import count
 from wengert.tensor import Tensor, wrap
 
@@ -43,7 +44,7 @@ _variance = recorder(rules.variance)
 
 _USUAL = (
     "dtype is out is None and not names "
-    "and input._array.dtype.kind not in 'biu' "
+    "and input._array.dtype in EXACT "
     "and (dim is None or type(dim) is int and 0 <= dim + (dim < 0) * input._array.ndim "
     "< input._array.ndim)"
 )

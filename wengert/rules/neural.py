@@ -29,6 +29,8 @@ _FEW = 256
 _ZERO = {dtype: np.zeros((), dtype) for dtype in _BITS}
 for _zero in _ZERO.values():
     _zero.flags.writeable = False
+_FLOAT_32 = np.dtype(np.float32)
+_ZERO_32 = _ZERO[_FLOAT_32]
 
 
 def masked(g: Any, mask: Any) -> Any:
@@ -69,6 +71,8 @@ def sigmoid(x: Any) -> Any:
 @primitive
 def relu(x: Any) -> Any:
     """max(x, 0); NaN stays NaN."""
+    if x.dtype is _FLOAT_32:  # first, and without looking up its zero: a tenth of a small relu
+        return np.maximum(x, _ZERO_32)
     if x.dtype.kind in "bc":
         raise DtypeError(f"relu is not defined for {x.dtype}: convert it, e.g. with x.float()")
     return np.maximum(x, _ZERO.get(x.dtype, 0))
@@ -77,7 +81,7 @@ def relu(x: Any) -> Any:
 @primitive
 def threshold_pull(g: Any, at: Any) -> Any:
     """`g` unless at <= 0, else 0: relu's cotangent."""
-    zero = _ZERO.get(at.dtype, 0)
+    zero = _ZERO_32 if at.dtype is _FLOAT_32 else _ZERO.get(at.dtype, 0)
     off = at <= zero
     if type(g) is type(off) is np.ndarray and g.size <= _FEW and g.shape == off.shape:
         out = g.copy()

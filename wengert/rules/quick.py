@@ -17,21 +17,23 @@ from wengert.rules.indexing import getitem, select, slices
 from wengert.rules.products import by_matrix
 from wengert.rules.reductions import count, cumsum
 
-_EXACT = (np.dtype(np.float32), np.dtype(np.float64))  # np.mean sums other dtypes in wider ones
+EXACT = (np.dtype(np.float32), np.dtype(np.float64))
+"""What is summed as it is: np.mean sums other dtypes in wider ones, np.sum integers."""
+_add: Function = np.add.reduce
 
 
 def _sum(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if axis is None and not keepdims and a.dtype in _EXACT:
-        return np.add.reduce(a, None, out=np.empty((), a.dtype))  # no scalar to be made an array
-    return np.add.reduce(a, axis=axis, keepdims=keepdims)
+    if axis is None and not keepdims and a.dtype in EXACT:
+        return _add(a, None, None, np.empty((), a.dtype))  # no scalar to be made an array
+    return _add(a, axis=axis, keepdims=keepdims)
 
 
 def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if a.dtype not in _EXACT or not a.size:
+    if a.dtype not in EXACT or not a.size:
         return np.mean(a, axis=axis, keepdims=keepdims)
     if axis is None and not keepdims:
-        return np.array(np.add.reduce(a, None) / a.size, a.dtype)
-    return np.add.reduce(a, axis=axis, keepdims=keepdims) / count(a.shape, axis)
+        return np.array(_add(a, None) / a.size, a.dtype)
+    return _add(a, axis=axis, keepdims=keepdims) / count(a.shape, axis)
 
 
 def _matmul(a: Any, b: Any) -> Any:
