@@ -151,8 +151,92 @@ def test_augmented_assignment_makes_a_new_value():
         return total
 
     assert explain(f, 2.0).gradient == {"x": 1 + 2 * 2 + 3 * 4}
-    with pytest.raises(GradError, match="no in-place steps"):
-        explain(lambda x: np.add(x, 1, out=x), 2.0)
+
+
+def filled(x):
+    y = np.zeros_like(x)
+    y[0] = x[0] ** 2
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] * x[i]
+    return np.sum(y * x)
+
+
+def through_views(x):
+    y = x * 1
+    part = y[1:]
+    part[0] = 5.0
+    part[1:] *= x[0]
+    y[0] = part[1]
+    part += 1
+    return np.sum(y * y)
+
+
+def read_late(x):
+    y = x * 1
+    turned = np.reshape(y, (-1, 1))
+    y[:2] = x[1:] * x[0]
+    return np.sum(turned * turned)
+
+
+def with_tensors(x):
+    y = wg.zeros_like(x)
+    y[0] = x[1] * x[0]
+    y[1:] = x[1:].sin()
+    y.mul_(2.0)
+    return (y * y).sum()
+
+
+def a_whole_array(x):
+    y = np.empty_like(x)
+    y[...] = np.sin(x)
+    np.copyto(y, x, where=x > 2.5)
+    y -= x[0]
+    y[x > 3.5] = 0.0
+    return np.sum(y**2)
+
+
+@pytest.mark.parametrize("f", [filled, through_views, read_late, with_tensors, a_whole_array])
+def test_writes_in_place_are_steps(f):
+    # They were refused: arrays of a trace had no item assignment.
+    x = np.array([2.0, 3.0, 4.0])
+    e = explain(f, x)
+    argument = wg.tensor(x) if f is with_tensors else x
+    np.testing.assert_allclose(e.gradient["x"], wg.grad(f)(argument))
+    _, slope = wg.jvp(f, (argument,), (0 * argument + 1,))
+    np.testing.assert_allclose(float(e.derivatives[0]), float(slope))
+    np.testing.assert_array_equal(x, [2, 3, 4])
+
+
+def test_a_write_is_shown_with_its_place():
+    def f(x):
+        y = np.zeros_like(x)
+        y[1] = x[0] * 3
+        return np.sum(y)
+
+    text = str(explain(f, np.array([2.0, 5.0])))
+    assert "v₃ = [0, 0] with v₂ at [1]" in text
+    assert "v̇₃ = v̇₂ at [1]" in text
+    assert "v̄₂ = v̄₃ ∂v₃/∂v₂  = v̄₃[1]" in text
+
+
+@pytest.mark.parametrize(
+    ("f", "kind", "message"),
+    [
+        (lambda x: x.__setitem__(0, 1.0), GradError, r"writes into its argument.*x = np.copy\(x\)"),
+        (
+            lambda x: np.reshape(x * 2, (3, 1)).__setitem__(0, 1.0),
+            GradError,
+            r"what reshape\(\) returned, a view .*write into the array itself",
+        ),
+        (lambda x: np.sin(x, out=x), GradError, r"write y\[\.\.\.\] = np.sin\(x\)"),
+        (lambda x: np.zeros(3).__setitem__(0, x[0]), TypeError, r"np.zeros_like\(x\), not"),
+        (lambda x: np.array([x[0], x[1]]), TypeError, r"np.zeros_like\(x\)"),
+    ],
+    ids=["argument", "reshaped", "out", "plain array", "array of values"],
+)
+def test_writes_that_a_trace_cannot_follow_say_what_to_type(f, kind, message):
+    with pytest.raises(kind, match=f"(?s){message}"):
+        explain(f, np.array([2.0, 3.0, 4.0]))
 
 
 def test_a_detached_value_is_a_constant():

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.dispatch import alike
 from wengert.errors import GradError, MissingRuleError
 from wengert.explanation import Explanation, Row
 from wengert.functions import numpy
+from wengert.history.location import here, line_of
 from wengert.notation import (
     BAR,
     DOT,
@@ -31,7 +33,7 @@ from wengert.notation import (
     written,
 )
 from wengert.rules import RULES
-from wengert.rules.indexing import getitem
+from wengert.rules.indexing import getitem, put, select, slices
 from wengert.rules.rule import Rule, pull, push
 from wengert.tensor import Tensor, wrap
 
@@ -53,7 +55,7 @@ def explain(
 
     `f` is a function of real numbers or arrays, written with operators, NumPy's functions or
     wengert's, that returns one result or a tuple of them; or a formula as text. Arguments may be
-    given by name: `explain("x*y", x=2.0, y=3.0)`.
+    given by name: `explain("x*y", x=2.0, y=3.0)`. Writing y[i] = v is a step: y with v at [i].
 
     `wrt` names the argument (or gives its position) whose tangent is 1, all others being 0: one
     forward pass gives the derivatives of all results by that argument, a column of the Jacobian.
@@ -121,7 +123,9 @@ def _run_on_traced(f: Callable[..., Any], values: list[np.ndarray]) -> tuple[Tra
         try:
             return again, f(*(wrap(Traced(again, index)) for index in again.inputs))
         except Exception:
-            raise error from None
+            cause = error.__cause__  # NumPy says less than what it was told
+            told = isinstance(cause, TypeError) and str(cause).startswith("explain")
+            raise (cause if told else error) from None  # type: ignore[misc]
 
 
 # ---- recording -----------------------------------------------------------------------------
@@ -152,6 +156,16 @@ class Trace:
 
     def record(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a function of the table on the values, and write the step down."""
+        if function is np.copyto:
+            target, source = args[:2]
+            where = kwargs.get("where", True)
+            target[...] = source if where is True else np.where(where, source, target)
+            return None
+        if function is alike:
+            return Traced(self, None, _plain(args[1]))
+        if function in _MADE_ALIKE:
+            made = function(*_plain(list(args)), **{k: _plain(v) for k, v in kwargs.items()})
+            return Traced(self, None, made)
         rule = RULES.get(function)
         if rule is None:
             return self._without_rule(function, args, kwargs)
@@ -168,7 +182,11 @@ class Trace:
         index = len(self.steps) + 1
         self.steps.append(Step(index, rule, call, sources))
         self.values[index] = np.asarray(y)
-        return Traced(self, index)
+        made = Traced(self, index)
+        x = _unwrapped(args[0]) if args else None
+        if rule.view and isinstance(x, Traced) and np.may_share_memory(y, x.value):
+            made.view = View(x, function, args[1:], kwargs, x.writes)
+        return made
 
     def _without_rule(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if function in numpy.CONSTANT:
@@ -188,26 +206,92 @@ class Trace:
         )
 
 
+_INDEXED = (getitem, select, slices)
+_MADE_ALIKE = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
+"""Functions that make an array which f may be about to fill."""
+
+
+@dataclass
+class View:
+    """What an array of a trace looks into: `function(base, ...)`, as after so many writes."""
+
+    base: Traced
+    function: Callable[..., Any]
+    rest: tuple[Any, ...]
+    settings: dict[str, Any]
+    seen: int
+
+
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array that writes down what is done with it: the value v[index] of a trace."""
+    """An array that writes down what is done with it: at present the value v[index] of a trace.
+
+    A write makes a step, whose result the array is from then on, and so is what it looks into.
+    Without an index it is a constant, made to be filled.
+    """
 
     __array_priority__ = 500
     __hash__ = None  # type: ignore[assignment]  # == compares values, as for any array
 
-    # As for numbers, x += y makes x another value: nothing that a trace holds is overwritten.
-    __iadd__ = np.lib.mixins.NDArrayOperatorsMixin.__add__
-    __isub__ = np.lib.mixins.NDArrayOperatorsMixin.__sub__
-    __imul__ = np.lib.mixins.NDArrayOperatorsMixin.__mul__
-    __itruediv__ = np.lib.mixins.NDArrayOperatorsMixin.__truediv__
-    __ipow__ = np.lib.mixins.NDArrayOperatorsMixin.__pow__
-
-    def __init__(self, trace: Trace, index: int) -> None:
+    def __init__(self, trace: Trace, index: int | None, made: Any = None) -> None:
         self.trace = trace
-        self.index = index
+        self.view: View | None = None
+        self._index = index
+        self._made = made
+        self._writes = 0
+
+    @property
+    def index(self) -> Any:
+        """The step whose result it is, or None; a view of what was written into takes another."""
+        view = self.view
+        if view is not None and view.seen != view.base.writes:
+            now = self.trace.record(view.function, (view.base, *view.rest), view.settings)
+            self._index, view.seen = now.index, view.base.writes
+        return self._index
+
+    @property
+    def writes(self) -> int:
+        """How often it was written into, or what it looks into."""
+        return self._writes + (self.view.base.writes if self.view is not None else 0)
 
     @property
     def value(self) -> np.ndarray:
-        return self.trace.values[self.index]
+        index = self.index
+        return self._made if index is None else self.trace.values[index]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._check_writable()
+        self._become(self.trace.record(put, (self, key, value), {}))
+
+    def _check_writable(self) -> None:
+        if not self._writes and self._index in self.trace.inputs:
+            raise GradError(
+                f"explain: f writes into its argument, at\n  {line_of(*here())}\n"
+                "The derivative would be one at another point. Copy it first: x = np.copy(x)."
+            )
+        view = self.view
+        if view is not None and view.function not in _INDEXED:
+            raise GradError(
+                f"explain: f writes into what {getattr(view.function, '__name__', 'a view')}() "
+                f"returned, a view of another array, at\n  {line_of(*here())}\n"
+                "A trace follows writes into x[...] only: write into the array itself, or copy "
+                "first, as in np.copy(np.reshape(x, shape))."
+            )
+
+    def _become(self, written: Traced) -> None:
+        self._index = written.index
+        if self.view is None:
+            self._writes += 1
+        else:
+            self.view.base[self.view.rest[0]] = written
+            self.view.seen = self.view.base.writes
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise TypeError(
+            "explain: the numbers of a traced array were asked for, to make a NumPy array or to "
+            f"write them into one, at\n  {line_of(*here())}\n"
+            "An array that is to be filled is made with np.zeros_like(x); values are joined with "
+            "np.stack([...])."
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -254,7 +338,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     def __float__(self) -> float:
         raise TypeError(
             "explain: float(), or a function of the math module, would cut the trace here. "
-            "Use NumPy's function instead: np.sin(x), not math.sin(x)."
+            "Use NumPy's function instead: np.sin(x), not math.sin(x). An array that is to be "
+            "filled is made with np.zeros_like(x), not np.zeros(n)."
         )
 
     __int__ = __index__ = __complex__ = item = tolist = __float__
@@ -263,7 +348,10 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         if any(isinstance(arg, Tensor) for arg in args):
             return NotImplemented  # the Tensor wraps this array and calls again
         if kwargs.get("out") is not None:
-            raise GradError("explain: a trace has no in-place steps; leave out=... away")
+            raise GradError(
+                f"explain: out=... at\n  {line_of(*here())}\n"
+                "A trace follows assignments: write y[...] = np.sin(x), or leave out=... away."
+            )
         return self.trace.record(
             ufunc if method == "__call__" else getattr(ufunc, method), args, kwargs
         )
@@ -278,19 +366,42 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return getattr(wrap(self), name)
 
 
+def _in_place(name: str) -> Any:
+    operator = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{name}__")
+
+    def method(self: Traced, other: Any) -> Any:
+        """x += y: into an array; of a number it makes another one."""
+        made = operator(self, other)
+        if not self.ndim or not isinstance(made, Traced):
+            return made
+        self._check_writable()
+        if made.shape != self.shape:
+            raise ValueError(f"an array of shape {self.shape} cannot hold one of {made.shape}")
+        self._become(made)
+        return self
+
+    return method
+
+
+for _operator in ("add", "sub", "mul", "truediv", "pow"):
+    setattr(Traced, f"__i{_operator}__", _in_place(_operator))
+
+
 def _sources(rule: Rule, call: dict[str, Any]) -> Any:
     for name in rule.reverse:
         value = _unwrapped(call[name])
-        if isinstance(value, Traced):
+        if isinstance(value, Traced) and value.index is not None:
             yield name, None, value.index
         elif name == rule.sequence:
             for place, item in enumerate(map(_unwrapped, value)):
-                if isinstance(item, Traced):
+                if isinstance(item, Traced) and item.index is not None:
                     yield name, place, item.index
 
 
 def _output(value: Any) -> Any:
     value = _unwrapped(value)
+    if isinstance(value, Traced) and value.index is None:
+        return value.value
     if isinstance(value, (Traced, np.ndarray, np.generic, int, float)):
         return value
     raise TypeError(
@@ -544,7 +655,7 @@ def _names(trace: Trace, step: Step, digits: int) -> tuple[dict[str, str], dict[
 
 
 def _constant(value: Any, digits: int) -> str:
-    if isinstance(value, (bool, str, type(None), slice, tuple)):
+    if isinstance(value, (bool, str, type(None), type(Ellipsis), slice, tuple)):
         return str(value)
     if isinstance(value, list):
         return f"[{', '.join(_constant(v, digits) for v in value)}]"

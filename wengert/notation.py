@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.rules.indexing import getitem
+from wengert.rules.indexing import getitem, put
 from wengert.rules.neural import erf, relu, sigmoid
 from wengert.rules.products import affine
 from wengert.rules.rule import Rule
@@ -145,6 +145,14 @@ NOTATION: dict[Any, Notation] = {
     np.transpose: Notation("{a}ᵀ", {"a": "{t}ᵀ"}),
     getitem: Notation(
         lambda call: "{x}" + _index(call), {"x": lambda call: "{t} at " + _index(call)}
+    ),
+    put: Notation(
+        lambda call: "{x} with {value} at " + _index(call),
+        {"x": lambda call: "{t} with 0 at " + _index(call), "value": lambda c: "{t}" + _index(c)},
+        {
+            "x": lambda call: "{t} with 0 at " + _index(call),
+            "value": lambda call: "{t} at " + _index(call),
+        },
     ),
 }
 
