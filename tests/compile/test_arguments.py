@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,18 @@ def weights(k: float) -> Any:
         (lambda w: Pair(w, [w + 1]), lambda p, x: p.first * x + p.second[0]),
         (lambda w: OrderedDict(a=w, b=2.0), lambda d, x: d["a"] * x + d["b"]),
         (lambda w: {"s": (Frozen(w),)}, lambda d, x: d["s"][0].weight * x),
+        (lambda w: SimpleNamespace(a=w, n=2), lambda s, x: (s.a * x) ** s.n),
+        (lambda w: defaultdict(float, a=w), lambda d, x: d["a"] * x + d["none"]),
     ],
-    ids=["dataclass", "frozen, with slots, nested", "named tuple", "ordered dictionary", "nested"],
+    ids=[
+        "dataclass",
+        "frozen, with slots, nested",
+        "named tuple",
+        "ordered dictionary",
+        "nested",
+        "namespace",
+        "dictionary with a default",
+    ],
 )
 def test_a_new_container_with_other_numbers_is_no_reason_to_compile_anew(
     made: Any, used: Any
@@ -194,12 +205,25 @@ def change_dataclass(s: Any, x: Any) -> Any:
         (change_dictionary, lambda w: {"w": w, "old": w}),
         (change_dictionary, lambda w: OrderedDict(w=w, old=1.0)),
         (change_dataclass, State),
+        (change_dataclass, lambda w: SimpleNamespace(weight=w, rate=2.0, name="a")),
+        (lambda d, x: d["sums"].append(x * 2), lambda w: defaultdict(list)),
         (lambda pair, x: change_list(pair.second, x), lambda w: Pair(w, [w, 2.0])),
         (lambda d, x: change_dataclass(d["s"], x), lambda w: {"s": State(w)}),
         (lambda items, x: items.reverse(), lambda w: [w, w + 1]),
         (lambda items, x: items.clear(), lambda w: [w, w + 1]),
     ],
-    ids=["list", "dictionary", "ordered", "dataclass", "in a tuple", "nested", "moved", "emptied"],
+    ids=[
+        "list",
+        "dictionary",
+        "ordered",
+        "dataclass",
+        "namespace",
+        "default",
+        "in a tuple",
+        "nested",
+        "moved",
+        "emptied",
+    ],
 )
 def test_each_call_changes_the_callers_container_as_in_eager_mode(change: Any, made: Any) -> None:
     # Only the first call did, or none: the containers that the function got were its own.
@@ -217,7 +241,7 @@ def plain(item: Any) -> Any:
     """Containers and tensors as something that compares by value."""
     if isinstance(item, wg.Tensor):
         return item.tolist()
-    if dataclasses.is_dataclass(item):
+    if dataclasses.is_dataclass(item) or isinstance(item, SimpleNamespace):
         return type(item), plain(vars(item))
     if isinstance(item, dict):
         return [(key, plain(part)) for key, part in item.items()]

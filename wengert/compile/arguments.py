@@ -1,8 +1,8 @@
 """The structure of a call's arguments: the containers, and what the function does to them.
 
-Lists, tuples, named tuples, dictionaries and dataclasses are looked into. What they hold is an
-argument like any other: arrays are the program's inputs, and anything else part of what a
-specialization is for. So a new container with the same kind of contents is nothing new. The
+Lists, tuples, named tuples, dictionaries, dataclasses and namespaces are looked into. What they
+hold is an argument like any other: arrays are the program's inputs, and anything else part of what
+a specialization is for. So a new container with the same kind of contents is nothing new. The
 function gets containers of its own; what it changes in them, each call changes in the caller's.
 """
 
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +20,14 @@ import numpy as np
 from wengert.tensor import Tensor
 
 _LEAVES = frozenset({Tensor, np.ndarray, float, int, bool, complex, str, type(None)})
-_MAPPINGS = (dict, OrderedDict)
+_MAPPINGS = (dict, OrderedDict, defaultdict)
 
 
 @functools.lru_cache(1024)
 def _looked_into(kind: type) -> str:
     """Whether objects of this class are "named" tuples, dataclasses ("object"), or ""."""
+    if kind is SimpleNamespace:
+        return "object"
     if issubclass(kind, tuple):
         return "named" if hasattr(kind, "_fields") else ""
     if not dataclasses.is_dataclass(kind) or issubclass(kind, (Tensor, np.ndarray)):
@@ -43,12 +46,18 @@ def _attributes(item: Any) -> dict[str, Any]:
     return dict(state or {})
 
 
+class Defaulting(NamedTuple):
+    """The kind of a dictionary that makes what it has not."""
+
+    factory: Any
+
+
 def flatten(item: Any, leaves: list[Any], around: tuple[int, ...] = ()) -> Any:
     """Collect the leaves of nested containers; what is returned says how to put them together.
 
     `around` has the ids of the objects that the item is in: one that it leads back to is a leaf.
     """
-    kind = type(item)
+    kind: Any = type(item)
     if kind in _LEAVES:
         leaves.append(item)
         return None
@@ -59,6 +68,8 @@ def flatten(item: Any, leaves: list[Any], around: tuple[int, ...] = ()) -> Any:
         leaves.append(item)
         return None
     around = (*around, id(item))
+    if kind is defaultdict:
+        kind = Defaulting(item.default_factory)
     return kind, tuple([(key, flatten(part, leaves, around)) for key, part in parts.items()])
 
 
@@ -84,11 +95,13 @@ def rebuild(structure: Any, leaves: list[Any]) -> Any:
         if kind is tuple or kind is list:
             return kind([build(p) for p in parts])
         named = {key: build(p) for key, p in parts}
+        if type(kind) is Defaulting:
+            return defaultdict(kind.factory, named)
         if kind in _MAPPINGS:
             return named if kind is dict else kind(named)
         if issubclass(kind, tuple):
             return tuple.__new__(kind, named.values())
-        made = object.__new__(kind)
+        made = kind.__new__(kind)
         for key, value in named.items():
             object.__setattr__(made, key, value)  # which a frozen one allows too
         return made
