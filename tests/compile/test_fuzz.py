@@ -15,6 +15,7 @@ import pytest
 
 import wengert as wg
 from tests.compile.random_functions import Function, compare, draw, outcome
+from wengert.errors import TracingError
 
 COUNT = int(os.environ.get("WENGERT_FUZZ_PROGRAMS", "200"))
 FIRST = int(os.environ.get("WENGERT_FUZZ_SEED", "0"))
@@ -41,6 +42,8 @@ def trouble(functions: list[Function]) -> Exception | None:
     try:
         for f in functions:
             check(f)
+    except TracingError as error:
+        return None if "Write into the tensor itself" in str(error) else error  # a stated limit
     except Exception as error:
         return error
     return None
@@ -69,7 +72,7 @@ def steady(f: Function, call: int, tolerance: float) -> bool:
     said.
     """
     expected = outcome(f.made(), f.fresh(call))
-    for seed in range(3):
+    for seed in range(8):
         try:
             shaken = outcome(f.made(np.random.default_rng(seed)), f.fresh(call))
             compare(shaken, expected, tolerance)
