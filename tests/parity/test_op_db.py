@@ -47,7 +47,6 @@ DEPARTURES = {
     "mode": "the last of equal elements, which PyTorch leaves open",
     "as_strided_partial_views": "the samples share memory that a copy does not have",
     "as_strided_scatter": "PyTorch gives a gradient to an element that was replaced",
-    "square": "of truth values in int8",
     "sum_to_size": "truth values that nothing is summed over stay truth values",
 }
 """Where wengert differs, and why."""
