@@ -186,6 +186,23 @@ def test_einsum_agrees_with_numpy(equation):
     np.testing.assert_allclose(ours.numpy(), np.einsum(equation, *arrays), atol=1e-12)
 
 
+@pytest.mark.parametrize("named", [{"shape": (4,)}, {"size": (4,)}])
+def test_reshape_refuses_what_it_would_ignore(named):
+    with pytest.raises(TypeError, match="takes a shape"):
+        wg.ones(2, 2).reshape(4, **named)
+
+
+def test_the_history_of_a_view_of_a_view_follows_a_write_to_the_base():
+    x = wg.ones(4, 3, requires_grad=True)
+    y = x * 1
+    part = y[1:3][0]
+    y.mul_(5)
+    part.sum().backward()
+    expected = np.zeros((4, 3))
+    expected[1] = 5
+    np.testing.assert_array_equal(x.grad.numpy(), expected)
+
+
 def test_einsum_broadcasts_size_one():
     ours = wg.einsum("ij,ij->ij", wg.ones(1, 3), wg.ones(2, 3))
     assert ours.shape == (2, 3)

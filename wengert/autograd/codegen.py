@@ -329,18 +329,21 @@ def _wrap(plan: Plan, depth: int = 1, plain: bool = False) -> list[str]:
 
 
 def _note_view(plan: Plan, plain: bool) -> list[str]:
-    """Note what `result` looks into: at once if that is a tensor which is no view itself."""
+    """Note what `result` looks into, as `view_of` does: at once if nothing is unusual."""
     x, *rest = plan.rule.arguments
     call = f"(record, ({''.join(f'{n}, ' for n in rest)}))"
-    known = "" if plain else f"isinstance({x}, Tensor) and type({x}_array) is ndarray and "
+    unsure = f"isinstance({x}, Tensor) and type(array) is type({x}_array) is ndarray and "
+    known = "" if plain else unsure
     otherwise = "else" if plain else f"elif isinstance({x}, Tensor)"
     return [
         "    now = tick()",
-        f"    if {known}array.base is {x}_array and {x}._origin is None and not special:",
-        "        view = result._origin = View()",
-        f"        view.base = {x}; view.call = {call}",
-        "        view.parent = view.creation = view.leaf = None",
-        "        view.born = view.seen = now",
+        f"    if {known}not special and ({x}._origin is None or type({x}._origin) is View) \\",
+        f"            and (array.base is {x}_array or array.base is {x}_array.base is not None):",
+        f"        view = View(); origin = {x}._origin",
+        f"        if origin is None: view.base = {x}; view.parent = view.creation = None",
+        "        else: view.base = origin.base; view.parent = origin; view.creation = origin.creation",
+        f"        view.call = {call}; view.leaf = None; view.born = view.seen = now",
+        "        result._origin = view",
         f"        result._cell = {x}._cell or cell_of({x})",
         f"    {otherwise}: view_of(result, {x}, *{call})",
     ]

@@ -27,7 +27,8 @@ Hooks = OrderedDict[int, Callable[..., Any]]
 class Seen:
     """Whether any module of this process ever had a hook: until then calls need not ask."""
 
-    hooks = False
+    def __init__(self) -> None:
+        self.hooks = False  # of the instance, where Python finds it quickest
 
 
 seen = Seen()

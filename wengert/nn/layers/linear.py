@@ -74,14 +74,14 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        # The dictionary is asked first: an attribute that Python does not find costs a call.
-        parameters = self._parameters
-        weight, bias = parameters.get("weight"), parameters.get("bias")
-        if weight is not None and bias is not None and weight._array.ndim == 2:
-            try:
+        try:
+            # The dictionary is asked first: an attribute that Python does not find costs a call.
+            parameters = self._parameters
+            weight, bias = parameters["weight"], parameters["bias"]
+            if weight is not None and bias is not None and weight._array.ndim == 2:
                 return _affine(input, weight, bias)  # what `linear` does, without the call
-            except RuntimeError:
-                return linear(input, weight, bias)  # says what is wrong
+        except (KeyError, RuntimeError):
+            pass  # reparametrized, or shapes that differ: `linear` says so
         return linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
