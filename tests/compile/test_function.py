@@ -362,6 +362,19 @@ def test_functions_that_a_program_names_are_found_without_a_search_of_its_memory
         assert wg.compile(f)(wg.ones(2)).tolist() == [2, 2]
 
 
+def test_a_gradient_that_a_function_has_taken_itself_is_a_constant_at_every_call() -> None:
+    # At the first one it required grad, as the tensor beside it does.
+    @wg.compile
+    def f(x: Any, w: Any) -> Any:
+        y = x * w
+        return *wg.autograd.grad((y * y).sum(), w), y
+
+    for _ in range(3):
+        gradient, y = f(wg.ones(2), wg.tensor(3.0, requires_grad=True))
+        assert not gradient.requires_grad
+        assert y.requires_grad
+
+
 def test_a_view_from_outside_is_read_at_each_call() -> None:
     # An array with a base was once a constant, whoever held it: table.reshape(...) went stale.
     rows = np.arange(6.0).reshape(2, 3)

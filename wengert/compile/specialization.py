@@ -24,7 +24,7 @@ from wengert.compile.captured import (
 from wengert.compile.partition import partition
 from wengert.compile.passes import clean
 from wengert.compile.program import Program
-from wengert.compile.results import filled
+from wengert.compile.results import filled, outputs_in
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
 
@@ -141,8 +141,9 @@ class Specialization:
             differentiable = [tensors[number] for number in self.joint.slots]
             derivative.record(self, flat, differentiable, values)
         elif captured.joint is derivative.Spent:
-            for tensor in tensors.values():
-                tensor._node = derivative.spent()
+            for output in outputs_in(captured.result):
+                if output.tensor and output.requires_grad:
+                    tensors[output.number]._node = derivative.spent()
         return result
 
     # ---- what a node of the history asks for ---------------------------------------------------

@@ -189,13 +189,12 @@ GENERATORS = frozenset({operations.full, np.arange})
 class Storage:
     """What an array holds: a value, replaced at each write."""
 
-    __slots__ = ("frozen", "origin", "value", "writes")
+    __slots__ = ("origin", "value", "writes")
 
     def __init__(self, value: Value, origin: Any = None) -> None:
         self.value = value
         self.origin = origin
         self.writes = 0
-        self.frozen = False  # a copy of what NumPy would have taken as a view
 
 
 class Step:
@@ -217,7 +216,7 @@ class Step:
         """What `base` holds after this view of it was made to hold `new`."""
         if not new.size:
             return base
-        if self.function is operations.view:
+        if self.function is operations.view or self.function is operations.take:
             args = (base, self.args, new)
             return trace.record(operations.updated, args, base.shape, base.dtype)
         if self.function is np.reshape:
@@ -228,6 +227,22 @@ class Step:
         raise TracingError(
             f"a write into a broadcast view at\n  {line_of(*here())}\n"
             "Several elements of it are the same memory. Write into a copy."
+        )
+
+
+class Peek(Step):
+    """A step into a view that can be looked at but not written through: `function` of the value."""
+
+    __slots__ = ()
+
+    def look(self, trace: Trace, base: Value) -> Value:
+        return self.function(base)
+
+    def put_back(self, trace: Trace, base: Value, new: Value) -> Value:
+        raise TracingError(
+            f"a write into a view by unfold, real or imag at\n  {line_of(*here())}\n"
+            "Compiled functions have such views for reading only. Write into the tensor itself, as "
+            "in x[i] = y."
         )
 
 
@@ -275,11 +290,6 @@ class TracedArray(ArrayMethods):
     def become(self, value: Value) -> None:
         """Hold another value of this shape and dtype from now on."""
         storage = self.storage
-        if storage.frozen:
-            raise TracingError(
-                f"a write into a view by unfold, real or a 0-d index at\n  {line_of(*here())}\n"
-                "In a compiled function it is a copy. Write into the tensor itself, as in x[i] = y."
-            )
         storage.value = self._rewritten(storage.value, self.path, value)
         storage.writes += 1
 
@@ -313,6 +323,14 @@ class TracedArray(ArrayMethods):
         step = Step(function, args, self.shape, tuple(shape), self.dtype)
         return TracedArray(self.trace, self.storage, (*self.path, step))
 
+    def peek(self, function: Function) -> TracedArray:
+        """A view for reading: what `function` makes of the value that this array holds."""
+        value = function(self.value)
+        step = Peek(function, (), self.shape, value.shape, value.dtype)
+        made = TracedArray(self.trace, self.storage, (*self.path, step))
+        made._value, made._seen = value, self.storage.writes
+        return made
+
     @property
     def shape(self) -> Shape:
         return self.path[-1].shape if self.path else self.storage.value.shape
@@ -323,7 +341,7 @@ class TracedArray(ArrayMethods):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.storage.value.dtype
+        return self.path[-1].dtype if self.path else self.storage.value.dtype
 
     @property
     def weak(self) -> bool:

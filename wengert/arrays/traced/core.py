@@ -50,11 +50,13 @@ def writable(x: Any) -> TracedArray:
     )
 
 
-def frozen(function: Any, trace: Trace, *args: Any, **kwargs: Any) -> Any:
-    """A view of memory, for reading."""
-    made = opaque(trace, function, args, kwargs)
-    made.storage.frozen = True
-    return made
+def for_reading(function: Any, trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
+    """A view of `x` that only a call of the function gives."""
+
+    def call(value: Value) -> Value:
+        return opaque(trace, function, (trace.array(value), *args), kwargs).value
+
+    return array_of(trace, x).peek(call)
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:

@@ -34,10 +34,17 @@ def getitem(x: TracedArray, index: Any) -> Any:
         return one
     shape = _taken(x.shape, places)
     made = x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))
-    if all(p.shape == () for p in places if type(p) is Value):
-        made.storage.frozen = True  # of a Tensor, it would be a view
     made.single = not shape and not _has_dots(index)
     return made
+
+
+def of_tensor(x: TracedArray, index: Any) -> Any:
+    """`x[index]` of the array in a Tensor: a view also where it names one place by a tensor."""
+    places, _ = index_of(x.trace, x.shape, index)
+    arrays = [p for p in places if type(p) is Value]
+    if not arrays or any(p.shape for p in arrays):
+        return getitem(x, index)
+    return x.look(operations.take, places, _taken(x.shape, places))
 
 
 def setitem(x: TracedArray, index: Any, value: Any) -> None:

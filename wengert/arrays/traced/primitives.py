@@ -16,11 +16,11 @@ from wengert.arrays.traced.core import (
     array_of,
     axes_of,
     axis_of,
-    frozen,
+    for_reading,
     means,
     opaque,
 )
-from wengert.arrays.traced.indexing import along, index_of
+from wengert.arrays.traced.indexing import along, index_of, of_tensor
 from wengert.arrays.traced.products import contract
 from wengert.compile import operations
 from wengert.compile.program import Value
@@ -61,7 +61,7 @@ def primitives() -> None:
     OPAQUE.update({linalg.matrix_exp, linalg.pinv, linalg.least_squares})
     MEANINGS[np.linalg.eig] = lambda trace, a: opaque(trace, linalg.complex_eig, (a,), {})
     OPAQUE.add(shapes.diagonal_scatter)
-    MEANINGS[shapes.overlapped] = functools.partial(frozen, shapes.overlapped)
+    MEANINGS[shapes.overlapped] = functools.partial(for_reading, shapes.overlapped)
     MEANINGS[shapes.as_strided] = _as_strided
     MEANINGS[products.einsum] = contract
     MEANINGS[products.affine] = lambda trace, x, weight, bias: (
@@ -79,8 +79,7 @@ def primitives() -> None:
     MEANINGS[shapes.diagonal] = lambda trace, x, *args, **rest: np.diagonal(x, *args, **rest)
     MEANINGS[shapes.expand] = lambda trace, x, shape: np.broadcast_to(x, shape)
     MEANINGS[shapes.astype] = _astype
-    viewed: Any = indexing.getitem
-    MEANINGS[viewed] = lambda trace, x, index: viewed.plain(x, index)
+    MEANINGS[indexing.getitem] = lambda trace, x, index: of_tensor(array_of(trace, x), index)
 
     @means(indexing.add_at, indexing.add_rows)
     def _add_at(trace: Trace, g: Any, index: Any, shape: Any) -> Any:

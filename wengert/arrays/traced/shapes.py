@@ -12,7 +12,7 @@ from wengert.arrays.traced.core import (
     array_of,
     axes_of,
     axis_of,
-    frozen,
+    for_reading,
     into,
     means,
     opaque,
@@ -228,6 +228,26 @@ def _repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
     return a[(*(slice(None),) * i, rows)]
 
 
+@means(np.diag)
+def _diag(trace: Trace, v: Any, k: int = 0) -> Any:
+    return np.diagonal(v, k) if v.ndim == 2 else opaque(trace, np.diag, (v, k), {})
+
+
+@means(np.rot90)
+def _rot90(trace: Trace, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    i, j = (axis_of(axis, m.ndim) for axis in axes)
+    if len(axes) != 2 or i == j:
+        raise ValueError("Axes must be different.")
+    if k % 2 == 0:
+        return np.flip(m, axes) if k % 4 else m[...]
+    return np.swapaxes(np.flip(m, j), i, j) if k % 4 == 1 else np.flip(np.swapaxes(m, i, j), j)
+
+
+@means(np.lib.stride_tricks.sliding_window_view)
+def _sliding_window_view(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
+    return for_reading(np.lib.stride_tricks.sliding_window_view, trace, x, *args, **kwargs)
+
+
 @means(np.diagonal)
 def _diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     i, j = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
@@ -380,12 +400,12 @@ def _shares(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
 
 @means(np.real)
 def _real(trace: Trace, val: Any) -> Any:
-    return val if val.dtype.kind != "c" else frozen(np.real, trace, val)
+    return val if val.dtype.kind != "c" else for_reading(np.real, trace, val)
 
 
 @means(np.imag)
 def _imag(trace: Trace, val: Any) -> Any:
-    return np.zeros_like(val) if val.dtype.kind != "c" else frozen(np.imag, trace, val)
+    return np.zeros_like(val) if val.dtype.kind != "c" else for_reading(np.imag, trace, val)
 
 
 @means(np.clip)
@@ -415,6 +435,9 @@ def _count_nonzero(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = F
 def _nan_to_num(
     trace: Trace, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
+    if not copy:
+        writable(x).write(np.nan_to_num(x, True, nan, posinf, neginf))
+        return x
     if x.dtype.kind not in "f":
         return opaque(trace, np.nan_to_num, (x, True, nan, posinf, neginf), {})
     limits = np.finfo(x.dtype)

@@ -1,0 +1,147 @@
+"""Views in compiled functions follow what is written into their base, as in eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import TracingError
+
+windows = np.lib.stride_tricks.sliding_window_view
+
+NUMPYS: dict[str, Callable[[Any], Any]] = {
+    "diag": np.diag,
+    "diag above": lambda x: np.diag(x, 1),
+    "diagonal": np.diagonal,
+    "rot90": np.rot90,
+    "rot90 twice": lambda x: np.rot90(x, 2),
+    "rot90 thrice": lambda x: np.rot90(x, 3),
+    "rot90 of other axes": lambda x: np.rot90(x[None], 1, (2, 1)),
+    "flip": np.flip,
+    "nan_to_num": lambda x: np.nan_to_num(x, copy=False),
+    "sliding windows": lambda x: windows(x, 2, axis=0),
+    "broadcast": lambda x: np.broadcast_to(x, (2, 3, 3)),
+    "split": lambda x: np.split(x, 3)[1],
+    "array_split": lambda x: np.array_split(x, 2)[0],
+    "moveaxis": lambda x: np.moveaxis(x, 0, 1),
+    "expand_dims": lambda x: np.expand_dims(x, 0),
+    "reshape": lambda x: np.reshape(x, (9,)),
+    "transpose": lambda x: x.T,
+    "slice": lambda x: x[1:, 0],
+    "element": lambda x: x[1, 1, ...],
+    "a copy by an index": lambda x: x[np.array(1)],
+    "a copy": lambda x: x.flatten(),
+}
+
+
+@pytest.mark.parametrize("name", NUMPYS)
+def test_what_is_written_into_an_array_shows_in_its_views(name: str) -> None:
+    def f(x: Any) -> Any:
+        view = NUMPYS[name](x)
+        x *= 2
+        return view
+
+    found, expected = (g(np.arange(1.0, 10).reshape(3, 3)) for g in (wg.compile(f), f))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", NUMPYS)
+def test_what_is_written_into_a_view_shows_in_the_array(name: str) -> None:
+    def f(x: Any) -> Any:
+        view = NUMPYS[name](x)
+        view += 1
+        return x
+
+    try:
+        expected = f(np.arange(1.0, 10).reshape(3, 3))
+    except ValueError:
+        pytest.skip("NumPy's view is read-only")
+    found = wg.compile(f)(np.arange(1.0, 10).reshape(3, 3))
+    np.testing.assert_array_equal(found, expected)
+
+
+def read_after_a_write(x: Any, i: Any, w: Any) -> Any:
+    view = x[i]
+    x.mul_(3)
+    return view + 0, view
+
+
+def write_at_it(x: Any, i: Any, w: Any) -> Any:
+    x[i] += 0.25
+    return x.sum()
+
+
+def write_into_it(x: Any, i: Any, w: Any) -> Any:
+    x[i].mul_(2)
+    return x * 1
+
+
+def gradient_through_a_write_into_it(x: Any, i: Any, w: Any) -> Any:
+    y = x * w
+    view = y[i]
+    view.mul_(w)
+    return wg.autograd.grad(y.sum() + (view * view).sum(), w)
+
+
+def gradient_through_a_write_into_the_base(x: Any, i: Any, w: Any) -> Any:
+    y = x * w
+    view = y[i]
+    y.mul_(w)
+    (gradient,) = wg.autograd.grad((view * view).sum(), w)
+    return gradient, view
+
+
+def among_other_parts(x: Any, i: Any, w: Any) -> Any:
+    return x[i, i - 1], x[:, i - 1], x[-1, i * 0], x[1:, i - 1]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        read_after_a_write,
+        write_at_it,
+        write_into_it,
+        gradient_through_a_write_into_it,
+        gradient_through_a_write_into_the_base,
+        among_other_parts,
+    ],
+)
+def test_a_tensor_of_one_number_as_an_index_takes_a_view(f: Any) -> None:
+    compiled = wg.compile(f)
+    for place in (1, 2, 1):
+        given = [
+            (wg.arange(6.0).reshape(3, 2), wg.tensor(place), wg.tensor(1.5, requires_grad=True))
+            for _ in range(2)
+        ]
+        found, expected = compiled(*given[0]), f(*given[1])
+        pairs = (
+            [(found, expected)]
+            if isinstance(expected, wg.Tensor)
+            else zip(found, expected, strict=True)
+        )
+        for a, b in pairs:
+            assert a.requires_grad == b.requires_grad
+            assert wg.allclose(a, b)
+        assert wg.equal(given[0][0], given[1][0])
+
+
+def test_views_by_calls_of_functions_follow_their_base_and_refuse_writes() -> None:
+    def real(x: Any) -> Any:
+        view = wg.complex(x, 2 * x).real
+        x.mul_(5)
+        return view
+
+    def windows_of(x: Any) -> Any:
+        view = x.unfold(0, 2, 1)
+        x.mul_(5)
+        return view
+
+    for f in (real, windows_of):
+        found, expected = (g(wg.arange(4.0)) for g in (wg.compile(f), f))
+        assert wg.equal(found, expected)
+    with pytest.raises(TracingError, match="Write into the tensor itself"):
+        wg.compile(lambda x: x.unfold(0, 2, 1).mul_(2))(wg.arange(4.0))
