@@ -140,8 +140,15 @@ def test_views_by_calls_of_functions_follow_their_base_and_refuse_writes() -> No
         x.mul_(5)
         return view
 
-    for f in (real, windows_of):
+    def reshaped(x: Any) -> Any:
+        numbers, rows = wg.complex(x, 2 * x).flip(0).real.reshape(2, 2), x.unfold(0, 2, 2)
+        wide, again = rows.reshape(4), x.unfold(0, 2, 1).reshape(6)  # a view, and a copy
+        x.mul_(5)
+        return numbers, wide, again
+
+    for f in (real, windows_of, reshaped):
         found, expected = (g(wg.arange(4.0)) for g in (wg.compile(f), f))
-        assert wg.equal(found, expected)
+        for a, b in zip(found, expected, strict=True):
+            assert wg.equal(a, b)
     with pytest.raises(TracingError, match="Write into the tensor itself"):
-        wg.compile(lambda x: x.unfold(0, 2, 1).mul_(2))(wg.arange(4.0))
+        wg.compile(lambda x: x.unfold(0, 2, 2).mul_(2))(wg.arange(4.0))

@@ -231,7 +231,10 @@ class Step:
 
 
 class Peek(Step):
-    """A step into a view that can be looked at but not written through: `function` of the value."""
+    """A step into a view that can be looked at but not written through: `function` of the value.
+
+    `args` holds the function that takes such a view of an array of NumPy's, and the array's dtype.
+    """
 
     __slots__ = ()
 
@@ -323,10 +326,10 @@ class TracedArray(ArrayMethods):
         step = Step(function, args, self.shape, tuple(shape), self.dtype)
         return TracedArray(self.trace, self.storage, (*self.path, step))
 
-    def peek(self, function: Function) -> TracedArray:
-        """A view for reading: what `function` makes of the value that this array holds."""
+    def peek(self, function: Function, of_array: Function) -> TracedArray:
+        """A view for reading: what `function` makes of the value, as `of_array` does of arrays."""
         value = function(self.value)
-        step = Peek(function, (), self.shape, value.shape, value.dtype)
+        step = Peek(function, (of_array, self.dtype), self.shape, value.shape, value.dtype)
         made = TracedArray(self.trace, self.storage, (*self.path, step))
         made._value, made._seen = value, self.storage.writes
         return made

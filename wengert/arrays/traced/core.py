@@ -56,7 +56,7 @@ def for_reading(function: Any, trace: Trace, x: Any, *args: Any, **kwargs: Any) 
     def call(value: Value) -> Value:
         return opaque(trace, function, (trace.array(value), *args), kwargs).value
 
-    return array_of(trace, x).peek(call)
+    return array_of(trace, x).peek(call, lambda array: function(array, *args, **kwargs))
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:

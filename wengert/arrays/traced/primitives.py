@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -16,7 +15,6 @@ from wengert.arrays.traced.core import (
     array_of,
     axes_of,
     axis_of,
-    for_reading,
     means,
     opaque,
 )
@@ -60,8 +58,7 @@ def primitives() -> None:
     OPAQUE.update({linalg.solve_triangular, linalg.lu_unpivoted, linalg.pivoted, linalg.order_of})
     OPAQUE.update({linalg.matrix_exp, linalg.pinv, linalg.least_squares})
     MEANINGS[np.linalg.eig] = lambda trace, a: opaque(trace, linalg.complex_eig, (a,), {})
-    OPAQUE.add(shapes.diagonal_scatter)
-    MEANINGS[shapes.overlapped] = functools.partial(for_reading, shapes.overlapped)
+    OPAQUE.update({shapes.diagonal_scatter, shapes.overlapped})
     MEANINGS[shapes.as_strided] = _as_strided
     MEANINGS[products.einsum] = contract
     MEANINGS[products.affine] = lambda trace, x, weight, bias: (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.traced.array import Trace, TracedArray
+from wengert.arrays.traced.array import Peek, Trace, TracedArray
 from wengert.arrays.traced.core import (
     array_of,
     axes_of,
@@ -56,6 +56,9 @@ def _steps_of(a: TracedArray) -> tuple[int, ...]:
             steps = reshaped(shape, steps, step.shape) or row_major(step.shape)
         elif step.function is np.transpose:
             steps = tuple(steps[i] for i in step.args)
+        elif type(step) is Peek:
+            function, dtype = step.args
+            steps = _steps_by(function, dtype, shape, steps)
         elif step.function is np.broadcast_to:
             lead = len(step.shape) - len(shape)
             kept = zip(shape, step.shape[lead:], steps, strict=True)
@@ -72,6 +75,16 @@ def _steps_of(a: TracedArray) -> tuple[int, ...]:
             steps = tuple(found)
         shape = step.shape
     return steps
+
+
+def _steps_by(function: Any, dtype: Any, shape: Shape, steps: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a function's view of an array, learned from one that has these strides."""
+    spans = [(max(n, 1) - 1) * step for n, step in zip(shape, steps, strict=True)]
+    before = -sum(min(span, 0) for span in spans)
+    memory = np.zeros(before + sum(max(span, 0) for span in spans) + 1, dtype)
+    strides = [step * memory.itemsize for step in steps]
+    seen = function(np.lib.stride_tricks.as_strided(memory[before:], shape, strides))
+    return tuple(step // seen.itemsize for step in seen.strides)
 
 
 def _empty(a: TracedArray, shape: Any) -> Shape:
