@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.rules.stacks import matmul
+
 Step = Callable[[Any, str, Any, str, str], Any]
 
 # Measured: with so many terms in all, and in each product of a batch, the way over BLAS is shorter.
@@ -98,7 +100,7 @@ def as_matrices(a: Any, ta: str, b: Any, tb: str, wanted: str) -> Any:
     lead = tuple(size[c] for c in batch)
     x = np.transpose(a, [ta.index(c) for c in (*batch, *rows, *inner)])
     y = np.transpose(b, [tb.index(c) for c in (*batch, *inner, *columns)])
-    out = np.matmul(
+    out = matmul(
         np.reshape(x, (*lead, count(rows), count(inner))),
         np.reshape(y, (*lead, count(inner), count(columns))),
     )

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.dispatch import primitive
 from wengert.rules import contraction
 from wengert.rules.rule import linear, unbroadcast
+from wengert.rules.stacks import matmul
 
 # Y = A B:  A_bar = G B^T,  B_bar = A^T G  (Giles, 2008), with vectors and batches as in NumPy.
 
@@ -55,7 +56,7 @@ def _matmul_pull_a(g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
     row = len(a_shape) == 1
     if row:
         g = np.expand_dims(g, -2)
-    result = np.matmul(g, swap(b))
+    result = matmul(g, swap(b))
     return unbroadcast(result[..., 0, :] if row else result, a_shape)
 
 
@@ -71,7 +72,7 @@ def _matmul_pull_b(g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
     column = len(b_shape) == 1
     if column and len(g.shape) == len(a.shape) - 1:
         g = np.expand_dims(g, -1)
-    result = np.matmul(swap(a), g)
+    result = matmul(swap(a), g)
     return unbroadcast(result[..., 0] if column else result, b_shape)
 
 

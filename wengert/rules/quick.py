@@ -16,6 +16,7 @@ from wengert.rules import fft, linalg
 from wengert.rules.indexing import getitem, select, slices
 from wengert.rules.products import by_matrix
 from wengert.rules.reductions import count, cumsum
+from wengert.rules.stacks import matmul
 
 EXACT = (np.dtype(np.float32), np.dtype(np.float64))
 """What is summed as it is: np.mean sums other dtypes in wider ones, np.sum integers."""
@@ -39,7 +40,7 @@ def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
 def _matmul(a: Any, b: Any) -> Any:
     if b.ndim == 2:
         return by_matrix(a, b)
-    return np.matmul(a, b)
+    return matmul(a, b)
 
 
 def _reshape(a: Any, shape: Any) -> Any:
