@@ -131,6 +131,15 @@ def arriving(x: Any, born: int) -> Any:
 
 
 @primitive
+def met(x: Any) -> Any:
+    """An array of no dimensions that meets a tensor, as which NumPy's count as Python numbers.
+
+    So does what it returns for one whose number is not known yet.
+    """
+    return x
+
+
+@primitive
 def number(x: Any) -> Any:
     """A Python number: of a tensor or an array with one element, or the number itself."""
     return float(x)

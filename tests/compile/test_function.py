@@ -375,6 +375,19 @@ def test_a_gradient_that_a_function_has_taken_itself_is_a_constant_at_every_call
         assert y.requires_grad
 
 
+@pytest.mark.parametrize("number", [0.5, 3, True, 2j])
+@pytest.mark.parametrize("x", [1.5, 2, [1.5, 2.0], [1, 2]])
+def test_an_array_of_no_dimensions_counts_as_a_number_beside_a_tensor(x: Any, number: Any) -> None:
+    for f in (lambda x, y: x * y, lambda x, y: y - x, lambda x, y: wg.where(x > 1, x, y)):
+        try:
+            expected = f(wg.tensor(x), np.array(number))
+        except (TypeError, RuntimeError):
+            continue
+        found = wg.compile(f)(wg.tensor(x), np.array(number))
+        assert found.dtype == expected.dtype
+        assert wg.allclose(found, expected)
+
+
 def test_a_view_from_outside_is_read_at_each_call() -> None:
     # An array with a base was once a constant, whoever held it: table.reshape(...) went stale.
     rows = np.arange(6.0).reshape(2, 3)

@@ -33,7 +33,7 @@ def _zeros(trace: Trace, shape: Any, dtype: Any) -> Value:
 
 def primitives() -> None:
     """Meanings of primitives, most of whose bodies write into arrays that they make."""
-    from wengert.dispatch import lasting, number, once
+    from wengert.dispatch import lasting, met, number, once
     from wengert.rules import (
         convolution,
         elementwise,
@@ -72,6 +72,7 @@ def primitives() -> None:
     )
     MEANINGS[once] = _once
     MEANINGS[number] = _number
+    MEANINGS[met] = _met
     MEANINGS[reductions.variance] = _variance
     MEANINGS[shapes.diagonal] = lambda trace, x, *args, **rest: np.diagonal(x, *args, **rest)
     MEANINGS[shapes.expand] = lambda trace, x, shape: np.broadcast_to(x, shape)
@@ -144,6 +145,15 @@ def _lasting(trace: Trace, x: Any, mapping: Any, key: Any) -> Any:
             raise Postponed
         made = maker.function(*maker.args, **maker.kwargs)
     return trace.keep(np.array(made), mapping, key)
+
+
+def _met(trace: Trace, x: Any) -> Any:
+    if x.weak or x.dtype.kind == "b":
+        return x
+    dtype = np.dtype({"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64))
+    value = trace.record(operations.number, (x.value, dtype), (), dtype)
+    value.weak = True
+    return trace.array(value)
 
 
 def _number(trace: Trace, x: Any) -> Any:
