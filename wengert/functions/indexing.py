@@ -413,8 +413,7 @@ def where(condition: Any, input: Any = None, other: Any = None, *operands: Any) 
         )
     kind = dtypes.result_type(array_of(input), array_of(other))
     input, other = (
-        cast(x, kind) if isinstance(x, Tensor) else wrap(as_array(x, kind))
-        for x in (input, other)
+        cast(x, kind) if isinstance(x, Tensor) else wrap(as_array(x, kind)) for x in (input, other)
     )
     return _where(condition, input, other)
 
