@@ -38,7 +38,7 @@ from wengert import version as version
 from wengert.autograd import methods as _history
 from wengert.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from wengert.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
-from wengert.compile.function import compile as compile
+from wengert.compile.call.function import compile as compile
 from wengert.dtypes import bool as bool
 from wengert.dtypes import cdouble as cdouble
 from wengert.dtypes import cfloat as cfloat

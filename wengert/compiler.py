@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compile import watch
+from wengert.compile.trace import watch
 
 
 def is_compiling() -> bool:

@@ -23,7 +23,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from wengert.autograd import engine
-from wengert.compile.function import CompiledFunction
+from wengert.compile.call.function import CompiledFunction
 from wengert.history.location import INTERNAL, user_frame
 from wengert.history.node import Node, tick
 from wengert.nn import functional

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wengert.compile.capture import Specialize
-from wengert.compile.function import CompiledFunction
-from wengert.compile.passes import clean
-from wengert.compile.standalone import Standalone
+from wengert.compile.call.function import CompiledFunction
+from wengert.compile.program.passes import clean
+from wengert.compile.program.standalone import Standalone
+from wengert.compile.trace.capture import Specialize
 from wengert.errors import TracingError
 from wengert.history.location import line_of
 from wengert.history.modes import no_grad

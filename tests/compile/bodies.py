@@ -5,10 +5,10 @@ import pytest
 
 ir = pytest.importorskip("llvmlite.ir")
 
-from wengert.compile.llvm.entry import Entry, Fixed, is_native  # noqa: E402
-from wengert.compile.llvm.entry_native import native_entry  # noqa: E402
-from wengert.compile.llvm.entry_reference import reference_entry  # noqa: E402
-from wengert.compile.llvm.machine import Code, compile_module  # noqa: E402
+from wengert.compile.call.entry import Entry, Fixed, is_native  # noqa: E402
+from wengert.compile.call.entry_native import native_entry  # noqa: E402
+from wengert.compile.call.entry_reference import reference_entry  # noqa: E402
+from wengert.compile.llvm.machine.host import Code, compile_module  # noqa: E402
 
 F8 = np.dtype(np.float64)
 KINDS = [reference_entry, native_entry] if is_native() else [reference_entry]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from wengert.compile.infer import statement
-from wengert.compile.operations import added, astype, full, take, updated, view
-from wengert.compile.program import Program, Statement, Value
+from wengert.compile.program.infer import statement
+from wengert.compile.program.operations import added, astype, full, take, updated, view
+from wengert.compile.program.program import Program, Statement, Value
 
 
 class Builder:

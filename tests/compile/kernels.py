@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.kernel import Apply, Const, Index, Kernel, Load, Reduce, Store
-from wengert.compile.llvm.loops import define
-from wengert.compile.llvm.machine import compile_module, vector_bytes
-from wengert.compile.llvm.schedule import arguments
+from wengert.compile.llvm.machine.host import compile_module, vector_bytes
+from wengert.compile.llvm.nests.loops import define
+from wengert.compile.llvm.nests.schedule import arguments
+from wengert.compile.plan.kernel import Apply, Const, Index, Kernel, Load, Reduce, Store
 
 POINTER = ir.PointerType()
 

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from wengert.compile.kernel import Apply, Const, Index, Load, Reduce, Store
-from wengert.compile.plan import Call, Loops, Multiply, Place
-from wengert.compile.program import mapped
+from wengert.compile.plan.kernel import Apply, Const, Index, Load, Reduce, Store
+from wengert.compile.plan.plan import Call, Loops, Multiply, Place
+from wengert.compile.program.program import mapped
 from wengert.history import location  # noqa: F401  (statements know their lines)
 
 UFUNCS = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.infer import infer, statement
-from wengert.compile.operations import added, astype, full, take, updated, view
-from wengert.compile.program import Program, Value
+from wengert.compile.program.infer import infer, statement
+from wengert.compile.program.operations import added, astype, full, take, updated, view
+from wengert.compile.program.program import Program, Value
 
 
 class Builder:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from wengert.compile.kernel import (
+from wengert.compile.plan.kernel import (
     Access,
     Apply,
     Const,

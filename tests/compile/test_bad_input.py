@@ -16,7 +16,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn, optim
-from wengert.compile.llvm import machine
+from wengert.compile.llvm.machine import host as machine
 from wengert.errors import InplaceError, TracingError
 
 FACTOR = 2.0

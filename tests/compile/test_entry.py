@@ -26,8 +26,8 @@ from tests.compile.bodies import (
     status,
     sums,
 )
-from wengert.compile.llvm import entry as entries
-from wengert.compile.llvm.entry import (
+from wengert.compile.call import entry as entries
+from wengert.compile.call.entry import (
     ArrayArgument,
     ArrayOutput,
     ArrayState,
@@ -512,7 +512,7 @@ def test_results_may_be_many_and_of_all_kinds(make):
 
 
 def test_the_fallback_is_taken_where_layouts_are_unknown(monkeypatch):
-    from wengert.compile.llvm import layouts
+    from wengert.compile.call import layouts
 
     def unknown():
         raise layouts.LayoutError("none of this is known")

@@ -23,7 +23,7 @@ from tests.compile.bodies import (
     status,
     sums,
 )
-from wengert.compile.llvm.entry import (
+from wengert.compile.call.entry import (
     ArrayArgument,
     ArrayOutput,
     AttributeIs,

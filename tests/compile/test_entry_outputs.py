@@ -10,7 +10,7 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.bodies import F8, array, body, calling, each_kind, entry, status, sums
-from wengert.compile.llvm.entry import KEPT, LARGE, ArrayArgument, ArrayOutput, Result
+from wengert.compile.call.entry import KEPT, LARGE, ArrayArgument, ArrayOutput, Result
 
 SHAPE = (4, LARGE // 32)
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from tests.compile.programs import Builder, Drawn, agree
-from wengert.compile import fuse
-from wengert.compile.executable import Executable, aligned, array_at
-from wengert.compile.kernel import Access, Apply, Const, Kernel, Load, Reduce, Store
-from wengert.compile.llvm.scalars import supported
-from wengert.compile.operations import take
-from wengert.compile.plan import Call, Layout, Loops, Multiply, Place, Plan
-from wengert.compile.program import Statement, Value
+from wengert.compile.call.executable import Executable, aligned, array_at
+from wengert.compile.llvm.elementary.scalars import supported
+from wengert.compile.plan import planner as fuse
+from wengert.compile.plan.kernel import Access, Apply, Const, Kernel, Load, Reduce, Store
+from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Plan
+from wengert.compile.program.operations import take
+from wengert.compile.program.program import Statement, Value
 
 F = np.dtype(np.float32)
 D = np.dtype(np.float64)
@@ -421,7 +421,7 @@ def test_a_classifier_learns_as_in_numpy() -> None:
 
 def entry(executable: Executable) -> Any:
     """A callable on arrays that returns the first output."""
-    from wengert.compile.llvm.entry import ArrayArgument, ArrayOutput, Entry, Fixed, Result, make
+    from wengert.compile.call.entry import ArrayArgument, ArrayOutput, Entry, Fixed, Result, make
 
     plan, table = executable.plan, executable.table
     return make(

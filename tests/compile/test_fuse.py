@@ -11,13 +11,13 @@ import pytest
 
 from tests.compile.builder import Builder, arrays_for, random_program, transformer
 from tests.compile.plans import execute, supported
-from wengert.compile.fuse import plan
-from wengert.compile.kernel import Load, Reduce, Store
-from wengert.compile.operations import added, astype, full, number, take, updated, view
-from wengert.compile.plan import Call, Loops, Multiply
+from wengert.compile.plan.kernel import Load, Reduce, Store
+from wengert.compile.plan.plan import Call, Loops, Multiply
+from wengert.compile.plan.planner import plan
+from wengert.compile.program.operations import added, astype, full, number, take, updated, view
 
 # The package also holds a function of that name, so the module is asked for by its full name.
-GROUP = importlib.import_module("wengert.compile.group")
+GROUP = importlib.import_module("wengert.compile.plan.group")
 
 
 def planned(made, *arrays, fuse=True):

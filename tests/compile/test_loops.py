@@ -11,7 +11,8 @@ from llvmlite import ir
 
 from tests.compile.kernels import compiled, interpret
 from tests.compile.random_kernels import kernels
-from wengert.compile.kernel import (
+from wengert.compile.llvm.nests.loops import define, supported
+from wengert.compile.plan.kernel import (
     Access,
     Apply,
     Const,
@@ -23,7 +24,6 @@ from wengert.compile.kernel import (
     Store,
     Unsupported,
 )
-from wengert.compile.llvm.loops import define, supported
 
 F2, F4, F8 = (np.dtype(f"f{n}") for n in (2, 4, 8))
 BOOL, INT32, INT64 = np.dtype(bool), np.dtype("i4"), np.dtype("i8")

@@ -16,8 +16,8 @@ import scipy.special
 
 ir = pytest.importorskip("llvmlite.ir")
 
-from wengert.compile.llvm import machine  # noqa: E402
-from wengert.compile.llvm.math import NAMES, call  # noqa: E402
+from wengert.compile.llvm.elementary.math import NAMES, call  # noqa: E402
+from wengert.compile.llvm.machine import host as machine  # noqa: E402
 
 STEP = 1 if os.environ.get("WENGERT_EVERY_FLOAT") else 1009
 INDEX = ir.IntType(64)

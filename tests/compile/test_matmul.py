@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from wengert.compile.llvm import blocks, machine, matmul, tiles
-from wengert.compile.plan import Layout, Multiply, Place
+from wengert.compile.llvm.library import blocks, matmul, tiles
+from wengert.compile.llvm.machine import host as machine
+from wengert.compile.plan.plan import Layout, Multiply, Place
 
 RNG = np.random.default_rng(0)
 FLOATS = [np.float32, np.float64]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compile.llvm import sorts
-from wengert.compile.plan import Call
+from wengert.compile.llvm.library import sorts
+from wengert.compile.plan.plan import Call
 from wengert.rules.reductions import recurrence
 
 FLOATS = [np.float32, np.float64]
@@ -208,7 +208,7 @@ def test_no_memory_for_a_sort_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_orders_where_vectors_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wengert.compile.llvm import machine
+    from wengert.compile.llvm.machine import host as machine
 
     for size in (16, 32):
         monkeypatch.setattr(machine, "vector_bytes", lambda size=size: size)

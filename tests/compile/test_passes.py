@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from tests.compile.programs import Builder, Drawn, agree
-from wengert.compile.infer import check_types
-from wengert.compile.operations import added, astype, full, number, take, updated, view
-from wengert.compile.passes import clean
-from wengert.compile.passes.algebra import algebra
-from wengert.compile.passes.common import common
-from wengert.compile.passes.dead import dead
-from wengert.compile.passes.fold import fold
-from wengert.compile.passes.layout import composed, layout
-from wengert.compile.passes.products import products
-from wengert.compile.passes.reductions import reductions
-from wengert.compile.program import Program
-from wengert.compile.source import source
+from wengert.compile.program.infer import check_types
+from wengert.compile.program.operations import added, astype, full, number, take, updated, view
+from wengert.compile.program.passes import clean
+from wengert.compile.program.passes.algebra import algebra
+from wengert.compile.program.passes.common import common
+from wengert.compile.program.passes.dead import dead
+from wengert.compile.program.passes.fold import fold
+from wengert.compile.program.passes.layout import composed, layout
+from wengert.compile.program.passes.products import products
+from wengert.compile.program.passes.reductions import reductions
+from wengert.compile.program.program import Program
+from wengert.compile.program.source import source
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.5, 1e300, -1e-300, 5e-324, 3.0])
 ALL = slice(0, 4, 1)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.rules.calls import Call, arrays_of, gradients, leaf, like, outputs, pulled, recorded
 from tests.rules.test_table import CASES
-from wengert.compile.function import compile
+from wengert.compile.call.function import compile
 from wengert.rules import Rule
 from wengert.rules.shapes import as_strided
 from wengert.tensor import wrap

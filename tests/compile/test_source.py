@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.compile.programs import Builder, Drawn, agree
-from wengert.compile.operations import added, astype, number, take, updated, view
-from wengert.compile.passes import clean
-from wengert.compile.program import Program, Statement, Value
-from wengert.compile.source import namespace
+from wengert.compile.program.operations import added, astype, number, take, updated, view
+from wengert.compile.program.passes import clean
+from wengert.compile.program.program import Program, Statement, Value
+from wengert.compile.program.source import namespace
 from wengert.dispatch import primitive
 from wengert.history.location import here
 

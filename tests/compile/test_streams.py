@@ -9,11 +9,12 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.kernels import compiled, interpret
-from wengert.compile.kernel import Access, Apply, Const, Kernel, Load, Operation, Reduce, Store
-from wengert.compile.llvm import machine, traffic
-from wengert.compile.llvm.phases import Phases
-from wengert.compile.llvm.schedule import arrange
-from wengert.compile.llvm.traffic import LONG, PAST_CACHES, past_caches
+from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.nests import traffic
+from wengert.compile.llvm.nests.phases import Phases
+from wengert.compile.llvm.nests.schedule import arrange
+from wengert.compile.llvm.nests.traffic import LONG, PAST_CACHES, past_caches
+from wengert.compile.plan.kernel import Access, Apply, Const, Kernel, Load, Operation, Reduce, Store
 
 F4, F8, BOOL = np.dtype("f4"), np.dtype("f8"), np.dtype(bool)
 N = LONG // 4 + 1237  # a row of float32 that is long, and not of whole vectors

@@ -13,7 +13,7 @@ from tests.rules.calls import completed, listed, places, with_arrays
 from tests.rules.samples import SAMPLES
 from wengert.autograd.differentiate import grad
 from wengert.autograd.record import recorder
-from wengert.compile import blocks as machine
+from wengert.compile.call import by_blocks as machine
 from wengert.rules import RULES, blocks, neural, normalization, reductions
 from wengert.rules.blocks import by_rows, by_samples, in_blocks, rows_and_sums, sum_of_rows
 from wengert.rules.rule import pull

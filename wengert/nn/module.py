@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
-from wengert.compile import watch
+from wengert.compile.trace import watch
 from wengert.history.node import RemovableHandle
 from wengert.nn.hooks import BackwardHooks
 from wengert.nn.parameter import Buffer, Parameter

@@ -24,7 +24,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
-from wengert.compile.capture import SETTINGS
+from wengert.compile.trace.capture import SETTINGS
 from wengert.dispatch import lasting, number
 from wengert.history import modes
 from wengert.history.location import INTERNAL, here, user_frame

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.function import compile as compiled
+from wengert.compile.call.function import compile as compiled
 from wengert.history.modes import no_grad
 from wengert.optimize.vector import (
     Array,

@@ -151,7 +151,7 @@ def _whole_and_rest(function: Function, arrays: Any, shared: Any, settings: Any)
 
 
 def _run(function: Function, step: int, blocks: Any, shared: Any = (), settings: Any = ()) -> Any:
-    from wengert.compile.blocks import code
+    from wengert.compile.call.by_blocks import code
 
     shared = [np.ascontiguousarray(x) for x in shared]
     made = code(function, step, blocks, shared, settings)

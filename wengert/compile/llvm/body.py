@@ -14,11 +14,13 @@ from typing import Any
 
 from llvmlite import ir
 
-from wengert.compile.kernel import Access, Kernel, Load, Store
-from wengert.compile.llvm import loops, machine, matmul, natives
-from wengert.compile.llvm.natives import is_native
-from wengert.compile.llvm.tiles import I64, POINTER
-from wengert.compile.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
+from wengert.compile.llvm.library import matmul, natives
+from wengert.compile.llvm.library.natives import is_native
+from wengert.compile.llvm.library.tiles import I64, POINTER
+from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.nests import loops
+from wengert.compile.plan.kernel import Access, Kernel, Load, Store
+from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
 
 I32 = ir.IntType(32)
 BYTE = ir.IntType(8)

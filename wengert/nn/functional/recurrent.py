@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.traced.array import TracedArray
 from wengert.autograd.differentiate import grad
 from wengert.autograd.function import Function
 from wengert.autograd.record import recorder
+from wengert.compile.trace.array import TracedArray
 from wengert.functions.shapes import alias
 from wengert.history import modes
 from wengert.nn.functional import scans

@@ -69,7 +69,7 @@ def _by_machine(
     step: Step, runs: Runs, rows: Any, states: Any, shared: Any, outs: Any
 ) -> list[tuple[Any, Any, Any]]:
     """What one time leaves of a state is what the next one finds, in the same memory."""
-    from wengert.compile.blocks import made  # LLVM is loaded when first needed
+    from wengert.compile.call.by_blocks import made  # LLVM is loaded when first needed
 
     (start, stop), (end, _) = runs[0], runs[-1]
     n = stop - start

@@ -1,1 +1,0 @@
-"""Arrays that write a program down: what `wengert.compile` runs a function on."""

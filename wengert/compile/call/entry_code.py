@@ -1,0 +1,753 @@
+"""The native entry: one function of machine code that serves all compiled functions.
+
+It has the signature of CPython's METH_FASTCALL | METH_KEYWORDS, reads Python's and NumPy's objects
+where `layouts.py` found them, and does what `entry_reference.py` says, driven by a table of words
+(of 8 bytes) that `entry_native.py` fills. It is compiled once and kept on disk.
+
+All addresses are integers here: the code reads memory at known distances from them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.call import layouts as at
+from wengert.compile.call.entry import KEPT
+from wengert.compile.llvm.machine.host import Code, compile_module, register
+
+WORD = ir.IntType(64)
+HALF = ir.IntType(32)
+BYTE = ir.IntType(8)
+BIT = ir.IntType(1)
+DOUBLE = ir.DoubleType()
+
+RECORD = 16  # words
+
+
+class Head(IntEnum):
+    """The first words of a table. From ARGUMENTS on: an address, and in the next word a count."""
+
+    BODY = 0
+    BUFFERS = 1
+    BUSY = 2
+    SLOW = 3
+    FAILED = 4
+    WROTE = 5
+    REBUILD = 6
+    MANY = 7
+    CALLS = 8
+    EMPTY = 9  # the empty tuple
+    ARGUMENTS = 10
+    GUARDS = 12
+    STATES = 14
+    NUMBERS = 16
+    ALWAYS = 18
+    MOVED = 20
+    OUTPUTS = 22
+    GRADIENTS = 24
+    RESULTS = 26
+    WORDS = 28
+
+
+class Kind(IntEnum):
+    """What a record is about."""
+
+    TENSOR = 0
+    ARRAY = 1
+    OBJECT = 2
+    FLOAT = 3
+    INT = 4
+    BOOL = 5
+    ITEM = 6
+    POINTER = 7  # what lies at an address
+    OTHER = 8  # anything but what is expected lies there
+    ATTRIBUTE = 9
+    NONE = 10
+    OUTPUT = 11
+    ARGUMENT = 12
+
+
+class Field(IntEnum):
+    """The words of a record; each section uses some."""
+
+    KIND = 0
+    OBJECT = 1  # expected; or a Tensor's type
+    PLACE = 2  # where the buffer's address goes, or where a number lies
+    DTYPE = 3
+    TYPE_NUMBER = 4
+    NDIM = 5
+    DIMENSIONS = 6
+    FLAGS = 7  # that an array must have
+    OWNER = 8  # a dict, the owner of an attribute, or an address
+    KEY = 9
+    WRITTEN = 10
+    HISTORY = 11
+    KEPT = 11  # of an output: the place of references to arrays given out before, if any are kept
+    LAST = 12  # where a state's data was at the last call
+    ARRAY = 13  # while a call runs
+    MADE = 14  # while a call runs: an object that is ours
+    NUMBER = 15  # the kind of a number, how many bytes, or which
+
+
+_SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
+    "python.Py_IncRef": (ir.VoidType(), (WORD,)),
+    "python.Py_DecRef": (ir.VoidType(), (WORD,)),
+    "python.PyErr_Clear": (ir.VoidType(), ()),
+    "python.PyObject_Vectorcall": (WORD, (WORD, WORD, WORD, WORD)),
+    "python.PyObject_CallOneArg": (WORD, (WORD, WORD)),
+    "python.PyObject_GetAttr": (WORD, (WORD, WORD)),
+    "python.PyDict_GetItemWithError": (WORD, (WORD, WORD)),
+    "python.PyDict_SetItem": (HALF, (WORD, WORD, WORD)),
+    "python.PyTuple_New": (WORD, (WORD,)),
+    "python.PyTuple_SetItem": (HALF, (WORD, WORD, WORD)),
+    "python.PyFloat_AsDouble": (DOUBLE, (WORD,)),
+    "python.PyFloat_FromDouble": (WORD, (DOUBLE,)),
+    "python.PyLong_AsLongLong": (WORD, (WORD,)),
+    "python.PyLong_FromLongLong": (WORD, (WORD,)),
+    "python.PyBool_FromLong": (WORD, (WORD,)),
+    "python.PyErr_Occurred": (WORD, ()),
+    "entry.object_new": (WORD, (WORD, WORD, WORD)),
+    "entry.new_array": (WORD, (WORD, WORD, HALF, WORD, WORD, WORD, HALF, WORD)),
+}
+
+
+class Writer:
+    """Writes one function: words in, words out."""
+
+    def __init__(self, module: ir.Module, name: str, returns: ir.Type, *args: ir.Type) -> None:
+        self.module = module
+        self.function = ir.Function(module, ir.FunctionType(returns, args), name)
+        self.function.attributes.add("nounwind")
+        self.build = ir.IRBuilder(self.function.append_basic_block("start"))
+
+    def variable(self) -> ir.Value:
+        """A word that may change, for `build.load` and `build.store`; it becomes a register."""
+        with self.build.goto_entry_block():
+            return self.build.alloca(WORD)
+
+    def number(self, value: int, kind: ir.Type = WORD) -> ir.Value:
+        return ir.Constant(kind, int(value))
+
+    def load(self, base: ir.Value, distance: int, kind: ir.Type = WORD) -> ir.Value:
+        address = self.build.add(base, self.number(distance))
+        return self.build.load(self.build.inttoptr(address, kind.as_pointer()), align=1)
+
+    def word(self, base: ir.Value, index: int) -> ir.Value:
+        return self.load(base, 8 * index)
+
+    def store(self, value: ir.Value, base: ir.Value, index: int = 0) -> None:
+        address = self.build.add(base, self.number(8 * index))
+        self.build.store(value, self.build.inttoptr(address, value.type.as_pointer()), align=1)
+
+    def same(self, a: ir.Value, b: ir.Value | int) -> ir.Value:
+        return self.build.icmp_signed("==", a, self.number(b, a.type) if isinstance(b, int) else b)
+
+    def differs(self, a: ir.Value, b: ir.Value | int) -> ir.Value:
+        return self.build.icmp_signed("!=", a, self.number(b, a.type) if isinstance(b, int) else b)
+
+    def known(self, name: str) -> ir.Value:
+        """The address of an object of the process."""
+        if name not in self.module.globals:
+            ir.GlobalVariable(self.module, BYTE, name)
+        return self.build.ptrtoint(self.module.globals[name], WORD)
+
+    def call(self, name: str, *args: ir.Value) -> Any:
+        if name not in self.module.globals:
+            returns, kinds = _SIGNATURES[name]
+            ir.Function(self.module, ir.FunctionType(returns, kinds), name)
+        return self.build.call(self.module.globals[name], args)
+
+    def call_address(self, address: ir.Value, returns: ir.Type, *args: ir.Value) -> ir.Value:
+        kind = ir.FunctionType(returns, [arg.type for arg in args])
+        return self.build.call(self.build.inttoptr(address, kind.as_pointer()), args)
+
+    def when(self, true: ir.Value) -> contextlib.AbstractContextManager[Any]:
+        return self.build.if_then(true)
+
+    def need(self, true: ir.Value, otherwise: ir.Block) -> None:
+        """Go on if this is true, else there."""
+        on = self.function.append_basic_block("on")
+        self.build.cbranch(true, on, otherwise)
+        self.build.position_at_end(on)
+
+    def block(self, name: str) -> ir.Block:
+        return self.function.append_basic_block(name)
+
+    @contextlib.contextmanager
+    def each(self, begin: ir.Value, count: ir.Value, words: int = RECORD) -> Iterator[ir.Value]:
+        """A loop over records."""
+        step = self.number(8 * words)
+        end = self.build.add(begin, self.build.mul(count, step))
+        before = self.build.block
+        head, inside, after = self.block("each"), self.block("inside"), self.block("after")
+        self.build.branch(head)
+        self.build.position_at_end(head)
+        record = self.build.phi(WORD)
+        record.add_incoming(begin, before)
+        self.build.cbranch(self.differs(record, end), inside, after)
+        self.build.position_at_end(inside)
+        yield record
+        record.add_incoming(self.build.add(record, step), self.build.block)
+        self.build.branch(head)
+        self.build.position_at_end(after)
+
+    def section(
+        self, table: ir.Value, section: Head
+    ) -> contextlib.AbstractContextManager[ir.Value]:
+        return self.each(self.word(table, section), self.word(table, section + 1))
+
+    def is_kind(self, record: ir.Value, *kinds: Kind) -> ir.Value:
+        found = self.word(record, Field.KIND)
+        true = self.same(found, kinds[0])
+        for kind in kinds[1:]:
+            true = self.build.or_(true, self.same(found, kind))
+        return true
+
+
+# ---- small functions -----------------------------------------------------------------------
+
+
+def _write_fits(module: ir.Module) -> None:
+    """fits(record, array): whether the array is one of the record's dtype and shape."""
+    w = Writer(module, "fits", BIT, WORD, WORD)
+    w.function.linkage = "internal"
+    w.function.attributes.add("alwaysinline")
+    record, array = w.function.args
+    no = w.block("no")
+    w.need(w.differs(array, 0), no)  # an empty slot
+    w.need(w.same(w.load(array, at.TYPE), w.known("entry.ndarray")), no)
+    dtype = w.load(array, at.DTYPE)
+    other, shape = w.block("other"), w.block("shape")
+    w.build.cbranch(w.same(dtype, w.word(record, Field.DTYPE)), shape, other)
+    # Unpickling makes dtypes that are equal to NumPy's own without being them.
+    w.build.position_at_end(other)
+    type_number = w.build.sext(w.load(dtype, at.TYPE_NUMBER, HALF), WORD)
+    w.need(w.same(type_number, w.word(record, Field.TYPE_NUMBER)), no)
+    order = w.load(dtype, at.BYTE_ORDER, BYTE)
+    native = w.build.or_(w.same(order, ord("=")), w.same(order, ord("|")))
+    w.need(w.build.or_(native, w.same(order, ord("<"))), no)
+    w.build.branch(shape)
+    w.build.position_at_end(shape)
+    ndim = w.word(record, Field.NDIM)
+    w.need(w.same(w.build.sext(w.load(array, at.NDIM, HALF), WORD), ndim), no)
+    expected = w.word(record, Field.DIMENSIONS)
+    distance = w.build.sub(w.load(array, at.DIMENSIONS), expected)
+    with w.each(expected, ndim, 1) as dimension:
+        w.need(w.same(w.word(dimension, 0), w.word(w.build.add(dimension, distance), 0)), no)
+    flags = w.build.zext(w.load(array, at.FLAGS, HALF), WORD)
+    wanted = w.word(record, Field.FLAGS)
+    w.build.ret(w.same(w.build.and_(flags, wanted), wanted))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+def _write_fresh(module: ir.Module) -> None:
+    """fresh(record): a new array of the record's dtype and shape, or 0."""
+    w = Writer(module, "fresh", WORD, WORD)
+    w.function.linkage = "internal"
+    (record,) = w.function.args
+    dtype = w.word(record, Field.DTYPE)
+    w.call("python.Py_IncRef", dtype)  # the call takes one over
+    zero, none = w.number(0), w.number(0, HALF)
+    ndim = w.build.trunc(w.word(record, Field.NDIM), HALF)
+    dimensions = w.word(record, Field.DIMENSIONS)
+    array = w.known("entry.ndarray")
+    w.build.ret(w.call("entry.new_array", array, dtype, ndim, dimensions, zero, zero, none, zero))
+
+
+def _write_output(module: ir.Module) -> None:
+    """output(record): an array for an output, one given out before if nobody else can see it; or 0.
+
+    A kept array has the one reference that is kept. A new one takes the first place; the last goes.
+    """
+    w = Writer(module, "output", WORD, WORD)
+    w.function.linkage = "internal"
+    (record,) = w.function.args
+    begin = w.word(record, Field.KEPT)
+    with w.when(w.same(begin, 0)):
+        w.build.ret(w.call("fresh", record))
+    with w.each(begin, w.number(KEPT), 1) as place:
+        following = w.block("following")
+        array = w.word(place, 0)
+        w.need(w.call("fits", record, array), following)
+        w.need(w.same(w.load(array, at.COUNT, HALF), 1), following)
+        for part in (at.BASE, at.WEAK_REFERENCES):
+            w.need(w.same(w.load(array, part), 0), following)
+        w.call("python.Py_IncRef", array)
+        w.build.ret(array)
+        w.build.position_at_end(following)
+    made = w.call("fresh", record)
+    with w.when(w.differs(made, 0)):
+        last = w.word(begin, KEPT - 1)
+        for k in reversed(range(1, KEPT)):
+            w.store(w.word(begin, k - 1), begin, k)
+        w.call("python.Py_IncRef", made)
+        w.store(made, begin)
+        w.call("python.Py_DecRef", last)
+    w.build.ret(made)
+
+
+def _write_wrap(module: ir.Module, offsets: at.Layouts) -> None:
+    """wrap(type, array, empty): a new Tensor, which takes over the array; or 0."""
+    w = Writer(module, "wrap", WORD, WORD, WORD, WORD)
+    w.function.linkage = "internal"
+    kind, array, empty = w.function.args
+    tensor = w.call("entry.object_new", kind, empty, w.number(0))
+    failed = w.block("failed")
+    w.need(w.differs(tensor, 0), failed)
+    none = w.known("python._Py_NoneStruct")
+    w.store(array, w.build.add(tensor, w.number(offsets.array)))
+    for slot in (offsets.node, offsets.origin, offsets.cell):
+        w.call("python.Py_IncRef", none)
+        w.store(none, w.build.add(tensor, w.number(slot)))
+    w.build.ret(tensor)
+    w.build.position_at_end(failed)
+    w.call("python.Py_DecRef", array)
+    w.build.ret(tensor)
+
+
+def _write_item(module: ir.Module) -> None:
+    """item(dict, key): what is there, borrowed; or 0, with no exception set."""
+    w = Writer(module, "item", WORD, WORD, WORD)
+    w.function.linkage = "internal"
+    found = w.call("python.PyDict_GetItemWithError", *w.function.args)
+    with w.when(w.same(found, 0)):
+        w.call("python.PyErr_Clear")
+    w.build.ret(found)
+
+
+def _write_accept(module: ir.Module) -> None:
+    """accept(kind, object, place): put a Python number's value there; whether it is of the kind."""
+    w = Writer(module, "accept", BIT, WORD, WORD, WORD)
+    w.function.linkage = "internal"
+    kind, value, place = w.function.args
+    no, yes = w.block("no"), w.block("yes")
+    w.need(w.differs(value, 0), no)
+    found = w.load(value, at.TYPE)
+    with w.when(w.same(kind, Kind.FLOAT)):
+        w.need(w.same(found, w.known("python.PyFloat_Type")), no)
+        w.store(w.call("python.PyFloat_AsDouble", value), place)
+        w.build.branch(yes)
+    with w.when(w.same(kind, Kind.INT)):
+        w.need(w.same(found, w.known("python.PyLong_Type")), no)
+        number = w.call("python.PyLong_AsLongLong", value)
+        with w.when(w.same(number, -1)), w.when(w.differs(w.call("python.PyErr_Occurred"), 0)):
+            w.call("python.PyErr_Clear")
+            w.build.branch(no)
+        w.store(number, place)
+        w.build.branch(yes)
+    w.need(w.same(found, w.known("python.PyBool_Type")), no)
+    true = w.same(value, w.known("python._Py_TrueStruct"))
+    w.store(w.build.zext(true, BYTE), place)
+    w.build.branch(yes)
+    w.build.position_at_end(yes)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+def _write_reusable(module: ir.Module, offsets: at.Layouts) -> None:
+    """reusable(record): the gradient whose memory may be used again, borrowed; or 0."""
+    w = Writer(module, "reusable", WORD, WORD)
+    w.function.linkage = "internal"
+    (record,) = w.function.args
+    no = w.block("no")
+    found = w.call("item", w.word(record, Field.OWNER), w.word(record, Field.KEY))
+    w.need(w.differs(found, 0), no)
+    w.need(w.same(w.load(found, at.TYPE), w.known("entry.Tensor")), no)
+    w.need(w.same(w.load(found, at.COUNT, HALF), 1), no)
+    none = w.known("python._Py_NoneStruct")
+    for slot in (offsets.node, offsets.origin, offsets.cell):
+        w.need(w.same(w.load(found, slot), none), no)
+    array = w.load(found, offsets.array)
+    w.need(w.call("fits", record, array), no)
+    w.need(w.same(w.load(array, at.COUNT, HALF), 1), no)
+    w.need(w.same(w.load(array, at.BASE), 0), no)
+    w.build.ret(found)
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0))
+
+
+def _write_release(module: ir.Module) -> None:
+    """release(table): let go of what the call made and still holds."""
+    w = Writer(module, "release", ir.VoidType(), WORD)
+    w.function.linkage = "internal"
+    (table,) = w.function.args
+    for section in (Head.OUTPUTS, Head.GRADIENTS):
+        with w.section(table, section) as record:
+            for field in (Field.ARRAY, Field.MADE):
+                held = w.word(record, field)
+                with w.when(w.differs(held, 0)):
+                    w.store(w.number(0), record, field)
+                    w.call("python.Py_DecRef", held)
+    w.build.ret_void()
+
+
+# ---- the entry -----------------------------------------------------------------------------
+
+
+class _Entry:
+    """The entry, phase by phase. `slow` is where to go before the body ran, `lost` after."""
+
+    def __init__(self, module: ir.Module, offsets: at.Layouts, table_offset: int) -> None:
+        self.w = w = Writer(module, "entry", WORD, WORD, WORD, WORD, WORD)
+        self.offsets = offsets
+        frame, self.args, self.count, self.names = w.function.args
+        self.array = w.variable()
+        self.table = w.load(w.load(frame, table_offset), at.DATA)
+        self.none = w.known("python._Py_NoneStruct")
+        self.slow, self.lost = w.block("slow"), w.block("lost")
+
+    def write(self) -> None:
+        w, table = self.w, self.table
+        busy = w.block("busy")
+        w.need(w.same(w.word(table, Head.BUSY), 0), busy)
+        w.store(w.number(1), table, Head.BUSY)
+        w.need(w.same(self.names, 0), self.slow)
+        w.need(w.same(self.count, w.word(table, Head.ARGUMENTS + 1)), self.slow)
+        self.guards()
+        self.arguments()
+        self.states()
+        self.numbers()
+        self.make_outputs()
+        self.make_gradients()
+        self.body()
+        self.tell_written()
+        self.wrap_outputs()
+        self.set_gradients()
+        self.result()
+        w.build.position_at_end(self.slow)
+        w.store(w.number(0), table, Head.BUSY)
+        w.build.branch(busy)
+        w.build.position_at_end(busy)
+        slow = w.word(table, Head.SLOW)
+        w.build.ret(w.call("python.PyObject_Vectorcall", slow, self.args, self.count, self.names))
+        w.build.position_at_end(self.lost)
+        self.leave()
+        w.build.ret(w.number(0))
+
+    def leave(self) -> None:
+        self.w.call("release", self.table)
+        self.w.store(self.w.number(0), self.table, Head.BUSY)
+
+    def argument(self, record: ir.Value) -> ir.Value:
+        """The argument that a record of that section is about."""
+        w = self.w
+        distance = w.build.sub(record, w.word(self.table, Head.ARGUMENTS))
+        return w.word(w.build.add(self.args, w.build.udiv(distance, w.number(RECORD))), 0)
+
+    # ---- before the body ----
+
+    def guards(self) -> None:
+        w = self.w
+        with w.section(self.table, Head.GUARDS) as record:
+            owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
+            expected = w.word(record, Field.OBJECT)
+            with w.when(w.is_kind(record, Kind.ITEM)):
+                w.need(w.same(w.call("item", owner, key), expected), self.slow)
+            with w.when(w.is_kind(record, Kind.POINTER)):
+                w.need(w.same(w.word(owner, 0), expected), self.slow)
+            with w.when(w.is_kind(record, Kind.OTHER)):
+                w.need(w.differs(w.word(owner, 0), expected), self.slow)
+            with w.when(w.is_kind(record, Kind.ATTRIBUTE)):
+                found = w.call("python.PyObject_GetAttr", owner, key)
+                with w.when(w.same(found, 0)):
+                    w.call("python.PyErr_Clear")
+                w.call("python.Py_DecRef", found)
+                w.need(w.same(found, expected), self.slow)
+
+    def arguments(self) -> None:
+        w = self.w
+        with w.section(self.table, Head.ARGUMENTS) as record:
+            given = self.argument(record)
+            expected = w.word(record, Field.OBJECT)
+            with w.when(w.is_kind(record, Kind.OBJECT)):
+                w.need(w.same(given, expected), self.slow)
+            with w.when(w.is_kind(record, Kind.FLOAT, Kind.INT, Kind.BOOL)):
+                kind, place = w.word(record, Field.KIND), w.word(record, Field.PLACE)
+                w.need(w.call("accept", kind, given, place), self.slow)
+            with w.when(w.is_kind(record, Kind.TENSOR, Kind.ARRAY)):
+                w.build.store(given, self.array)
+                with w.when(w.is_kind(record, Kind.TENSOR)):
+                    w.need(w.same(w.load(given, at.TYPE), expected), self.slow)
+                    with w.when(w.same(w.word(record, Field.HISTORY), 0)):
+                        node, origin = (self.offsets.node, self.offsets.origin)
+                        w.need(w.same(w.load(given, node), self.none), self.slow)
+                        self.without_history(w.load(given, origin))
+                    w.build.store(w.load(given, self.offsets.array), self.array)
+                self.take(record, w.build.load(self.array))
+
+    def without_history(self, origin: ir.Value) -> None:
+        """None, or a view of a tensor that has no history either."""
+        w = self.w
+        with w.when(w.differs(origin, self.none)):
+            w.need(w.same(w.load(origin, at.TYPE), w.known("entry.View")), self.slow)
+            base = w.load(origin, self.offsets.base)
+            w.need(w.same(w.load(base, self.offsets.node), self.none), self.slow)
+
+    def take(self, record: ir.Value, array: ir.Value) -> ir.Value:
+        """Put where an array's data is into the table of buffers, if it is as expected."""
+        w = self.w
+        w.need(w.call("fits", record, array), self.slow)
+        w.store(array, record, Field.ARRAY)
+        data = w.load(array, at.DATA)
+        w.store(data, w.word(record, Field.PLACE))
+        return data
+
+    def states(self) -> None:
+        """The states' arrays, and that no memory that is written is that of another."""
+        w, table = self.w, self.table
+        moved = w.variable()
+        w.build.store(w.number(0), moved)
+        with w.section(table, Head.STATES) as record:
+            owner = w.word(record, Field.OBJECT)
+            w.build.store(owner, self.array)
+            with w.when(w.is_kind(record, Kind.TENSOR)):
+                w.build.store(w.load(owner, self.offsets.array), self.array)
+            data = self.take(record, w.build.load(self.array))
+            distance = w.build.xor(data, w.word(record, Field.LAST))
+            w.build.store(w.build.or_(w.build.load(moved), distance), moved)
+        self.apart(Head.ALWAYS)
+        with w.when(w.differs(w.build.load(moved), 0)):
+            self.apart(Head.MOVED)
+            with w.section(table, Head.STATES) as record:
+                data = w.word(w.word(record, Field.PLACE), 0)
+                w.store(data, record, Field.LAST)
+
+    def apart(self, pairs: Head) -> None:
+        w = self.w
+        with w.section(self.table, pairs) as record:
+            # (place, bytes) of one, (place, bytes) of the other
+            a, b = (w.word(w.word(record, field), 0) for field in (0, 2))
+            a_end, b_end = w.build.add(a, w.word(record, 1)), w.build.add(b, w.word(record, 3))
+            before = w.build.icmp_unsigned("<=", a_end, b)
+            after = w.build.icmp_unsigned("<=", b_end, a)
+            w.need(w.build.or_(before, after), self.slow)
+
+    def numbers(self) -> None:
+        w = self.w
+        with w.section(self.table, Head.NUMBERS) as record:
+            owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
+            value = self.array  # some place for a word
+            with w.build.if_else(w.is_kind(record, Kind.ITEM)) as (then, otherwise):
+                with then:
+                    w.build.store(w.call("item", owner, key), value)
+                with otherwise:
+                    w.build.store(w.word(owner, 0), value)
+            kind, place = w.word(record, Field.NUMBER), w.word(record, Field.PLACE)
+            w.need(w.call("accept", kind, w.build.load(value), place), self.slow)
+
+    def make_outputs(self) -> None:
+        w = self.w
+        with w.section(self.table, Head.OUTPUTS) as record, w.when(w.is_kind(record, Kind.ARRAY)):
+            self.give(record, "output")
+
+    def give(self, record: ir.Value, maker: str) -> None:
+        w = self.w
+        array = w.call(maker, record)
+        w.need(w.differs(array, 0), self.lost)
+        w.store(array, record, Field.ARRAY)
+        w.store(w.load(array, at.DATA), w.word(record, Field.PLACE))
+
+    def make_gradients(self) -> None:
+        """MADE is the gradient whose memory is used again, if it must be held; ARRAY likewise, or
+        a fresh array."""
+        w = self.w
+        calls = w.differs(w.word(self.table, Head.CALLS), 0)
+        with (
+            w.section(self.table, Head.GRADIENTS) as record,
+            w.when(w.is_kind(record, Kind.TENSOR)),
+        ):
+            found = w.call("reusable", record)
+            with w.build.if_else(w.same(found, 0)) as (then, otherwise):
+                with then:
+                    self.give(record, "fresh")
+                with otherwise:
+                    array = w.load(found, self.offsets.array)
+                    w.store(w.load(array, at.DATA), w.word(record, Field.PLACE))
+                    with w.when(calls):
+                        w.call("python.Py_IncRef", found)
+                        w.call("python.Py_IncRef", array)
+                        w.store(found, record, Field.MADE)
+                        w.store(array, record, Field.ARRAY)
+
+    # ---- the body ----
+
+    def body(self) -> None:
+        w, table = self.w, self.table
+        self.hold("python.Py_IncRef")
+        status = w.call_address(w.word(table, Head.BODY), HALF, w.word(table, Head.BUFFERS))
+        self.hold("python.Py_DecRef")
+        with w.when(w.differs(status, 0)):
+            w.need(w.differs(status, -1), self.lost)
+            self.leave()
+            number = w.call("python.PyLong_FromLongLong", w.build.sext(status, WORD))
+            self.finish(w.word(table, Head.FAILED), number)
+
+    def hold(self, what: str) -> None:
+        """While Python code runs in the body it could let go of the arrays that the body uses."""
+        w = self.w
+        with w.when(w.differs(w.word(self.table, Head.CALLS), 0)):
+            for section in (Head.ARGUMENTS, Head.STATES):
+                with w.section(self.table, section) as record:
+                    w.call(what, w.word(record, Field.ARRAY))
+
+    def finish(self, function: ir.Value, value: ir.Value) -> None:
+        """Return function(value), where value is ours and may be 0, an error."""
+        w = self.w
+        with w.when(w.same(value, 0)):
+            w.build.ret(w.number(0))
+        made = w.call("python.PyObject_CallOneArg", function, value)
+        w.call("python.Py_DecRef", value)
+        w.build.ret(made)
+
+    # ---- after the body ----
+
+    def tell_written(self) -> None:
+        w = self.w
+        for section in (Head.ARGUMENTS, Head.STATES):
+            with (
+                w.section(self.table, section) as record,
+                w.when(w.differs(w.word(record, Field.WRITTEN), 0)),
+            ):
+                tensor = (
+                    self.argument(record)
+                    if section is Head.ARGUMENTS
+                    else w.word(record, Field.OBJECT)
+                )
+                # Nobody compares a cell that the tensor alone has: no saved value, no view.
+                cell = w.load(tensor, self.offsets.cell)
+                shared = w.differs(w.load(cell, at.COUNT, HALF), 1)
+                with w.when(w.build.and_(w.differs(cell, self.none), shared)):
+                    told = w.call(
+                        "python.PyObject_CallOneArg", w.word(self.table, Head.WROTE), tensor
+                    )
+                    w.need(w.differs(told, 0), self.lost)
+                    w.call("python.Py_DecRef", told)
+
+    def wrap_outputs(self) -> None:
+        w = self.w
+        with w.section(self.table, Head.OUTPUTS) as record:
+            place = w.word(record, Field.PLACE)
+            with w.when(w.is_kind(record, Kind.FLOAT)):
+                number = w.load(place, 0, DOUBLE)
+                w.store(w.call("python.PyFloat_FromDouble", number), record, Field.MADE)
+            with w.when(w.is_kind(record, Kind.INT)):
+                number = w.word(place, 0)
+                w.store(w.call("python.PyLong_FromLongLong", number), record, Field.MADE)
+            with w.when(w.is_kind(record, Kind.BOOL)):
+                number = w.build.zext(w.load(place, 0, BYTE), WORD)
+                w.store(w.call("python.PyBool_FromLong", number), record, Field.MADE)
+            with w.when(w.is_kind(record, Kind.ARRAY)):
+                array, kind = w.word(record, Field.ARRAY), w.word(record, Field.OBJECT)
+                w.store(w.number(0), record, Field.ARRAY)
+                w.build.store(array, self.array)
+                with w.when(w.differs(kind, 0)):
+                    empty = w.word(self.table, Head.EMPTY)
+                    w.build.store(w.call("wrap", kind, array, empty), self.array)
+                w.store(w.build.load(self.array), record, Field.MADE)
+            w.need(w.differs(w.word(record, Field.MADE), 0), self.lost)
+
+    def set_gradients(self) -> None:
+        w = self.w
+        with w.section(self.table, Head.GRADIENTS) as record:
+            owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
+            with w.build.if_else(w.is_kind(record, Kind.NONE)) as (then, otherwise):
+                with then:
+                    found = w.call("item", owner, key)
+                    there = w.build.and_(w.differs(found, 0), w.differs(found, self.none))
+                    with w.when(there):
+                        done = w.call("python.PyDict_SetItem", owner, key, self.none)
+                        w.need(w.same(done, 0), self.lost)
+                with otherwise:
+                    self.set_gradient(record, owner, key)
+
+    def set_gradient(self, record: ir.Value, owner: ir.Value, key: ir.Value) -> None:
+        w = self.w
+        array, held = w.word(record, Field.ARRAY), w.word(record, Field.MADE)
+        fresh = w.build.and_(w.same(held, 0), w.differs(array, 0))
+        with w.when(fresh):
+            w.store(w.number(0), record, Field.ARRAY)
+            empty = w.word(self.table, Head.EMPTY)
+            tensor = w.call("wrap", w.known("entry.Tensor"), array, empty)
+            w.need(w.differs(tensor, 0), self.lost)
+            w.store(tensor, record, Field.MADE)
+        made = w.word(record, Field.MADE)
+        with w.when(w.differs(made, 0)):  # else it stands there already
+            done = w.call("python.PyDict_SetItem", owner, key, made)
+            w.need(w.same(done, 0), self.lost)
+
+    def result(self) -> None:
+        w, table = self.w, self.table
+        value = w.variable()
+        with w.build.if_else(w.same(w.word(table, Head.MANY), 0)) as (one, many):
+            with one:
+                w.build.store(self.none, value)
+                with w.section(table, Head.RESULTS) as record:
+                    w.build.store(self.returned(record), value)
+                w.call("python.Py_IncRef", w.build.load(value))
+            with many:
+                made = w.call("python.PyTuple_New", w.word(table, Head.RESULTS + 1))
+                w.need(w.differs(made, 0), self.lost)
+                w.build.store(made, value)
+                begin = w.word(table, Head.RESULTS)
+                with w.section(table, Head.RESULTS) as record:
+                    item = self.returned(record)
+                    w.call("python.Py_IncRef", item)
+                    number = w.build.udiv(w.build.sub(record, begin), w.number(8 * RECORD))
+                    w.call("python.PyTuple_SetItem", made, number, item)
+        self.leave()
+        rebuild = w.word(table, Head.REBUILD)
+        with w.when(w.differs(rebuild, 0)):
+            self.finish(rebuild, w.build.load(value))
+        w.build.ret(w.build.load(value))
+
+    def returned(self, record: ir.Value) -> ir.Value:
+        """One of what the call returns, borrowed."""
+        w = self.w
+        found = w.word(record, Field.OBJECT)
+        w.build.store(found, self.array)
+        with w.when(w.is_kind(record, Kind.OUTPUT)):
+            w.build.store(w.word(found, Field.MADE), self.array)
+        with w.when(w.is_kind(record, Kind.ARGUMENT)):
+            distance = w.build.mul(found, w.number(8))
+            w.build.store(w.word(w.build.add(self.args, distance), 0), self.array)
+        return w.build.load(self.array)
+
+
+# ---- compiling -----------------------------------------------------------------------------
+
+
+def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
+    module = ir.Module("entry")
+    _write_fits(module)
+    _write_fresh(module)
+    _write_output(module)
+    _write_wrap(module, offsets)
+    _write_item(module)
+    _write_accept(module)
+    _write_reusable(module, offsets)
+    _write_release(module)
+    _Entry(module, offsets, table_offset).write()
+    return module
+
+
+@functools.cache
+def entry_code(table_offset: int) -> Code:
+    """The machine code of all entries; `table_offset` is where a frame keeps its table."""
+    from wengert.tensor import Tensor, View
+
+    offsets = at.layouts()
+    register("entry.ndarray", id(np.ndarray))
+    register("entry.Tensor", id(Tensor))
+    register("entry.View", id(View))
+    register("entry.object_new", offsets.object_new)
+    register("entry.new_array", offsets.new_array)
+    return compile_module(entry_module(offsets, table_offset), "entry")

@@ -1,0 +1,268 @@
+"""A plan made ready to run: machine code, its working memory, and the way back into Python.
+
+`Executable.run` takes and returns arrays. The fast way in is `llvm/entry.py`, which calls the same
+native function with a table of its own: see `table`, `fixed`, `failed`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.plan.plan import Call, Layout, Loops, Plan
+from wengert.compile.program.operations import added, take, updated
+from wengert.compile.program.program import Statement, Value, mapped
+
+ALIGNMENT = 64
+"""Bytes to which the arena is aligned: a line of the cache, and the widest vector."""
+
+
+class Executable:
+    """The native code of a plan. `body` is the address of `i32 body(i8** buffers)`.
+
+    `table` says which entry of the buffers is what; `calls` whether steps run in Python.
+    """
+
+    def __init__(self, plan: Plan, name: str = "compiled", timed: bool = False) -> None:
+        from llvmlite import ir
+
+        from wengert.compile.llvm import body
+        from wengert.compile.llvm.machine import host as machine
+
+        self.plan = plan
+        self.name = name
+        self.constants = [np.array(c, order="C", copy=None, subok=False) for c in plan.constants]
+        module = ir.Module(name)
+        entry = body.define(module, plan, timed)
+        self.code = machine.compile_module(module, name)
+        self.body = self.code.address(entry)
+        self.table = body.Table.of(plan)
+        self.callback = Callback(plan)
+        self.calls = bool(self.callback.steps)
+        self._fixed: list[tuple[int, int, Any]] | None = None
+        self._native = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.body)
+        self._written = {
+            place.number
+            for step in plan.steps
+            for place in body.written(step)
+            if place.kind == "input"
+        }
+
+    # ---- for the native entry ---------------------------------------------------------------
+
+    @property
+    def fixed(self) -> list[tuple[int, int, Any]]:
+        """Entries of the table that are the same in every call: (entry, address, what to keep).
+
+        The arena among them belongs to one caller, which must not run twice at once.
+        """
+        if self._fixed is None:
+            arena = aligned(self.plan.arena)
+            self._fixed = [*self.shared(), (self.table.arena, arena.ctypes.data, arena)]
+        return self._fixed
+
+    def shared(self) -> list[tuple[int, int, Any]]:
+        constants = [
+            (self.table.constant(i), c.ctypes.data, c) for i, c in enumerate(self.constants)
+        ]
+        return [*constants, (self.table.callback, id(self.callback), self.callback)]
+
+    def failed(self, status: int) -> Any:
+        """Raise what a positive result of the body means."""
+        from wengert.compile.llvm.body import place_of
+
+        number, buffer = place_of(status)
+        step = self.plan.steps[number]
+        assert isinstance(step, Loops)
+        raise IndexError(_index_message(step, buffer))
+
+    # ---- running ----------------------------------------------------------------------------
+
+    def run(
+        self, arrays: list[Any], counters: int = 0, arena: np.ndarray | None = None
+    ) -> list[Any]:
+        """Fresh outputs for these inputs; those that the plan updates are written in place.
+
+        Each call has its own arena unless it is given one, so calls may overlap. A timed body notes
+        the time of its steps at the address `counters`.
+        """
+        given = [self._input(x, v) for x, v in zip(arrays, self.plan.inputs, strict=True)]
+        self._separate(given)
+        outputs = [np.empty(v.shape, v.dtype) for v in self.plan.outputs]
+        arena = aligned(self.plan.arena) if arena is None else arena
+        table = (ctypes.c_void_p * self.table.size)()
+        for slot, address, _ in self.shared():
+            table[slot] = address
+        table[self.table.arena] = arena.ctypes.data
+        table[self.table.counters] = counters
+        for number, array in enumerate(given):
+            table[self.table.input(number)] = array.ctypes.data
+        for number, array in enumerate(outputs):
+            table[self.table.output(number)] = array.ctypes.data
+        status = self._native(ctypes.addressof(table))
+        if status > 0:
+            self.failed(status)
+        for number in self._written:
+            if given[number] is not arrays[number]:
+                arrays[number][...] = given[number]
+        return [
+            array.item() if value.weak else array
+            for array, value in zip(outputs, self.plan.outputs, strict=True)
+        ]
+
+    def _input(self, x: Any, value: Value) -> np.ndarray:
+        """An input as the native code reads it."""
+        array = np.asarray(x)
+        if not value.weak and (array.shape, array.dtype) != (value.shape, value.dtype):
+            raise TypeError(
+                f"{self.name} was compiled for {value}, but received {array.dtype}"
+                f"{list(array.shape)}. Compile it again for these arrays."
+            )
+        return np.require(array, value.dtype, ["C", "A"])
+
+    def _separate(self, given: list[np.ndarray]) -> None:
+        """Copy what lies in memory that a step writes through another input."""
+        spans = sorted(
+            (array.ctypes.data, array.ctypes.data + array.nbytes, number)
+            for number, array in enumerate(given)
+            if array.nbytes
+        )
+        for number in self._written:
+            start = given[number].ctypes.data
+            end = start + given[number].nbytes
+            for first, last, other in spans:
+                if other != number and first < end and start < last:
+                    given[other] = given[other].copy()
+
+
+def aligned(size: int) -> np.ndarray:
+    """Uninitialised memory that begins at a line of the cache; a byte at least."""
+    size = max(size, 1)  # an empty array has no address
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    skip = -memory.ctypes.data % ALIGNMENT
+    return memory[skip : skip + size]
+
+
+def _index_message(step: Loops, buffer: int) -> str:
+    """What to say of an index out of range."""
+    from wengert.compile.llvm.body import accesses
+
+    sizes = {
+        size
+        for access in accesses(step.kernel)
+        if access.buffer == buffer
+        for _, _, size in access.indices
+    }
+    range_ = ""
+    if len(sizes) == 1:
+        (size,) = sizes
+        range_ = f" Indices run from {-size} to {size - 1} there."
+    indexing = [s for s in step.statements if s.function in (take, updated, added)]
+    lines = dict.fromkeys(s.line() for s in indexing or step.statements)
+    return "An index is out of range." + range_ + "".join(f"\n  {line}" for line in lines)
+
+
+# ---- steps in Python ----------------------------------------------------------------------------
+
+
+class Callback:
+    """What native code calls for a `Call` step: with its number and the addresses of its arrays."""
+
+    def __init__(self, plan: Plan) -> None:
+        from wengert.compile.llvm.library.natives import is_native
+
+        self.steps = {
+            number: _PythonStep(step)
+            for number, step in enumerate(plan.steps)
+            if isinstance(step, Call) and not is_native(step)
+        }
+
+    def __call__(self, number: int, addresses: bytes) -> None:
+        self.steps[number].run(addresses)
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """A step's arrays at some addresses."""
+
+    addresses: bytes
+    inputs: dict[Value, np.ndarray]
+    outputs: list[np.ndarray]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class _PythonStep:
+    """Runs a statement on arrays in place. Arrays are made anew only where addresses changed."""
+
+    def __init__(self, step: Call) -> None:
+        self.statement = step.statement
+        self.inputs = step.inputs
+        self.outputs = step.outputs
+        self.weak = any(value.weak for value in step.inputs)
+        self.last: _Arrays | None = None
+
+    def run(self, addresses: bytes) -> None:
+        statement = self.statement
+        arrays = self.last
+        if arrays is None or arrays.addresses != addresses:
+            arrays = self.last = self._arrays(addresses)
+        args, kwargs = arrays.args, arrays.kwargs
+        if self.weak:
+            args, kwargs = _arguments(statement, arrays.inputs)
+        try:
+            made = statement.function(*args, **kwargs)
+            self._store(made if len(arrays.outputs) > 1 else (made,), arrays.outputs)
+        except Exception as error:
+            if statement.code is not None:
+                error.add_note(f"In a compiled function, {statement.line()}")
+            raise
+
+    def _arrays(self, addresses: bytes) -> _Arrays:
+        numbers = memoryview(addresses).cast("P").tolist()
+        inputs = {}
+        for (value, layout), address in zip(self.inputs.items(), numbers, strict=False):
+            inputs[value] = array = array_at(address, layout)
+            array.flags.writeable = False
+        places = zip(self.outputs, numbers[len(inputs) :], strict=True)
+        outputs = [array_at(address, layout) for layout, address in places]
+        return _Arrays(addresses, inputs, outputs, *_arguments(self.statement, inputs))
+
+    def _store(self, made: Any, outputs: list[np.ndarray]) -> None:
+        for result, output in zip(made, outputs, strict=True):
+            if np.shape(result) != output.shape:
+                raise ValueError(
+                    f"{self.statement.name} returned shape {np.shape(result)}; when it was traced, "
+                    f"it returned {output.shape}. A compiled function needs shapes that depend on "
+                    "the arguments' shapes only."
+                )
+            np.copyto(output, result, casting="unsafe")
+
+
+def _arguments(
+    statement: Statement, arrays: dict[Value, np.ndarray]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A statement's arguments, with arrays in place of values, and numbers of weak ones."""
+
+    def of(value: Value) -> Any:
+        return arrays[value].item() if value.weak else arrays[value]
+
+    replace: Callable[[Value], Any] = of
+    return mapped(statement.args, replace), mapped(statement.kwargs, replace)
+
+
+def array_at(address: int, layout: Layout) -> np.ndarray:
+    """An array over memory that somebody else keeps alive."""
+    size = layout.dtype.itemsize
+    if 0 in layout.shape:
+        return np.empty(layout.shape, layout.dtype)
+    steps = [(n - 1) * s for n, s in zip(layout.shape, layout.strides, strict=True)]
+    before = -sum(step for step in steps if step < 0) * size
+    after = sum(step for step in steps if step > 0) * size + size
+    memory: Any = (ctypes.c_char * (before + after)).from_address(address - before)
+    strides = [s * size for s in layout.strides]
+    return np.ndarray(layout.shape, layout.dtype, memory, before, strides)

@@ -1,0 +1,329 @@
+"""`wengert.compile`: a function that is traced once per kind of arguments, and then runs as one.
+
+A call looks for a specialization whose signature and guards fit, and runs it; if there is none, the
+function is captured and compiled. What cannot be captured runs eagerly.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.compile.call.derivative import differentiate, gradients_of
+from wengert.compile.call.link import link
+from wengert.compile.call.specialization import Specialization
+from wengert.compile.trace import watch
+from wengert.compile.trace.arguments import Changed, applied, flatten, rebuild, tracked
+from wengert.compile.trace.array import lost
+from wengert.compile.trace.capture import Capture, Specialize, forget
+from wengert.compile.trace.captured import Argument, Captured
+from wengert.compile.trace.meanings import Postponed
+from wengert.errors import TracingError
+from wengert.history import modes
+from wengert.history.location import stacklevel
+from wengert.tensor import Tensor
+
+LIMIT = 16
+"""So many specializations a function may have; further kinds of arguments run eagerly."""
+
+
+def compile(function: Any = None, **options: Any) -> Any:
+    """Make `function` run as one machine-code function; also works as a decorator.
+
+    The first call with arguments of given shapes and dtypes traces it: forward pass, backward pass
+    and optimizer alike become one program. Tensors from outside (parameters, optimizer state), the
+    learning rate and random generators are read at each call and changed in place, as in eager
+    mode. Python numbers that decide a branch, flags such as `training` and other Python values are
+    fixed in the program; it is compiled anew when they change. Python's own side effects, such as
+    printing, happen only while tracing.
+
+    Errors: TracingError where the function needs a number that is known only when it runs.
+
+    >>> import wengert as wg
+    >>> @wg.compile
+    ... def norm(x):
+    ...     return (x * x).sum().sqrt()
+    >>> norm(wg.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    if options:
+        raise TypeError(
+            f"compile() takes a function and no options, but got {', '.join(options)}. There is "
+            "one way to compile here, for static shapes, of the whole function."
+        )
+    if function is None:
+        return compile
+    if isinstance(function, CompiledFunction):
+        return function
+    if not callable(function):
+        raise TypeError(
+            f"compile() takes a function or a module, but got {type(function).__name__}"
+        )
+
+    # Looking up the attributes of an object that has __getattr__ is slow: only modules have it.
+    kind = CompiledModule if hasattr(function, "named_parameters") else CompiledFunction
+    return kind(function)
+
+
+class CompiledFunction:
+    """A function and its specializations. `program` and `explain()` show what became of it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.specializations: dict[Any, list[Specialization]] = {}
+        self.retraces: list[str] = []
+        self._static: set[int] = set()  # places of numbers that decide something
+        self._graded: set[int] = set()  # places of tensors whose gradients are used
+        self._last: Specialization | None = None
+        self._gradients: CompiledFunction | None = None
+        self._entry: Callable[..., Any] = self._call
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            return self._call(*args, **kwargs)
+        return self._entry(*args)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        """Pickled and copied as the function, or by name if it has taken its place."""
+        name = getattr(self.function, "__qualname__", "")
+        found: Any = sys.modules.get(getattr(self.function, "__module__", ""))
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else (compile, (self.function,))
+
+    def __repr__(self) -> str:
+        return f"<compiled {getattr(self.function, '__qualname__', self.function)}>"
+
+    @property
+    def program(self) -> Any:
+        """The program of the latest specialization; it prints as NumPy source."""
+        return self._latest().captured.program
+
+    def explain(self) -> Any:
+        """The steps of the latest specialization: loops, bytes, operations, share of the time."""
+        from wengert.compile.call.report import explain
+
+        latest = self._latest()
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        statements = len(latest.program.statements)
+        return explain(name, latest.forward.plan, statements, self.retraces)
+
+    def gradients(self, states: list[Tensor]) -> CompiledFunction:
+        """The compiled function from arguments and cotangents to gradients: differentiable too."""
+        if self._gradients is None:
+            self._gradients = CompiledFunction(gradients_of(self.function, states))
+        return self._gradients
+
+    def _latest(self) -> Specialization:
+        if self._last is None:
+            raise RuntimeError(
+                f"{self!r} has not been compiled yet: call it once with arguments of the shapes it "
+                "is for"
+            )
+        return self._last
+
+    # ---- a call -----------------------------------------------------------------------------
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        """Any call: find the specialization that fits, or make it."""
+        state = modes.current()
+        unusual = state.hooks or state.anomaly or state.clone_saved or state.zeros or state.duals
+        if unusual or watch.active() is not None:
+            return self.function(*args, **kwargs)
+        flat: list[Any] = []
+        structure = flatten((args, kwargs), flat)
+        if any(map(_without_memory, flat)):
+            return self.function(*args, **kwargs)
+        key = self._signature(structure, flat)
+        known = self.specializations.setdefault(key, [])
+        for specialization in known:
+            if specialization.fits():
+                break
+        else:
+            if sum(map(len, self.specializations.values())) >= LIMIT:
+                self._warn_limit()
+                return self.function(*args, **kwargs)
+            made = self._specialize(args, kwargs)
+            if made is None:
+                return self.function(*args, **kwargs)
+            specialization, key = made
+            self.specializations.setdefault(key, []).append(specialization)
+        self._last = specialization
+        usual = not modes.special  # an entry asks for that, and for nothing more about the mode
+        if usual and specialization.entry is None and specialization.called:  # not for one call
+            specialization.entry = link(specialization, flat, self._call) or self._call
+        specialization.called = True
+        self._entry = (usual and specialization.entry) or self._call
+        if specialization.overlap(flat):
+            return self.function(*args, **kwargs)
+        result = specialization.run(flat)
+        return applied(result, args, kwargs) if type(result) is Changed else result
+
+    def _signature(self, structure: Any, flat: list[Any]) -> Any:
+        parts = [_kind(x, i in self._static) for i, x in enumerate(flat)]
+        for i in self._graded & set(range(len(flat))):
+            parts.append(isinstance(flat[i], Tensor) and flat[i]._grad is not None)
+        state = modes.current()
+        return (
+            structure,
+            tuple(parts),
+            _same_memory(flat),
+            state.grad,
+            state.inference,
+            dtypes.get_default_dtype(),
+        )
+
+    def _warn_limit(self) -> None:
+        reasons = "".join(f"\n  {reason}" for reason in self.retraces[-3:])
+        warnings.warn(
+            f"{self!r} was compiled {LIMIT} times, and now runs eagerly for what is new. The last "
+            f"reasons:{reasons}\nKeep shapes the same from call to call (pad the last batch), and "
+            "pass numbers that change as tensors.",
+            stacklevel=stacklevel(),
+        )
+
+    # ---- compiling --------------------------------------------------------------------------
+
+    def _specialize(self, args: Any, kwargs: Any) -> tuple[Specialization, Any] | None:
+        self._explain_retrace(args, kwargs)
+        while True:
+            try:
+                captured = self.capture(args, kwargs)
+            except Specialize as decision:
+                (self._graded if decision.graded else self._static).add(decision.place)
+                continue
+            except Postponed:
+                return None
+            flat: list[Any] = []
+            structure = flatten((args, kwargs), flat)
+            try:
+                made = Specialization(self, captured, structure, flat)
+            except BaseException:
+                forget(captured.made)
+                raise
+            return made, self._signature(structure, flat)
+
+    def capture(self, args: Any, kwargs: Any) -> Captured:
+        """The program of one call, not simplified yet; nothing that it would change is changed."""
+        flat: list[Any] = []
+        structure = flatten((args, kwargs), flat)
+        places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
+        capture = Capture({k: i for k, i in places.items() if i not in self._static})
+        capture.graded = self._graded
+        same = {i: first for i, first, _ in _same_memory(flat)}
+        traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
+        args, kwargs = rebuild(structure, traced)
+        with watch.watch(capture):
+            try:
+                capture.borrow_settings()
+                for cell in getattr(self.function, "__closure__", None) or ():
+                    capture.enclosed(cell)
+                result = [tracked(self.function, args, kwargs)]
+                tensors = [(i, t) for i, t in enumerate(traced) if t is not flat[i]]
+                tensors = [(i, t) for i, t in tensors if isinstance(t, Tensor)]
+                found = differentiate(capture, result[0], tensors)
+                with watch.aside():
+                    return capture.captured(result, found)
+            except BaseException:
+                capture.trace.decide = lost
+                capture.forget()
+                raise
+            finally:
+                with watch.aside():
+                    capture.restore()
+
+    def _stand_in(self, capture: Capture, place: int, x: Any, same: int | None) -> Any:
+        if isinstance(x, Iterator):
+            raise TracingError(
+                f"an argument of {self!r} is a {type(x).__name__}, which can be gone through once "
+                "only, while a program runs many times. Pass a list."
+            )
+        if place in self._static:
+            return x
+        if isinstance(x, Tensor):
+            return capture.stand_in(place, x, f"x{place}", same)
+        if isinstance(x, np.ndarray):
+            return capture.argument(place, x, f"x{place}", same)
+        if type(x) is float:
+            return capture.number(Argument(place), x, f"x{place}")
+        return x
+
+    def _explain_retrace(self, args: Any, kwargs: Any) -> None:
+        if self._last is None:
+            return
+        reason = self._last.changed()
+        if not reason:
+            flat: list[Any] = []
+            flatten((args, kwargs), flat)
+            reason = self._last.difference(flat)
+        self.retraces.append(reason)
+
+
+class CompiledModule(CompiledFunction):
+    """A compiled module: its parameters, methods and settings are the module's own."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "function":
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+
+def _without_memory(x: Any) -> bool:
+    """Whether an argument is of another kind of array than NumPy's: of a vmap, say."""
+    array = x._array if isinstance(x, Tensor) else x
+    return hasattr(type(array), "__array_function__") and not isinstance(array, np.ndarray)
+
+
+def _kind(x: Any, static: bool) -> Any:
+    """What a specialization depends on in an argument."""
+    if static and isinstance(x, Tensor):
+        return Tensor, Same(x)
+    if isinstance(x, Tensor):
+        return type(x), x._array.shape, x._array.dtype, x.requires_grad
+    if isinstance(x, np.ndarray):
+        return np.ndarray, x.shape, x.dtype
+    if type(x) is float:
+        return (float, x) if static else float
+    try:
+        hash(x)
+    except TypeError:
+        return type(x), Same(x)
+    return type(x), x
+
+
+class Same:
+    """Stands for one object in a key. It keeps the object, for ids of dead ones are used again."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __hash__(self) -> int:
+        return id(self.x)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.x is self.x
+
+
+def _same_memory(flat: list[Any]) -> tuple[tuple[int, int, bool], ...]:
+    """Which arguments are the same array as an earlier one, and whether they are one object."""
+    first: dict[Any, int] = {}
+    same = []
+    for i, x in enumerate(flat):
+        array = x._array if isinstance(x, Tensor) else x
+        if isinstance(array, np.ndarray) and array.size:
+            where = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+            if first.setdefault(where, i) != i:
+                same.append((i, first[where], x is flat[first[where]]))
+    return tuple(same)

@@ -1,0 +1,185 @@
+"""Where CPython and NumPy keep what a native entry reads: offsets into their objects.
+
+Nothing here is believed: each offset is found or checked on a known object of this process, so a
+Python or NumPy that lays its objects out otherwise gives `LayoutError`, and entries in plain Python
+instead of native ones.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import sys
+import sysconfig
+import types
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.llvm.machine.host import capsule_pointer
+from wengert.tensor import Tensor, View, wrap
+
+
+class LayoutError(RuntimeError):
+    """This Python or NumPy keeps its objects in a way that native entries do not know.
+
+    Nothing needs to be done: compiled functions are then entered through Python code, which costs a
+    few microseconds more per call.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """Offsets in bytes. `array` is where a Tensor keeps its `_array`, and so on."""
+
+    array: int
+    node: int
+    origin: int
+    cell: int
+    base: int  # of a View
+    contents: int  # of a closure's cell
+    object_new: int  # the address of what makes an object of a class, `tp_new` of `object`
+    new_array: int  # the address of NumPy's PyArray_NewFromDescr
+
+
+# CPython's objects begin with these two; the count's lower half is where it always was.
+COUNT, TYPE = 0, 8
+# NumPy's array: PyArrayObject_fields in its header ndarraytypes.h, kept stable for all who compile
+# against it; then what begins a dtype.
+DATA, NDIM, DIMENSIONS, BASE, DTYPE, FLAGS, WEAK_REFERENCES = 16, 24, 32, 48, 56, 64, 72
+BYTE_ORDER, TYPE_NUMBER = 26, 28
+
+C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
+
+_NEW_FROM_DESCR = 94  # its place in NumPy's table of C functions
+_TP_NEW = 65  # Py_tp_new in CPython's typeslots.h
+
+
+@functools.cache
+def layouts() -> Layouts:
+    """The offsets of this process; `LayoutError` if they cannot be made out."""
+    if sys.implementation.name != "cpython":
+        raise LayoutError(f"Native entries are for CPython, but this is {sys.implementation.name}.")
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise LayoutError("Native entries rely on the global interpreter lock.")
+    if sys.maxsize != 2**63 - 1 or sys.byteorder != "little" or hasattr(sys, "getobjects"):
+        raise LayoutError("Native entries are for 64-bit little-endian builds without debugging.")
+    _check_objects()
+    _check_arrays()
+    return Layouts(*_slots(), _base(), _contents(), _object_new(), _new_array())
+
+
+# ---- reading memory ------------------------------------------------------------------------
+
+
+def _word(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
+
+
+def _half(address: int) -> int:
+    return ctypes.c_int32.from_address(address).value
+
+
+def _expect(true: bool, what: str) -> None:
+    if not true:
+        raise LayoutError(f"This Python or NumPy does not keep {what} where it is expected.")
+
+
+def _check_objects() -> None:
+    marker = object.__new__(Tensor)
+    address = id(marker)
+    _expect(_word(address + TYPE) == id(Tensor), "the type of an object")
+    before = _half(address + COUNT)
+    more = [marker] * 5
+    _expect(_half(address + COUNT) == before + len(more), "the reference count of an object")
+
+
+def _check_arrays() -> None:
+    array = np.zeros((3, 5), np.float32)
+    address = id(array)
+    _expect(_word(address + DATA) == array.ctypes.data, "an array's data")
+    _expect(_half(address + NDIM) == 2, "an array's number of dimensions")
+    dimensions = _word(address + DIMENSIONS)
+    shape = (_word(dimensions), _word(dimensions + 8))
+    _expect(shape == array.shape, "an array's dimensions")
+    _expect(_word(address + BASE) == 0, "an array's base")
+    part = array[1:]
+    _expect(_word(id(part) + BASE) == id(array), "an array's base")
+    _expect(_word(address + DTYPE) == id(array.dtype), "an array's dtype")
+    _expect(_half(address + FLAGS) == array.flags.num, "an array's flags")
+    flags = C_CONTIGUOUS | OWNS_DATA | ALIGNED | WRITEABLE
+    _expect(array.flags.num & flags == flags, "an array's flags")
+    _expect(_word(address + WEAK_REFERENCES) == 0, "an array's weak references")
+    reference = weakref.ref(array)
+    _expect(_word(address + WEAK_REFERENCES) == id(reference), "an array's weak references")
+    del part, reference
+    array.flags.writeable = False
+    _expect(array.T.flags.num & flags == ALIGNED, "an array's flags")
+    for dtype in (np.dtype("=f4"), np.dtype("=i8"), np.dtype("b1"), np.dtype(">f4")):
+        order = ctypes.c_char.from_address(id(dtype) + BYTE_ORDER).value.decode()
+        _expect(order == dtype.byteorder, "a dtype's byte order")
+        _expect(_half(id(dtype) + TYPE_NUMBER) == dtype.num, "a dtype's number")
+
+
+def _slots() -> tuple[int, int, int, int]:
+    """Where a Tensor's slots are: by putting something in each and looking for it."""
+    names = ("_array", "_node", "_origin", "_cell")
+    tensor = wrap(None)
+    values: list[Any] = [object() for _ in names]
+    for name, value in zip(names, values, strict=True):
+        setattr(tensor, name, value)
+    words = [_word(id(tensor) + at) for at in range(0, Tensor.__basicsize__, 8)]
+    _expect(all(words.count(id(value)) == 1 for value in values), "the slots of a class")
+    array, node, origin, cell = (8 * words.index(id(value)) for value in values)
+    return array, node, origin, cell
+
+
+def _base() -> int:
+    """Where a view keeps the tensor that it looks into."""
+    base = wrap(np.zeros(2))
+    view: Any = base[:1]._origin
+    words = [_word(id(view) + at) for at in range(0, View.__basicsize__, 8)]
+    _expect(words.count(id(base)) == 1, "the slots of a class")
+    return 8 * words.index(id(base))
+
+
+def _contents() -> int:
+    value = object()
+    cell = types.CellType(value)
+    offset = 16
+    _expect(_word(id(cell) + offset) == id(value), "the contents of a cell")
+    return offset
+
+
+def _object_new() -> int:
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)(
+        ("PyType_GetSlot", ctypes.pythonapi)
+    )
+    address = get(object, _TP_NEW)
+    _expect(address is not None, "the constructor of object")
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_void_p)(
+        address
+    )
+    _expect(type(make(Tensor, (), None)) is Tensor, "the constructor of object")
+    return int(address)
+
+
+def _new_array() -> int:
+    module = importlib.import_module("numpy._core._multiarray_umath")
+    table = capsule_pointer(module._ARRAY_API)
+    _expect(_word(table + 8 * 2) == id(np.ndarray), "its table of functions")
+    address = _word(table + 8 * _NEW_FROM_DESCR)
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object,
+        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p),
+        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p),
+    )(address)
+    dtype = np.dtype(np.float32)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the call takes one over
+    dimensions = (ctypes.c_int64 * 2)(3, 5)
+    made = make(id(np.ndarray), id(dtype), 2, ctypes.addressof(dimensions), None, None, 0, None)
+    _expect(type(made) is np.ndarray and made.shape == (3, 5), "the function that makes arrays")
+    return address

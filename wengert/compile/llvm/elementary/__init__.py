@@ -1,0 +1,1 @@
+"""Elementary functions of numbers and vectors of numbers, as LLVM IR."""

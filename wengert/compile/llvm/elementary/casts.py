@@ -1,0 +1,130 @@
+"""Casts between dtypes as NumPy makes them, on LLVM values."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm.machine.values import (
+    I32,
+    I64,
+    element,
+    lanes_of,
+    like,
+    number,
+    part,
+    wide,
+)
+
+B: TypeAlias = ir.IRBuilder
+V: TypeAlias = ir.Value
+
+
+def is_nan(b: B, x: V) -> V:
+    return b.fcmp_unordered("uno", x, x)
+
+
+def nonzero(b: B, x: Any, dtype: np.dtype) -> V:
+    """Whether a value counts as true: NaN does."""
+    if dtype.kind == "b":
+        return x
+    if dtype.kind == "c":
+        return b.or_(*(b.fcmp_unordered("!=", p, like(p, 0.0)) for p in x))
+    if dtype.kind == "f":
+        return b.fcmp_unordered("!=", x, like(x, 0.0))
+    return b.icmp_unsigned("!=", x, like(x, 0))
+
+
+def cast(b: B, x: Any, source: np.dtype, target: np.dtype) -> Any:
+    """A value of dtype `source` in dtype `target`."""
+    if source == target:
+        return x
+    if target.kind == "b":
+        return nonzero(b, x, source)
+    if source.kind == "c":
+        if target.kind == "c":
+            return tuple(_between_floats(b, p, part(source), part(target)) for p in x)
+        return cast(b, x[0], part(source), target)
+    if target.kind == "c":
+        real = cast(b, x, source, part(target))
+        return real, like(real, 0.0)
+    if source.kind == "f":
+        if target.kind == "f":
+            return _between_floats(b, x, source, target)
+        return _to_integer(b, x, source, target)
+    if target.kind == "f":
+        return _from_integer(b, x, source, target)
+    kind = wide(element(target), lanes_of(x))
+    if source.kind == "b" or target.itemsize > source.itemsize:
+        return b.sext(x, kind) if source.kind == "i" else b.zext(x, kind)
+    return b.trunc(x, kind) if target.itemsize < source.itemsize else x
+
+
+def _between_floats(b: B, x: V, source: np.dtype, target: np.dtype) -> V:
+    kind = wide(element(target), lanes_of(x))
+    if target.itemsize > source.itemsize:
+        return b.fpext(x, kind)
+    if target.itemsize == source.itemsize:
+        return x
+    if source.itemsize == 8 and target.itemsize == 2:
+        x = _rounded_to_odd(b, x)
+    return b.fptrunc(x, kind)
+
+
+def _rounded_to_odd(b: B, x: V) -> V:
+    """A double as a float whose last bit tells whether it is exact: rounding it again is right.
+
+    Processors have no direct step from double to half.
+    """
+    lanes = lanes_of(x)
+    near = b.fptrunc(x, wide(ir.FloatType(), lanes))
+    back = b.fpext(near, x.type)
+    bits = b.bitcast(near, wide(I32, lanes))
+    inexact = b.fcmp_ordered("one", x, back)
+    even = b.icmp_unsigned("==", b.and_(bits, like(bits, 1)), like(bits, 0))
+    # The odd neighbour on the side of x: away from zero if near lies between zero and x.
+    positive = b.fcmp_ordered(">", x, back)
+    negative_sign = b.icmp_signed("<", bits, like(bits, 0))
+    step = b.select(b.xor(positive, negative_sign), like(bits, 1), like(bits, -1))
+    odd = b.select(b.and_(inexact, even), b.add(bits, step), bits)
+    return b.bitcast(odd, near.type)
+
+
+def _to_integer(b: B, x: V, source: np.dtype, target: np.dtype) -> V:
+    """Truncation. Numbers out of range give what the processor gives NumPy too."""
+    lanes = lanes_of(x)
+    kind = wide(element(target), lanes)
+    if source.itemsize == 2:
+        x = b.fpext(x, wide(ir.FloatType(), lanes))
+    if target.itemsize < 4 or target == np.dtype(np.int32):
+        whole = _frozen(b, b.fptosi(x, wide(I32, lanes)))
+        return b.trunc(whole, kind) if target.itemsize < 4 else whole
+    if target != np.dtype(np.uint64):
+        whole = _frozen(b, b.fptosi(x, wide(I64, lanes)))
+        return b.trunc(whole, kind) if target.itemsize < 8 else whole
+    half = 2.0**63
+    large = b.fcmp_ordered(">=", x, like(x, half))
+    reduced = b.select(large, b.fsub(x, like(x, half)), x)
+    whole = _frozen(b, b.fptosi(reduced, kind))
+    return b.select(large, b.xor(whole, number(kind, 1 << 63)), whole)
+
+
+def _from_integer(b: B, x: V, source: np.dtype, target: np.dtype) -> V:
+    signed = source.kind == "i"
+    convert = b.sitofp if signed else b.uitofp
+    if target.itemsize == 2:  # in two steps, of which the first is exact or itself rounds to odd
+        lanes = lanes_of(x)
+        if source.itemsize <= 2:
+            return b.fptrunc(convert(x, wide(ir.FloatType(), lanes)), wide(element(target), lanes))
+        double = convert(x, wide(ir.DoubleType(), lanes))
+        return _between_floats(b, double, np.dtype(np.float64), target)
+    return convert(x, wide(element(target), lanes_of(x)))
+
+
+def _frozen(b: B, x: V) -> V:
+    """Some value, where LLVM would call a conversion out of range undefined."""
+    frozen = ir.Instruction(b.block, x.type, "freeze", [x])
+    b._insert(frozen)
+    return frozen

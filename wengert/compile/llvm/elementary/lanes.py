@@ -1,0 +1,393 @@
+"""Lanes: LLVM values written as formulas.
+
+One `Lanes` is a float or a vector of floats, their bits as integers, or a mask; Python's operators
+emit the instruction for every lane at once, and a plain number on either side is the constant in
+every lane. `math.py` and the files beside it say the elementary functions in this language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from wengert.compile.llvm.machine import host as machine
+
+INT1 = ir.IntType(1)
+INT32 = ir.IntType(32)
+
+
+@dataclass(frozen=True)
+class Format:
+    """A binary floating-point format: sign, exponent, and `digits` stored bits of fraction."""
+
+    bits: int
+    digits: int
+    bias: int
+    scalar: ir.Type
+    integer: ir.IntType
+
+    @property
+    def one(self) -> int:
+        """The bits of 1.0."""
+        return self.bias << self.digits
+
+    @property
+    def round_shift(self) -> float:
+        """Adding 1.5 2^digits leaves a rounded integer in the low bits of the fraction."""
+        return 1.5 * 2.0**self.digits
+
+    @property
+    def smallest_normal(self) -> float:
+        return 2.0 ** (1 - self.bias)
+
+    @property
+    def epsilon(self) -> float:
+        return 2.0**-self.digits
+
+    @property
+    def largest(self) -> float:
+        return (2.0 - self.epsilon) * 2.0**self.bias
+
+
+FLOAT32 = Format(32, 23, 127, ir.FloatType(), ir.IntType(32))
+FLOAT64 = Format(64, 52, 1023, ir.DoubleType(), ir.IntType(64))
+
+
+def element(kind: ir.Type) -> ir.Type:
+    """The type of one lane."""
+    return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
+def like(kind: ir.Type, lane: ir.Type) -> ir.Type:
+    """As many lanes as `kind` has, of type `lane`."""
+    return ir.VectorType(lane, kind.count) if isinstance(kind, ir.VectorType) else lane
+
+
+class Splat(ir.Constant):  # type: ignore[misc]  # llvmlite has no types
+    """One constant in every lane: the text that LLVM must parse names it once."""
+
+    def __init__(self, kind: ir.VectorType, number: float | int) -> None:
+        super().__init__(kind, None)
+        self.lane = ir.Constant(kind.element, number)
+
+    def _get_reference(self) -> str:
+        return f"splat ({self.lane})"
+
+
+def constant(kind: ir.Type, number: float | int) -> ir.Constant:
+    """`number` in every lane of a value of type `kind`."""
+    vector = isinstance(kind, ir.VectorType)
+    return Splat(kind, number) if vector else ir.Constant(kind, number)
+
+
+class Lanes:
+    """One LLVM value and the builder that continues its formula."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: ir.IRBuilder, value: ir.Value) -> None:
+        self.builder = builder
+        self.value = value
+
+    @property
+    def type(self) -> ir.Type:
+        return self.value.type
+
+    @property
+    def format(self) -> Format:
+        lane = element(self.type)
+        return FLOAT64 if lane in (FLOAT64.scalar, FLOAT64.integer) else FLOAT32
+
+    @property
+    def is_float(self) -> bool:
+        return not isinstance(element(self.type), ir.IntType)
+
+    def new(self, value: ir.Value) -> Lanes:
+        return Lanes(self.builder, value)
+
+    def full(self, number: float | int) -> Lanes:
+        """`number` in every lane, in this value's type."""
+        return self.new(constant(self.type, number))
+
+    def _operand(self, other: Lanes | float | int) -> ir.Value:
+        return other.value if isinstance(other, Lanes) else constant(self.type, other)
+
+    def _emit(self, floats: str, integers: str, other: Any, swapped: bool = False) -> Lanes:
+        build = getattr(self.builder, floats if self.is_float else integers)
+        a, b = self.value, self._operand(other)
+        return self.new(build(b, a) if swapped else build(a, b))
+
+    def __add__(self, other: Lanes | float | int) -> Lanes:
+        return self._emit("fadd", "add", other)
+
+    def __radd__(self, other: float | int) -> Lanes:
+        return self._emit("fadd", "add", other, swapped=True)
+
+    def __sub__(self, other: Lanes | float | int) -> Lanes:
+        return self._emit("fsub", "sub", other)
+
+    def __rsub__(self, other: float | int) -> Lanes:
+        return self._emit("fsub", "sub", other, swapped=True)
+
+    def __mul__(self, other: Lanes | float | int) -> Lanes:
+        return self._emit("fmul", "mul", other)
+
+    def __rmul__(self, other: float | int) -> Lanes:
+        return self._emit("fmul", "mul", other, swapped=True)
+
+    def __truediv__(self, other: Lanes | float | int) -> Lanes:
+        return self._emit("fdiv", "", other)
+
+    def __rtruediv__(self, other: float | int) -> Lanes:
+        return self._emit("fdiv", "", other, swapped=True)
+
+    def __neg__(self) -> Lanes:
+        return self.new(self.builder.fneg(self.value) if self.is_float else (0 - self).value)
+
+    def __lshift__(self, places: Lanes | int) -> Lanes:
+        return self._emit("", "shl", places)
+
+    def __rshift__(self, places: Lanes | int) -> Lanes:
+        """Zeros enter from the left: not every processor shifts the sign into 64-bit lanes."""
+        return self._emit("", "lshr", places)
+
+    def __and__(self, other: Lanes | int) -> Lanes:
+        return self._emit("", "and_", other)
+
+    def __or__(self, other: Lanes | int) -> Lanes:
+        return self._emit("", "or_", other)
+
+    def __xor__(self, other: Lanes | int) -> Lanes:
+        return self._emit("", "xor", other)
+
+    def __invert__(self) -> Lanes:
+        return self.new(self.builder.not_(self.value))
+
+    def _compare(self, sign: str, other: Lanes | float | int) -> Lanes:
+        build = self.builder.fcmp_ordered if self.is_float else self.builder.icmp_signed
+        return self.new(build(sign, self.value, self._operand(other)))
+
+    def __lt__(self, other: Lanes | float | int) -> Lanes:
+        return self._compare("<", other)
+
+    def __le__(self, other: Lanes | float | int) -> Lanes:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: Lanes | float | int) -> Lanes:
+        return self._compare(">", other)
+
+    def __ge__(self, other: Lanes | float | int) -> Lanes:
+        return self._compare(">=", other)
+
+    def equals(self, other: Lanes | float | int) -> Lanes:
+        """Equal, and neither is nan."""
+        return self._compare("==", other)
+
+    def differs(self, other: Lanes | float | int) -> Lanes:
+        """Not equal, or one is nan."""
+        if not self.is_float:
+            return self._compare("!=", other)
+        return self.new(self.builder.fcmp_unordered("!=", self.value, self._operand(other)))
+
+    def is_nan(self) -> Lanes:
+        return self.new(self.builder.fcmp_unordered("uno", self.value, self.value))
+
+    def bits(self) -> Lanes:
+        """The same bits, read as integers."""
+        kind = like(self.type, self.format.integer)
+        return self.new(self.builder.bitcast(self.value, kind))
+
+    def floats(self) -> Lanes:
+        """The same bits, read as floats."""
+        return self.new(self.builder.bitcast(self.value, like(self.type, self.format.scalar)))
+
+    def sign_bit(self) -> Lanes:
+        """A mask: the sign is minus, also that of -0 and of nan."""
+        return self.bits() < 0
+
+    def widen(self) -> Lanes:
+        """float32 lanes in float64, exactly."""
+        return self.new(self.builder.fpext(self.value, like(self.type, FLOAT64.scalar)))
+
+    def narrow(self) -> Lanes:
+        """float64 lanes rounded to float32."""
+        return self.new(self.builder.fptrunc(self.value, like(self.type, FLOAT32.scalar)))
+
+    def call(self, intrinsic: str, *others: Lanes | float) -> Lanes:
+        """An intrinsic of LLVM whose arguments and result are all of this type."""
+        operands = [self.value, *(self._operand(other) for other in others)]
+        name = f"llvm.{intrinsic}.{suffix(self.type)}"
+        signature = ir.FunctionType(self.type, [self.type] * len(operands))
+        return self.new(self.builder.call(declare(self.builder.module, name, signature), operands))
+
+    def any(self) -> ir.Value:
+        """Whether a mask holds in some lane: one bit, to branch on."""
+        if not isinstance(self.type, ir.VectorType):
+            return self.value
+        name = f"llvm.vector.reduce.or.{suffix(self.type)}"
+        function = declare(self.builder.module, name, ir.FunctionType(INT1, [self.type]))
+        return self.builder.call(function, [self.value])
+
+
+def suffix(kind: ir.Type) -> str:
+    """LLVM's short name of a type: f32, v8f64, v4i1.
+
+    >>> suffix(ir.VectorType(ir.DoubleType(), 8))
+    'v8f64'
+    """
+    lane = element(kind)
+    if isinstance(lane, ir.IntType):
+        short = f"i{lane.width}"
+    else:
+        short = "f64" if lane == FLOAT64.scalar else "f32"
+    return f"v{kind.count}{short}" if isinstance(kind, ir.VectorType) else short
+
+
+def declare(module: ir.Module, name: str, signature: ir.FunctionType) -> ir.Function:
+    """The module's function `name`, declared when it is not there yet."""
+    known = module.globals.get(name)
+    return ir.Function(module, signature, name) if known is None else known
+
+
+def _first(*operands: Lanes | float) -> Lanes:
+    return next(operand for operand in operands if isinstance(operand, Lanes))
+
+
+def mad(a: Lanes | float, b: Lanes | float, c: Lanes | float) -> Lanes:
+    """a b + c, rounded once where the processor can and twice where that is faster."""
+    lead = _first(a, b, c)
+    x = a if isinstance(a, Lanes) else lead.full(a)
+    return x.call("fmuladd", b, c)
+
+
+def fma(a: Lanes | float, b: Lanes | float, c: Lanes | float) -> Lanes:
+    """a b + c, rounded once everywhere: for errors of products, which two roundings would lose."""
+    lead = _first(a, b, c)
+    x = a if isinstance(a, Lanes) else lead.full(a)
+    return x.call("fma", b, c)
+
+
+def where(mask: Lanes, a: Lanes | float, b: Lanes | float) -> Lanes:
+    """a in the lanes where the mask holds, b in the others."""
+    lead = _first(a, b)
+    return lead.new(mask.builder.select(mask.value, lead._operand(a), lead._operand(b)))
+
+
+def smaller(a: Lanes, b: Lanes | float) -> Lanes:
+    """The smaller; `a` where one is nan. One instruction where the processor has it so."""
+    return where(a > b, b, a)
+
+
+def larger(a: Lanes, b: Lanes | float) -> Lanes:
+    """The larger; `a` where one is nan."""
+    return where(a < b, b, a)
+
+
+def absolute(x: Lanes) -> Lanes:
+    return x.call("fabs")
+
+
+def sqrt(x: Lanes) -> Lanes:
+    return x.call("sqrt")
+
+
+def copysign(magnitude: Lanes, sign: Lanes) -> Lanes:
+    return magnitude.call("copysign", sign)
+
+
+def can_scale(x: Lanes) -> bool:
+    """Whether the processor multiplies such lanes by powers of two in one instruction."""
+    kind = x.type
+    return (
+        isinstance(kind, ir.VectorType)
+        and x.is_float
+        and kind.count * x.format.bits == 512
+        and machine.host().has("avx512f")
+    )
+
+
+def scale(x: Lanes, n: Lanes) -> Lanes:
+    """x 2^n for whole n, rounded once: AVX-512's vscalef."""
+    short, mask = ("ps", ir.IntType(16)) if x.format is FLOAT32 else ("pd", ir.IntType(8))
+    kinds = [x.type, x.type, x.type, mask, INT32]
+    signature = ir.FunctionType(x.type, kinds)
+    name = f"llvm.x86.avx512.mask.scalef.{short}.512"
+    function = declare(x.builder.module, name, signature)
+    every, as_usual = mask(-1), INT32(4)  # all lanes; the current direction of rounding
+    return x.new(x.builder.call(function, [x.value, n.value, x.value, every, as_usual]))
+
+
+def negate_where(mask: Lanes, x: Lanes) -> Lanes:
+    return where(mask, -x, x)
+
+
+def polynomial(x: Lanes, table: Mapping[int, tuple[float, ...]]) -> Lanes:
+    """Σ c[k] x^k, by Horner's rule.
+
+    A long one is two rules in x², for its odd and its even part: half the waiting, one
+    multiplication more.
+    """
+    coefficients = table[x.format.bits]
+    if len(coefficients) < 10:
+        return horner(x, coefficients)
+    square = x * x
+    return mad(x, horner(square, coefficients[1::2]), horner(square, coefficients[::2]))
+
+
+def horner(x: Lanes, coefficients: Sequence[float]) -> Lanes:
+    total: Lanes | float = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        total = mad(x, total, coefficient)
+    return total if isinstance(total, Lanes) else x.full(total)
+
+
+def two_sum(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
+    """a + b and its rounding error, where |a| >= |b| (Dekker, 1971)."""
+    total = a + b
+    return total, (a - total) + b
+
+
+def two_product(a: Lanes, b: Lanes | float) -> tuple[Lanes, Lanes]:
+    """a b and its rounding error."""
+    product = a * b
+    return product, fma(a, b, -product)
+
+
+def branch(
+    condition: ir.Value, rare: Callable[[], Sequence[Lanes]], usual: Sequence[Lanes]
+) -> list[Lanes]:
+    """`rare()` where the condition holds in some lane, else `usual`, which is computed already."""
+    builder = usual[0].builder
+    before = builder.block
+    with builder.if_then(condition, likely=False):
+        results = rare()
+        after = builder.block
+    merged = []
+    for result, value in zip(results, usual, strict=True):
+        phi = builder.phi(value.type)
+        phi.add_incoming(value.value, before)
+        phi.add_incoming(result.value, after)
+        merged.append(Lanes(builder, phi))
+    return merged
+
+
+def repeat(
+    start: Sequence[Lanes], step: Callable[..., tuple[ir.Value, Sequence[Lanes]]]
+) -> list[Lanes]:
+    """Replace the values by `step` of them, once and while the step says that more is to do."""
+    builder = start[0].builder
+    before = builder.block
+    body, after = builder.append_basic_block("repeat"), builder.append_basic_block("done")
+    builder.branch(body)
+    builder.position_at_end(body)
+    phis = [builder.phi(value.type) for value in start]
+    more, results = step(*(Lanes(builder, phi) for phi in phis))
+    for phi, value, result in zip(phis, start, results, strict=True):
+        phi.add_incoming(value.value, before)
+        phi.add_incoming(result.value, builder.block)
+    builder.cbranch(more, body, after)
+    builder.position_at_end(after)
+    return list(results)

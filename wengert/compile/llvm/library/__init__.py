@@ -1,0 +1,1 @@
+"""Whole functions as LLVM IR: products, convolutions, pools, running sums, sorts."""

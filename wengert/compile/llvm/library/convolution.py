@@ -1,0 +1,730 @@
+"""Convolutions of signals and images as machine code, and their two transposes.
+
+A convolution is one correlation per sample (`correlation.py`) with the image as it lies in memory,
+or with a copy that has a border. Its transpose to the image is as many as there are remainders of
+a pixel's row and column by the stride, since each meets taps of its own; a stride of one leaves a
+single one. The transpose to the weight is a product whose rows are pixels: it is summed up in
+registers over the pixels of a few rows, with the channels of the result's cotangent as lanes.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.llvm.library import correlation, matmul
+from wengert.compile.llvm.library.correlation import Correlation
+from wengert.compile.llvm.library.natives import NATIVES, Native
+from wengert.compile.llvm.library.tiles import LATENCY, Registers, Vectors, fold, repeat, transpose
+from wengert.compile.llvm.library.windows import (
+    Axis,
+    Image,
+    Pair,
+    Planes,
+    Working,
+    along,
+    arguments,
+    defined,
+    interleaved,
+    lanes_for,
+    load,
+    pair,
+    part,
+    store,
+)
+from wengert.compile.plan.plan import Call, Layout
+from wengert.rules import convolution as rules
+
+MOST_STRIDE = 4
+"""Strides have code for each of their remainders."""
+MOST_TAPS = 256
+NARROW = 4
+"""Channels below which lanes along them, in the transpose to the weight, are not worth it."""
+PANEL = 24 * 1024
+"""Bytes of a cotangent that all taps run over while they stay in the first-level cache."""
+BLOCK = 1 << 19
+"""Bytes of copies of samples that are held at once, in the second-level cache."""
+LARGE = 1 << 19
+"""Bytes of a weight that is read as seldom as can be: few of its channels for many samples. Where
+it would be read across, its transpose is made before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A convolution: its image x, weight w, result y, and windows. `places` tells which of the
+    step's arrays they are, a bias last; None where there is none."""
+
+    x: Image
+    w: Image
+    y: Image
+    rows: Axis
+    columns: Axis
+    groups: int
+    dtype: np.dtype
+    places: tuple[int, ...]
+    bias: int | None = None
+
+    @property
+    def channels(self) -> int:
+        """Of the image in each group."""
+        return self.w.shape[1]
+
+    @property
+    def outputs(self) -> int:
+        """Channels of the result in each group."""
+        return self.w.shape[0] // self.groups
+
+    @property
+    def samples(self) -> int:
+        return self.x.shape[0]
+
+
+def _layer(step: Call, names: str, roles: str) -> Layer | None:
+    """The layer of a step, or None where there is no code for it. `roles` says which arrays of x, w
+    and y the first two arguments and the result are."""
+    given = arguments(step, names)
+    if len(step.outputs) != 1:
+        return None
+    position = {value: number for number, value in enumerate(step.inputs)}
+    first, second, *_ = names.split()
+    if given[first] not in position or given[second] not in position:
+        return None
+    places = dict(zip(roles, (position[given[first]], position[given[second]]), strict=False))
+    places[roles[2]] = len(position)
+    layouts = [*step.inputs.values(), *step.outputs]
+    spatial = len(given["stride"])
+    images = {role: Image.of(layouts[place], spatial) for role, place in places.items()}
+    dtype = layouts[0].dtype
+    if None in images.values() or not _floating(layouts):
+        return None
+    x, w, y = (images[role] for role in "xwy")
+    assert x is not None
+    assert w is not None
+    assert y is not None
+    stride, padding = pair(given["stride"], 1), pair(given["padding"], 0)
+    dilation = pair(given["dilation"], 1)
+    rows, columns = (
+        Axis(x.shape[i], w.shape[i], stride[i - 2], padding[i - 2], dilation[i - 2], y.shape[i])
+        for i in (2, 3)
+    )
+    bias, strides = None, 1
+    if given.get("bias") is not None:
+        bias = position.get(given["bias"])
+        if bias is None or layouts[bias].dtype != dtype:
+            return None
+        strides = layouts[bias].strides[0]
+    order = (places["x"], places["w"], places["y"], *(() if bias is None else (bias,)))
+    return Layer(
+        x, w, y, rows, columns, given["groups"], dtype, order, None if bias is None else strides
+    )
+
+
+def _floating(layouts: list[Layout]) -> bool:
+    kinds = {layout.dtype for layout in layouts}
+    return len(kinds) == 1 and kinds <= {np.dtype(np.float32), np.dtype(np.float64)}
+
+
+def _common(layer: Layer | None, result: str) -> bool:
+    """What all three ask for."""
+    if layer is None:
+        return False
+    out: Image = getattr(layer, result)
+    sizes = (*layer.x.shape, *layer.w.shape, *layer.y.shape)
+    taps = layer.rows.kernel * layer.columns.kernel
+    strides = max(layer.rows.stride, layer.columns.stride)
+    contiguous = out.strides[3] == 1 or out.shape[3] == 1
+    return min(sizes) > 0 and taps <= MOST_TAPS and strides <= MOST_STRIDE and contiguous
+
+
+# ---- the convolution itself ---------------------------------------------------------------------
+
+
+def _forward_layer(step: Call) -> Layer | None:
+    return _layer(step, "x weight stride padding dilation groups bias", "xwy")
+
+
+def _forward_fits(step: Call) -> bool:
+    return _common(_forward_layer(step), "y")
+
+
+def _forward(module: Any, step: Call) -> Any:
+    layer = _forward_layer(step)
+    assert layer is not None
+    registers = matmul.registers()
+    planes = Planes.of(layer.rows, layer.columns, layer.channels, layer.x, layer.dtype.itemsize)
+    w, y = layer.w.strides, layer.y
+    c = Correlation(
+        dtype=layer.dtype,
+        channels=layer.channels,
+        x_channel=planes.channel,
+        w_channel=w[1],
+        rows=tuple((planes.row_tap(k), k * w[2]) for k in range(layer.rows.kernel)),
+        columns=tuple((planes.column_tap(k), k * w[3]) for k in range(layer.columns.kernel)),
+        outputs=layer.outputs,
+        w_output=w[0],
+        y_output=y.strides[1],
+        height=y.shape[2],
+        width=y.shape[3],
+        x_row=planes.row,
+        y_row=y.strides[2],
+    )
+    how = correlation.schedule(c, registers)
+    room = Working()
+    each = correlation.working(c, how)
+    samples = _together(layer, max(planes.elements, each))
+    copied = room.take(samples * planes.elements, layer.dtype)
+    moved = room.take(samples * each, layer.dtype)
+    apart = planes.elements if planes.copied else layer.x.strides[0]
+
+    def emit(builder: Any, addresses: list[Any]) -> None:
+        v = Vectors(builder, layer.dtype)
+        held = addresses[-1]
+        image = part(builder, held, copied)
+        _clear(v, registers, planes, image, samples)
+
+        def group(x: Any, w: Any, y: Any, g: Any) -> None:
+            _copy(v, registers, planes, (x, layer.x), image, samples)
+            bias = None
+            if layer.bias is not None:
+                pointer = v.at(addresses[layer.places[3]], (g, layer.outputs * layer.bias))
+                bias = (pointer, layer.bias)
+            from_ = image if planes.copied else x
+            several = (samples, apart, layer.y.strides[0])
+            correlation.emit(v, c, how, (from_, w, y), part(builder, held, moved), bias, several)
+
+        _samples(v, layer, addresses, group, samples)
+
+    return defined(module, step, room.bytes, emit)
+
+
+def _together(layer: Layer, elements: int) -> int:
+    """How many samples, of so many elements of working memory each, are best taken together."""
+    size = layer.dtype.itemsize
+    if layer.groups > 1 or math.prod(layer.w.shape) * size < LARGE:
+        return 1
+    return _divisor(layer.samples, BLOCK // (max(elements, 1) * size))
+
+
+def _divisor(n: int, most: int) -> int:
+    """The largest divisor that is not above `most`; 1 at least."""
+    return max(d for d in range(1, n + 1) if n % d == 0 and d <= max(1, most))
+
+
+def _clear(v: Vectors, registers: Registers, planes: Planes, image: Any, samples: int) -> None:
+    """Make the borders of the copies of some samples, if they are copied."""
+    if planes.copied:
+        repeat(
+            v.builder,
+            samples,
+            lambda n: planes.clear(v, registers.bytes, v.at(image, (n, planes.elements))),
+        )
+
+
+def _copy(
+    v: Vectors,
+    registers: Registers,
+    planes: Planes,
+    source: tuple[Any, Image],
+    target: Any,
+    samples: int,
+) -> None:
+    """Copy some samples, from the first's address on, if they are to be copied."""
+    pointer, image = source
+
+    def one(n: Any) -> None:
+        from_, to = v.at(pointer, (n, image.strides[0])), v.at(target, (n, planes.elements))
+        planes.copy(v, registers.bytes, from_, image, to)
+
+    if planes.copied:
+        repeat(v.builder, samples, one)
+
+
+def _samples(v: Vectors, layer: Layer, addresses: list[Any], body: Any, step: int = 1) -> None:
+    """Run `body(x, w, y, group)` with the addresses of each group of each sample, or of the first
+    of `step` samples."""
+    x, w, y = (addresses[place] for place in layer.places[:3])
+
+    def group(n: Any, g: Any) -> None:
+        body(
+            v.at(x, (n, step * layer.x.strides[0]), (g, layer.channels * layer.x.strides[1])),
+            v.at(w, (g, layer.outputs * layer.w.strides[0])),
+            v.at(y, (n, step * layer.y.strides[0]), (g, layer.outputs * layer.y.strides[1])),
+            g,
+        )
+
+    b = v.builder
+    repeat(b, layer.samples // step, lambda n: repeat(b, layer.groups, lambda g: group(n, g)))
+
+
+# ---- the transpose to the image -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """Pixels of an image whose number leaves one remainder by the stride: how many, and the taps
+    that reach them, as (tap, place of the first pixel's window)."""
+
+    count: int
+    taps: tuple[Pair, ...]
+
+
+def _remainders(axis: Axis) -> list[Remainder]:
+    found = []
+    for r in range(min(axis.stride, axis.size)):
+        first, phase = divmod(r + axis.padding, axis.stride)
+        taps = (divmod(k * axis.dilation, axis.stride) for k in range(axis.kernel))
+        reach = tuple((k, first - ahead) for k, (ahead, at) in enumerate(taps) if at == phase)
+        found.append(Remainder(len(range(r, axis.size, axis.stride)), reach))
+    return found
+
+
+def _seen(axis: Axis, remainders: list[Remainder]) -> Axis:
+    """The cotangent's pixels that windows see, with zeros around them, as an axis with one tap."""
+    ends = [(place, place + r.count) for r in remainders for _, place in r.taps] or [(0, 1)]
+    before = max(0, -min(begin for begin, _ in ends))
+    length = max(end for _, end in ends) + before
+    return Axis(axis.out, 1, 1, before, 1, length)
+
+
+def _input_layer(step: Call) -> Layer | None:
+    return _layer(step, "g weight shape stride padding dilation groups", "ywx")
+
+
+def _input_fits(step: Call) -> bool:
+    return _common(_input_layer(step), "x")
+
+
+def _input(module: Any, step: Call) -> Any:
+    layer = _input_layer(step)
+    assert layer is not None
+    registers = matmul.registers()
+    given, turned = layer.w, _turned(layer)
+    layer = replace(layer, w=turned or given)
+    lines, columns = _remainders(layer.rows), _remainders(layer.columns)
+    seen = _seen(layer.rows, lines), _seen(layer.columns, columns)
+    planes = Planes.of(*seen, layer.outputs, layer.y, layer.dtype.itemsize)
+    room = Working()
+    single = len(lines) == len(columns) == 1
+    pieces = [_Piece.of(layer, planes, i, j, single) for i in lines for j in columns]
+    hows = [correlation.schedule(p.correlation, registers) for p in pieces]
+    starts = [room.take(0 if single else p.elements, layer.dtype) for p in pieces]
+    needed = [correlation.working(p.correlation, how) for p, how in zip(pieces, hows, strict=True)]
+    samples = _together(layer, max(planes.elements, *needed)) if single else 1
+    copied = room.take(samples * planes.elements, layer.dtype)
+    moved = room.take(samples * max(needed), layer.dtype)
+    apart = planes.elements if planes.copied else layer.y.strides[0]
+    weight = room.take(math.prod(given.shape) if turned else 0, layer.dtype)
+
+    def emit(builder: Any, addresses: list[Any]) -> None:
+        v = Vectors(builder, layer.dtype)
+        held = addresses[-1]
+        image = part(builder, held, copied)
+        _clear(v, registers, planes, image, samples)
+        if turned:
+            addresses = list(addresses)
+            source = addresses[layer.places[1]]
+            target = addresses[layer.places[1]] = part(builder, held, weight)
+            _turn(v, registers, (source, given), (target, turned))
+
+        def group(x: Any, w: Any, y: Any, _: Any) -> None:
+            _copy(v, registers, planes, (y, layer.y), image, samples)
+            several = (samples, apart, layer.x.strides[0])
+            source = image if planes.copied else y
+            for piece, how, start in zip(pieces, hows, starts, strict=True):
+                target = x if single else part(builder, held, start)
+                pointers, working = (source, w, target), part(builder, held, moved)
+                correlation.emit(v, piece.correlation, how, pointers, working, None, several)
+            if not single:
+                parts = [part(builder, held, start) for start in starts]
+                _woven(v, registers, layer, pieces, parts, x)
+
+        _samples(v, layer, addresses, group, samples)
+
+    return defined(module, step, room.bytes, emit)
+
+
+def _turned(layer: Layer) -> Image | None:
+    """A weight with its channels in the other order, if it is too large to be read across."""
+    o, c, rows, columns = layer.w.shape
+    taps = rows * columns
+    contiguous = layer.w.strides[2:] == (columns, 1)
+    pixels = layer.samples * layer.x.shape[2] * layer.x.shape[3]
+    if layer.groups > 1 or o * c * taps * layer.dtype.itemsize < LARGE or pixels < 64:
+        return None
+    return Image(layer.w.shape, (taps, o * taps, columns, 1)) if contiguous else None
+
+
+def _turn(
+    v: Vectors, registers: Registers, source: tuple[Any, Image], target: tuple[Any, Image]
+) -> None:
+    """Copy a weight to other strides of its channels."""
+    (from_, a), (to, b) = source, target
+    outputs, channels, rows, columns = a.shape
+    lanes = lanes_for(registers.bytes, v.dtype, rows * columns)
+
+    def window(o: Any, c: Any) -> None:
+        x = v.at(from_, (o, a.strides[0]), (c, a.strides[1]))
+        y = v.at(to, (o, b.strides[0]), (c, b.strides[1]))
+        along(
+            v,
+            rows * columns,
+            lanes,
+            lambda j, used: v.store(
+                v.load(v.at(x, (j, lanes)), lanes, used), v.at(y, (j, lanes)), used
+            ),
+        )
+
+    repeat(v.builder, outputs, lambda o: repeat(v.builder, channels, lambda c: window(o, c)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """The pixels of one remainder of rows and one of columns, which are one correlation."""
+
+    correlation: Correlation
+
+    @staticmethod
+    def of(layer: Layer, planes: Planes, i: Remainder, j: Remainder, single: bool) -> _Piece:
+        w, x = layer.w.strides, layer.x.strides
+        up, left = planes.rows.padding, planes.columns.padding
+        c = Correlation(
+            dtype=layer.dtype,
+            channels=layer.outputs if i.taps and j.taps else 0,  # none: the sum of nothing
+            x_channel=planes.channel,
+            w_channel=w[0],
+            rows=tuple(((place + up) * planes.row, k * w[2]) for k, place in i.taps),
+            columns=tuple((place + left, k * w[3]) for k, place in j.taps),
+            outputs=layer.channels,
+            w_output=w[1],
+            y_output=x[1] if single else i.count * j.count,
+            height=i.count,
+            width=j.count,
+            x_row=planes.row,
+            y_row=x[2] if single else j.count,
+        )
+        return _Piece(c)
+
+    @property
+    def elements(self) -> int:
+        c = self.correlation
+        return c.outputs * c.height * c.width
+
+
+def _woven(
+    v: Vectors, registers: Registers, layer: Layer, pieces: list[_Piece], parts: list[Any], x: Any
+) -> None:
+    """Put the pixels of all remainders to their places in the image."""
+    across = min(layer.columns.stride, layer.x.shape[3])
+    for at in range(0, len(pieces), across):
+        sources = list(zip(parts, (p.correlation for p in pieces), strict=True))[at : at + across]
+        first = v.at(x, (at // across, layer.x.strides[2]))
+        _woven_rows(v, registers, layer, sources, first)
+
+
+def _woven_rows(
+    v: Vectors, registers: Registers, layer: Layer, pieces: list[tuple[Any, Correlation]], x: Any
+) -> None:
+    """The rows of one remainder, from `x` on."""
+    _, channel, row, _ = layer.x.strides
+    widths = [c.width for _, c in pieces]
+    lanes = lanes_for(registers.bytes, layer.dtype, widths[0])
+
+    def line(o: Any, i: Any) -> None:
+        target = v.at(x, (o, channel), (i, layer.rows.stride * row))
+        sources = [v.at(start, (o, c.y_output), (i, c.y_row)) for start, c in pieces]
+        _woven_row(v, sources, widths, target, layer.columns.stride, lanes)
+
+    b, height = v.builder, pieces[0][1].height
+    repeat(b, layer.channels, lambda o: repeat(b, height, lambda i: line(o, i)))
+
+
+def _woven_row(
+    v: Vectors, sources: list[Any], widths: list[int], target: Any, stride: int, lanes: int
+) -> None:
+    """Sources in turn, element by element."""
+    for j in range(0, widths[0], lanes):
+        used = [max(0, min(lanes, width - j)) for width in widths]
+        values = [
+            v.load(v.at(source, (j, 1)), lanes, n) if n else v.zero(lanes)
+            for source, n in zip(sources, used, strict=True)
+        ]
+        start = v.at(target, (j, stride))
+        if len(values) == 1 and stride == 1:
+            v.store(values[0], start, used[0])
+        elif len(values) == 2 and stride == 2:
+            interleaved(v, values[0], values[1], start, sum(used))
+        else:
+            for r, value in enumerate(values):
+                store(v, value, v.at(start, (r, 1)), stride, used[r])
+
+
+# ---- the transpose to the weight ----------------------------------------------------------------
+
+
+def _weight_layer(step: Call) -> Layer | None:
+    return _layer(step, "g x shape stride padding dilation groups", "yxw")
+
+
+def _weight_fits(step: Call) -> bool:
+    layer = _weight_layer(step)
+    if layer is None or not _common(layer, "w"):
+        return False
+    return layer.outputs >= NARROW
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """The tiles of a transpose to the weight: so many vectors of the cotangent's channels by
+    columns, which are pairs of a channel of the image and a tap of the window."""
+
+    lanes: int
+    vectors: int
+    columns: int
+
+
+def _sums(layer: Layer, registers: Registers) -> _Sums:
+    """The tiles with the least estimated time."""
+    lanes = lanes_for(registers.bytes, layer.dtype, layer.outputs)
+    across = -(-layer.outputs // lanes)
+    best, least = _Sums(lanes, 1, 1), math.inf
+    for vectors in range(1, min(4, across) + 1):
+        full, rest = divmod(across, vectors)
+        widths = [(full, vectors), (1, rest)] if rest else [(full, vectors)]
+        for most in range(1, (registers.count - 1 - vectors) // vectors + 1):
+            tiles = list(_column_tiles(layer, most))
+            time = sum(
+                times * count * (max(n * r / 2, (n + r) / 2, LATENCY / 2) + 1)
+                for _, times, channels, _, taps in tiles
+                for count, n in widths
+                for r in (channels * taps,)
+            )
+            # More kinds of tiles are more code.
+            time *= 1 + 0.06 * (len(widths) * len(tiles) - 1)
+            if time < least:
+                best, least = _Sums(lanes, vectors, most), time
+    return best
+
+
+def _column_tiles(layer: Layer, most: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """Tiles as (first channel, times, channels of each, first tap, taps)."""
+    taps = layer.rows.kernel * layer.columns.kernel
+    if taps > most:
+        count = -(-taps // most)
+        for i in range(count):
+            begin, end = (i * taps) // count, ((i + 1) * taps) // count
+            yield 0, layer.channels, 1, begin, end - begin
+        return
+    each = min(most // taps, layer.channels)
+    full, rest = divmod(layer.channels, each)
+    yield 0, full, each, 0, taps
+    if rest:
+        yield full * each, 1, rest, 0, taps
+
+
+def _weight(module: Any, step: Call) -> Any:
+    layer = _weight_layer(step)
+    assert layer is not None
+    registers = matmul.registers()
+    planes = Planes.of(layer.rows, layer.columns, layer.channels, layer.x, layer.dtype.itemsize)
+    sums = _sums(layer, registers)
+    wide = -(-layer.outputs // sums.lanes) * sums.lanes
+    taps = layer.rows.kernel * layer.columns.kernel
+    height, width = layer.y.shape[2:]
+    size = layer.dtype.itemsize
+    fitting = PANEL // (sums.vectors * sums.lanes * width * size)
+    rows = _divisor(height, fitting)
+    samples = 1
+    if rows == height:
+        held = BLOCK // (max(planes.elements, height * width * wide) * size)
+        samples = _divisor(layer.samples, min(fitting // height, held))
+    room = Working()
+    copied = room.take(samples * planes.elements, layer.dtype)
+    turned = room.take(samples * rows * width * wide, layer.dtype)
+    added = room.take(layer.groups * layer.channels * taps * wide, layer.dtype)
+    emitter = _WeightEmitter(layer, registers, planes, sums, wide, rows, samples)
+
+    def emit(builder: Any, addresses: list[Any]) -> None:
+        v = Vectors(builder, layer.dtype)
+        parts = (part(builder, addresses[-1], at) for at in (copied, turned, added))
+        emitter.run(v, addresses, *parts)
+
+    return defined(module, step, room.bytes, emit)
+
+
+@dataclass(frozen=True, slots=True)
+class _WeightEmitter:
+    """`panel` rows of `samples` samples at a time are turned over, with `wide` channels each."""
+
+    layer: Layer
+    registers: Registers
+    planes: Planes
+    sums: _Sums
+    wide: int
+    panel: int
+    samples: int
+
+    @property
+    def taps(self) -> int:
+        return self.layer.rows.kernel * self.layer.columns.kernel
+
+    def run(self, v: Vectors, addresses: list[Any], image: Any, turned: Any, added: Any) -> None:
+        layer = self.layer
+        columns = layer.groups * layer.channels * self.taps
+        _clear(v, self.registers, self.planes, image, self.samples)
+        zero = v.zero(self.sums.lanes)
+        count = columns * (self.wide // self.sums.lanes)
+        repeat(
+            v.builder,
+            count,
+            lambda j: v.store(zero, v.at(added, (j, self.sums.lanes)), self.sums.lanes),
+        )
+
+        def group(x: Any, w: Any, y: Any, g: Any) -> None:
+            _copy(v, self.registers, self.planes, (x, layer.x), image, self.samples)
+            source = image if self.planes.copied else x
+            target = v.at(added, (g, layer.channels * self.taps * self.wide))
+            repeat(
+                v.builder,
+                layer.y.shape[2] // self.panel,
+                lambda i: self._panel(
+                    v,
+                    v.at(source, (i, self.panel * self.planes.row)),
+                    v.at(y, (i, self.panel * layer.y.strides[2])),
+                    turned,
+                    target,
+                ),
+            )
+
+        _samples(v, layer, addresses, group, self.samples)
+        self._finish(v, added, addresses[layer.places[1]])
+
+    def _panel(self, v: Vectors, x: Any, y: Any, turned: Any, added: Any) -> None:
+        """A few rows of one sample: turn the cotangent over, then all columns."""
+        layer, lanes = self.layer, self.sums.lanes
+        _, channel, row, column = layer.y.strides
+        width = layer.y.shape[3]
+        count, length = (1, self.panel * width) if row == width * column else (self.panel, width)
+
+        def turn(n: Any, first: int, i: Any) -> None:
+            used = min(lanes, layer.outputs - first)
+            source = v.at(y, (n, layer.y.strides[0]), (first, channel), (i, row))
+            target = v.at(turned, (n, self._turned), (i, width * self.wide), (first, 1))
+            transpose(v, (source, (column, channel)), (target, self.wide), length, lanes, used)
+
+        def sample(n: Any) -> None:
+            for first in range(0, layer.outputs, lanes):
+                repeat(v.builder, count, functools.partial(turn, n, first))
+
+        repeat(v.builder, self.samples, sample)
+        for first, times, channels, tap, taps in _column_tiles(layer, self.sums.columns):
+            at = [
+                (c * self.planes.channel + self._tap(k), c * self.taps + k)
+                for c in range(channels)
+                for k in range(tap, tap + taps)
+            ]
+
+            def tiles(i: Any, at: Any = at, first: int = first, channels: int = channels) -> None:
+                a = v.at(x, (i, channels * self.planes.channel), (first, self.planes.channel))
+                to = v.at(added, (i, channels * self.taps * self.wide))
+                to = v.at(to, (first, self.taps * self.wide))
+                self._tiles(v, a, turned, to, at)
+
+            repeat(v.builder, times, tiles)
+
+    @property
+    def _turned(self) -> int:
+        """How far apart samples of the cotangent are when turned over."""
+        return self.panel * self.layer.y.shape[3] * self.wide
+
+    def _tap(self, number: int) -> int:
+        row, column = divmod(number, self.layer.columns.kernel)
+        return self.planes.row_tap(row) + self.planes.column_tap(column)
+
+    def _tiles(self, v: Vectors, x: Any, turned: Any, added: Any, at: list[Pair]) -> None:
+        """All channels of the cotangent, for some columns."""
+        wide = self.sums.vectors * self.sums.lanes
+        full, rest = divmod(self.wide, wide)
+
+        def tile(i: Any, vectors: int) -> None:
+            self._tile(v, x, v.at(turned, (i, wide)), v.at(added, (i, wide)), at, vectors)
+
+        repeat(v.builder, full, lambda i: tile(i, self.sums.vectors))
+        if rest:
+            tile(full, rest // self.sums.lanes)
+
+    def _tile(self, v: Vectors, x: Any, y: Any, added: Any, at: list[Pair], vectors: int) -> None:
+        lanes, width = self.sums.lanes, self.layer.y.shape[3]
+
+        def places() -> list[Any]:
+            return [
+                v.at(added, (number, self.wide), (n, lanes))
+                for _, number in at
+                for n in range(vectors)
+            ]
+
+        def pixel(a: Any, b: Any, totals: list[Any]) -> list[Any]:
+            ys = [v.load(v.at(b, (n, lanes)), lanes, lanes) for n in range(vectors)]
+            out = []
+            for k, (offset, _) in enumerate(at):
+                place = v.at(a, (offset, 1))
+                one = v.repeated(v.builder.load(place, typ=v.type, align=v.size), lanes)
+                old = totals[k * vectors : (k + 1) * vectors]
+                out += [v.multiply_add(one, c, total) for c, total in zip(ys, old, strict=True)]
+            return out
+
+        def line(a: Any, b: Any, i: Any, totals: list[Any]) -> list[Any]:
+            a, b = v.at(a, (i, self.planes.row)), v.at(b, (i, width * self.wide))
+            return fold(
+                v.builder,
+                width,
+                totals,
+                lambda j, totals: pixel(v.at(a, (j, 1)), v.at(b, (j, self.wide)), totals),
+            )
+
+        apart = self.planes.elements if self.planes.copied else self.layer.x.strides[0]
+
+        def one(n: Any, totals: list[Any]) -> list[Any]:
+            a, b = v.at(x, (n, apart)), v.at(y, (n, self._turned))
+            return fold(v.builder, self.panel, totals, lambda i, totals: line(a, b, i, totals))
+
+        totals = [v.load(place, lanes, lanes) for place in places()]
+        totals = fold(v.builder, self.samples, totals, one)
+        for place, total in zip(places(), totals, strict=True):
+            v.store(total, place, lanes)
+
+    def _finish(self, v: Vectors, added: Any, w: Any) -> None:
+        """Turn the sums over into the weight."""
+        layer, lanes = self.layer, self.sums.lanes
+        output, channel, row, column = layer.w.strides
+        across = layer.columns.kernel
+
+        def one(g: Any, c: Any, i: Any, j: Any) -> None:
+            source = v.at(added, (g, layer.channels * self.taps * self.wide))
+            source = v.at(source, (c, self.taps * self.wide), (i, across * self.wide))
+            source = v.at(source, (j, self.wide))
+            target = v.at(w, (g, layer.outputs * output), (c, channel), (i, row), (j, column))
+            for first in range(0, layer.outputs, lanes):
+                used = min(lanes, layer.outputs - first)
+                value = load(v, v.at(source, (first, 1)), lanes, 1, used)
+                store(v, value, v.at(target, (first, output)), output, used)
+
+        b = v.builder
+        extents = (layer.groups, layer.channels, layer.rows.kernel, across)
+
+        def nest(done: tuple[Any, ...]) -> None:
+            if len(done) == len(extents):
+                one(*done)
+            else:
+                repeat(b, extents[len(done)], lambda i: nest((*done, i)))
+
+        nest(())
+
+
+NATIVES[rules.convolution] = Native(_forward_fits, _forward)
+NATIVES[rules.convolution_input] = Native(_input_fits, _input)
+NATIVES[rules.convolution_weight] = Native(_weight_fits, _weight)

@@ -1,0 +1,387 @@
+"""A matrix product as a native function: our own tiles where they win, BLAS for the rest.
+
+`define(module, step)` gives a function `void (a, b, out)` of three pointers for a `Multiply` of a
+plan, whose extents, strides and dtype are all known. Leading dimensions are loops around it, unless
+they can be rows of one larger product. BLAS takes column-major matrices: a row-major one is its
+transpose to it, so operands swap places, and what else is transposed goes into its flags. Slices
+are leading dimensions; nothing is copied for BLAS.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm.library.blocks import emit_blocks, suits
+from wengert.compile.llvm.library.tiles import (
+    I64,
+    LINE,
+    POINTER,
+    Matrices,
+    Registers,
+    Vectors,
+    emit,
+    fold,
+    repeat,
+)
+from wengert.compile.llvm.machine import host as machine
+from wengert.compile.plan.plan import Multiply
+
+OWN = {1: 2**32, 2: 170**3}
+"""Multiplications up to which our own tiles beat BLAS, by the number of its threads.
+
+Ours reach eight to nine tenths of what a core can do, one thread of OpenBLAS six to seven; it needs
+some microseconds to get more threads going.
+"""
+OWN_MANY = 100**3
+"""The same for three threads and more."""
+OWN_SINGLE, OWN_DOWN = 512**3, 2**22
+"""The same for products that `blocks.py` does not suit, and where those read a down its columns."""
+FAR = 1024
+"""Bytes from which columns lie so far apart that reading down them is slow."""
+AHEAD = 2**15
+"""Multiplications from which a product of a batch asks for the operands of the next."""
+INLINE = 160
+"""Instructions up to which a product becomes part of the function that calls it."""
+
+_LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
+_LARGEST = 2**31 - 1  # BLAS counts with 32 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """All that the machine code of a product depends on. `batch` holds, for each leading dimension,
+    its extent and the strides of a, b and out along it, in elements.
+    """
+
+    batch: tuple[tuple[int, int, int, int], ...]
+    matrices: Matrices
+
+    @property
+    def name(self) -> str:
+        """The same for equal products only."""
+        p = self.matrices
+        sides = (
+            f"{letter}({r},{c})" for letter, (r, c) in zip("abc", (p.a, p.b, p.c), strict=True)
+        )
+        parts = [p.dtype.str[1:], f"{p.m}x{p.k}x{p.n}", *sides]
+        parts += [f"{extent}({x},{y},{z})" for extent, x, y, z in self.batch]
+        return " ".join(["multiply", *parts, *(["add"] if p.add else [])])
+
+
+def define(module: ir.Module, step: Multiply) -> ir.Function:
+    """The function for a product, with the module's own linkage; equal products share one.
+
+    Its arguments point to the first elements of a, b and out.
+    """
+    product = describe(step)
+    function = module.globals.get(product.name)
+    if function is not None:
+        return function
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 3), product.name)
+    function.linkage = "internal"
+    function.attributes.add("nounwind")
+    for argument in function.args:
+        argument.add_attribute("noalias")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    _batches(builder, product, list(function.args))
+    builder.ret_void()
+    size = sum(len(block.instructions) for block in function.blocks)
+    function.attributes.add("alwaysinline" if size <= INLINE else "noinline")
+    return function
+
+
+# ---- describing ---------------------------------------------------------------------------------
+
+
+def describe(step: Multiply) -> Product:
+    """What a product's code depends on, with dimensions merged where memory allows."""
+    a, b, out = step.a, step.b, step.out
+    dtype = out.dtype
+    if a.dtype != dtype or b.dtype != dtype or dtype.kind not in "fciub" or dtype == np.float16:
+        raise NotImplementedError(
+            f"A compiled product takes float32, float64, complex or integer operands of one dtype; "
+            f"these are {a.dtype} @ {b.dtype} -> {dtype}. Call it in Python (a Call step) instead."
+        )
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
+    matrices = Matrices(
+        m, k, n, _last(a.strides), _last(b.strides), _last(out.strides), dtype, step.add
+    )
+    lead = out.shape[:-2]
+    strides = (_leading(x.shape, x.strides, len(lead)) for x in (a, b, out))
+    batch = [(e, x, y, z) for e, x, y, z in zip(lead, *strides, strict=True) if e != 1]
+    return _merged(_canonical(matrices), batch)
+
+
+def _last(strides: tuple[int, ...]) -> tuple[int, int]:
+    return strides[-2], strides[-1]
+
+
+def _leading(shape: Sequence[int], strides: Sequence[int], count: int) -> list[int]:
+    """Strides along the leading dimensions of the result: 0 where an operand is repeated."""
+    own = [0 if e == 1 else s for e, s in zip(shape[:-2], strides[:-2], strict=True)]
+    return [0] * (count - len(own)) + own
+
+
+def _canonical(p: Matrices) -> Matrices:
+    """Strides along extents of one are never used: choose them so that rows are contiguous."""
+
+    def sides(rows: int, columns: int, strides: tuple[int, int]) -> tuple[int, int]:
+        row, column = strides
+        if columns == 1:
+            column = 1
+        if rows == 1:
+            row = columns if column == 1 else 1
+        return row, column
+
+    return replace(p, a=sides(p.m, p.k, p.a), b=sides(p.k, p.n, p.b), c=sides(p.m, p.n, p.c))
+
+
+def _merged(p: Matrices, batch: list[tuple[int, int, int, int]]) -> Product:
+    """Leading dimensions become rows (b repeated) or columns (a repeated), or one another."""
+    while batch:
+        extent, x, y, z = batch[-1]
+        if y == 0 and p.m == 1:
+            p = replace(p, m=extent, a=(x, p.a[1]), c=(z, p.c[1]))
+        elif y == 0 and x == p.m * p.a[0] and z == p.m * p.c[0]:
+            p = replace(p, m=p.m * extent)
+        elif x == 0 and p.n == 1:
+            p = replace(p, n=extent, b=(p.b[0], y), c=(p.c[0], z))
+        elif x == 0 and y == p.n * p.b[1] and z == p.n * p.c[1]:
+            p = replace(p, n=p.n * extent)
+        elif len(batch) > 1 and batch[-2][1:] == (extent * x, extent * y, extent * z):
+            batch[-2:] = [(batch[-2][0] * extent, x, y, z)]
+            continue
+        else:
+            break
+        batch = batch[:-1]
+    return Product(tuple(batch), _canonical(p))
+
+
+# ---- emitting -----------------------------------------------------------------------------------
+
+
+def _batches(builder: Any, product: Product, pointers: list[Any]) -> None:
+    """Loops over the leading dimensions, around one product of matrices."""
+    if not product.batch:
+        _matrices(builder, product.matrices, pointers)
+        return
+    (extent, *strides), *inner = product.batch
+    p, size = product.matrices, product.matrices.dtype.itemsize
+    ahead = p.m * p.k * p.n >= AHEAD and not suits(p) and p.dtype.kind != "c"
+
+    def once(index: Any) -> None:
+        moved = [
+            builder.gep(
+                pointer,
+                [builder.mul(index, I64(stride * size))],
+                inbounds=True,
+                source_etype=ir.IntType(8),
+            )
+            for pointer, stride in zip(pointers, strides, strict=True)
+        ]
+        if not inner and ahead:
+            _prefetch(builder, product, pointers, index)
+        _batches(builder, replace(product, batch=tuple(inner)), moved)
+
+    repeat(builder, extent, once)
+
+
+def _prefetch(builder: Any, product: Product, pointers: list[Any], index: Any) -> None:
+    """Ask for the operands that come next in the innermost leading dimension.
+
+    They are small, and rows of slices lie far apart: no cache foresees them.
+    """
+    p = product.matrices
+    v, line = Vectors(builder, p.dtype), LINE // p.dtype.itemsize
+    following = builder.add(index, I64(1))
+
+    def matrix(pointer: Any, stride: int, rows: int, columns: int, far: int) -> None:
+        def row(i: Any) -> None:
+            for at in range(0, columns, line):
+                v.prefetch(pointer, (following, stride), (i, far), (I64(at), 1))
+
+        repeat(builder, rows, row)
+
+    (_, x, y, _), (a, b, _) = product.batch[0], pointers
+    for pointer, stride, (rows, columns), (far, near) in (
+        (a, x, (p.m, p.k), p.a),
+        (b, y, (p.k, p.n), p.b),
+    ):
+        if stride and near == 1:
+            matrix(pointer, stride, rows, columns, far)
+        elif stride and far == 1:
+            matrix(pointer, stride, columns, rows, near)
+
+
+def _matrices(builder: Any, p: Matrices, pointers: list[Any]) -> None:
+    if min(p.m, p.n) == 0:
+        return
+    if p.dtype.kind == "c":
+        call = blas_call(p)
+        if call is not None and p.k > 0:
+            _gemm(builder, p, call, pointers)
+        else:
+            _complex(builder, p, pointers)
+        return
+    call = blas_call(p) if not ours(p) else None
+    if call is not None:
+        _gemm(builder, p, call, pointers)
+    elif suits(p):
+        emit_blocks(builder, p, registers(), pointers)
+    else:
+        emit(builder, p, registers(), pointers)
+
+
+def registers() -> Registers:
+    """The vector registers of this machine."""
+    size = machine.vector_bytes()
+    many = size == 64 or not machine.host().triple.startswith(("x86", "i686", "amd64"))
+    return Registers(size, 32 if many else 16)
+
+
+def ours(p: Matrices) -> bool:
+    """Whether our own tiles are to be preferred to BLAS."""
+    if min(p.m, p.n) == 1:
+        return True  # all time goes into reading the matrix, which straight loops do best
+    most = OWN.get(blas_threads(), OWN_MANY)
+    if not suits(p):
+        down = p.a[1] != 1 and p.a[1] * p.dtype.itemsize >= FAR
+        most = min(most, OWN_DOWN if down else OWN_SINGLE)
+    return p.m * p.n * p.k <= most
+
+
+def blas_threads() -> int:
+    """How many threads BLAS uses, as far as one can tell from outside."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        asked = os.environ.get(name, "")
+        if asked.isdecimal() and int(asked) > 0:
+            return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+# ---- BLAS ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm:
+    """How BLAS is called. A side is (0 for a or 1 for b, transposed, leading dimension)."""
+
+    m: int
+    n: int
+    k: int
+    first: tuple[int, bool, int]
+    second: tuple[int, bool, int]
+    ldc: int
+
+
+def blas_call(p: Matrices) -> Gemm | None:
+    """The call for a product, or None where BLAS has no words for its strides."""
+    if p.dtype.str[1:] not in _LETTERS:
+        return None
+    c = _side(p.c, p.m, p.n)
+    if c is None:
+        return None
+    rowwise, ldc = c
+    a, b = _side(p.a, p.m, p.k), _side(p.b, p.k, p.n)
+    if a is None or b is None or max(p.m, p.n, p.k, a[1], b[1], ldc) > _LARGEST:
+        return None
+    if rowwise:  # c.T = b.T @ a.T, and a row-major matrix is its transpose to BLAS
+        return Gemm(p.n, p.m, p.k, (1, not b[0], b[1]), (0, not a[0], a[1]), ldc)
+    return Gemm(p.m, p.n, p.k, (0, a[0], a[1]), (1, b[0], b[1]), ldc)
+
+
+def _side(strides: tuple[int, int], rows: int, columns: int) -> tuple[bool, int] | None:
+    """Whether a matrix is row-major, and the distance of its rows, or else columns."""
+    row, column = strides
+    if column == 1 and row >= columns:
+        return True, max(row, 1)
+    if row == 1 and column >= rows:
+        return False, max(column, 1)
+    return None
+
+
+def _gemm(builder: Any, p: Matrices, call: Gemm, pointers: list[Any]) -> None:
+    module = builder.module
+    name = f"blas.{_LETTERS[p.dtype.str[1:]]}gemm"
+    gemm = module.globals.get(name)
+    if gemm is None:
+        gemm = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 13), name)
+    number = ir.DoubleType() if p.dtype.char in "dD" else ir.FloatType()
+
+    def word(value: int) -> Any:
+        return _constant(module, ir.IntType(32), value)
+
+    def flag(transposed: bool) -> Any:
+        return _constant(module, ir.IntType(8), ord("T" if transposed else "N"))
+
+    def factor(value: float) -> Any:
+        if p.dtype.kind != "c":
+            return _constant(module, number, value)
+        return _constant(module, ir.ArrayType(number, 2), [value, 0.0])
+
+    x, y = call.first, call.second
+    builder.call(
+        gemm,
+        [
+            *(flag(x[1]), flag(y[1]), word(call.m), word(call.n), word(call.k), factor(1.0)),
+            *(pointers[x[0]], word(x[2]), pointers[y[0]], word(y[2])),
+            *(factor(float(p.add)), pointers[2], word(call.ldc)),
+        ],
+    )
+
+
+def _constant(module: ir.Module, kind: Any, value: Any) -> Any:
+    """The address of a constant: BLAS takes all its arguments by address."""
+    name = f"constant {kind} {value}"
+    found = module.globals.get(name)
+    if found is None:
+        found = ir.GlobalVariable(module, kind, name)
+        found.linkage = "internal"
+        found.global_constant = True
+        found.initializer = ir.Constant(kind, value)
+    return found
+
+
+# ---- complex numbers without BLAS ---------------------------------------------------------------
+
+
+def _complex(builder: Any, p: Matrices, pointers: list[Any]) -> None:
+    """Three loops over elements of two numbers each."""
+    number = ir.DoubleType() if p.dtype.itemsize == 16 else ir.FloatType()
+    size = p.dtype.itemsize // 2
+    zero = ir.Constant(number, 0.0)
+    a, b, c = pointers
+
+    def place(base: Any, i: Any, j: Any, strides: tuple[int, int]) -> Any:
+        terms = [builder.mul(at, I64(s)) for at, s in zip((i, j), strides, strict=True)]
+        pair = ir.ArrayType(number, 2)
+        return builder.gep(base, [builder.add(*terms)], inbounds=True, source_etype=pair)
+
+    def parts(pointer: Any) -> tuple[list[Any], list[Any]]:
+        places = [
+            builder.gep(pointer, [I64(i)], inbounds=True, source_etype=number) for i in (0, 1)
+        ]
+        return places, [builder.load(q, typ=number, align=size) for q in places]
+
+    def one(i: Any, j: Any) -> None:
+        def step(l: Any, total: list[Any]) -> list[Any]:
+            _, (x, u) = parts(place(a, i, l, p.a))
+            _, (y, v) = parts(place(b, l, j, p.b))
+            real = builder.fsub(builder.fmul(x, y), builder.fmul(u, v))
+            imaginary = builder.fadd(builder.fmul(x, v), builder.fmul(u, y))
+            return [builder.fadd(total[0], real), builder.fadd(total[1], imaginary)]
+
+        totals = fold(builder, p.k, [zero, zero], step)
+        places, old = parts(place(c, i, j, p.c))
+        for at, total, before in zip(places, totals, old, strict=True):
+            builder.store(builder.fadd(total, before) if p.add else total, at, align=size)
+
+    repeat(builder, p.m, lambda i: repeat(builder, p.n, lambda j: one(i, j)))

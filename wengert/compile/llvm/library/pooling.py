@@ -1,0 +1,443 @@
+"""Pools of signals and images as machine code, and what carries their derivatives back.
+
+Windows of a row lie in the lanes. The places of a window are taken in the order that the eager
+functions take them in, so that ties and NaN go to the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.llvm.elementary import scalars
+from wengert.compile.llvm.library import matmul
+from wengert.compile.llvm.library.natives import NATIVES, Native
+from wengert.compile.llvm.library.tiles import Vectors, repeat
+from wengert.compile.llvm.library.windows import (
+    Axis,
+    Image,
+    Planes,
+    Working,
+    along,
+    arguments,
+    defined,
+    interleaved,
+    lanes_for,
+    load,
+    pair,
+    part,
+    store,
+)
+from wengert.compile.llvm.machine.values import number
+from wengert.compile.plan.plan import Call
+from wengert.rules import convolution as rules
+
+MOST_PLACES = 64
+"""Places of a window up to which they are written out."""
+MOST_STRIDE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A pool: its images, their windows, and what the step's arrays are, in order."""
+
+    images: tuple[Image, ...]
+    rows: Axis
+    columns: Axis
+    dtype: np.dtype
+    places: tuple[int, ...]
+
+    @property
+    def many(self) -> tuple[int, int]:
+        """Samples and channels."""
+        return self.images[0].shape[:2]
+
+
+def _pool(step: Call, names: str, arrays: str, wide: str) -> Pool | None:
+    """The pool of a step, or None where there is no code for it. `arrays` names its arrays, the
+    result last; `wide` is the one that windows slide over."""
+    given = arguments(step, names)
+    position = {value: place for place, value in enumerate(step.inputs)}
+    *inputs, result = arrays.split()
+    if len(step.outputs) != 1 or any(given[name] not in position for name in inputs):
+        return None
+    places = [*(position[given[name]] for name in inputs), len(position)]
+    layouts = [*step.inputs.values(), *step.outputs]
+    images = [Image.of(layouts[place], len(given["kernel"])) for place in places]
+    if None in images or len({layout.dtype for layout in layouts}) != 1:
+        return None
+    found = dict(zip((*inputs, result), images, strict=True))
+    sizes = found[wide].shape[2:]  # type: ignore[union-attr]
+    kernel, stride = pair(given["kernel"], 1), pair(given["stride"], 1)
+    padding, out = pair(given["padding"], 0), pair(given["out"], 1)
+    dilation = pair(given.get("dilation", (1,) * len(given["kernel"])), 1)
+    rows, columns = (
+        Axis(sizes[i], kernel[i], stride[i], padding[i], dilation[i], out[i]) for i in (0, 1)
+    )
+    dtype = layouts[0].dtype
+    return Pool(tuple(images), rows, columns, dtype, tuple(places))  # type: ignore[arg-type]
+
+
+def _common(pool: Pool | None, kinds: str) -> bool:
+    """What all pools ask for."""
+    if pool is None or pool.dtype.kind not in kinds or pool.dtype.itemsize not in (4, 8):
+        return False
+    sizes = [n for image in pool.images for n in image.shape]
+    taps = pool.rows.kernel * pool.columns.kernel
+    strides = max(pool.rows.stride, pool.columns.stride)
+    out = pool.images[-1]
+    contiguous = out.strides[3] == 1 or out.shape[3] == 1
+    return min(sizes) > 0 and taps <= MOST_PLACES and strides <= MOST_STRIDE and contiguous
+
+
+# ---- images -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Bordered:
+    """One channel with the border that windows reach into, as it lies in memory: rows `row` apart.
+
+    Where windows stay inside, that is the image itself.
+    """
+
+    rows: Axis
+    columns: Axis
+    image: Image
+    copied: bool
+
+    @staticmethod
+    def of(pool: Pool, image: Image) -> _Bordered:
+        return _Bordered(
+            pool.rows, pool.columns, image, _reaches(pool.rows) or _reaches(pool.columns)
+        )
+
+    @property
+    def strides(self) -> tuple[int, int]:
+        return (_extent(self.columns), 1) if self.copied else self.image.strides[2:]
+
+    @property
+    def elements(self) -> int:
+        return _extent(self.rows) * _extent(self.columns) if self.copied else 0
+
+    @property
+    def planes(self) -> Planes:
+        """The copy, as windows that move by one pixel see it."""
+        rows, columns = (
+            Axis(axis.size, 1, 1, axis.padding, 1, _extent(axis))
+            for axis in (self.rows, self.columns)
+        )
+        return Planes(rows, columns, 1, self.elements, _extent(self.columns), True)
+
+    def inner(self, v: Vectors, pointer: Any) -> Any:
+        """Where the image begins in the copy."""
+        return v.at(pointer, (self.rows.padding, self.strides[0]), (self.columns.padding, 1))
+
+
+def _extent(axis: Axis) -> int:
+    """How long an image is with its border."""
+    reach = (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
+    return max(reach, axis.padding + axis.size)
+
+
+def _reaches(axis: Axis) -> bool:
+    """Whether windows reach beyond the image."""
+    return axis.padding > 0 or _extent(axis) > axis.size
+
+
+def _lowest(dtype: np.dtype) -> Any:
+    return float(rules.lowest(dtype)) if dtype.kind == "f" else int(rules.lowest(dtype))
+
+
+def _each_channel(v: Vectors, pool: Pool, addresses: list[Any], body: Callable[..., None]) -> None:
+    """Run `body` with the addresses of one channel of all images."""
+    samples, channels = pool.many
+
+    def one(n: Any, c: Any) -> None:
+        body(
+            *(
+                v.at(addresses[place], (n, image.strides[0]), (c, image.strides[1]))
+                for place, image in zip(pool.places, pool.images, strict=True)
+            )
+        )
+
+    repeat(v.builder, samples, lambda n: repeat(v.builder, channels, lambda c: one(n, c)))
+
+
+def _each_window(v: Vectors, pool: Pool, lanes: int, body: Callable[[Any, Any, int], None]) -> None:
+    """Run `body(row, first window, lanes in use)` along all rows of windows."""
+    b = v.builder
+    repeat(
+        b,
+        pool.rows.out,
+        lambda i: along(v, pool.columns.out, lanes, lambda j, used: body(i, j, used)),
+    )
+
+
+def _places(pool: Pool) -> list[tuple[int, int]]:
+    """The places of a window, in order, as pixels."""
+    return [
+        (i * pool.rows.dilation, j * pool.columns.dilation)
+        for i in range(pool.rows.kernel)
+        for j in range(pool.columns.kernel)
+    ]
+
+
+# ---- the pools ----------------------------------------------------------------------------------
+
+
+def _reduced(names: str, border: Callable[[np.dtype], Any], function: str) -> Native:
+    """Each window's numbers combined by a function."""
+
+    def described(step: Call) -> Pool | None:
+        return _pool(step, names, "x result", "x")
+
+    def define(module: Any, step: Call) -> Any:
+        pool = described(step)
+        assert pool is not None
+        register = matmul.registers().bytes
+        lanes = lanes_for(register, pool.dtype, pool.columns.out)
+        x = _Bordered.of(pool, pool.images[0])
+        room = Working()
+        room.take(x.elements, pool.dtype)
+
+        def emit(builder: Any, addresses: list[Any]) -> None:
+            v = Vectors(builder, pool.dtype)
+            if x.copied:
+                x.planes.clear(v, register, addresses[-1], border(pool.dtype))
+
+            def channel(source: Any, target: Any) -> None:
+                if x.copied:
+                    x.planes.copy(v, register, source, x.image, addresses[-1])
+                    source = addresses[-1]
+
+                def windows(i: Any, j: Any, used: int) -> None:
+                    at = _first(v, pool, x.strides, source, (i, j), lanes)
+                    total = None
+                    for place in _places(pool):
+                        one = _pixels(v, pool, x.strides, at, place, (lanes, used))
+                        total = one if total is None else _apply(v, function, total, one)
+                    row = pool.images[1].strides[2]
+                    v.store(total, v.at(target, (i, row), (j, lanes)), used)
+
+                _each_window(v, pool, lanes, windows)
+
+            _each_channel(v, pool, addresses, channel)
+
+        return defined(module, step, room.bytes, emit)
+
+    return Native(lambda step: _common(described(step), "fi"), define)
+
+
+def _first(
+    v: Vectors, pool: Pool, strides: tuple[int, int], base: Any, at: tuple[Any, Any], lanes: int
+) -> Any:
+    """Where a row of windows begins."""
+    row, column = strides
+    (i, j), (down, across) = at, (pool.rows.stride, pool.columns.stride)
+    return v.at(base, (i, down * row), (j, lanes * across * column))
+
+
+def _pixels(
+    v: Vectors,
+    pool: Pool,
+    strides: tuple[int, int],
+    at: Any,
+    place: tuple[int, int],
+    lanes: tuple[int, int],
+) -> Any:
+    """One place of all windows in the lanes."""
+    pointer = v.at(at, (place[0], strides[0]), (place[1], strides[1]))
+    return load(v, pointer, lanes[0], pool.columns.stride * strides[1], lanes[1])
+
+
+def _apply(v: Vectors, function: str, x: Any, y: Any) -> Any:
+    return scalars.apply(v.builder, function, v.dtype, (v.dtype, v.dtype), [x, y])
+
+
+# ---- back to the places -------------------------------------------------------------------------
+
+
+def _spread(names: str, arrays: str) -> Native:
+    """The windows' numbers g, added to the places of each window, or to its maximum's place."""
+
+    def described(step: Call) -> Pool | None:
+        return _pool(step, names, arrays, "result")
+
+    def define(module: Any, step: Call) -> Any:
+        pool = described(step)
+        assert pool is not None
+        return _Spreading(pool, matmul.registers().bytes).define(module, step)
+
+    return Native(lambda step: _common(described(step), "f"), define)
+
+
+class _Spreading:
+    def __init__(self, pool: Pool, register: int) -> None:
+        self.pool, self.register = pool, register
+        self.lanes = lanes_for(register, pool.dtype, pool.columns.out)
+        self.result = _Bordered.of(pool, pool.images[-1])
+        self.condition = _Bordered.of(pool, pool.images[1]) if len(pool.images) == 4 else None
+        axes = (pool.rows, pool.columns)
+        self.apart = all(a.stride >= (a.kernel - 1) * a.dilation + 1 for a in axes)
+        self.room = Working()
+        self.at_result = self.room.take(self.result.elements, pool.dtype)
+        self.at_condition = self.room.take(
+            self.condition.elements if self.condition else 0, pool.dtype
+        )
+
+    def define(self, module: Any, step: Call) -> Any:
+        return defined(module, step, self.room.bytes, self.emit)
+
+    def emit(self, builder: Any, addresses: list[Any]) -> None:
+        v = Vectors(builder, self.pool.dtype)
+        if self.condition and self.condition.copied:
+            lowest = _lowest(self.pool.dtype)
+            begin = part(builder, addresses[-1], self.at_condition)
+            self.condition.planes.clear(v, self.register, begin, lowest)
+
+        def channel(g: Any, *rest: Any) -> None:
+            *read, result = rest
+            target = result
+            if self.result.copied:
+                target = part(builder, addresses[-1], self.at_result)
+            self._clear(v, target)
+            if self.condition:
+                read[0] = self._condition(v, addresses, read[0])
+            _each_window(
+                v,
+                self.pool,
+                self.lanes,
+                lambda i, j, used: self._windows(v, (g, *read, target), (i, j), used),
+            )
+            if self.result.copied:
+                self._hand_over(v, target, result)
+
+        _each_channel(v, self.pool, addresses, channel)
+
+    def _condition(self, v: Vectors, addresses: list[Any], source: Any) -> Any:
+        assert self.condition is not None
+        if not self.condition.copied:
+            return source
+        begin = part(v.builder, addresses[-1], self.at_condition)
+        self.condition.planes.copy(v, self.register, source, self.condition.image, begin)
+        return begin
+
+    def _clear(self, v: Vectors, target: Any) -> None:
+        """Zeros everywhere: windows add to them, or leave some out."""
+        image = self.result.image
+        if self.result.copied:
+            self.result.planes.clear(v, self.register, target)
+            return
+        rows, columns = image.shape[2:]
+        count, length = (1, rows * columns) if image.strides[2] == columns else (rows, columns)
+        lanes = lanes_for(self.register, v.dtype, length)
+
+        def row(i: Any) -> None:
+            to = v.at(target, (i, image.strides[2]))
+            along(
+                v,
+                length,
+                lanes,
+                lambda j, used: v.store(v.zero(lanes), v.at(to, (j, lanes)), used),
+            )
+
+        repeat(v.builder, count, row)
+
+    def _hand_over(self, v: Vectors, source: Any, result: Any) -> None:
+        """The image without its border."""
+        image = self.result.image
+        rows, columns = image.shape[2:]
+        lanes = lanes_for(self.register, v.dtype, columns)
+        begin = self.result.inner(v, source)
+
+        def row(i: Any) -> None:
+            a, b = v.at(begin, (i, self.result.strides[0])), v.at(result, (i, image.strides[2]))
+            along(
+                v,
+                columns,
+                lanes,
+                lambda j, used: v.store(
+                    v.load(v.at(a, (j, lanes)), lanes, used), v.at(b, (j, lanes)), used
+                ),
+            )
+
+        repeat(v.builder, rows, row)
+
+    def _windows(self, v: Vectors, arrays: tuple[Any, ...], at: tuple[Any, Any], used: int) -> None:
+        """The windows of a vector: which of their places gets how much."""
+        pool, lanes = self.pool, self.lanes
+        g, *read, result = arrays
+        target = _first(v, pool, self.result.strides, result, at, lanes)
+        gs = self._of_windows(v, 0, g, at, used)
+        if not self.condition:
+            given = [gs] * len(_places(pool))
+        else:
+            given = self._won(v, gs, read, at, used)
+        width = pool.columns.kernel
+        for row in range(pool.rows.kernel):
+            shares = given[row * width : (row + 1) * width]
+            self._add_row(v, shares, v.at(target, (row * pool.rows.dilation, self._row)), used)
+
+    @property
+    def _row(self) -> int:
+        return self.result.strides[0]
+
+    def _of_windows(self, v: Vectors, which: int, base: Any, at: tuple[Any, Any], used: int) -> Any:
+        row, column = self.pool.images[which].strides[2:]
+        place = v.at(base, (at[0], row), (at[1], self.lanes * column))
+        return load(v, place, self.lanes, column, used)
+
+    def _won(
+        self, v: Vectors, gs: Any, read: list[Any], at: tuple[Any, Any], used: int
+    ) -> list[Any]:
+        """`gs` at the first place that holds the maximum, or NaN if that is one; else zero."""
+        assert self.condition is not None
+        b, lanes = v.builder, self.lanes
+        source = _first(v, self.pool, self.condition.strides, read[0], at, lanes)
+        most = self._of_windows(v, 2, read[1], at, used)
+        some_nan = b.fcmp_unordered("uno", most, most)
+        waiting = number(some_nan.type, 1)
+        shares = []
+        for place in _places(self.pool):
+            pixels = _pixels(v, self.pool, self.condition.strides, source, place, (lanes, used))
+            hit = b.or_(
+                b.fcmp_ordered("==", pixels, most),
+                b.and_(some_nan, b.fcmp_unordered("uno", pixels, pixels)),
+            )
+            hit = b.and_(hit, waiting)
+            waiting = b.xor(hit, waiting)
+            # A product, as the eager function has it, and not a choice: inf * 0 is NaN. Adding zero
+            # keeps -1 * 0 from leaving a negative one.
+            won = b.select(hit, number(gs.type, 1), v.zero(lanes))
+            shares.append(v.multiply_add(gs, won, v.zero(lanes)))
+        return shares
+
+    def _add_row(self, v: Vectors, shares: list[Any], target: Any, used: int) -> None:
+        """Add to one row of places of the windows."""
+        columns = self.pool.columns
+        if self.apart and columns.stride == columns.kernel == 2 and self.lanes > 1:
+            interleaved(v, shares[0], shares[1], target, 2 * used)
+            return
+        for j, share in enumerate(shares):
+            place = v.at(target, (j * columns.dilation, 1))
+            if not self.apart:
+                share = self._added(v, share, place, used)
+            elif columns.stride == 2 and self.lanes > 1:
+                interleaved(v, share, v.zero(self.lanes), place, 2 * used - 1)
+                continue
+            store(v, share, place, columns.stride, used)
+
+    def _added(self, v: Vectors, share: Any, place: Any, used: int) -> Any:
+        old = load(v, place, self.lanes, self.pool.columns.stride, used)
+        return v.builder.fadd(share, old)
+
+
+NATIVES[rules.max_pool] = _reduced("x kernel stride padding dilation out", _lowest, "maximum")
+NATIVES[rules.sum_pool] = _reduced("x kernel stride padding out", lambda _: 0, "add")
+NATIVES[rules.max_spread] = _spread(
+    "g condition target kernel stride padding dilation out", "g condition target result"
+)
+NATIVES[rules.sum_spread] = _spread("g shape kernel stride padding out", "g result")

@@ -1,0 +1,321 @@
+"""Running sums, products and extrema, and linear recurrences, as native functions.
+
+Rows along the scanned axis are independent, so they are the lanes of vectors where they lie side by
+side in memory. Where the axis itself is the one with neighbours, each vector is scanned in
+registers, by steps of 1, 2, 4, ... lanes (Hillis and Steele, 1986), and what came before it is
+added at the end. That groups the operations anew; a product or a recurrence of floats is never
+regrouped, because 0 times a product that overflows would be NaN: its rows are lanes if there are
+enough, or else go one element at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm.elementary.casts import cast
+from wengert.compile.llvm.elementary.scalars import apply
+from wengert.compile.llvm.library.natives import NATIVES, Native
+from wengert.compile.llvm.library.tiles import I64, fold, repeat
+from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.values import element, number, wide
+from wengert.compile.llvm.nests.accumulators import identity
+from wengert.compile.llvm.nests.memory import POINTER, blend, load, offset, permuted, splat, store
+from wengert.compile.plan.plan import Call, Layout
+from wengert.compile.program.program import Value
+from wengert.rules.reductions import recurrence
+
+B: TypeAlias = ir.IRBuilder
+V: TypeAlias = ir.Value
+
+COMBINED: dict[Any, str] = {
+    np.cumsum: "add",
+    np.cumprod: "multiply",
+    np.maximum.accumulate: "maximum",
+    np.minimum.accumulate: "minimum",
+    np.logaddexp.accumulate: "logaddexp",
+    recurrence: "recurrence",
+}
+
+BESIDE = 4
+"""Vectors of rows that are scanned at once: independent operations, and whole lines of memory."""
+APART = 4
+"""Rows from which those that do not lie side by side are lanes, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """All that the machine code depends on. Strides are of the inputs, in order, and the output."""
+
+    combine: str
+    count: int
+    strides: tuple[int, ...]  # along the scanned axis
+    rows: tuple[tuple[int, tuple[int, ...]], ...]  # extents of the other axes, and strides
+    dtypes: tuple[np.dtype, ...]
+
+    @property
+    def regroups(self) -> bool:
+        """Whether neighbours may be combined before what comes before them."""
+        inexact = self.combine == "multiply" and self.dtypes[-1].kind == "f"
+        return self.combine != "recurrence" and not inexact
+
+    @property
+    def name(self) -> str:
+        """The same for equal scans only."""
+        return "scan." + hashlib.blake2b(repr(self).encode(), digest_size=12).hexdigest()
+
+
+# ---- describing ---------------------------------------------------------------------------------
+
+
+def describe(step: Call) -> Scan | None:
+    """What a step scans; None if it is not among what is written here."""
+    s = step.statement
+    combine = COMBINED[s.function]
+    values = 2 if combine == "recurrence" else 1
+    named = {**dict(zip(("axis", "dtype"), s.args[values:], strict=False)), **s.kwargs}
+    default = None if s.function in (np.cumsum, np.cumprod) else 0
+    axis = named.pop("axis", default)
+    named.pop("dtype", None)  # it is the output's
+    given = s.args[:values]
+    if named or len(given) != values or not all(type(v) is Value and not v.weak for v in given):
+        return None
+    layouts = [*(step.inputs[v] for v in given), *step.outputs]
+    dtypes = tuple(x.dtype for x in layouts)
+    if not all(d.kind in "biuf" and d.itemsize <= 8 and d.isnative for d in dtypes):
+        return None
+    if dtypes[-1].kind == "b" or np.dtype(np.float16) in dtypes:
+        return None
+    if combine == "logaddexp" and dtypes[-1].kind != "f":
+        return None
+    return _scan(combine, axis, layouts, dtypes)
+
+
+def _scan(combine: str, axis: Any, layouts: list[Layout], dtypes: Any) -> Scan | None:
+    if axis is None:
+        flat = tuple(stride for x in layouts if (stride := _flat(x)) is not None)
+        if len(flat) < len(layouts):
+            return None
+        return Scan(combine, math.prod(layouts[0].shape), flat, (), dtypes)
+    shape = layouts[-1].shape
+    if type(axis) is not int or not shape or any(x.shape != shape for x in layouts):
+        return None
+    axis %= len(shape)
+    strides = list(zip(*(x.strides for x in layouts), strict=True))
+    rows = [(n, strides[i]) for i, n in enumerate(shape) if i != axis and n != 1]
+    rows.sort(key=lambda row: -abs(row[1][-1]))
+    return Scan(combine, shape[axis], strides[axis], tuple(_merged(rows)), dtypes)
+
+
+def _flat(x: Layout) -> int | None:
+    """The stride of an array read as one row, if it has one."""
+    pairs = [(n, s) for n, s in zip(x.shape, x.strides, strict=True) if n != 1]
+    for (_, outer), (n, inner) in itertools.pairwise(pairs):
+        if outer != n * inner:
+            return None
+    return pairs[-1][1] if pairs else 1
+
+
+def _merged(rows: list[tuple[int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
+    """Neighbouring axes that all arrays walk as one, as one."""
+    out: list[tuple[int, tuple[int, ...]]] = []
+    for n, strides in rows:
+        if out and out[-1][1] == tuple(n * s for s in strides):
+            out[-1] = (out[-1][0] * n, strides)
+        else:
+            out.append((n, strides))
+    return out
+
+
+# ---- defining -----------------------------------------------------------------------------------
+
+
+def define(module: ir.Module, step: Call) -> ir.Function:
+    """The function of a step, of the addresses of its distinct inputs and its output."""
+    scan = describe(step)
+    assert scan is not None
+    order = list(step.inputs)
+    values = 2 if scan.combine == "recurrence" else 1
+    picks = [*(order.index(v) for v in step.statement.args[:values]), len(order)]
+    name = f"{scan.name}.{'.'.join(map(str, picks))}"
+    known = module.globals.get(name)
+    if known is not None:
+        return known
+    kind = ir.FunctionType(ir.VoidType(), [POINTER] * (len(order) + 1))
+    function = ir.Function(module, kind, name)
+    function.linkage = "internal"
+    function.attributes.add("nounwind")
+    function.attributes.add("noinline")
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    if scan.count and all(n for n, _ in scan.rows):
+        _Emitter(b, scan).run([function.args[i] for i in picks])
+    b.ret_void()
+    return function
+
+
+class _Emitter:
+    def __init__(self, b: B, scan: Scan) -> None:
+        self.b = b
+        self.scan = scan
+        self.dtype = scan.dtypes[-1]
+        self.lanes = max(machine.vector_bytes() // self.dtype.itemsize, 2)
+
+    def run(self, pointers: list[V]) -> None:
+        rows = list(self.scan.rows)
+        beside = self._beside(rows)
+        lanes = rows.pop(beside) if beside is not None else None
+        self._rows(rows, pointers, lanes)
+
+    def _beside(self, rows: list[tuple[int, tuple[int, ...]]]) -> int | None:
+        """Which axis of rows is that of the lanes, if one is.
+
+        Where loads and stores take longer than the operations, it has to lie side by side.
+        """
+        for i, (_, strides) in enumerate(rows):
+            if strides[-1] == 1 and not (self.scan.regroups and self.scan.strides[-1] == 1):
+                return i
+        if not rows or (self.scan.regroups and self.scan.combine != "logaddexp"):
+            return None
+        longest = max(range(len(rows)), key=lambda i: rows[i][0])
+        return longest if rows[longest][0] >= APART else None
+
+    def _rows(
+        self, rows: Sequence[tuple[int, tuple[int, ...]]], pointers: list[V], lanes: Any
+    ) -> None:
+        if rows:
+            (extent, strides), *inner = rows
+            repeat(
+                self.b,
+                extent,
+                lambda i: self._rows(inner, self._moved(pointers, i, strides), lanes),
+            )
+        elif lanes is not None:
+            self._side_by_side(pointers, *lanes)
+        elif self.scan.regroups and self.scan.count > 1:
+            self._in_registers(pointers)
+        else:
+            self._sequence(pointers, [(0, 0)], (0,) * len(pointers), 0)
+
+    def _moved(self, pointers: list[V], index: V, strides: Sequence[int]) -> list[V]:
+        """The addresses `index` steps further on."""
+        return [
+            offset(self.b, p, self.b.mul(index, I64(s)), d) if s else p
+            for p, s, d in zip(pointers, strides, self.scan.dtypes, strict=True)
+        ]
+
+    # ---- memory ---------------------------------------------------------------------------------
+
+    def _read(
+        self, pointers: list[V], lanes: int, strides: Sequence[int], active: int
+    ) -> tuple[Any, ...]:
+        """The inputs' next elements, in the output's dtype."""
+        found = []
+        for p, stride, dtype in zip(pointers[:-1], strides, self.scan.dtypes, strict=False):
+            if lanes and not stride:
+                x = splat(self.b, load(self.b, p, dtype, 0, 0, 1), lanes)
+            else:
+                x = load(self.b, p, dtype, lanes, stride, active)
+            found.append(cast(self.b, x, dtype, self.dtype))
+        return tuple(found)
+
+    def _write(self, value: V, pointers: list[V], lanes: int, stride: int, active: int) -> None:
+        store(self.b, value, pointers[-1], self.dtype, lanes, stride, active)
+
+    # ---- rows as lanes --------------------------------------------------------------------------
+
+    def _side_by_side(self, pointers: list[V], extent: int, strides: tuple[int, ...]) -> None:
+        lanes = self.lanes
+        beside = BESIDE if all(s in (0, 1) for s in strides) else 2
+        whole, rest = divmod(extent, beside * lanes)
+        full = [(k * lanes, lanes) for k in range(beside)]
+
+        def block(i: V) -> None:
+            start = self.b.mul(i, I64(beside * lanes))
+            self._sequence(self._moved(pointers, start, strides), full, strides, lanes)
+
+        repeat(self.b, whole, block)
+        if rest:
+            last = [(k, min(lanes, rest - k)) for k in range(0, rest, lanes)]
+            start = I64(whole * beside * lanes)
+            self._sequence(self._moved(pointers, start, strides), last, strides, lanes)
+
+    def _sequence(
+        self,
+        pointers: list[V],
+        vectors: list[tuple[int, int]],
+        beside: tuple[int, ...],
+        lanes: int,
+    ) -> None:
+        """One element of each row after the other. Vectors of rows are (first row, how many)."""
+
+        def at(index: V | None, first: int) -> list[V]:
+            base = pointers if index is None else self._moved(pointers, index, self.scan.strides)
+            return self._moved(base, I64(first), beside) if first else base
+
+        def read(index: V | None) -> list[tuple[Any, ...]]:
+            return [self._read(at(index, first), lanes, beside, n) for first, n in vectors]
+
+        def write(index: V | None, values: list[V]) -> None:
+            for (first, n), value in zip(vectors, values, strict=True):
+                self._write(value, at(index, first), lanes, beside[-1], n)
+
+        def following(i: V, before: list[V]) -> list[V]:
+            index = self.b.add(i, I64(1))
+            after = [self._next(y, x) for y, x in zip(before, read(index), strict=True)]
+            write(index, after)
+            return after
+
+        start = [x[0] for x in read(None)]
+        write(None, start)
+        fold(self.b, self.scan.count - 1, start, following)
+
+    def _next(self, before: V, given: tuple[Any, ...]) -> V:
+        if self.scan.combine != "recurrence":
+            return self._combined(before, given[0])
+        a, factor = given
+        product = apply(self.b, "multiply", self.dtype, (self.dtype,) * 2, [factor, before])
+        return apply(self.b, "add", self.dtype, (self.dtype,) * 2, [a, product])
+
+    def _combined(self, x: V, y: V) -> V:
+        return apply(self.b, self.scan.combine, self.dtype, (self.dtype,) * 2, [x, y])
+
+    # ---- along a row ----------------------------------------------------------------------------
+
+    def _in_registers(self, pointers: list[V]) -> None:
+        lanes, strides = self.lanes, self.scan.strides
+        whole, rest = divmod(self.scan.count, lanes)
+
+        def block(i: V, carried: list[V], active: int) -> list[V]:
+            here = self._moved(pointers, self.b.mul(i, I64(lanes)), strides)
+            (x,) = self._read(here, lanes, strides, active)
+            prefixes = self._prefixes(x)
+            self._write(self._combined(carried[0], prefixes), here, lanes, strides[-1], active)
+            last = permuted(self.b, prefixes, [lanes - 1] * lanes)
+            return [self._combined(carried[0], last)]
+
+        start = number(wide(element(self.dtype), lanes), identity(self.scan.combine, self.dtype))
+        carried = fold(self.b, whole, [start], lambda i, c: block(i, c, lanes))
+        if rest:
+            block(I64(whole), carried, rest)
+
+    def _prefixes(self, x: V) -> V:
+        """In each lane, all up to it combined."""
+        step = 1
+        while step < self.lanes:
+            # Lanes without a partner combine with themselves, and keep what they have.
+            before = permuted(self.b, x, [k - step if k >= step else k for k in range(self.lanes)])
+            x = blend(self.b, step, x, self._combined(before, x))
+            step *= 2
+        return x
+
+
+NATIVES.update(
+    dict.fromkeys(COMBINED, Native(lambda step: describe(step) is not None, define)),
+)

@@ -1,0 +1,487 @@
+"""Orders of rows (argsort) and places in sorted rows (searchsorted), as native functions.
+
+What is sorted are whole numbers: the bits of an element, changed so that they compare as the
+elements do, with its place in the row below them. No two are equal, so any way of sorting is
+stable. Of a short row each number's rank is counted, which is quadratic, but has no branches and
+fills vectors; a long row is sorted by its digits, the lowest first, in steps of a byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm.elementary.casts import cast, is_nan
+from wengert.compile.llvm.library.natives import NATIVES, Native
+from wengert.compile.llvm.library.tiles import I64, fold, repeat
+from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.values import BYTE, I32, INTP, lanes_of, like, wide
+from wengert.compile.llvm.nests.memory import (
+    POINTER,
+    gather,
+    load,
+    offset,
+    one_by_one,
+    splat,
+    store,
+)
+from wengert.compile.plan.plan import Call, Layout
+from wengert.compile.program.program import Value
+
+B: TypeAlias = ir.IRBuilder
+V: TypeAlias = ir.Value
+
+RANKED = {2: 32, 4: 64, 8: 128}
+"""Elements of a row up to which ranks are counted, by the lanes of a vector of 64-bit integers."""
+STACK = 1 << 15
+"""Bytes of working memory up to which they are the stack's."""
+TOGETHER = 4
+"""Vectors whose ranks are counted at once."""
+
+_DIGITS = 256
+_KEYS = np.dtype(np.uint64)
+_WIDE = ir.IntType(128)
+
+
+def _well_formed(x: Layout) -> bool:
+    return x.dtype.kind in "biuf" and x.dtype.itemsize <= 8 and x.dtype.isnative
+
+
+def _name(kind: str, *content: Any) -> str:
+    return f"{kind}." + hashlib.blake2b(repr(content).encode(), digest_size=12).hexdigest()
+
+
+def _function(module: ir.Module, name: str, arity: int) -> tuple[ir.Function, B]:
+    function = ir.Function(module, ir.FunctionType(I32, [POINTER] * arity), name)
+    function.linkage = "internal"
+    function.attributes.add("nounwind")
+    function.attributes.add("noinline")
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
+Rows: TypeAlias = list[tuple[int, tuple[int, ...]]]
+
+
+def _each(b: B, rows: Rows, at: list[V], dtypes: Any, body: Callable[[list[V]], None]) -> None:
+    """`body(addresses)` for all rows: extents and strides of their axes, outermost first."""
+    if not rows:
+        body(at)
+        return
+    (extent, strides), *inner = rows
+
+    def once(i: V) -> None:
+        moved = [
+            offset(b, p, b.mul(i, I64(s)), d) for p, s, d in zip(at, strides, dtypes, strict=True)
+        ]
+        _each(b, inner, moved, dtypes, body)
+
+    repeat(b, extent, once)
+
+
+# ---- numbers that compare as elements do --------------------------------------------------------
+
+
+def comparable(b: B, x: V, dtype: np.dtype) -> V:
+    """An unsigned integer of the dtype's size. Zeros are equal, NaNs are, and are the largest."""
+    lanes = lanes_of(x)
+    if dtype.kind == "b":
+        return b.zext(x, wide(BYTE, lanes))
+    if dtype.kind == "u":
+        return x
+    size = 8 * dtype.itemsize
+    kind = wide(ir.IntType(size), lanes)
+    if dtype.kind == "i":
+        return b.xor(x, like(x, 1 << (size - 1)))
+    nan = is_nan(b, x)
+    bits = b.bitcast(b.fadd(x, like(x, 0.0)), kind)
+    sign = b.ashr(bits, like(bits, size - 1))
+    bits = b.xor(bits, b.or_(sign, like(bits, 1 << (size - 1))))
+    return b.select(nan, like(bits, -1), bits)
+
+
+# ---- argsort ------------------------------------------------------------------------------------
+
+
+def _axis(step: Call) -> tuple[int, Layout, Layout] | None:
+    """The axis of an argsort, and its arrays."""
+    s = step.statement
+    given = dict(zip(("axis", "kind"), s.args[1:], strict=False)) | s.kwargs
+    axis = given.pop("axis", -1)
+    given.pop("kind", None)  # all are stable here
+    given.pop("stable", None)
+    v = s.args[0] if s.args else None
+    if len(s.args) > 3 or given or type(v) is not Value or v.weak or sys.byteorder != "little":
+        return None
+    x, (out,) = step.inputs[v], step.outputs
+    if axis is None and len(x.shape) == 1:
+        axis = 0
+    if type(axis) is not int or not x.shape or not _well_formed(x) or out.dtype != INTP:
+        return None
+    axis %= len(x.shape)
+    return (axis, x, out) if x.shape[axis] < 1 << 31 else None
+
+
+def argsort(module: ir.Module, step: Call) -> ir.Function:
+    """The function of an argsort."""
+    found = _axis(step)
+    assert found is not None
+    axis, x, out = found
+    name = _name("argsort", axis, x.shape, x.strides, x.dtype, out.strides)
+    known = module.globals.get(name)
+    if known is not None:
+        return known
+    function, b = _function(module, name, 2)
+    count = x.shape[axis]
+    strides = x.strides[axis], out.strides[axis]
+    rows: Rows = [
+        (n, (s, t))
+        for i, (n, s, t) in enumerate(zip(x.shape, x.strides, out.strides, strict=True))
+        if i != axis and n != 1
+    ]
+    if math.prod(x.shape):
+        lanes = max(machine.vector_bytes() // 8, 2)
+        sort: Any = _Ranks if count <= RANKED[lanes] else _Digits
+        sorter = sort(b, x.dtype, count, strides, lanes)
+        _each(b, rows, list(function.args), (x.dtype, INTP), lambda at: sorter.row(*at))
+        sorter.finish()
+    b.ret(I32(0))
+    return function
+
+
+class _Ranks:
+    """Short rows: an element goes where as many are before it."""
+
+    def __init__(
+        self, b: B, dtype: np.dtype, count: int, strides: tuple[int, int], lanes: int
+    ) -> None:
+        self.b = b
+        self.dtype = dtype
+        self.count = count
+        self.strides = strides
+        self.lanes = lanes
+        self.compound = dtype.itemsize <= 4  # places fit in beside the keys
+        padded = -(-count // lanes) * lanes
+        self.keys = b.alloca(ir.ArrayType(I64, padded))
+        self.keys.type = POINTER
+        self.first = ir.Constant(ir.VectorType(I64, lanes), [I64(k) for k in range(lanes)])
+
+    def finish(self) -> None:
+        pass
+
+    def row(self, x: V, out: V) -> None:
+        b, lanes = self.b, self.lanes
+        whole, rest = divmod(self.count, lanes)
+        repeat(b, whole, lambda i: self._note(x, b.mul(i, I64(lanes)), lanes))
+        if rest:
+            self._note(x, I64(whole * lanes), rest)
+        many, rest = divmod(self.count, TOGETHER * lanes)
+        full = [lanes] * TOGETHER
+        repeat(b, many, lambda i: self._rank(out, b.mul(i, I64(TOGETHER * lanes)), full))
+        if rest:
+            actives = [min(lanes, rest - k) for k in range(0, rest, lanes)]
+            self._rank(out, I64(many * TOGETHER * lanes), actives)
+
+    def _places(self, start: V) -> V:
+        return self.b.add(splat(self.b, start, self.lanes), self.first)
+
+    def _note(self, x: V, start: V, active: int) -> None:
+        """Keys of a vector of elements."""
+        b = self.b
+        at = offset(b, x, b.mul(start, I64(self.strides[0])), self.dtype)
+        elements = load(b, at, self.dtype, self.lanes, self.strides[0], active)
+        key = comparable(b, elements, self.dtype)
+        if self.compound:
+            key = b.zext(key, wide(I64, self.lanes))
+            key = b.or_(b.shl(key, like(key, 32)), self._places(start))
+        store(b, key, offset(b, self.keys, start, _KEYS), _KEYS, self.lanes, 1, self.lanes)
+
+    def _rank(self, out: V, start: V, actives: list[int]) -> None:
+        """Write the places of some vectors of elements where these are to go."""
+        b, lanes = self.b, self.lanes
+        starts = [b.add(start, I64(k * lanes)) for k in range(len(actives))]
+        mine = [load(b, offset(b, self.keys, s, _KEYS), _KEYS, lanes, 1, lanes) for s in starts]
+        places = [self._places(s) for s in starts]
+
+        def count(j: V, ranks: list[V]) -> list[V]:
+            other = splat(b, load(b, offset(b, self.keys, j, _KEYS), _KEYS, 0, 1, 1), lanes)
+            here = splat(b, j, lanes)
+            found = []
+            for key, place, rank in zip(mine, places, ranks, strict=True):
+                less = b.icmp_unsigned("<", other, key)
+                if not self.compound:
+                    tie = b.icmp_unsigned("==", other, key)
+                    less = b.or_(less, b.and_(tie, b.icmp_unsigned("<", here, place)))
+                found.append(b.sub(rank, b.sext(less, rank.type)))
+            return found
+
+        ranks = fold(b, self.count, [like(key, 0) for key in mine], count)
+        for rank, place, active in zip(ranks, places, actives, strict=True):
+            to = b.mul(rank, like(rank, self.strides[1]))
+            one_by_one(b, out, to, place, INTP, active, None)
+
+
+class _Digits:
+    """Long rows: counting sorts by one byte of the keys after the other (LSD radix sort)."""
+
+    def __init__(
+        self, b: B, dtype: np.dtype, count: int, strides: tuple[int, int], lanes: int
+    ) -> None:
+        self.b = b
+        self.dtype = dtype
+        self.count = count
+        self.strides = strides
+        self.passes = dtype.itemsize
+        self.kind = I64 if dtype.itemsize <= 4 else _WIDE
+        self.size = self.kind.width // 8
+        self.tables = b.alloca(ir.ArrayType(I32, _DIGITS * self.passes))
+        self.tables.type = POINTER
+        nbytes = 2 * self.size * count
+        self.borrowed = nbytes > STACK
+        if self.borrowed:
+            self.memory = _malloc(b, nbytes)
+        else:
+            self.memory = b.alloca(ir.ArrayType(I64, nbytes // 8))
+            self.memory.type = POINTER
+
+    def finish(self) -> None:
+        if self.borrowed:
+            _call(self.b, "free", ir.VoidType(), [self.memory])
+
+    def _bump(self, place: V) -> V:
+        """What a counter holds, which is one more from now on."""
+        before = self.b.load(place, typ=I32, align=4)
+        self.b.store(self.b.add(before, I32(1)), place, align=4)
+        return self.b.zext(before, I64)
+
+    def _counter(self, table: V, digit: V) -> V:
+        return self.b.gep(table, [self.b.zext(digit, I64)], inbounds=True, source_etype=I32)
+
+    def _number(self, memory: V, index: V) -> V:
+        return self.b.gep(memory, [index], inbounds=True, source_etype=self.kind)
+
+    def row(self, x: V, out: V) -> None:
+        b = self.b
+        other = self._number(self.memory, I64(self.count))
+        self._clear()
+        repeat(b, self.count, lambda i: self._note(x, i))
+        source, _ = fold(b, self.passes, [self.memory, other], self._pass)
+
+        def write(i: V) -> None:
+            place = b.load(self._number(source, i), typ=I32, align=4)
+            at = offset(b, out, b.mul(i, I64(self.strides[1])), INTP)
+            b.store(b.zext(place, I64), at, align=8)
+
+        repeat(b, self.count, write)
+
+    def _clear(self) -> None:
+        b = self.b
+        some = ir.Constant(ir.VectorType(I32, 16), None)
+        repeat(
+            b,
+            _DIGITS * self.passes // 16,
+            lambda i: b.store(some, b.gep(self.tables, [i], source_etype=some.type), align=4),
+        )
+
+    def _note(self, x: V, i: V) -> None:
+        """The number of an element, and its digits counted."""
+        b = self.b
+        at = offset(b, x, b.mul(i, I64(self.strides[0])), self.dtype)
+        key = comparable(b, load(b, at, self.dtype, 0, 1, 1), self.dtype)
+        for k in range(self.passes):
+            digit = b.lshr(key, like(key, 8 * k)) if k else key
+            digit = b.trunc(digit, BYTE) if self.passes > 1 else digit
+            table = b.gep(self.tables, [I64(k * _DIGITS)], source_etype=I32)
+            self._bump(self._counter(table, digit))
+        half = self.kind.width // 2
+        high = b.zext(key, self.kind)
+        whole = b.or_(b.shl(high, like(high, half)), _as(b, i, self.kind))
+        b.store(whole, self._number(self.memory, i), align=8)
+
+    def _pass(self, k: V, both: list[V]) -> list[V]:
+        """Sort by a digit from one half of the memory to the other, unless all have the same."""
+        b = self.b
+        source, target = both
+        table = b.gep(self.tables, [b.mul(k, I64(_DIGITS))], source_etype=I32)
+        skipped = b.add(k, I64(self.size // 2))
+
+        def digit(i: V) -> V:
+            at = b.gep(self._number(source, i), [skipped], source_etype=BYTE)
+            return b.load(at, typ=BYTE, align=1)
+
+        of_first = b.load(self._counter(table, digit(I64(0))), typ=I32, align=4)
+        differ = b.icmp_unsigned("!=", of_first, I32(self.count))
+
+        def move(i: V) -> None:
+            place = self._bump(self._counter(table, digit(i)))
+            value = b.load(self._number(source, i), typ=self.kind, align=8)
+            b.store(value, self._number(target, place), align=8)
+
+        with b.if_then(differ):
+            self._starts(table)
+            repeat(b, self.count, move)
+        return [b.select(differ, target, source), b.select(differ, source, target)]
+
+    def _starts(self, table: V) -> None:
+        """Counts become the places where their digits begin."""
+        b, unrolled = self.b, 8
+
+        def some(i: V, carried: list[V]) -> list[V]:
+            (total,) = carried
+            for k in range(unrolled):
+                index = b.add(b.mul(i, I64(unrolled)), I64(k))
+                at = b.gep(table, [index], inbounds=True, source_etype=I32)
+                count = b.load(at, typ=I32, align=4)
+                b.store(total, at, align=4)
+                total = b.add(total, count)
+            return [total]
+
+        fold(b, _DIGITS // unrolled, [I32(0)], some)
+
+
+def _as(b: B, i: V, kind: Any) -> V:
+    return b.zext(i, kind) if kind.width > 64 else i
+
+
+def _call(b: B, name: str, result: Any, args: list[Any]) -> V:
+    function = b.module.globals.get(name)
+    if function is None:
+        kinds = [a.type for a in args]
+        function = ir.Function(b.module, ir.FunctionType(result, kinds), name)
+    return b.call(function, args)
+
+
+def _malloc(b: B, nbytes: int) -> V:
+    """Memory of the C library's; without it, the function returns with a MemoryError set."""
+    memory = _call(b, "malloc", POINTER, [I64(nbytes)])
+    with b.if_then(b.icmp_unsigned("==", memory, ir.Constant(POINTER, None)), likely=False):
+        _call(b, "python.PyErr_NoMemory", POINTER, [])
+        b.ret(I32(-1))
+    return memory
+
+
+# ---- searchsorted -------------------------------------------------------------------------------
+
+
+def _search(step: Call) -> tuple[Layout, Layout, Layout, str, np.dtype] | None:
+    """The sorted row, what is looked for, where results go, the side, and the dtype to compare."""
+    s = step.statement
+    given = dict(zip(("side", "sorter"), s.args[2:], strict=False)) | s.kwargs
+    side = given.pop("side", "left")
+    if given.pop("sorter", None) is not None or given or len(s.args) < 2:
+        return None
+    if side not in ("left", "right"):
+        return None
+    if not all(type(v) is Value and not v.weak for v in s.args[:2]):
+        return None
+    row, sought = (step.inputs[v] for v in s.args[:2])
+    (out,) = step.outputs
+    if len(row.shape) != 1 or sought.shape != out.shape or out.dtype != INTP:
+        return None
+    if not (_well_formed(row) and _well_formed(sought)):
+        return None
+    return row, sought, out, side, np.result_type(row.dtype, sought.dtype)
+
+
+def searchsorted(module: ir.Module, step: Call) -> ir.Function:
+    """The function of a searchsorted."""
+    found = _search(step)
+    assert found is not None
+    row, sought, out, side, dtype = found
+    order = list(step.inputs)
+    picks = [order.index(v) for v in step.statement.args[:2]]
+    content = (row.shape, row.strides, row.dtype, sought.shape, sought.strides, sought.dtype)
+    name = _name("searchsorted", *content, out.strides, side, picks)
+    known = module.globals.get(name)
+    if known is not None:
+        return known
+    function, b = _function(module, name, len(order) + 1)
+    if math.prod(out.shape):
+        table, values = (function.args[i] for i in picks)
+        axes: Rows = [
+            (n, (s, t))
+            for n, s, t in zip(out.shape, sought.strides, out.strides, strict=True)
+            if n != 1
+        ]
+        axes.sort(key=lambda axis: -abs(axis[1][1]))
+        while len(axes) > 1 and axes[-2][1] == tuple(axes[-1][0] * s for s in axes[-1][1]):
+            axes[-2:] = [(axes[-2][0] * axes[-1][0], axes[-1][1])]
+        *rows, (extent, strides) = axes or [(1, (1, 1))]
+        search = _Search(b, table, row, dtype, side)
+        once = lambda at: search.all(at, sought.dtype, extent, strides)
+        _each(b, rows, [values, function.args[-1]], (sought.dtype, INTP), once)
+    b.ret(I32(0))
+    return function
+
+
+class _Search:
+    """Binary searches, a vector of them at once: they halve the row in step."""
+
+    def __init__(self, b: B, table: V, row: Layout, dtype: np.dtype, side: str) -> None:
+        self.b = b
+        self.table = table
+        self.row = row
+        self.dtype = dtype
+        self.side = side
+        self.lanes = max(machine.vector_bytes() // 8, 4)
+
+    def all(self, at: list[V], dtype: np.dtype, extent: int, strides: tuple[int, ...]) -> None:
+        whole, rest = divmod(extent, self.lanes)
+
+        def block(i: V, active: int) -> None:
+            b, start = self.b, self.b.mul(i, I64(self.lanes))
+            source, target = (
+                offset(b, p, b.mul(start, I64(s)), d)
+                for p, s, d in zip(at, strides, (dtype, INTP), strict=True)
+            )
+            if strides[0] or extent == 1:
+                x = load(b, source, dtype, self.lanes, strides[0], active)
+            else:
+                x = splat(b, load(b, source, dtype, 0, 0, 1), self.lanes)
+            place = self._place(cast(b, x, dtype, self.dtype))
+            store(b, place, target, INTP, self.lanes, strides[1], active)
+
+        repeat(self.b, whole, lambda i: block(i, self.lanes))
+        if rest:
+            block(I64(whole), rest)
+
+    def _place(self, x: V) -> V:
+        """How many elements of the row are less, or not greater."""
+        b = self.b
+        one = I64(1)
+
+        def halve(_: V, carried: list[V]) -> list[V]:
+            place, left = carried
+            half = b.lshr(b.add(left, one), one)
+            middle = b.add(place, splat(b, half, self.lanes))
+            before = self._before(b.sub(middle, like(middle, 1)), x)
+            return [b.select(before, middle, place), b.lshr(left, one)]
+
+        nowhere = ir.Constant(ir.VectorType(I64, self.lanes), None)
+        count = self.row.shape[0]
+        place, _ = fold(b, count.bit_length(), [nowhere, I64(count)], halve)
+        return place
+
+    def _before(self, index: V, x: V) -> V:
+        """Whether the row's elements go before those sought. NaN is the largest."""
+        b = self.b
+        steps = b.mul(index, like(index, self.row.strides[0]))
+        y = gather(b, self.table, steps, self.row.dtype, self.lanes, self.lanes)
+        y = cast(b, y, self.row.dtype, self.dtype)
+        sign = "<" if self.side == "left" else "<="
+        if self.dtype.kind != "f":
+            how = b.icmp_signed if self.dtype.kind == "i" else b.icmp_unsigned
+            return how(sign, y, x)
+        last = is_nan(b, x)
+        if self.side == "left":
+            last = b.and_(last, b.fcmp_ordered("ord", y, y))
+        return b.or_(b.fcmp_ordered(sign, y, x), last)
+
+
+NATIVES[np.argsort] = Native(lambda step: _axis(step) is not None, argsort)
+NATIVES[np.searchsorted] = Native(lambda step: _search(step) is not None, searchsorted)

@@ -1,0 +1,326 @@
+"""What convolutions and pools share: their geometry, working memory, and images with a border.
+
+A window that moves by more than one pixel reads every second, third, ... row and column. Images are
+copied apart for it: pixels of one remainder lie side by side (`Planes`), so that neighbouring
+windows read neighbouring numbers whatever the stride is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm.library.tiles import I64, POINTER, Vectors, repeat
+from wengert.compile.llvm.nests import memory
+from wengert.compile.plan.plan import Call, Layout
+
+I32 = ir.IntType(32)
+BYTE = ir.IntType(8)
+LINE = 64
+"""Bytes of a line of the cache, which working memory is aligned to."""
+
+Pair = tuple[int, int]
+
+
+# ---- statements ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An array of samples, channels, rows and columns: its extents, and strides in elements."""
+
+    shape: tuple[int, int, int, int]
+    strides: tuple[int, int, int, int]
+
+    @staticmethod
+    def of(layout: Layout, spatial: int) -> Image | None:
+        """The array that windows of so many dimensions slide over: None for more than two.
+
+        A signal is an image of one row; an image alone is a batch of one.
+        """
+        shape, strides = layout.shape, layout.strides
+        before = len(shape) - spatial
+        if spatial not in (1, 2) or not 0 <= before <= 2:
+            return None
+        lone = (1,) * (2 - before), (0,) * (2 - before)
+        row = ((1,), (0,)) if spatial == 1 else ((), ())
+        return Image(
+            (*lone[0], *shape[:before], *row[0], *shape[before:]),
+            (*lone[1], *strides[:before], *row[1], *strides[before:]),
+        )
+
+
+def pair(sizes: Sequence[int], missing: int) -> Pair:
+    """Sizes along rows and columns."""
+    return (missing, sizes[0]) if len(sizes) == 1 else (sizes[0], sizes[1])
+
+
+def arguments(step: Call, names: str) -> dict[str, Any]:
+    """The arguments of a step's statement by the names of its function's parameters."""
+    statement = step.statement
+    return {**dict(zip(names.split(), statement.args, strict=False)), **statement.kwargs}
+
+
+def name_of(step: Call) -> str:
+    """The same for equal steps only."""
+    numbers = {value: f"${number}" for number, value in enumerate(step.inputs)}
+    statement = step.statement
+    given = [numbers.get(arg, arg) for arg in statement.args]
+    named = {key: numbers.get(arg, arg) for key, arg in statement.kwargs.items()}
+    arrays = [(a.shape, a.strides, a.dtype.str) for a in (*step.inputs.values(), *step.outputs)]
+    return f"{statement.name}{given}{named}{arrays}".replace('"', "'")
+
+
+Emit = Callable[[Any, list[Any]], None]
+
+
+def defined(module: Any, step: Call, working: int, emit: Emit) -> Any:
+    """The function of a step. `emit(builder, addresses)` writes it; behind the addresses of the
+    step's arrays is that of `working` bytes of memory."""
+    name = name_of(step)
+    function = module.globals.get(name)
+    if function is not None:
+        return function
+    count = len(step.inputs) + len(step.outputs)
+    function = ir.Function(module, ir.FunctionType(I32, [POINTER] * count), name)
+    function.linkage = "internal"
+    function.attributes.add("nounwind")
+    function.attributes.add("noinline")
+    for argument in function.args:
+        argument.add_attribute("noalias")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    addresses = list(function.args)
+    if not working:
+        emit(builder, addresses)
+    else:
+        held = _python(builder, "PyMem_RawMalloc", POINTER, [I64(working + LINE)])
+        empty = builder.icmp_unsigned("==", held, ir.Constant(POINTER, None))
+        with builder.if_then(empty, likely=False):
+            _python(builder, "PyErr_NoMemory", POINTER, [])
+            builder.ret(I32(-1))
+        number = builder.add(builder.ptrtoint(held, I64), I64(LINE - 1))
+        aligned = builder.inttoptr(builder.and_(number, I64(-LINE)), POINTER)
+        emit(builder, [*addresses, aligned])
+        _python(builder, "PyMem_RawFree", ir.VoidType(), [held])
+    builder.ret(I32(0))
+    return function
+
+
+def _python(builder: Any, member: str, result: Any, args: list[Any]) -> Any:
+    module = builder.module
+    known = module.globals.get(f"python.{member}")
+    if known is None:
+        kind = ir.FunctionType(result, [arg.type for arg in args])
+        known = ir.Function(module, kind, f"python.{member}")
+    return builder.call(known, args)
+
+
+class Working:
+    """Counts out the parts of a step's working memory."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def take(self, elements: int, dtype: np.dtype) -> int:
+        """Where a part of so many elements begins, in bytes."""
+        begin = self.bytes
+        self.bytes += -(-elements * dtype.itemsize // LINE) * LINE
+        return begin
+
+
+def part(builder: Any, working: Any, begin: int) -> Any:
+    """The address of a part."""
+    if not begin:
+        return working
+    return builder.gep(working, [I64(begin)], inbounds=True, source_etype=BYTE)
+
+
+# ---- rows ---------------------------------------------------------------------------------------
+
+
+def lanes_for(register: int, dtype: np.dtype, count: int) -> int:
+    """How many lanes vectors along `count` elements have, in registers of so many bytes."""
+    most = max(1, register // dtype.itemsize)
+    while most > 1 and most // 2 >= count:
+        most //= 2
+    return most
+
+
+def along(v: Vectors, count: int, lanes: int, body: Callable[[Any, int], None]) -> None:
+    """Run `body(vector number, lanes in use)` for vectors along `count` elements."""
+    full, rest = divmod(count, lanes)
+    repeat(v.builder, full, lambda j: body(j, lanes))
+    if rest:
+        body(I64(full), rest)
+
+
+def load(v: Vectors, pointer: Any, lanes: int, stride: int, used: int) -> Any:
+    """Elements `stride` apart; two vectors in a row are quicker than every second element."""
+    if stride != 2 or lanes == 1:
+        return memory.load(v.builder, pointer, v.dtype, lanes, stride, used)
+    low = v.load(pointer, lanes, min(2 * used - 1, lanes))
+    if 2 * used - 1 > lanes:
+        high = v.load(v.at(pointer, (lanes, 1)), lanes, 2 * used - 1 - lanes)
+    else:
+        high = v.zero(lanes)
+    return v.shuffle(low, high, range(0, 2 * lanes, 2))
+
+
+def store(v: Vectors, value: Any, pointer: Any, stride: int, used: int) -> None:
+    """Write elements `stride` apart."""
+    memory.store(v.builder, value, pointer, v.dtype, value.type.count, stride, used)
+
+
+def interleaved(v: Vectors, even: Any, odd: Any, pointer: Any, count: int) -> None:
+    """Write `count` elements that alternate between two vectors, next to each other."""
+    lanes = even.type.count
+    order = [lane for i in range(lanes) for lane in (i, i + lanes)]
+    v.store(v.shuffle(even, odd, order[:lanes]), pointer, min(count, lanes))
+    if count > lanes:
+        upper = v.shuffle(even, odd, order[lanes:])
+        v.store(upper, v.at(pointer, (lanes, 1)), count - lanes)
+
+
+# ---- images with a border -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One side of the windows: pixel `tap * dilation + place * stride - padding` of `size`."""
+
+    size: int
+    kernel: int
+    stride: int
+    padding: int
+    dilation: int
+    out: int
+
+    def tap(self, number: int) -> Pair:
+        """The remainder that a tap reads, and by how much it is ahead there."""
+        ahead, remainder = divmod(number * self.dilation, self.stride)
+        return remainder, ahead
+
+    @property
+    def remainders(self) -> list[int]:
+        return sorted({self.tap(k)[0] for k in range(self.kernel)})
+
+    @property
+    def length(self) -> int:
+        """How many pixels of a remainder the windows see."""
+        return self.out + max(self.tap(k)[1] for k in range(self.kernel))
+
+    def inside(self, remainder: int) -> range:
+        """Those of them that are not border."""
+        first = -((remainder - self.padding) // self.stride)
+        last = -((remainder - self.padding - self.size) // self.stride)
+        return range(min(max(first, 0), self.length), max(0, min(last, self.length)))
+
+    @property
+    def plain(self) -> bool:
+        """Whether the windows see the image as it lies in memory."""
+        reach = (self.out - 1) + (self.kernel - 1) * self.dilation
+        return self.stride == 1 and self.padding == 0 and reach < self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Planes:
+    """Channels of one sample as windows see them. `at(tap)` is an offset in elements for a tap of
+    the window; places of windows are `row` and 1 apart, channels `channel`."""
+
+    rows: Axis
+    columns: Axis
+    channels: int
+    channel: int
+    row: int
+    copied: bool
+
+    @staticmethod
+    def of(rows: Axis, columns: Axis, channels: int, image: Image, itemsize: int) -> Planes:
+        """Where they lie: in the image itself if it has what is needed."""
+        _, channel, row, column = image.strides
+        # Channels a page apart would all fall on the same lines of the first-level cache.
+        crowded = channels > 4 and channel * itemsize % 2048 == 0
+        if rows.plain and columns.plain and column == 1 and not crowded:
+            return Planes(rows, columns, channels, channel, row, False)
+        width = columns.length
+        each = len(rows.remainders) * len(columns.remainders) * rows.length * width
+        if each * itemsize % 2048 == 0:
+            each += LINE // itemsize
+        return Planes(rows, columns, channels, each, width, True)
+
+    @property
+    def elements(self) -> int:
+        """What a copy needs."""
+        return self.channels * self.channel if self.copied else 0
+
+    def row_tap(self, number: int) -> int:
+        if not self.copied:
+            return number * self.rows.dilation * self.row
+        remainder, ahead = self.rows.tap(number)
+        return self._plane(self.rows.remainders.index(remainder), 0) + ahead * self.row
+
+    def column_tap(self, number: int) -> int:
+        if not self.copied:
+            return number * self.columns.dilation
+        remainder, ahead = self.columns.tap(number)
+        return self._plane(0, self.columns.remainders.index(remainder)) + ahead
+
+    def _plane(self, a: int, b: int) -> int:
+        return (a * len(self.columns.remainders) + b) * self.rows.length * self.row
+
+    def clear(self, v: Vectors, register: int, target: Any, value: Any = 0) -> None:
+        """Set everything to what the border has; copies of samples leave that alone."""
+        lanes = lanes_for(register, v.dtype, self.elements)
+        border = ir.Constant(v.type, value)
+        filled = ir.Constant(ir.VectorType(v.type, lanes), [border] * lanes)
+        along(
+            v,
+            self.elements,
+            lanes,
+            lambda j, used: v.store(filled, v.at(target, (j, lanes)), used),
+        )
+
+    def copy(self, v: Vectors, register: int, source: Any, image: Image, target: Any) -> None:
+        """Copy the channels from `source` on."""
+
+        def channel(c: Any) -> None:
+            from_, to = v.at(source, (c, image.strides[1])), v.at(target, (c, self.channel))
+            for a, i in enumerate(self.rows.remainders):
+                for b, j in enumerate(self.columns.remainders):
+                    self._copy_plane(v, register, (from_, image), (i, j), to, self._plane(a, b))
+
+        repeat(v.builder, self.channels, channel)
+
+    def _copy_plane(
+        self, v: Vectors, register: int, source: tuple[Any, Image], at: Pair, to: Any, plane: int
+    ) -> None:
+        pointer, image = source
+        rows, columns = self.rows.inside(at[0]), self.columns.inside(at[1])
+        if not rows or not columns:
+            return
+        row, column = image.strides[2:]
+        first = rows.start * self.rows.stride + at[0] - self.rows.padding
+        start = columns.start * self.columns.stride + at[1] - self.columns.padding
+        pointer = v.at(pointer, (first, row), (start, column))
+        to = v.at(to, (plane, 1), (rows.start, self.row), (columns.start, 1))
+        lanes = lanes_for(register, v.dtype, len(columns))
+        step = self.columns.stride * column
+
+        def line(i: Any) -> None:
+            from_, onto = v.at(pointer, (i, self.rows.stride * row)), v.at(to, (i, self.row))
+            along(
+                v,
+                len(columns),
+                lanes,
+                lambda j, used: v.store(
+                    load(v, v.at(from_, (j, lanes * step)), lanes, step, used),
+                    v.at(onto, (j, lanes)),
+                    used,
+                ),
+            )
+
+        repeat(v.builder, len(rows), line)

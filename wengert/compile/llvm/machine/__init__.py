@@ -1,0 +1,1 @@
+"""The processor: types, the target, and machine code kept on disk."""

@@ -1,0 +1,272 @@
+"""The host as a target: LLVM modules become machine code here, once per machine and IR.
+
+`compile_module` takes an `llvmlite.ir.Module` and returns a `Code`, whose functions live as long as
+it does. Code is shared in memory while in use, and kept on disk across processes (`cache.py`),
+under a hash of the IR; so IR must not hold addresses of this process. What it calls outside itself
+it declares by name:
+
+    blas.sgemm              a routine of SciPy's BLAS
+    python.PyErr_Occurred   a function or object of CPython's C API
+    anything else           what `register` was told, or the process has: memcpy, fmod
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import itertools
+import sys
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from wengert.compile.llvm.machine import cache
+
+LEVEL = 2
+"""How hard LLVM tries when it chooses instructions and registers, 0 to 3."""
+PASSES = (
+    "always_inliner",
+    "sroa",
+    "simplify_cfg",
+    "instruction_combine",
+    "new_gvn",
+    "dead_store_elimination",
+    "simplify_cfg",
+)
+"""What is done before that. Loops are written with vectors, hoisted and unrolled already, so most
+of LLVM's usual pipeline finds nothing: it took four times as long, for code that was no faster."""
+
+_JIT_LINK = sys.platform != "win32"  # LLVM's newer linker knows ELF and Mach-O
+_LIBRARIES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The processor that code is made for, as LLVM names it."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    def has(self, feature: str) -> bool:
+        return f"+{feature}" in self.features.split(",")
+
+
+@functools.cache
+def host() -> Host:
+    """This machine."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    try:
+        features = llvm.get_host_cpu_features().flatten()
+    except RuntimeError:  # LLVM cannot tell on every system: then what the name implies holds
+        features = ""
+    return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
+
+
+@functools.cache
+def vector_bytes() -> int:
+    """The width of a vector register: 64 with AVX-512, 32 with AVX2, else 16."""
+    here = host()
+    if all(here.has(f"avx512{part}") for part in ("f", "bw", "dq", "vl")):
+        return 64
+    return 32 if here.has("avx2") else 16
+
+
+def _target_machine() -> Any:
+    here = host()
+    target = llvm.Target.from_triple(here.triple)
+    if _JIT_LINK:  # it reaches far symbols through stubs, so constants may lie near the code
+        return target.create_target_machine(
+            here.cpu, here.features, opt=LEVEL, reloc="pic", codemodel="small", jit=True
+        )
+    return target.create_target_machine(here.cpu, here.features, opt=LEVEL, jit=True)
+
+
+# One for all compilations: they are made one at a time.
+_shared_target_machine = functools.cache(_target_machine)
+
+
+# ---- symbols -------------------------------------------------------------------------------
+
+_registered: dict[str, int] = {}
+
+
+def register(name: str, address: int) -> None:
+    """Let modules declare, under this name, the function or object at this address.
+
+    A name keeps its meaning for the whole process: code that is linked already uses the first.
+    """
+    _registered[name] = address
+
+
+@functools.cache
+def blas(name: str) -> int:
+    """The address of a routine of SciPy's BLAS: arguments by address, integers of 32 bits.
+
+    Matrices are column-major, as in Fortran.
+    """
+    from scipy.linalg import cython_blas
+
+    capsule = cython_blas.__pyx_capi__.get(name)
+    if capsule is None:
+        raise ValueError(
+            f"SciPy's BLAS has no routine {name!r}. Names are in lower case with the type's letter "
+            "in front, such as sgemm, dgemm, cgemm, zgemm, sgemv."
+        )
+    return capsule_pointer(capsule)
+
+
+def capsule_pointer(capsule: Any) -> int:
+    """The address that a PyCapsule holds."""
+    api = ctypes.pythonapi
+    name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", api)
+    )
+    return int(pointer(capsule, name(capsule)))
+
+
+@functools.cache
+def python(name: str) -> int:
+    """The address of a function or object of CPython's C API."""
+    return ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, name))
+
+
+def _address(name: str) -> int | None:
+    """Where an external name of a module lies; None leaves it to the process."""
+    family, _, member = name.partition(".")
+    if family == "blas":
+        return blas(member)
+    if family == "python":
+        return python(member)
+    return _registered.get(name)
+
+
+def _names(module: ir.Module) -> tuple[list[str], list[str]]:
+    """What a module defines for others, and what it uses and does not define."""
+    defined, external = [], []
+    for value in module.global_values:
+        if value.name.startswith("llvm."):
+            continue
+        if value.is_declaration if isinstance(value, ir.Function) else value.initializer is None:
+            external.append(value.name)
+        elif value.linkage not in ("internal", "private"):
+            defined.append(value.name)
+    return defined, external
+
+
+# ---- compiling -----------------------------------------------------------------------------
+
+
+class Code:
+    """The machine code of a module. Addresses are good as long as this object lives."""
+
+    __slots__ = ("__weakref__", "_engine", "_library", "name")
+
+    def __init__(self, engine: Any, library: Any, name: str) -> None:
+        self._library = library  # is to go before the engine does
+        self._engine = engine
+        self.name = name
+
+    def address(self, symbol: str) -> int:
+        """Where a function or global of the module begins."""
+        try:
+            return int(self._library[symbol])
+        except KeyError:
+            raise KeyError(f"The compiled module {self.name!r} defines no {symbol!r}.") from None
+
+
+_lock = threading.RLock()
+_live: weakref.WeakValueDictionary[bytes, Code] = weakref.WeakValueDictionary()
+
+
+def compile_module(module: ir.Module, name: str) -> Code:
+    """Machine code for this host; the same module is compiled once."""
+    module.triple = host().triple
+    text = str(module)
+    settings = f"{host()} {LEVEL} {_JIT_LINK} {llvm.llvm_version_info}"
+    key = hashlib.blake2b(f"{settings}\n{text}".encode(), digest_size=20).digest()
+    with _lock:
+        code = _live.get(key)
+        if code is None:
+            code = _live[key] = _cached(key.hex(), text, _names(module), name)
+        return code
+
+
+def _cached(key: str, text: str, names: tuple[list[str], list[str]], name: str) -> Code:
+    data = cache.read(key)
+    if data is not None:
+        try:
+            return _link(data, names, name)
+        except RuntimeError:  # whole, but no code that fits here: compile it again
+            pass
+    data = _object_of(text)
+    code = _link(data, names, name)
+    cache.write(key, data)
+    return code
+
+
+def _object_of(text: str) -> bytes:
+    return bytes(_shared_target_machine().emit_object(optimized(text)))
+
+
+def optimized(text: str) -> Any:
+    """The module that this IR says, after LLVM's passes."""
+    # A context of its own: the shared one would keep every constant and type for ever.
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
+    builder = llvm.create_pass_builder(_shared_target_machine(), options)
+    passes = llvm.create_new_module_pass_manager()
+    for name in PASSES:
+        getattr(passes, f"add_{name}_pass")()
+    passes.run(module, builder)
+    # A pass manager does not free itself: its class inherits the method that does nothing first.
+    llvm.NewPassManager._dispose(passes)
+    passes.detach()
+    return module
+
+
+def assembly(module: ir.Module) -> str:
+    """The machine instructions of a module, to read."""
+    module.triple = host().triple
+    with _lock:
+        return str(_shared_target_machine().emit_assembly(optimized(str(module))))
+
+
+class _Engine:
+    """LLVM's linker, loader and owner of code, and the number of modules it took."""
+
+    def __init__(self) -> None:
+        self.jit = llvm.create_lljit_compiler(_target_machine(), use_jit_link=_JIT_LINK)
+        self.numbers = itertools.count()
+
+
+_engine: _Engine | None = None
+
+
+def _link(data: bytes, names: tuple[list[str], list[str]], name: str) -> Code:
+    """Load an object file into the process."""
+    global _engine
+    number = _LIBRARIES if _engine is None else next(_engine.numbers)
+    if number == _LIBRARIES:
+        # An engine keeps some kilobytes of each module for ever: now and then begin a new one. The
+        # old one goes when all its code has gone.
+        _engine = _Engine()
+        number = next(_engine.numbers)
+    assert _engine is not None
+    builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
+    defined, external = names
+    for symbol in external:
+        address = _address(symbol)
+        if address is not None:
+            builder.import_symbol(symbol, address)
+    for symbol in defined:
+        builder.export_symbol(symbol)
+    return Code(_engine, builder.link(_engine.jit, f"{name} {number}"), name)

@@ -1,0 +1,1 @@
+"""Kernels as loop nests in LLVM IR: their order, phases, and vectors."""

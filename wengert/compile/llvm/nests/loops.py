@@ -1,0 +1,810 @@
+"""Machine code of kernels: the loops of a `Kernel` as LLVM IR, with vectors written out.
+
+`define` adds a function to a module. How the loops run is decided before, as data: `schedule.py`
+orders them, `phases.py` says when each operation is computed. Here they are written down: one loop
+is taken in blocks of several vectors, with one last block for what remains, whose last vector is
+partly active. A value that is the same for all lanes stays a scalar, computed outside the loops it
+does not depend on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm.elementary import math as series
+from wengert.compile.llvm.elementary.casts import cast
+from wengert.compile.llvm.elementary.division import Inverse
+from wengert.compile.llvm.elementary.scalars import apply
+from wengert.compile.llvm.elementary.scalars import supported as supported
+from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.values import (
+    BIT,
+    I32,
+    I64,
+    INTP,
+    element,
+    like,
+    mask,
+    number,
+    stored,
+)
+from wengert.compile.llvm.nests.accumulators import (
+    BLOCK,
+    Accumulator,
+    Position,
+    RunningMaximum,
+    identity,
+)
+from wengert.compile.llvm.nests.memory import (
+    PART,
+    blend,
+    fence,
+    folded,
+    gather,
+    lane,
+    load,
+    offset,
+    one_by_one,
+    prefetch,
+    splat,
+    store,
+    store_past_caches,
+    transposed,
+)
+from wengert.compile.llvm.nests.phases import Phase, Phases
+from wengert.compile.llvm.nests.schedule import Nest, arguments, arrange, cost, dtype_of
+from wengert.compile.llvm.nests.streams import Stream, falling
+from wengert.compile.llvm.nests.traffic import AHEAD, LINE, from_afar, past_caches
+from wengert.compile.plan.kernel import Access, Apply, Const, Index, Kernel, Load, Reduce, Store
+
+B: TypeAlias = ir.IRBuilder
+V: TypeAlias = ir.Value
+POINTER = ir.PointerType()
+
+_INLINE = 160
+"""A function of no more instructions becomes part of its caller."""
+
+_UNROLL = 100
+"""Loops are written out if that makes no more instructions than about this."""
+
+
+def define(module: ir.Module, kernel: Kernel, lanes_bytes: int = 64) -> ir.Function:
+    """The function of a kernel in a module: an i32 of one address per buffer.
+
+    It returns 0, or the number of a buffer plus 1 if an index into that one was out of range.
+    """
+    content = f"{lanes_bytes} {kernel!r}"
+    name = "loops." + hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
+    known = module.globals.get(name)
+    if known is not None:
+        return known
+    function = ir.Function(module, ir.FunctionType(I32, [POINTER] * len(kernel.buffers)), name)
+    try:
+        _fill(function, kernel, lanes_bytes)
+    except BaseException:  # what is not supported leaves nothing behind
+        del module.globals[name]
+        raise
+    return function
+
+
+def _fill(function: ir.Function, kernel: Kernel, lanes_bytes: int) -> None:
+    function.linkage = "internal"
+    function.attributes.add("nounwind")
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    body = b.append_basic_block("body")
+    b.branch(body)
+    b.position_at_end(body)
+    flags: dict[int, V] = {}
+    _emit(b, kernel, list(function.args), flags, lanes_bytes)
+    status: V = I32(0)
+    for buffer, flag in flags.items():
+        status = b.select(b.load(flag, typ=BIT), I32(buffer + 1), status)
+    b.ret(status)
+    if sum(len(block.instructions) for block in function.blocks) <= _INLINE:
+        function.attributes.add("alwaysinline")
+
+
+def _emit(b: B, kernel: Kernel, bases: list[V], flags: dict[int, V], lanes_bytes: int) -> None:
+    nest = arrange(kernel, lanes_bytes)
+    for op in nest.operations:
+        if isinstance(op, Store) and op.combine and not (op.onto or op.access.indices):
+            _emit(b, _start(nest, op), bases, flags, lanes_bytes)
+    if 0 in nest.extents[: nest.outer]:
+        return
+    fused = lanes_bytes > 16
+    past = past_caches(nest) if machine.host().triple.startswith("x86_64") else frozenset()
+    if not past:
+        _Emitter(b, nest, bases, flags, fused).run()
+        return
+    with b.if_else(_are_aligned(b, nest, bases, past)) as (then, otherwise):
+        with then:
+            _Emitter(b, nest, bases, flags, fused, past).run()
+            fence(b)
+        with otherwise:
+            _Emitter(b, nest, bases, flags, fused).run()
+
+
+def _are_aligned(b: B, nest: Nest, bases: list[V], stores: frozenset[int]) -> V:
+    """Whether what these stores write begins where memory can be written past the caches."""
+    together: V = I64(0)
+    for access in (nest.operations[k].access for k in stores):  # type: ignore[union-attr]
+        begin = offset(b, bases[access.buffer], access.offset, nest.buffers[access.buffer])
+        together = b.or_(together, b.ptrtoint(begin, I64))
+    return b.icmp_unsigned("==", b.and_(together, I64(PART - 1)), I64(0))
+
+
+def _start(nest: Nest, accumulated: Store) -> Kernel:
+    """A kernel that writes what an accumulation begins with."""
+    dtype = dtype_of(accumulated, nest.operations)
+    access = accumulated.access
+    pairs = zip(nest.extents, access.strides, strict=True)
+    value: Any = identity(accumulated.combine, dtype)
+    if dtype.kind in "fc" and accumulated.combine == "add":
+        value = 0.0  # an empty sum
+    return Kernel(
+        extents=tuple(n if s else 1 for n, s in pairs),
+        outer=len(nest.extents),
+        stages=((Const(value, dtype), Store(access, 0)),),
+        buffers=nest.buffers,
+        written=(access.buffer,),
+    )
+
+
+class _Emitter:
+    """Writes one nest at the builder's position."""
+
+    def __init__(
+        self,
+        b: B,
+        nest: Nest,
+        bases: list[V],
+        flags: dict[int, V],
+        fused: bool,
+        past: frozenset[int] = frozenset(),
+    ) -> None:
+        self.b, self.nest, self.bases, self.flags = b, nest, bases, flags
+        self.operations = nest.operations
+        self.plan = Phases(nest)
+        self.lanes = nest.lanes if nest.vector >= 0 else 0
+        self.fused = fused and self.lanes > 0  # whether a fused multiply-add is an instruction
+        self.values: dict[int, list[Any]] = {}  # by operation: one per vector, or one scalar
+        self.splats: dict[int, Any] = {}  # scalars in all lanes
+        self.pointers: dict[Access, V] = {}
+        self.indices: dict[int, V] = {}
+        self.active: list[int] = []  # lanes in use of each vector of the block; none outside
+        self.kept: dict[int, Access] = {}
+        self.in_lanes = self._used_in_lanes()
+        self.divisors = self._used_as_divisors()
+        self.inverses: dict[int, Inverse] = {}
+        self.tiles: dict[int, V] = {}  # by load: where a transposed square lies
+        self.falling = falling(nest.operations)
+        self.past = past  # stores that are not to be kept in the caches
+        self.far = from_afar(nest)
+        self.tile_row: V = I64(0)
+        self.in_square = False
+
+    def _dtype(self, number: int) -> np.dtype:
+        return dtype_of(self.operations[number], self.operations)
+
+    def _used_in_lanes(self) -> set[int]:
+        """Scalars that operations on vectors use."""
+        found: set[int] = set()
+        for k in self.plan.live:
+            op = self.operations[k]
+            if self.plan.wide[k] or (isinstance(op, Reduce) and self._across()):
+                found.update(i for i in arguments(op) if not self.plan.wide[i])
+        return found
+
+    def _used_as_divisors(self) -> set[int]:
+        """Scalars by which vectors of floats are divided."""
+        return {
+            op.args[1]
+            for k in self.plan.live
+            if isinstance(op := self.operations[k], Apply)
+            and op.name in ("divide", "true_divide")
+            and self.plan.wide[k]
+            and not self.plan.wide[op.args[1]]
+            and op.dtype.kind == "f"
+            and op.dtype.itemsize in (4, 8)
+        }
+
+    # ---- the order of things ----------------------------------------------------------------
+
+    def run(self) -> None:
+        for k in sorted(self.plan.live):
+            op = self.operations[k]
+            if isinstance(op, Load | Store) and op.access not in self.pointers:
+                base = self.bases[op.access.buffer]
+                dtype = self.nest.buffers[op.access.buffer]
+                self.pointers[op.access] = offset(self.b, base, op.access.offset, dtype)
+        for k in sorted(self.plan.kept):
+            self._make_row_buffer(k)
+        for k in sorted(self.nest.packed & self.plan.live):
+            self.tiles[k] = self._room(self._dtype(k), self.lanes**2 * self.nest.jam)
+        self._outer(0)
+
+    def _make_row_buffer(self, number: int) -> None:
+        dtype = self._dtype(number)
+        _, size = self.plan.buffer_strides(number)
+        access = self.plan.buffer_access(number, -1 - number)
+        self.kept[number] = access
+        self.pointers[access] = self._room(dtype, size)
+
+    def _room(self, dtype: np.dtype, size: int) -> V:
+        """Room for elements on the stack."""
+        with self.b.goto_entry_block():
+            room = self.b.alloca(ir.ArrayType(stored(dtype), size))
+        room.align = 64
+        room.type = POINTER  # an alloca's own type tells what it points to
+        return room
+
+    def _outer(self, depth: int) -> None:
+        self._compute(depth, self.plan.live, 0)
+        if depth < self.nest.outer:
+            self._loop(depth, lambda: self._outer(depth + 1))
+            return
+        phases, passed = self.plan.phases, 0
+        while passed < len(phases):
+            stream = self.plan.streams.get(passed)
+            if stream is not None:
+                self._stream(stream, phases[passed], phases[passed + 1])
+                passed += 1
+            else:
+                self._pass(phases[passed])
+            passed += 1
+            self._compute(depth, self.plan.live, passed)
+
+    def _pass(self, phase: Phase) -> None:
+        """One pass over a row: its reductions become values of the row."""
+        steps = self._steps(phase)
+        accumulators = {k: self._accumulator(k, steps) for k in phase.reduces}
+        if 0 not in self.nest.extents[self.nest.outer :]:
+            with self._scope():
+                self._row(self.nest.outer, phase, accumulators, self._chunks(accumulators))
+        for k, accumulator in accumulators.items():
+            self._assign(k, accumulator.results(self.b, max(len(self.active), 1)))
+
+    def _row(
+        self, depth: int, phase: Phase, made: dict[int, Accumulator], chunks: tuple[int, int]
+    ) -> None:
+        """The loops of a pass, from `depth` on."""
+        if depth > self.nest.outer:
+            self._compute(depth, phase.needed | phase.reloaded, len(self.plan.phases), phase)
+        if depth == len(self.nest.extents):
+            self._accumulate(made)
+            return
+
+        def flush() -> None:
+            for accumulator in made.values():
+                accumulator.flush(self.b)
+
+        packed = sorted(self.nest.packed & phase.needed)
+        if packed and depth == len(self.nest.extents) - 1:
+            self._squares(depth, packed, lambda: self._row(depth + 1, phase, made, chunks), flush)
+            return
+        chunk = chunks[1] if depth == chunks[0] else 0
+        self._loop(depth, lambda: self._row(depth + 1, phase, made, chunks), chunk, flush)
+
+    # ---- two passes in one ------------------------------------------------------------------
+
+    def _stream(self, stream: Stream, first: Phase, second: Phase) -> None:
+        """Both passes at once; one after the other if the outcome is not finite."""
+        b = self.b
+        found = self._streamed(stream, first, second)
+        with b.goto_entry_block():
+            places = {k: b.alloca(value.type) for k, value in found.items()}
+        total: V | None = None
+        for k, value in found.items():
+            b.store(value, places[k])
+            zero = b.fmul(value, like(value, 0.0))  # NaN of what is not finite
+            total = zero if total is None else b.fadd(total, zero)
+        with b.if_then(b.fcmp_unordered("uno", total, total), likely=False), self._scope():
+            self._pass(first)
+            self._compute(self.nest.outer, self.plan.live, self.plan.ready[stream.maximum])
+            self._pass(second)
+            for k, place in places.items():
+                b.store(self.values[k][0], place)
+        for k, place in places.items():
+            self._assign(k, [b.load(place, typ=found[k].type)])
+
+    def _streamed(self, stream: Stream, first: Phase, second: Phase) -> dict[int, V]:
+        """The maximum and the sums, of one pass."""
+        b, depth, passed = self.b, self.nest.outer, len(self.plan.phases)
+        op = self.operations[stream.maximum]
+        assert isinstance(op, Reduce)
+        top = RunningMaximum(b, op.dtype, self.lanes)
+        made = {k: self._accumulator(k, self._steps(second)) for k in second.reduces}
+
+        def body() -> None:
+            self._compute(depth + 1, first.needed, passed, first)
+            top.rise(b, self._vectors(op.arg), self.active[-1], list(made.values()))
+            now = top.value(b)
+            for k in (stream.maximum, *stream.shifts):
+                self.values[k], self.splats[k] = [lane(b, now, 0)], now
+            self._compute(depth + 1, second.needed, passed, second)
+            self._accumulate(made)
+
+        def flush() -> None:
+            for accumulator in made.values():
+                accumulator.flush(b)
+
+        at, chunk = self._chunks(made)
+        before, self.falling = self.falling, self.falling | stream.exponentials
+        with self._scope():
+            self._loop(depth, body, chunk if at == depth else 0, flush)
+        self.falling = before
+        sums = {k: accumulator.results(b, 1)[0] for k, accumulator in made.items()}
+        return {stream.maximum: lane(b, top.value(b), 0), **sums}
+
+    # ---- operations -------------------------------------------------------------------------
+
+    def _compute(
+        self, depth: int, among: Iterable[int], passed: int, phase: Phase | None = None
+    ) -> None:
+        """All operations of a level that can be computed and have not been."""
+        for k in sorted(among):
+            if self.plan.level[k] != depth or self.plan.ready[k] > passed or k in self.values:
+                continue
+            if isinstance(self.operations[k], Reduce):
+                continue
+            if phase is not None and k in phase.reloaded:
+                self._assign(k, self._reload(k))
+                continue
+            self._assign(k, self._results(k))
+            if phase is not None and k in phase.saved:
+                self._save(k)
+
+    def _assign(self, number: int, values: list[Any]) -> None:
+        self.values[number] = values
+        if number in self.in_lanes and values and self.lanes:
+            self.splats[number] = splat(self.b, values[0], self.lanes)
+        if number in self.divisors and values and self.fused:
+            self.inverses[number] = Inverse(self.b, values[0], self.lanes)
+
+    def _vectors(self, number: int) -> list[Any]:
+        """A value as vectors, one for each of the block."""
+        if self.plan.wide[number]:
+            return self.values[number]
+        known = self.splats.get(number)
+        if known is None:
+            known = splat(self.b, self.values[number][0], self.lanes)
+        return [known] * len(self.active)
+
+    def _results(self, number: int) -> list[Any]:
+        op = self.operations[number]
+        if isinstance(op, Store):
+            self._store(number, op)
+            return []
+        if isinstance(op, Const):
+            return [self._constant(op)]
+        if isinstance(op, Index):
+            return self._index_values(op)
+        if isinstance(op, Load):
+            return self._load(number, op)
+        assert isinstance(op, Apply)
+        inverse = self.inverses.get(op.args[-1]) if self._divides(number, op) else None
+        if inverse is not None:
+            return [inverse.times(self.b, x) for x in self._vectors(op.args[0])]
+        kinds = tuple(self._dtype(k) for k in op.args)
+        if self.plan.wide[number]:
+            rows = list(zip(*(self._vectors(k) for k in op.args), strict=True))
+        else:
+            rows = [tuple(self.values[k][0] for k in op.args)]
+        if number in self.falling:
+            return [series.call(self.b, "falling_exp", *args) for args in rows]
+        return [apply(self.b, op.name, op.dtype, kinds, list(args)) for args in rows]
+
+    def _divides(self, number: int, op: Apply) -> bool:
+        return op.name in ("divide", "true_divide") and self.plan.wide[number]
+
+    def _constant(self, op: Const) -> Any:
+        kind = element(op.dtype)
+        if op.dtype.kind == "c":
+            value = complex(op.value)
+            return number(kind, value.real), number(kind, value.imag)
+        if op.dtype.kind == "b":
+            return number(kind, bool(op.value))
+        return number(kind, op.value)
+
+    def _index_values(self, op: Index) -> list[V]:
+        index = self.indices[op.loop]
+        if op.loop != self.nest.vector:
+            return [cast(self.b, index, INTP, op.dtype)]
+        kind = ir.VectorType(I64, self.lanes)
+        base = splat(self.b, index, self.lanes)
+        steps = (range(u * self.lanes, (u + 1) * self.lanes) for u in range(len(self.active)))
+        values = (self.b.add(base, ir.Constant(kind, [I64(i) for i in step])) for step in steps)
+        return [cast(self.b, v, INTP, op.dtype) for v in values]
+
+    # ---- memory -----------------------------------------------------------------------------
+
+    def _step(self, access: Access) -> int:
+        return access.strides[self.nest.vector] if self.nest.vector >= 0 else 0
+
+    def _load(self, number: int, op: Load) -> list[Any]:
+        if number in self.tiles and self.in_square:
+            return self._tile_row(number)
+        step = self._step(op.access)
+        scalar, vectors = self._computed_offsets(op.access)
+        dtype = op.dtype
+        pointer = self.pointers[op.access]
+        if scalar is not None:
+            pointer = offset(self.b, pointer, scalar, dtype)
+        if not self.plan.wide[number]:
+            return [load(self.b, pointer, dtype, 0, 0, 1)]
+        values = []
+        for u, active in enumerate(self.active):
+            place = offset(self.b, pointer, u * self.lanes * step, dtype)
+            if vectors is None:
+                values.append(load(self.b, place, dtype, self.lanes, step, active))
+            else:
+                values.append(gather(self.b, place, vectors[u], dtype, self.lanes, active))
+        return values
+
+    def _squares(
+        self, depth: int, packed: list[int], body: Callable[[], None], flush: Callable[[], None]
+    ) -> None:
+        """The last loop in pieces of as many steps as there are lanes; before each, what loads
+        read along it is transposed, for lanes to lie side by side."""
+        extent, lanes = self.nest.extents[depth], self.lanes
+
+        def piece(start: V, count: int) -> None:
+            for k in packed:
+                self._pack(k, start, count)
+            self.in_square = True
+            with self._for(I64(0), I64(count), 1) as row:
+                self.tile_row = row
+                self._iteration(depth, self.b.add(start, row), body)
+            self.in_square = False
+            flush()
+
+        rest = extent % lanes
+        if extent >= lanes:
+            with self._for(I64(0), I64(extent - rest), lanes) as start:
+                piece(start, lanes)
+        if rest and extent < 4 * lanes:
+            piece(I64(extent - rest), rest)
+        elif rest:  # the edge of something large: not worth the code of another transposition
+            with self._for(I64(extent - rest), I64(extent), 1) as index:
+                self._iteration(depth, index, body)
+            flush()
+
+    def _pack(self, number: int, start: V, count: int) -> None:
+        """Transpose `count` elements from `start` on for each lane into the load's tile."""
+        op, b, lanes = self.operations[number], self.b, self.lanes
+        assert isinstance(op, Load)
+        dtype, step = op.dtype, self._step(op.access)
+        corner = offset(b, self.pointers[op.access], start, dtype)
+        for u, active in enumerate(self.active):
+            rows = []
+            for i in range(lanes):
+                place = offset(b, corner, (u * lanes + i) * step, dtype)
+                if i < active:
+                    rows.append(load(b, place, dtype, lanes, 1, count))
+                else:
+                    rows.append(like(rows[0], 0))
+            for i, row in enumerate(transposed(b, rows)[:count]):
+                place = offset(b, self.tiles[number], (i * self.nest.jam + u) * lanes, dtype)
+                store(b, row, place, dtype, lanes, 1, lanes)
+
+    def _tile_row(self, number: int) -> list[V]:
+        dtype, lanes = self._dtype(number), self.lanes
+        row = self.b.mul(self.tile_row, I64(self.nest.jam * lanes))
+        pointer = offset(self.b, self.tiles[number], row, dtype)
+        places = (offset(self.b, pointer, u * lanes, dtype) for u in range(len(self.active)))
+        return [load(self.b, place, dtype, lanes, 1, lanes) for place in places]
+
+    def _computed_offsets(self, access: Access) -> tuple[V | None, list[V] | None]:
+        """What computed indices add to an address: to all lanes alike, and to each vector."""
+        scalar: V | None = None
+        vectors: list[V] | None = None
+        for k, stride, size in access.indices:
+            dtype = self._dtype(k)
+            found = [
+                self._checked(value, dtype, stride, size, access.buffer, u)
+                for u, value in enumerate(self.values[k])
+            ]
+            if not self.plan.wide[k]:
+                scalar = found[0] if scalar is None else self.b.add(scalar, found[0])
+            elif vectors is None:
+                vectors = found
+            else:
+                vectors = [self.b.add(x, y) for x, y in zip(vectors, found, strict=True)]
+        step = self._step(access)
+        if vectors is not None and step:
+            kind = ir.VectorType(I64, self.lanes)
+            lanes = ir.Constant(kind, [I64(i * step) for i in range(self.lanes)])
+            vectors = [self.b.add(v, lanes) for v in vectors]
+        return scalar, vectors
+
+    def _checked(
+        self, value: V, dtype: np.dtype, stride: int, size: int, buffer: int, vector: int
+    ) -> V:
+        """An index times its stride; 0 for one out of range, which is noted."""
+        b = self.b
+        index = cast(b, value, dtype, INTP)
+        if dtype.kind == "i":
+            below = b.icmp_signed("<", index, like(index, 0))
+            index = b.select(below, b.add(index, like(index, size)), index)
+        bad = b.icmp_unsigned(">=", index, like(index, size))
+        index = b.select(bad, like(index, 0), index)
+        if isinstance(bad.type, ir.VectorType):
+            if self.active[vector] < self.lanes:
+                bad = b.and_(bad, mask(self.lanes, self.active[vector]))
+            bad = b.icmp_unsigned(
+                "!=", b.bitcast(bad, ir.IntType(self.lanes)), like_bits(self.lanes)
+            )
+        flag = self._flag(buffer)
+        b.store(b.or_(b.load(flag, typ=BIT), bad), flag)
+        return b.mul(index, like(index, stride)) if stride != 1 else index
+
+    def _flag(self, buffer: int) -> V:
+        if buffer not in self.flags:
+            with self.b.goto_entry_block():
+                flag = self.b.alloca(BIT)
+                self.b.store(BIT(0), flag)
+            self.flags[buffer] = flag
+        return self.flags[buffer]
+
+    def _save(self, number: int) -> None:
+        """Keep a value of an element until a later pass over the row."""
+        dtype = self._dtype(number)
+        pointer = self.pointers[self.kept[number]]
+        lanes = self.lanes if self.plan.wide[number] else 0
+        for u, value in enumerate(self.values[number]):
+            place = offset(self.b, pointer, u * lanes, dtype)
+            store(self.b, value, place, dtype, lanes, 1, lanes)
+
+    def _reload(self, number: int) -> list[Any]:
+        dtype = self._dtype(number)
+        pointer = self.pointers[self.kept[number]]
+        lanes = self.lanes if self.plan.wide[number] else 0
+        count = len(self.active) if lanes else 1
+        places = (offset(self.b, pointer, u * lanes, dtype) for u in range(count))
+        return [load(self.b, place, dtype, lanes, 1, lanes) for place in places]
+
+    def _store(self, number: int, op: Store) -> None:
+        dtype = self.nest.buffers[op.access.buffer]
+        step = self._step(op.access)
+        scalar, vectors = self._computed_offsets(op.access)
+        pointer = self.pointers[op.access]
+        if scalar is not None:
+            pointer = offset(self.b, pointer, scalar, dtype)
+        combine = self._combining(op, dtype)
+        if vectors is not None:
+            for u, value in enumerate(self._vectors(op.arg)):
+                place = offset(self.b, pointer, u * self.lanes * step, dtype)
+                active = self.active[u]
+                one_by_one(self.b, place, vectors[u], value, dtype, active, combine)
+        elif step and self.active:
+            for u, value in enumerate(self._vectors(op.arg)):
+                place = offset(self.b, pointer, u * self.lanes * step, dtype)
+                if combine is not None:
+                    old = load(self.b, place, dtype, self.lanes, step, self.active[u])
+                    value = combine(old, value)
+                if number in self.past and self.active[u] == self.lanes:
+                    store_past_caches(self.b, value, place, dtype)
+                else:
+                    store(self.b, value, place, dtype, self.lanes, step, self.active[u])
+        else:
+            value = self._single(op, dtype, combine)
+            if combine is not None:
+                value = combine(load(self.b, pointer, dtype, 0, 0, 1), value)
+            store(self.b, value, pointer, dtype, 0, 0, 1)
+
+    def _combining(self, op: Store, dtype: np.dtype) -> Callable[[Any, Any], Any] | None:
+        if not op.combine:
+            return None
+        return lambda x, y: apply(self.b, op.combine, dtype, (dtype, dtype), [x, y])
+
+    def _single(self, op: Store, dtype: np.dtype, combine: Callable[[Any, Any], Any] | None) -> Any:
+        """What arrives at one place from all lanes: all of it combined, or the last."""
+        if not self.active or (combine is None and not self.plan.wide[op.arg]):
+            return self.values[op.arg][0]
+        values = self._vectors(op.arg)
+        if combine is None:
+            return lane(self.b, values[-1], self.active[-1] - 1)
+        if self.active[-1] < self.lanes:
+            neutral = splat(
+                self.b, self._constant(Const(identity(op.combine, dtype), dtype)), self.lanes
+            )
+            values = [*values[:-1], blend(self.b, self.active[-1], values[-1], neutral)]
+        total = values[0]
+        for value in values[1:]:
+            total = combine(total, value)
+        return folded(self.b, total, combine)
+
+    # ---- reductions -------------------------------------------------------------------------
+
+    def _across(self) -> bool:
+        """Whether the lanes are elements of one row."""
+        return self.nest.vector >= self.nest.outer
+
+    def _accumulator(self, number: int, steps: int) -> Accumulator:
+        op = self.operations[number]
+        assert isinstance(op, Reduce)
+        source = self._dtype(op.arg)
+        across = self._across()
+        count = self.nest.jam if across else len(self.active) if self.plan.wide[op.arg] else 1
+        lanes = self.lanes if across or self.plan.wide[op.arg] else 0
+        if op.name.startswith("arg"):
+            small = self.nest.extents[-1] < 2**31 if self.nest.extents else True
+            return Position(self.b, op, source, lanes, count, across, small)
+        return Accumulator(self.b, op, source, lanes, count, across, steps > 2 * BLOCK)
+
+    def _accumulate(self, made: dict[int, Accumulator]) -> None:
+        for k, accumulator in made.items():
+            op = self.operations[k]
+            assert isinstance(op, Reduce)
+            values = self._vectors(op.arg) if accumulator.lanes else self.values[op.arg]
+            has_row = len(self.nest.extents) > self.nest.outer
+            index = self.indices[len(self.nest.extents) - 1] if has_row else I64(0)
+            for u, value in enumerate(values):
+                at = self.b.add(index, I64(u * self.lanes)) if accumulator.across else index
+                active = self.active[u] if accumulator.lanes else 1
+                accumulator.update(self.b, u, value, active, at)
+
+    def _trips(self, depth: int) -> int:
+        extent = self.nest.extents[depth]
+        block = self.nest.lanes * self.nest.jam
+        return -(-extent // block) if depth == self.nest.vector else extent
+
+    def _steps(self, phase: Phase) -> int:
+        steps = 1
+        for depth in range(self.nest.outer, len(self.nest.extents)):
+            steps *= self._trips(depth)
+        return steps
+
+    def _chunks(self, made: dict[int, Accumulator]) -> tuple[int, int]:
+        """Which loop to take in pieces, and of how many steps, for sums to be made in blocks."""
+        if not any(accumulator.blocks for accumulator in made.values()):
+            return -1, 0
+        inner = 1
+        for depth in reversed(range(self.nest.outer, len(self.nest.extents))):
+            if inner * self._trips(depth) > 2 * BLOCK:
+                return depth, max(1, BLOCK // inner)
+            inner *= self._trips(depth)
+        return -1, 0
+
+    # ---- loops ------------------------------------------------------------------------------
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """What is computed within is forgotten after."""
+        before = self.values, self.splats, self.inverses, self.pointers, self.indices, self.active
+        self.values, self.splats = dict(self.values), dict(self.splats)
+        self.inverses = dict(self.inverses)
+        self.pointers, self.indices = dict(self.pointers), dict(self.indices)
+        yield
+        self.values, self.splats, self.inverses, self.pointers, self.indices, self.active = before
+
+    def _loop(
+        self,
+        depth: int,
+        body: Callable[[], None],
+        chunk: int = 0,
+        flush: Callable[[], None] = lambda: None,
+    ) -> None:
+        """All iterations of a loop; `flush` is called after each `chunk` of them, if given."""
+        extent = self.nest.extents[depth]
+        if depth != self.nest.vector:
+            self._counted(depth, 0, extent, 1, body, chunk, flush)
+            return
+        lanes, jam = self.nest.lanes, self.nest.jam
+        block = lanes * jam
+        rest = extent % block
+        if extent >= block:
+            with self._lanes_active([lanes] * jam):
+                self._counted(depth, 0, extent - rest, block, body, chunk, flush)
+        if rest:
+            used = -(-rest // lanes)
+            with self._lanes_active([min(lanes, rest - u * lanes) for u in range(used)]):
+                self._counted(depth, extent - rest, extent, block, body, 0, flush)
+
+    @contextmanager
+    def _lanes_active(self, active: list[int]) -> Iterator[None]:
+        before, self.active = self.active, active
+        yield
+        self.active = before
+
+    def _counted(
+        self,
+        depth: int,
+        start: int,
+        stop: int,
+        step: int,
+        body: Callable[[], None],
+        chunk: int,
+        flush: Callable[[], None],
+    ) -> None:
+        trips = -(-(stop - start) // step)
+        if trips == 1 or (not chunk and trips * self._work(depth) <= _UNROLL):
+            for k in range(trips):
+                self._iteration(depth, I64(start + k * step), body)
+        elif chunk:
+            with self._for(I64(start), I64(stop), chunk * step) as first:
+                beyond = self.b.add(first, I64(chunk * step))
+                full = self.b.icmp_signed("<", beyond, I64(stop))
+                with self._for(first, self.b.select(full, beyond, I64(stop)), step) as index:
+                    self._iteration(depth, index, body)
+                flush()
+        else:
+            with self._for(I64(start), I64(stop), step) as index:
+                self._iteration(depth, index, body)
+
+    def _work(self, depth: int) -> int:
+        """About how many operations an iteration of the loop at `depth` holds."""
+        inner = 1
+        for loop in range(depth + 1, len(self.nest.extents)):
+            inner *= self._trips(loop)
+        vectors = self.nest.jam if self.nest.vector >= 0 else 1
+        work = 0.0
+        for k in self.plan.live:
+            op = self.operations[k]
+            if self.plan.level[k] > depth:
+                work += cost(op) + 2
+            if isinstance(op, Reduce):
+                work += 24 if depth < self.nest.outer and self._across() else 2
+        return max(1, int(work * vectors * inner))
+
+    def _iteration(self, depth: int, index: V, body: Callable[[], None]) -> None:
+        with self._scope():
+            self.indices[depth] = index
+            for access, pointer in self.pointers.items():
+                stride = access.strides[depth]
+                if stride:
+                    self.pointers[access] = self._moved(pointer, access, index, stride)
+            if depth == self.nest.vector:
+                self._prefetch()
+            body()
+
+    def _prefetch(self) -> None:
+        """Bring near what a long row is read at some blocks later."""
+        for access, pointer in self.pointers.items():
+            if access not in self.far:
+                continue
+            dtype = self._dtype_at(access)
+            size = len(self.active) * self.lanes * dtype.itemsize
+            for level, distance in AHEAD.items():
+                for line in range(0, size, LINE):
+                    ahead = (distance + line) // dtype.itemsize
+                    prefetch(self.b, offset(self.b, pointer, ahead, dtype), level)
+
+    def _moved(self, pointer: V, access: Access, index: V, stride: int) -> V:
+        if isinstance(index, ir.Constant):
+            return offset(self.b, pointer, index.constant * stride, self._dtype_at(access))
+        steps = self.b.mul(index, I64(stride)) if stride != 1 else index
+        return offset(self.b, pointer, steps, self._dtype_at(access))
+
+    def _dtype_at(self, access: Access) -> np.dtype:
+        if access.buffer < 0:
+            return self._dtype(-1 - access.buffer)
+        return self.nest.buffers[access.buffer]
+
+    @contextmanager
+    def _for(self, start: V, stop: V, step: int) -> Iterator[V]:
+        """A loop from `start` while below `stop`, at least once."""
+        b = self.b
+        before = b.block
+        head = b.append_basic_block("loop")
+        b.branch(head)
+        b.position_at_end(head)
+        index = b.phi(I64)
+        index.add_incoming(start, before)
+        yield index
+        following = b.add(index, I64(step), flags=("nsw",))
+        index.add_incoming(following, b.block)
+        after = b.append_basic_block("after")
+        b.cbranch(b.icmp_signed("<", following, stop), head, after)
+        b.position_at_end(after)
+
+
+def like_bits(lanes: int) -> ir.Constant:
+    """No lane set."""
+    return ir.IntType(lanes)(0)

@@ -1,0 +1,89 @@
+"""Which values lie in memory, and which are computed again by each of their readers."""
+
+from __future__ import annotations
+
+from wengert.compile.plan.group import Group, Grouping
+from wengert.compile.plan.roles import CHEAP, Roles, map_name, operands
+from wengert.compile.program.program import Program, Statement, Value, values_in
+
+DEPTH = 4
+"""The most functions that are computed again in place of one load."""
+
+
+class Needs:
+    """For each value: the steps that read it, and whether it is stored.
+
+    A value that another group reads is computed there again if that moves fewer bytes: a cast, a
+    comparison, a scaled gradient.
+    """
+
+    def __init__(self, program: Program, roles: Roles, grouping: Grouping) -> None:
+        self.roles = roles
+        self.grouping = grouping
+        self.readers: dict[Value, set[int]] = {}
+        self.stored: set[Value] = set()
+        # For values that may be computed again: how many functions, of which values in memory,
+        # and how many bytes of each.
+        self.again: dict[Value, tuple[int, dict[Value, int]]] = {}
+        groups = dict.fromkeys(g.now for g in grouping.groups.values())
+        self.groups: dict[int, Group] = {g.node: g for g in groups}
+        # A result that is a view is copied from what it is a view of.
+        forced = {v for r in program.results if (v := grouping.source(r)) is not None}
+        for group in groups:
+            for v in group.reads:
+                if grouping.group_of(v) is not group:
+                    self.readers.setdefault(v, set()).add(group.node)
+        for s, node in grouping.nodes.items():
+            for v in grouping.sources(s):
+                self.readers.setdefault(v, set()).add(node)
+                if roles.of[s] not in ("parts", "scatter"):
+                    forced.add(v)
+        for s in program.statements:
+            if s in grouping.groups:
+                self._decide(s, s.output in forced)
+
+    def _decide(self, s: Statement, forced: bool) -> None:
+        value = s.output
+        readers = self.readers.get(value, set())
+        again = self._again(s)
+        if forced or (readers and (again is None or not self._pays(value, again[1], readers))):
+            self.stored.add(value)
+            return
+        if again is None:
+            return
+        self.again[value] = again
+        if readers:
+            for leaf in again[1]:
+                self.readers.setdefault(leaf, set()).update(readers)
+            del self.readers[value]
+
+    def _again(self, s: Statement) -> tuple[int, dict[Value, int]] | None:
+        """What it takes to compute a statement's result from values in memory."""
+        role, size = self.roles.of[s], s.output.nbytes
+        if role == "take":
+            reads = [(s.args[0], size), *((v, v.nbytes) for v in values_in(s.args[1]))]
+        elif role == "map" and map_name(s.function) in CHEAP:
+            reads = [(x, x.nbytes) for x in operands(s) if type(x) is Value]
+        else:
+            return None
+        count, leaves = 1, {}
+        for x, moved in reads:
+            source = self.grouping.source(x)
+            if source is None or (role == "take" and self.roles.ramp(x) is not None):
+                continue
+            made = self.roles.made.get(source)
+            if made not in self.grouping.groups or source in self.stored:
+                leaves[source] = min(moved, source.nbytes)
+            elif source in self.again:
+                count += self.again[source][0]
+                leaves |= self.again[source][1]
+            else:
+                return None
+        return (count, leaves) if count <= DEPTH else None
+
+    def _pays(self, value: Value, leaves: dict[Value, int], readers: set[int]) -> bool:
+        moved = 0
+        for node in readers:
+            group = self.groups.get(node)
+            moved += sum(n for v, n in leaves.items() if group is None or v not in group.reads)
+        return moved <= (1 + len(readers)) * value.nbytes

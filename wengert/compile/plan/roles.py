@@ -1,0 +1,326 @@
+"""What part a statement plays in planning: a change of layout, a map, a reduction, a product...
+
+A statement with loops of its own is a "map" (one result per element), a "reduce" (one per row), a
+"take" (a gather) or a "hit" (a scatter in which no two elements meet, which is a gather as well).
+A "layout" or a "source" costs nothing: those who read it compute its elements on the way. The rest
+stand alone: "multiply", "parts" (concatenations and writes into a part), "scatter", "call".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.program.infer import is_ufunc
+from wengert.compile.program.operations import added, astype, full, number, take, updated, view
+from wengert.compile.program.program import Program, Statement, Value
+
+Supported = Callable[[str, tuple[np.dtype, ...]], bool]
+"""Whether code can be made for a function, by name, on operands of these dtypes."""
+
+LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view})
+SOURCES = frozenset({full, np.arange})
+REDUCTIONS = {
+    np.sum: "add",
+    np.prod: "multiply",
+    np.max: "maximum",
+    np.min: "minimum",
+    np.any: "logical_or",
+    np.all: "logical_and",
+}
+SEARCHES = {np.argmax: "argmax", np.argmin: "argmin"}
+STARTS = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
+"""What the reduction of no elements gives."""
+
+CASTS = frozenset({astype, number})
+OTHER_MAPS = {np.where: "where", astype: "astype", number: "astype", np.real: "real"}
+OTHER_MAPS |= {np.imag: "imag"}
+
+CHEAP = frozenset(
+    [
+        "add",
+        "subtract",
+        "multiply",
+        "negative",
+        "absolute",
+        "maximum",
+        "minimum",
+        "where",
+        "astype",
+        "greater",
+        "less",
+        "equal",
+        "greater_equal",
+        "less_equal",
+        "not_equal",
+        "logical_and",
+        "logical_or",
+        "logical_not",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "invert",
+        "square",
+        "sign",
+        "conjugate",
+        "real",
+        "imag",
+        "positive",
+        "copysign",
+        "isnan",
+        "isfinite",
+        "isinf",
+    ]
+)
+"""Functions that cost less than reading their result back from memory."""
+
+INT = np.dtype(np.int64)
+BOOL = np.dtype(bool)
+
+
+def map_name(function: Any) -> str | None:
+    """The name of a function of single elements; None of others."""
+    if function in OTHER_MAPS:
+        return OTHER_MAPS[function]
+    return function.__name__ if is_ufunc(function) else None
+
+
+def operands(statement: Statement) -> tuple[Any, ...]:
+    """The arguments of a map that hold elements: values and Python numbers."""
+    return statement.args[:1] if statement.function in CASTS else statement.args
+
+
+def operand_dtypes(statement: Statement) -> tuple[np.dtype, ...]:
+    """The dtypes that a map's operands have, Python numbers included."""
+    args = operands(statement)
+    if statement.function is np.where:
+        out = statement.output.dtype
+        return BOOL, out, out
+    values = [a.dtype for a in args if type(a) is Value]
+    common = values[0] if values else np.dtype(type(args[0]))
+    return tuple(a.dtype if type(a) is Value else common for a in args)
+
+
+def axes_of(statement: Statement) -> tuple[int, ...]:
+    """The axes that a reduction sums over."""
+    axis = statement.kwargs.get("axis", statement.args[1] if len(statement.args) > 1 else None)
+    if axis is None:
+        return tuple(range(len(statement.args[0].shape)))
+    return axis if isinstance(axis, tuple) else (axis,)
+
+
+class Roles:
+    """The role of each statement of a program, for a machine that supports some functions."""
+
+    def __init__(self, program: Program, supported: Supported) -> None:
+        self.supported = supported
+        self.program = program
+        self.made: dict[Value, Statement] = {v: s for s in program.statements for v in s.outputs}
+        self._known: dict[tuple[str, tuple[np.dtype, ...]], bool] = {}
+        self.hits: dict[Statement, Hit] = {}
+        self.of: dict[Statement, str] = {s: self._role(s) for s in program.statements}
+
+    def _can(self, name: str, *dtypes: np.dtype) -> bool:
+        key = name, dtypes
+        if key not in self._known:
+            self._known[key] = self.supported(name, dtypes)
+        return self._known[key]
+
+    def _role(self, s: Statement) -> str:
+        f = s.function
+        if len(s.outputs) == 1 and not s.output.size and self._fused(f):
+            return "source"
+        if f in LAYOUTS:
+            return "layout"
+        if f in SOURCES:
+            return "source" if f is full or len(s.args) == 1 else "call"
+        if f is np.matmul:
+            return "multiply" if self._multiplies(s) else "call"
+        if f in REDUCTIONS:
+            return self._reduction(s)
+        if f in SEARCHES:
+            dtype = s.args[0].dtype
+            fine = s.args[0].size and dtype.kind != "c" and self._can("greater", dtype, dtype)
+            return "reduce" if fine else "call"
+        if f is take:
+            return self._take(s)
+        if f is updated or f is added:
+            return self._write(s)
+        if f is np.concatenate:
+            same = all(v.dtype == s.output.dtype for v in s.args[0])
+            return "parts" if (same and "axis" in s.kwargs) or len(s.args) > 1 else "call"
+        name = map_name(f)
+        if name is None or s.kwargs or len(s.outputs) != 1:
+            return "call"
+        return "map" if self._maps(s, name) else "call"
+
+    def _fused(self, f: Any) -> bool:
+        return f in LAYOUTS or f in REDUCTIONS or f is take or map_name(f) is not None
+
+    def _multiplies(self, s: Statement) -> bool:
+        a, b = s.args
+        fine = type(a) is Value and type(b) is Value and not s.kwargs
+        return fine and a.dtype == b.dtype == s.output.dtype and a.dtype.char in "fdFD"
+
+    def _maps(self, s: Statement, name: str) -> bool:
+        args = operands(s)
+        if not any(type(a) is Value for a in args):
+            return False
+        if not all(type(a) in (Value, int, float, bool, complex) for a in args):
+            return False
+        dtypes = operand_dtypes(s)
+        if name == "astype":
+            return self._can(name, *dtypes, s.output.dtype)
+        return self._can(name, *dtypes)
+
+    def _reduction(self, s: Statement) -> str:
+        name = REDUCTIONS[s.function]
+        x = s.args[0]
+        if type(x) is not Value or not set(s.kwargs) <= {"axis", "keepdims"}:
+            return "call"
+        if x.size == 0:
+            return "source" if name in STARTS else "call"
+        dtype = BOOL if name.startswith("logical") else x.dtype
+        if dtype != s.output.dtype:
+            return "call"
+        if dtype != x.dtype and not self._can("astype", x.dtype, dtype):
+            return "call"
+        return "reduce" if self._can(name, dtype, dtype) else "call"
+
+    def _take(self, s: Statement) -> str:
+        x, index = s.args
+        entries = index if isinstance(index, tuple) else (index,)
+        for entry in entries:
+            if type(entry) is Value and entry.dtype.kind not in "iu":
+                return "call"
+            if type(entry) not in (Value, slice, int, type(None)):
+                return "call"
+        arrays = any(type(e) is Value for e in entries)
+        return "take" if arrays and x.size else "layout" if not arrays else "call"
+
+    def _write(self, s: Statement) -> str:
+        x, index, value = s.args
+        index = index if isinstance(index, tuple) else (index,)
+        basic = all(type(e) in (slice, int, type(None)) for e in index)
+        dtypes = type(value) is not Value or value.dtype == x.dtype
+        if basic and dtypes and (s.function is updated or self._can("add", x.dtype, x.dtype)):
+            return "parts"
+        hit = find_hit(s, self) if dtypes and x.size else None
+        if hit:
+            self.hits[s] = hit
+            return "hit"
+        return "scatter" if dtypes and self._scatters(s, index) else "call"
+
+    def _scatters(self, s: Statement, index: tuple[Any, ...]) -> bool:
+        x = s.args[0]
+        kinds = {type(e) for e in index}
+        whole = all(e.dtype.kind in "iu" for e in index if type(e) is Value)
+        if not x.size or not whole or not kinds <= {Value, slice, int, type(None)}:
+            return False
+        return s.function is updated or self._can("add", x.dtype, x.dtype)
+
+    # ---- what values are ----------------------------------------------------------------------
+
+    def is_full_of(self, value: Any, number: Any) -> bool:
+        """Whether every element is this number."""
+        while type(value) is Value:
+            s = self.made.get(value)
+            if s is None:
+                array = self.program.constants.get(value)
+                return array is not None and array.size < 64 and bool((array == number).all())
+            if s.function is full:
+                return s.args[1] == number
+            if s.function not in LAYOUTS and s.function is not astype:
+                return False
+            value = s.args[0]
+        return False
+
+    def ramp(self, value: Value) -> int | None:
+        """The axis along which an integer value counts 0, 1, 2..., if it does."""
+        s = self.made.get(value)
+        if s is None:
+            array = self.program.constants.get(value)
+            return None if array is None else _counting(array)
+        if s.function is np.arange and len(s.args) == 1:
+            return 0
+        if s.function is astype and s.output.dtype.kind in "iu":
+            return self.ramp(s.args[0])
+        if s.function in (np.reshape, np.broadcast_to, np.transpose, view):
+            axis = self.ramp(s.args[0])
+            return None if axis is None else _moved_axis(s, axis)
+        return None
+
+
+def _counting(array: np.ndarray) -> int | None:
+    if array.dtype.kind not in "iu" or array.size > 1 << 20:
+        return None
+    for axis, n in enumerate(array.shape):
+        if n == array.size:
+            return axis if (array.reshape(-1) == np.arange(n)).all() else None
+    return None
+
+
+def _moved_axis(s: Statement, axis: int) -> int | None:
+    """Where the one long axis of a value lies after a change of layout; None if that is unclear."""
+    x, out = s.args[0], s.output
+    if x.size != out.size or x.shape[axis] != x.size or x.size <= 1:
+        return None
+    if s.function is view and any(isinstance(e, slice) and (e.step or 1) < 0 for e in s.args[1]):
+        return None
+    return out.shape.index(x.size) if x.size in out.shape else None
+
+
+class Hit:
+    """A scatter in which no two elements meet, seen from the element that is written.
+
+    Axis `axis` of the result is addressed by `target`; `rows` tells which axis of the index arrays'
+    common shape (`shape`) each other axis of the result runs along, None for those taken whole.
+    """
+
+    __slots__ = ("axis", "rows", "shape", "target")
+
+    def __init__(self, axis: int, target: Value, rows: list[int | None], shape: Any) -> None:
+        self.axis = axis
+        self.target = target
+        self.rows = rows
+        self.shape = shape
+
+
+def find_hit(s: Statement, roles: Roles) -> Hit | None:
+    """Read `updated(x, (rows, target), v)` or `added(...)` as where(target == column, v, x).
+
+    One index array is free; the others count up along the axes of their common shape, so each
+    element of it writes to a row of its own.
+    """
+    x, index, _ = s.args
+    index = index if isinstance(index, tuple) else (index,)
+    arrays = [(d, e) for d, e in enumerate(index) if type(e) is Value]
+    whole = [d for d, e in enumerate(index) if type(e) is slice]
+    if len(index) != len(x.shape) or len(arrays) + len(whole) != len(index):
+        return None
+    if any(index[d] != slice(0, x.shape[d], 1) and index[d] != slice(None) for d in whole):
+        return None
+    if any(e.dtype.kind not in "iu" for _, e in arrays):
+        return None
+    # Arrays apart come first in the value's shape: only those at the front are in place.
+    if not arrays or [d for d, _ in arrays] != list(range(len(arrays))):
+        return None
+    common = np.broadcast_shapes(*[e.shape for _, e in arrays])
+    free: list[tuple[int, Value]] = []
+    rows: list[int | None] = [None] * len(index)
+    covered = set()
+    for d, e in arrays:
+        axis = roles.ramp(e)
+        if axis is not None:
+            axis += len(common) - len(e.shape)
+        if axis is None or common[axis] != x.shape[d] or axis in covered:
+            free.append((d, e))
+        else:
+            rows[d] = axis
+            covered.add(axis)
+    uncovered = [k for k, n in enumerate(common) if n != 1 and k not in covered]
+    if len(free) != 1 or uncovered:
+        return None
+    return Hit(free[0][0], free[0][1], rows, common)

@@ -1,0 +1,105 @@
+"""Cutting a program in two: what runs forward, and what runs when cotangents arrive.
+
+The joint program computes results and, from cotangents, gradients. The forward part keeps what it
+must for the results; of what the backward part reads, little is saved: inputs are read again, and
+what is only another view of a saved value, or a cast of it, is made again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wengert.compile.program import operations
+from wengert.compile.program.program import Program, Statement, Value
+
+_MADE_AGAIN = frozenset(
+    {
+        np.reshape,
+        np.transpose,
+        np.broadcast_to,
+        np.arange,
+        operations.view,
+        operations.full,
+        operations.astype,
+    }
+)
+
+
+@dataclass
+class Parts:
+    """`saved` are values of the forward program that are also inputs of the backward one.
+
+    The inputs of `backward` are inputs of the joint program that it reads (`read`), `saved` and the
+    cotangents, in this order. Those among `saved` that are not inputs themselves are the last
+    outputs of `forward`.
+    """
+
+    forward: Program
+    backward: Program
+    read: list[Value]
+    saved: list[Value]
+
+
+def partition(joint: Program, gradients: list[Value], cotangents: list[Value]) -> Parts:
+    """Cut a program whose outputs are results followed by `gradients`."""
+    results = joint.outputs[: len(joint.outputs) - len(gradients)]
+    makers = {v: s for s in joint.statements for v in s.outputs}
+    drawn = [v for s in joint.statements if getattr(s.function, "draws", False) for v in s.outputs]
+    first = _ancestors([*results, *drawn, *joint.updates.values()], makers)
+    overwritten = set(joint.updates)
+    available = {*joint.inputs, *joint.constants} - overwritten
+    later: set[Statement] = set()
+    saved: dict[Value, None] = {}
+    pending = list(gradients)
+    seen: set[Value] = set()
+    while pending:
+        value = pending.pop()
+        if value in seen or value in available:
+            continue
+        seen.add(value)
+        maker = makers.get(value)
+        if maker is None or (maker in first and not _made_again(maker)):
+            saved[value] = None
+            continue
+        later.add(maker)
+        pending += maker.inputs
+    order = [s for s in joint.statements if s in first]
+    forward = _program(joint, order, [*results, *saved])
+    forward.updates = joint.updates
+    backward = _program(joint, [s for s in joint.statements if s in later], gradients)
+    known = {*saved, *cotangents}
+    read = [v for v in backward.inputs if v not in known]
+    forward.inputs = [v for v in forward.inputs if v not in cotangents]
+    backward.inputs = [*read, *saved, *cotangents]
+    return Parts(forward, backward, read, list(saved))
+
+
+def _made_again(s: Statement) -> bool:
+    if getattr(s.function, "draws", False) or s.function not in _MADE_AGAIN:
+        return False
+    return s.function is not operations.astype or all(v.nbytes <= s.output.nbytes for v in s.inputs)
+
+
+def _ancestors(values: list[Value], makers: dict[Value, Statement]) -> set[Statement]:
+    found: set[Statement] = set()
+    pending = [makers[v] for v in values if v in makers]
+    while pending:
+        statement = pending.pop()
+        if statement not in found:
+            found.add(statement)
+            pending += [makers[v] for v in statement.inputs if v in makers]
+    return found
+
+
+def _program(joint: Program, statements: list[Statement], outputs: list[Value]) -> Program:
+    part = Program()
+    part.statements = statements
+    part.outputs = outputs
+    used = {v for s in statements for v in s.inputs} | set(outputs) | set(joint.updates.values())
+    used |= set(joint.updates)
+    part.inputs = [v for v in joint.inputs if v in used]
+    part.constants = {v: a for v, a in joint.constants.items() if v in used}
+    part.names = joint.names
+    return part

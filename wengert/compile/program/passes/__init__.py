@@ -1,0 +1,36 @@
+"""Passes: what is done to a program before it becomes loops.
+
+Each file holds one subject: rules and a function that applies them alone. `clean` applies all.
+"""
+
+from __future__ import annotations
+
+import os
+
+from wengert.compile.program.infer import check_types
+from wengert.compile.program.passes import algebra, fold, layout, products, reductions
+from wengert.compile.program.passes.common import key, merged
+from wengert.compile.program.passes.dead import dead
+from wengert.compile.program.passes.rewrite import Rules, rewrite
+from wengert.compile.program.program import Program
+
+RULES = Rules(layout.RULES, algebra.RULES, reductions.RULES, products.RULES, fold.RULES)
+DEBUG = bool(os.environ.get("WENGERT_CHECK"))
+"""Whether the types of all statements are checked after each pass."""
+
+
+def clean(program: Program) -> Program:
+    """Simplify a program; it is changed in place.
+
+    All rules are applied in one walk, which also finds common subexpressions: what one rule makes
+    is seen by the others at once. Some rules ask whether a value has one reader, which is known
+    better after the first walk and the removal of dead statements; hence a second walk.
+    """
+    for step in (dead, merged, fold.uniform, _walk, dead, _walk, dead):
+        step(program)
+        check_types(program) if DEBUG else program.check()
+    return program
+
+
+def _walk(program: Program) -> Program:
+    return rewrite(program, RULES, key)

@@ -1,0 +1,206 @@
+"""Layout: reshapes of reshapes, views of views, and those that change nothing.
+
+All rules are exact. A transpose or a view that only moves, adds or drops dimensions of size 1 is
+written as a reshape, so that one kind of statement stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.program.infer import axes_of, length
+from wengert.compile.program.operations import astype, take, updated, view
+from wengert.compile.program.passes.rewrite import Rewrite, Rules, rewrite
+from wengert.compile.program.program import Program, Shape, Statement, Value
+
+RULES = Rules()
+
+
+def layout(program: Program) -> Program:
+    """Compose layouts and drop idle ones; the program is changed in place."""
+    return rewrite(program, RULES)
+
+
+@RULES.on(np.reshape, np.transpose, np.broadcast_to, view, take)
+def of_full(p: Rewrite, s: Statement) -> Any:
+    """Any layout of full(k) = full(k)"""
+    return p.scalar(s.args[0]) if s.inputs == [s.args[0]] else None
+
+
+@RULES.on(np.reshape)
+def reshape(p: Rewrite, s: Statement) -> Any:
+    x, shape = s.args[0], s.output.shape
+    if x.shape == shape:
+        return x
+    if m := p.maker(x, np.reshape):
+        return p(np.reshape, m.args[0], shape)
+    if (m := p.maker(x, np.broadcast_to)) and m.args[0].size == 1:
+        return p(np.broadcast_to, p(np.reshape, m.args[0], ()), shape)
+    return None
+
+
+@RULES.on(np.broadcast_to)
+def broadcast_to(p: Rewrite, s: Statement) -> Any:
+    x, shape = s.args[0], s.output.shape
+    if x.shape == shape:
+        return x
+    m = p.maker(x, np.broadcast_to)
+    return p(np.broadcast_to, m.args[0], shape) if m else None
+
+
+@RULES.on(np.transpose)
+def transpose(p: Rewrite, s: Statement) -> Any:
+    x, axes = s.args[0], axes_of(s)
+    if list(axes) == sorted(axes):
+        return x
+    if m := p.maker(x, np.transpose):
+        inner = axes_of(m)
+        return p(np.transpose, m.args[0], tuple(inner[i] for i in axes))
+    large = [i for i in axes if x.shape[i] != 1]
+    if large == sorted(large):
+        return p(np.reshape, x, s.output.shape)
+    m = p.maker(x, np.broadcast_to)
+    if m and len(m.args[0].shape) == len(axes):
+        return p(np.broadcast_to, p(np.transpose, m.args[0], axes), s.output.shape)
+    return None
+
+
+# ---- views ---------------------------------------------------------------------------------
+
+
+@RULES.on(take)
+def take_without_arrays(p: Rewrite, s: Statement) -> Any:
+    x, index = s.args
+    return p(view, x, index) if is_plain(index, x.shape) else None
+
+
+@RULES.on(view)
+def view_of_anything(p: Rewrite, s: Statement) -> Any:
+    x, index = s.args
+    if not is_plain(index, x.shape):
+        return None
+    if is_whole(index, x.shape):
+        return p(np.reshape, x, s.output.shape)
+    m = p.maker(x, view)
+    if m and is_plain(m.args[1], m.args[0].shape):
+        inner = composed(m.args[0].shape, m.args[1], index)
+        return None if inner is None else p(view, m.args[0], inner)
+    m = p.maker(x, updated)
+    if m and _same_place(m, index) and _fits(m.args[2], s.output.shape):
+        return _assigned(p, m.args[2], s.output)  # what was just written there
+    return None
+
+
+def is_plain(index: Any, shape: Shape) -> bool:
+    """Whether an index has slices, ints and None only, with an entry for each dimension."""
+    if type(index) is not tuple:
+        return False
+    kinds = [type(entry) for entry in index if entry is not None]
+    return len(kinds) == len(shape) and all(kind is slice or kind is int for kind in kinds)
+
+
+def is_whole(index: tuple[Any, ...], shape: Shape) -> bool:
+    """Whether an index takes all of an array, in order."""
+    entries = [entry for entry in index if entry is not None]
+    for entry, n in zip(entries, shape, strict=True):
+        if type(entry) is int:
+            if n != 1:
+                return False
+        elif range(n)[entry] != range(n):
+            return False
+    return True
+
+
+def composed(shape: Shape, inner: Sequence[Any], outer: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The one index that does what `inner` and then `outer` do; None if there is none.
+
+    >>> composed((10, 4), (slice(2, 10, 2), 3), (slice(1, 3, 1), None))
+    (slice(4, 7, 2), None, 3)
+    """
+    found: list[Any] = []
+    sizes = iter(shape)
+    entries = iter(inner)
+    for entry in outer:
+        if entry is None:
+            found.append(None)
+            continue
+        first = next(entries)
+        while type(first) is int:
+            next(sizes)
+            found.append(first)
+            first = next(entries)
+        if first is None:
+            if type(entry) is not int and length(entry, 1) != 1:
+                return None
+            found += [None] if type(entry) is not int else []
+        else:
+            taken = range(next(sizes))[first][entry]
+            found.append(taken if type(taken) is int else _slice(taken))
+    return (*found, *entries)
+
+
+def _slice(taken: range) -> slice:
+    """The slice that takes these elements."""
+    if len(taken) == 0:
+        return slice(0, 0, 1)
+    if len(taken) == 1:
+        return slice(taken[0], taken[0] + 1, 1)
+    stop = taken[-1] + (1 if taken.step > 0 else -1)
+    return slice(taken[0], stop if stop >= 0 else None, taken.step)
+
+
+# ---- writes --------------------------------------------------------------------------------
+
+
+@RULES.on(updated)
+def update(p: Rewrite, s: Statement) -> Any:
+    x, index, value = s.args
+    if not is_plain(index, x.shape):
+        return None
+    slices = all(type(entry) is slice for entry in index)
+    if slices and is_whole(index, x.shape) and _fits(value, x.shape):
+        return _assigned(p, value, x)  # all of it is overwritten
+    m = p.maker(x, updated)
+    if m and _same_place(m, index):
+        return p(updated, m.args[0], index, value)  # the same place is overwritten
+    return None
+
+
+def _same_place(m: Statement, index: Any) -> bool:
+    """Whether a write went to this place, which slices and ints tell."""
+    return is_plain(m.args[1], m.output.shape) and m.args[1] == index
+
+
+def _fits(value: Any, shape: Shape) -> bool:
+    return type(value) is not Value or len(value.shape) <= len(shape)
+
+
+def _assigned(p: Rewrite, value: Any, out: Value) -> Any:
+    """What an array of that shape and dtype holds when the value is assigned to all of it."""
+    if type(value) is Value:
+        return p(np.broadcast_to, p(astype, value, out.dtype), out.shape)
+    k = p.scalar(value)
+    if k is None or (isinstance(k, complex) and out.dtype.kind != "c"):
+        return None
+    return np.asarray(k).astype(out.dtype).item()
+
+
+# ---- joining -------------------------------------------------------------------------------
+
+
+@RULES.on(np.concatenate)
+def concatenate(p: Rewrite, s: Statement) -> Any:
+    values = s.args[0]
+    if len(values) == 1:
+        return values[0]
+    axis = s.kwargs.get("axis", s.args[1] if len(s.args) > 1 else 0)
+    filled = tuple(v for v in values if v.shape[axis])
+    if 0 < len(filled) < len(values):
+        return p(np.concatenate, filled, axis=axis)
+    k = p.scalar(values[0])
+    if k is not None and all(repr(p.scalar(v)) == repr(k) for v in values):
+        return k
+    return None

@@ -1,0 +1,163 @@
+"""Products of matrices: fewer and larger ones, transposes moved to where they cost nothing.
+
+A transposed operand is free (BLAS reads it by its strides), a product of two large matrices is
+faster than a batch of small ones, and products of vectors are loops, which fuse with others.
+All rules but `transpose` and `outer` may add up in another order, and agree to rounding.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.program.infer import axes_of
+from wengert.compile.program.operations import view
+from wengert.compile.program.passes.rewrite import Rewrite, Rules, rewrite
+from wengert.compile.program.program import Program, Shape, Statement, Value
+
+RULES = Rules()
+
+
+def products(program: Program) -> Program:
+    """Simplify products of matrices; the program is changed in place."""
+    return rewrite(program, RULES)
+
+
+def swapped(p: Rewrite, x: Value) -> Value:
+    """The transpose of the last two dimensions."""
+    n = len(x.shape)
+    return p(np.transpose, x, (*range(n - 2), n - 1, n - 2))
+
+
+def _is_swap(s: Statement) -> bool:
+    axes = axes_of(s)
+    n = len(axes)
+    return n >= 2 and axes == (*range(n - 2), n - 1, n - 2)
+
+
+@RULES.on(np.transpose)
+def transpose(p: Rewrite, s: Statement) -> Any:
+    """(A B)^T = B^T A^T"""
+    x = s.args[0]
+    m = p.maker(x, np.matmul)
+    if not m or not p.once(x) or not _is_swap(s):
+        return None
+    a, b = m.args
+    if len(a.shape) != len(b.shape):
+        return None
+    return p(np.matmul, swapped(p, b), swapped(p, a))
+
+
+# ---- vectors -------------------------------------------------------------------------------
+
+
+@RULES.on(np.matmul)
+def outer(p: Rewrite, s: Statement) -> Any:
+    """A column times a row is an elementwise product."""
+    a, b = s.args
+    return p(np.multiply, a, b) if a.shape[-1] == 1 and a.dtype.kind == "f" else None
+
+
+@RULES.on(np.matmul)
+def inner(p: Rewrite, s: Statement) -> Any:
+    """A row times a column is the sum of an elementwise product."""
+    a, b = s.args
+    if a.shape[-2] != 1 or b.shape[-1] != 1 or a.dtype.kind != "f":
+        return None
+    terms = p(np.multiply, a, p(np.reshape, b, (*b.shape[:-2], 1, b.shape[-2])))
+    return p(np.sum, terms, axis=(len(terms.shape) - 1,), keepdims=True)
+
+
+# ---- batches -------------------------------------------------------------------------------
+
+
+@RULES.on(np.matmul)
+def narrow_batch(p: Rewrite, s: Statement) -> Any:
+    """Operands that are repeated over the batch need not be: np.matmul broadcasts them."""
+    a, b = (_without_repeats(p, x) for x in s.args)
+    if a is s.args[0] and b is s.args[1]:
+        return None
+    return p(np.matmul, a, b)
+
+
+def _without_repeats(p: Rewrite, x: Value) -> Value:
+    m = p.maker(x, np.broadcast_to)
+    same = m and len(m.args[0].shape) >= 2 and m.args[0].shape[-2:] == x.shape[-2:]
+    return m.args[0] if m and same else x
+
+
+@RULES.on(np.matmul)
+def one_matrix_on_the_right(p: Rewrite, s: Statement) -> Any:
+    """(..., T, K) @ (K, N) is one product of matrices: (... T, K) @ (K, N)."""
+    a, b = s.args
+    if len(s.output.shape) == 2 or not _is_one_matrix(b) or not _rows_merge(p, a):
+        return None
+    rows = p(np.reshape, a, (math.prod(a.shape[:-1]), a.shape[-1]))
+    return p(np.reshape, p(np.matmul, rows, p(np.reshape, b, b.shape[-2:])), s.output.shape)
+
+
+@RULES.on(np.matmul)
+def one_matrix_on_the_left(p: Rewrite, s: Statement) -> Any:
+    """(M, K) @ (..., K, 1), a matrix times many vectors, is (..., K) @ (K, M)."""
+    a, b = s.args
+    if len(s.output.shape) == 2 or not _is_one_matrix(a) or b.shape[-1] != 1:
+        return None
+    rows = p(np.reshape, b, (math.prod(b.shape[:-2]), b.shape[-2]))
+    matrix = swapped(p, p(np.reshape, a, a.shape[-2:]))
+    return p(np.reshape, p(np.matmul, rows, matrix), s.output.shape)
+
+
+def _is_one_matrix(x: Value) -> bool:
+    return math.prod(x.shape[:-2]) == 1
+
+
+def _rows_merge(p: Rewrite, x: Value) -> bool:
+    """Whether all dimensions but the last can become one without a copy, as far as one can tell."""
+    m = p.maker(x, np.transpose, np.broadcast_to, view)
+    if not m:
+        return True
+    if m.function is not np.transpose:
+        return False
+    # Dimensions of size 1 are no obstacle, and the others must stand in their old order.
+    axes = [i for i in axes_of(m) if m.args[0].shape[i] != 1]
+    rows = axes[:-1] if x.shape[-1] != 1 else axes
+    return all(after == before + 1 for before, after in itertools.pairwise(rows))
+
+
+@RULES.on(np.sum)
+def weight_gradient(p: Rewrite, s: Statement) -> Any:
+    """The sum of A^T G over a batch is one product, of the rows of all A and of all G."""
+    x, axes, keepdims = s.args[0], s.kwargs["axis"], s.kwargs.get("keepdims", False)
+    m = p.maker(x, np.matmul)
+    batch = len(x.shape) - 2
+    if not m or not p.once(x) or not axes or axes != tuple(range(batch)):
+        return None
+    at, g = m.args
+    lead: Shape = x.shape[:-2]
+    if at.shape[:-2] != lead or g.shape[:-2] != lead:
+        return None
+    a = _swapped_from(p, at)
+    if a is None or not _rows_merge(p, a) or not _rows_merge(p, g):
+        return None
+    rows = [p(np.reshape, y, (math.prod(y.shape[:-1]), y.shape[-1])) for y in (a, g)]
+    out = p(np.matmul, p(np.transpose, rows[0], (1, 0)), rows[1])
+    return p(np.reshape, out, s.output.shape) if keepdims else out
+
+
+def _swapped_from(p: Rewrite, x: Value) -> Value | None:
+    """The array whose last two dimensions were swapped to make x."""
+    m = p.maker(x, np.transpose)
+    if m:
+        return m.args[0] if _is_swap(m) else None
+    if 1 in x.shape[-2:]:  # then the swap is a reshape
+        return p(np.reshape, x, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
+    return None
+
+
+@RULES.on(np.matmul)
+def of_zeros(p: Rewrite, s: Statement) -> Any:
+    """A product over an empty dimension is zero."""
+    return 0 if s.args[0].shape[-1] == 0 else None

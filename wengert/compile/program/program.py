@@ -1,0 +1,240 @@
+"""The program: what a trace of a function is, before it becomes machine code.
+
+A `Program` is a straight list of statements, each a call of a NumPy function (or one of the few in
+`operations.py`) on values of known shape and dtype. Each value is assigned once. It prints as NumPy
+source, and `run` interprets it with NumPy: what the compiled code must agree with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.program.operations import OPERATIONS
+from wengert.dispatch import Function
+from wengert.history.location import line_of
+
+Shape = tuple[int, ...]
+
+
+class Value:
+    """One array of a program: a shape and a dtype. `weak` marks a Python number's."""
+
+    __slots__ = ("dtype", "shape", "weak")
+
+    def __init__(self, shape: Shape, dtype: Any, weak: bool = False) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.weak = weak
+
+    @property
+    def size(self) -> int:
+        count = 1
+        for n in self.shape:
+            count *= n
+        return count
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+
+class Statement:
+    """`outputs = function(*args, **kwargs)`; arguments may hold values, also in lists and tuples.
+
+    `code` and `at` tell the user's line.
+    """
+
+    __slots__ = ("args", "at", "code", "function", "kwargs", "outputs")
+
+    def __init__(
+        self,
+        function: Function,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        outputs: tuple[Value, ...],
+        code: Any = None,
+        at: int = 0,
+    ) -> None:
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.outputs = outputs
+        self.code = code
+        self.at = at
+
+    @property
+    def output(self) -> Value:
+        (out,) = self.outputs
+        return out
+
+    @property
+    def inputs(self) -> list[Value]:
+        """The values among the arguments, in order, each as often as it occurs."""
+        found: list[Value] = []
+        for arg in self.args:  # passes ask often, and most arguments are values
+            if type(arg) is Value:
+                found.append(arg)
+            elif type(arg) in (tuple, list, dict):
+                found.extend(values_in(arg))
+        for arg in self.kwargs.values():
+            found.extend(values_in(arg))
+        return found
+
+    @property
+    def name(self) -> str:
+        return name_of(self.function)
+
+    def line(self) -> str:
+        return line_of(self.code, self.at)
+
+    def replaced(self, replace: Callable[[Value], Any]) -> Statement:
+        """The same statement with other values among its arguments."""
+        args, kwargs = mapped(self.args, replace), mapped(self.kwargs, replace)
+        return Statement(self.function, args, kwargs, self.outputs, self.code, self.at)
+
+    def __repr__(self) -> str:
+        return f"{', '.join(map(repr, self.outputs))} = {self.name}({self.args}, {self.kwargs})"
+
+
+def values_in(item: Any) -> Iterator[Value]:
+    """All values in an argument: itself, or within lists, tuples, dicts and slices."""
+    kind = type(item)
+    if kind is Value:
+        yield item
+    elif kind is tuple or kind is list:
+        for part in item:
+            if type(part) is not int:
+                yield from values_in(part)
+    elif kind is dict:
+        for part in item.values():
+            yield from values_in(part)
+
+
+def mapped(item: Any, replace: Callable[[Value], Any]) -> Any:
+    """An argument with its values replaced."""
+    kind = type(item)
+    if kind is Value:
+        return replace(item)
+    if kind is tuple or kind is list:
+        return kind(mapped(part, replace) for part in item)
+    if kind is dict:
+        return {key: mapped(part, replace) for key, part in item.items()}
+    return item
+
+
+def name_of(function: Function) -> str:
+    """A function as source spells it."""
+    module = getattr(function, "__module__", None) or ""
+    if isinstance(function, np.ufunc):
+        home = "np." if getattr(np, function.__name__, None) is function else "special."
+        return home + function.__name__
+    if module == "scipy.special":
+        return "special." + function.__name__
+    if module.startswith("numpy"):
+        return ("np.linalg." if "linalg" in module else "np.") + function.__name__
+    return function.__name__
+
+
+class Program:
+    """A function as a list of statements.
+
+    `inputs` are read from the caller's memory; `constants` hold arrays known when it was traced;
+    `outputs` are handed back; `updates` says which inputs' memory receives which value at the end.
+    """
+
+    def __init__(self) -> None:
+        self.inputs: list[Value] = []
+        self.names: dict[Value, str] = {}
+        self.constants: dict[Value, np.ndarray[Any, Any]] = {}
+        self.statements: list[Statement] = []
+        self.outputs: list[Value] = []
+        self.updates: dict[Value, Value] = {}
+
+    def input(self, shape: Shape, dtype: Any, name: str, weak: bool = False) -> Value:
+        value = Value(shape, dtype, weak)
+        self.inputs.append(value)
+        self.names[value] = name
+        return value
+
+    def constant(self, array: np.ndarray[Any, Any]) -> Value:
+        value = Value(array.shape, array.dtype)
+        self.constants[value] = array
+        return value
+
+    @property
+    def results(self) -> list[Value]:
+        """All values that must exist at the end."""
+        return [*self.outputs, *self.updates.values()]
+
+    def users(self) -> dict[Value, list[Statement]]:
+        """The statements that read each value."""
+        found: dict[Value, list[Statement]] = {}
+        for statement in self.statements:
+            for value in dict.fromkeys(statement.inputs):
+                found.setdefault(value, []).append(statement)
+        return found
+
+    def substitute(self, by: Mapping[Value, Any]) -> None:
+        """Replace values everywhere; chains of replacements are followed."""
+
+        def final(value: Value) -> Any:
+            while type(value) is Value and value in by:
+                value = by[value]
+            return value
+
+        if by:
+            self.statements = [s.replaced(final) for s in self.statements]
+            self.outputs = [final(v) for v in self.outputs]
+            self.updates = {k: final(v) for k, v in self.updates.items()}
+
+    # ---- checking ---------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """AssertionError unless each value is assigned once, before it is used."""
+        known = {*self.inputs, *self.constants}
+        for statement in self.statements:
+            for value in statement.inputs:
+                assert value in known, f"{statement} uses a value before it is assigned"
+            for value in statement.outputs:
+                assert value not in known, f"{statement} assigns a value twice"
+                known.add(value)
+        for value in self.results:
+            assert value in known, f"a result {value} is never assigned"
+        for target, value in self.updates.items():
+            assert target in self.inputs, "only inputs can be updated"
+            assert (target.shape, target.dtype) == (value.shape, value.dtype), (
+                f"an update of {target} with {value}"
+            )
+
+    # ---- running ----------------------------------------------------------------------------
+
+    def run(self, arrays: list[Any]) -> list[Any]:
+        """Interpret with NumPy: the outputs for these inputs, after which the updates are made."""
+        store: dict[Value, Any] = dict(zip(self.inputs, arrays, strict=True))
+        store |= self.constants
+        for s in self.statements:
+            made = s.function(*mapped(s.args, store.__getitem__), **mapped(s.kwargs, store.get))
+            made = made if len(s.outputs) > 1 else (made,)
+            for value, array in zip(s.outputs, made, strict=True):
+                store[value] = array if value.weak else np.asarray(array, value.dtype)
+        outputs = [np.array(store[v]) for v in self.outputs]
+        news = [(target, np.array(store[v])) for target, v in self.updates.items()]
+        for target, new in news:
+            store[target][...] = new
+        return outputs
+
+    # ---- printing ---------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        from wengert.compile.program.source import source
+
+        return source(self)
+
+
+assert OPERATIONS  # they are part of a program's vocabulary

@@ -1,0 +1,511 @@
+"""TracedArray: an array that writes down what is done to it.
+
+NumPy's functions on traced arrays append statements to a `Program` instead of computing. Arrays
+are mutable and programs are not, so a traced array is a handle on a `Storage`, which knows the
+value that it holds at present; a view is a way into a storage, and a write gives the storage a new
+value.
+
+What each NumPy function means here is said in `meanings.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from wengert.arrays.methods import ArrayMethods
+from wengert.compile.program import operations
+from wengert.compile.program.program import Program, Shape, Statement, Value
+from wengert.dispatch import Function
+from wengert.errors import TracingError
+from wengert.history.location import INTERNAL, here, line_of
+
+INTERNAL.add(np.lib.mixins.__file__)  # where a traced array's operators are written
+numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
+NUMBERS = frozenset({int, float, bool, complex})
+SMALL = 1 << 12
+"""Operations on constants of at most so many elements are carried out while tracing."""
+
+
+def _origin() -> tuple[CodeType, int]:
+    """The user's line that a statement comes from: in a backward pass, that of the operation."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename in INTERNAL:
+        if frame.f_code.co_name in _PULLS:
+            node = frame.f_locals.get("self")
+            if getattr(node, "code", None) is not None:
+                return node.code, node.at  # type: ignore[union-attr]
+        frame = frame.f_back
+    return here()
+
+
+_PULLS = frozenset({"pull", "pull_recorded"})
+
+
+class Trace:
+    """One run of a function on traced arrays, and the program that it writes."""
+
+    def __init__(self) -> None:
+        self.program = Program()
+        self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
+        self.decide: Callable[[TracedArray, str], Any] = undecided
+        self.keep: Callable[[np.ndarray[Any, Any], Any, Any], TracedArray] = _unkept
+
+    def record(
+        self, function: Function, args: tuple[Any, ...], shape: Shape, dtype: Any, **kwargs: Any
+    ) -> Value:
+        """Append a statement with one result."""
+        return self.append(function, args, kwargs, [(shape, dtype)])[0]
+
+    def append(
+        self, function: Function, args: Any, kwargs: Any, results: list[tuple[Shape, Any]]
+    ) -> tuple[Value, ...]:
+        outputs = tuple(Value(shape, dtype) for shape, dtype in results)
+        code, at = _origin()
+        statement = Statement(function, tuple(args), kwargs, outputs, code, at)
+        if not self._evaluated(statement):
+            self.program.statements.append(statement)
+        return outputs
+
+    def _evaluated(self, s: Statement) -> bool:
+        """Carry out a small statement on constants at once, so that its value is known."""
+        constants = self.program.constants
+        if s.function in GENERATORS:
+            if s.output.size > SMALL:
+                return False
+        elif (
+            not all(v in constants and v.size <= SMALL for v in s.inputs)
+            or any(v.size > SMALL for v in s.outputs)
+            or getattr(s.function, "draws", False)
+        ):
+            return False
+        with np.errstate(all="ignore"):
+            replaced = s.replaced(constants.__getitem__)
+            made = s.function(*replaced.args, **replaced.kwargs)
+        for value, array in zip(s.outputs, made if len(s.outputs) > 1 else (made,), strict=True):
+            constants[value] = np.array(array, value.dtype)
+        return True
+
+    # ---- values -----------------------------------------------------------------------------
+
+    def array(self, value: Value) -> TracedArray:
+        """A new array that holds `value`."""
+        return TracedArray(self, Storage(value), ())
+
+    def operand(self, x: Any) -> Any:
+        """An operand as an argument of a statement: a value, or a Python number."""
+        if type(x) is TracedArray:
+            return x.value
+        if type(x) in NUMBERS:
+            return x
+        if isinstance(x, np.ndarray):
+            return self.external(x)
+        if isinstance(x, (np.generic, list, tuple)):
+            return self.program.constant(np.asarray(self.plain(x)))
+        if isinstance(x, (bool, int, float, complex)):
+            kinds: tuple[Any, ...] = (bool, int, float, complex)
+            return next(kind(x) for kind in kinds if isinstance(x, kind))
+        raise TracingError(
+            f"a traced array met {type(x).__name__}, which is no array or number, at\n  "
+            f"{line_of(*here())}\nConvert it with np.asarray before the compiled function."
+        )
+
+    def plain(self, x: Any) -> Any:
+        """A list with traced scalars inside cannot be made an array of numbers."""
+        if isinstance(x, (list, tuple)):
+            return [self.plain(item) for item in x]
+        return x.concrete("np.asarray") if type(x) is TracedArray else x
+
+    def cast(self, x: Any, dtype: Any) -> Any:
+        """A value in another dtype; Python numbers are left as they are."""
+        if type(x) is not Value or (x.dtype == dtype and not x.weak):
+            return x
+        return self.record(operations.astype, (x, np.dtype(dtype)), x.shape, dtype)
+
+    def elementwise(self, ufunc: Any, operands: list[Any], dtype: Any = None) -> Value:
+        """A ufunc of one result, operands cast to its loop's dtypes."""
+        kinds: list[Any] = [kind_of(x) for x in operands]
+        weak = all(type(k) is type for k in kinds)
+        if weak:
+            kinds = [np.dtype(k) for k in kinds]
+        if dtype is not None:
+            resolved = ufunc.resolve_dtypes((*kinds, None), signature=(*[None] * len(kinds), dtype))
+        else:
+            resolved = ufunc.resolve_dtypes((*kinds, None))
+        *loop, out = resolved
+        args = tuple(
+            x if weak else self.cast(x, want) for x, want in zip(operands, loop, strict=True)
+        )
+        shape = np.broadcast_shapes(*(shape_of(x) for x in operands))
+        value = self.record(ufunc, args, shape, out)
+        value.weak = weak
+        return value
+
+
+def kind_of(x: Any) -> Any:
+    """A value's dtype, or the Python type of what is a Python number."""
+    if type(x) is not Value:
+        return type(x) if type(x) is not bool else np.dtype(bool)
+    if x.weak:
+        return {"f": float, "i": int, "c": complex}.get(x.dtype.kind, x.dtype)
+    return x.dtype
+
+
+def shape_of(x: Any) -> Shape:
+    return x.shape if type(x) is Value else ()
+
+
+def undecided(x: TracedArray, what: str) -> Any:
+    raise TracingError(
+        f"{what} of a traced value at\n  {line_of(*here())}\n"
+        "Its number is not known while the function is compiled, so no branch, conversion or "
+        "print can depend on it. Choose between values with wg.where(condition, a, b); or compute "
+        "this outside of the compiled function, and pass a Python number as an argument; or print "
+        "what the function returns."
+    )
+
+
+def lost(x: TracedArray, what: str) -> Any:
+    raise TracingError(
+        f"{what} of a value that was made while a function was compiled, which ended with an "
+        "error: the function never ran, so the value has no number. Do not keep it."
+    )
+
+
+def _unkept(array: Any, mapping: Any, key: Any) -> TracedArray:
+    raise TracingError("a trace by itself keeps no arrays for later calls")
+
+
+GENERATORS = frozenset({operations.full, np.arange})
+
+
+# ---- storages and views ---------------------------------------------------------------------
+
+
+class Storage:
+    """What an array holds: a value, replaced at each write."""
+
+    __slots__ = ("origin", "value", "writes")
+
+    def __init__(self, value: Value, origin: Any = None) -> None:
+        self.value = value
+        self.origin = origin
+        self.writes = 0
+
+
+class Step:
+    """One step from an array into a view of it: how to look, and how to write back."""
+
+    __slots__ = ("args", "dtype", "function", "shape", "source")
+
+    def __init__(self, function: Function, args: Any, source: Shape, shape: Shape, dtype: Any):
+        self.function = function
+        self.args = args
+        self.source = source
+        self.shape = shape
+        self.dtype = dtype
+
+    def look(self, trace: Trace, base: Value) -> Value:
+        return trace.record(self.function, (base, self.args), self.shape, base.dtype)
+
+    def put_back(self, trace: Trace, base: Value, new: Value) -> Value:
+        """What `base` holds after this view of it was made to hold `new`."""
+        if not new.size:
+            return base
+        if self.function is operations.view or self.function is operations.take:
+            args = (base, self.args, new)
+            return trace.record(operations.updated, args, base.shape, base.dtype)
+        if self.function is np.reshape:
+            return trace.record(np.reshape, (new, base.shape), base.shape, base.dtype)
+        if self.function is np.transpose:
+            axes = tuple(np.argsort(self.args).tolist())
+            return trace.record(np.transpose, (new, axes), base.shape, base.dtype)
+        raise TracingError(
+            f"a write into a broadcast view at\n  {line_of(*here())}\n"
+            "Several elements of it are the same memory. Write into a copy."
+        )
+
+
+class Peek(Step):
+    """A step into a view that can be looked at but not written through: `function` of the value.
+
+    `args` holds the function that takes such a view of an array of NumPy's, and the array's dtype.
+    """
+
+    __slots__ = ()
+
+    def look(self, trace: Trace, base: Value) -> Value:
+        return self.function(base)
+
+    def put_back(self, trace: Trace, base: Value, new: Value) -> Value:
+        raise TracingError(
+            f"a write into a view by unfold, real or imag at\n  {line_of(*here())}\n"
+            "Compiled functions have such views for reading only. Write into the tensor itself, as "
+            "in x[i] = y."
+        )
+
+
+class Flags:
+    """What a traced array says of its memory."""
+
+    c_contiguous = f_contiguous = contiguous = writeable = owndata = aligned = True
+    fnc = forc = behaved = carray = True
+
+    def __getitem__(self, name: str) -> bool:
+        return True
+
+
+class TracedArray(ArrayMethods):
+    """An array whose numbers are not known yet; see the module."""
+
+    __slots__ = ("_seen", "_value", "path", "single", "storage", "trace")
+    __array_priority__ = 500
+    flags = Flags()
+    base = None
+
+    def __init__(self, trace: Trace, storage: Storage, path: tuple[Step, ...]) -> None:
+        self.trace = trace
+        self.storage = storage
+        self.path = path
+        self._seen = -1
+        self._value: Value | None = None
+        self.single = False  # NumPy would have returned a scalar, not an array of no dimensions
+
+    # ---- state --------------------------------------------------------------------------------
+
+    @property
+    def value(self) -> Value:
+        """The value that it holds at present."""
+        storage = self.storage
+        if not self.path:
+            return storage.value
+        if self._seen != storage.writes or self._value is None:
+            value = storage.value
+            for step in self.path:
+                value = step.look(self.trace, value)
+            self._value, self._seen = value, storage.writes
+        return self._value
+
+    def become(self, value: Value) -> None:
+        """Hold another value of this shape and dtype from now on."""
+        storage = self.storage
+        storage.value = self._rewritten(storage.value, self.path, value)
+        storage.writes += 1
+
+    def _rewritten(self, base: Value, path: tuple[Step, ...], value: Value) -> Value:
+        if not path:
+            return value
+        step = path[0]
+        if len(path) > 1:
+            value = self._rewritten(step.look(self.trace, base), path[1:], value)
+        return step.put_back(self.trace, base, value)
+
+    def write(self, x: Any) -> None:
+        """Hold the numbers of `x`, cast and broadcast, as `self[...] = x` says."""
+        value = self.trace.operand(x)
+        shape, dtype = self.shape, self.dtype
+        if type(value) is not Value:
+            value = self.trace.record(operations.full, (shape, value, dtype), shape, dtype)
+        value = self.trace.cast(value, dtype)
+        if value.shape != shape:
+            extra = len(value.shape) - len(shape)
+            if extra > 0:  # leading ones may be dropped on assignment
+                value = self.trace.record(
+                    np.reshape, (value, value.shape[extra:]), value.shape[extra:], dtype
+                )
+            value = self.trace.record(np.broadcast_to, (value, shape), shape, dtype)
+        if 0 not in shape:
+            self.become(value)
+
+    def look(self, function: Function, args: Any, shape: Shape) -> TracedArray:
+        """A view of this array."""
+        step = Step(function, args, self.shape, tuple(shape), self.dtype)
+        return TracedArray(self.trace, self.storage, (*self.path, step))
+
+    def peek(self, function: Function, of_array: Function) -> TracedArray:
+        """A view for reading: what `function` makes of the value, as `of_array` does of arrays."""
+        value = function(self.value)
+        step = Peek(function, (of_array, self.dtype), self.shape, value.shape, value.dtype)
+        made = TracedArray(self.trace, self.storage, (*self.path, step))
+        made._value, made._seen = value, self.storage.writes
+        return made
+
+    @property
+    def shape(self) -> Shape:
+        return self.path[-1].shape if self.path else self.storage.value.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        raise TracingError("assign a reshaped array instead of its .shape: x = x.reshape(...)")
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.path[-1].dtype if self.path else self.storage.value.dtype
+
+    @property
+    def weak(self) -> bool:
+        return self.storage.value.weak
+
+    @property
+    def scalar(self) -> bool:
+        """Whether this is a number of Python or of NumPy outside of a trace."""
+        return self.single or self.weak
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Those of a row-major array: what layout a value gets is decided after tracing."""
+        strides, step = [], self.itemsize
+        for n in reversed(self.shape):
+            strides.append(step)
+            step *= n
+        return tuple(reversed(strides))
+
+    # ---- numbers ------------------------------------------------------------------------------
+
+    def concrete(self, what: str) -> Any:
+        """The numbers, if they are known while tracing; else an error names `what` needs them."""
+        value = self.value
+        constants = self.trace.program.constants
+        if value in constants:
+            return constants[value]
+        return self.trace.decide(self, what)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = np.asarray(self.concrete("np.asarray()"))
+        return array.astype(dtype) if dtype is not None else array
+
+    def __bool__(self) -> bool:
+        return bool(self.concrete("bool()"))
+
+    def __float__(self) -> float:
+        return float(self.concrete("float()"))
+
+    def __int__(self) -> int:
+        return int(self.concrete("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self.concrete("complex()"))
+
+    def __index__(self) -> int:
+        return self.concrete("an index").__index__()
+
+    def item(self, *index: Any) -> Any:
+        return np.asarray(self.concrete(".item()")).item(*index)
+
+    def tolist(self) -> Any:
+        return np.asarray(self.concrete(".tolist()")).tolist()
+
+    def tobytes(self) -> bytes:
+        return np.asarray(self.concrete(".tobytes()")).tobytes()
+
+    def __format__(self, spec: str) -> str:
+        return format(self.concrete("formatting"), spec) if spec else repr(self)
+
+    def __repr__(self) -> str:
+        return f"<traced {self.dtype}{list(self.shape)}>"
+
+    # ---- NumPy's protocols ----------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from wengert.compile.trace import meanings
+
+        made = meanings.of_ufunc(self.trace, ufunc, method, inputs, kwargs)
+        return made if "out" in kwargs else returned(ufunc, inputs, made)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from wengert.compile.trace import meanings
+
+        made = meanings.of_function(self.trace, function, args, kwargs)
+        return made if "out" in kwargs else returned(function, args, made)
+
+    def __getitem__(self, index: Any) -> Any:
+        from wengert.compile.trace import meanings
+
+        return meanings.getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from wengert.compile.trace import meanings
+
+        meanings.setitem(self, index, value)
+
+    # ---- methods --------------------------------------------------------------------------------
+
+    @property
+    def real(self) -> TracedArray:
+        return numpy.real(self)
+
+    @property
+    def imag(self) -> TracedArray:
+        return numpy.imag(self)
+
+    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> TracedArray:
+        dtype = np.dtype(dtype)
+        if dtype == self.dtype and not self.weak:
+            return self.copy() if copy else self
+        made = self.trace.array(self.trace.cast(self.value, dtype))
+        made.single = self.scalar
+        return made
+
+    def copy(self, order: str = "C") -> TracedArray:
+        made = self.trace.array(self.value)
+        made.single = self.single
+        return made
+
+    def view(self, *args: Any) -> TracedArray:
+        if args and np.dtype(args[0]) != self.dtype:
+            raise TracingError(
+                f"a view of {self.dtype} memory as {np.dtype(args[0])} at\n  {line_of(*here())}\n"
+                "Bits cannot be reinterpreted in a compiled function; convert with astype."
+            )
+        return self.look(operations.view, (slice(None),) * self.ndim, self.shape)
+
+    def __copy__(self) -> TracedArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> TracedArray:
+        return self.copy()
+
+
+_ARRAYS = frozenset({
+    np.reshape, np.broadcast_to, np.where, np.select, np.choose, np.copy, np.tensordot, np.roll,
+    np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.piecewise, np.broadcast_arrays,
+})  # fmt: skip
+"""Functions that return arrays even of no dimensions, where others return scalars."""
+_VIEWS = frozenset({np.squeeze, np.transpose, np.swapaxes, np.moveaxis, np.real, np.imag})
+"""Functions that return of a scalar a scalar, and of an array an array."""
+
+
+def returned(function: Any, args: Any, made: Any) -> Any:
+    """What a function has made, marked as a scalar where NumPy returns one."""
+    if type(made) is tuple or type(made) is list:
+        for item in made:
+            returned(function, args, item)
+    elif type(made) is TracedArray and not made.shape and not any(made is x for x in args):
+        follows = function in _VIEWS and not (type(args[0]) is TracedArray and args[0].scalar)
+        made.single = not follows and function not in _ARRAYS
+    return made
+
+
+def _deferring(operator: Any) -> Any:
+    """An operator that leaves a number's meeting with a Tensor to the Tensor."""
+
+    def method(self: TracedArray, other: Any) -> Any:
+        if self.weak and hasattr(type(other), "_array"):
+            return NotImplemented
+        return operator(self, other)
+
+    return method
+
+
+_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
+for _name in [*_BINARY, "lt", "le", "eq", "ne", "gt", "ge"]:
+    _operator = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{_name}__")
+    setattr(TracedArray, f"__{_name}__", _deferring(_operator))

@@ -1,0 +1,198 @@
+"""Reading and writing parts of traced arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.program import operations
+from wengert.compile.program.program import Shape, Value, mapped
+from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.core import (
+    array_of,
+    axis_of,
+    means,
+    shape_depends,
+)
+from wengert.errors import TracingError
+from wengert.history.location import here, line_of
+
+
+def getitem(x: TracedArray, index: Any) -> Any:
+    """`x[index]`: a view for slices and numbers, else a copy.
+
+    Without dots a single element is a copy too: NumPy makes a number of it.
+    """
+    places, basic = index_of(x.trace, x.shape, index)
+    if basic:
+        seen = x.look(operations.view, places, _viewed(x.shape, places))
+        if seen.shape or _has_dots(index):
+            return seen
+        one = x.trace.array(seen.value)
+        one.single = True
+        return one
+    shape = _taken(x.shape, places)
+    made = x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))
+    made.single = not shape and not _has_dots(index)
+    return made
+
+
+def of_tensor(x: TracedArray, index: Any) -> Any:
+    """`x[index]` of the array in a Tensor: a view also where it names one place by a tensor."""
+    places, _ = index_of(x.trace, x.shape, index)
+    arrays = [p for p in places if type(p) is Value]
+    if not arrays or any(p.shape for p in arrays):
+        return getitem(x, index)
+    return x.look(operations.take, places, _taken(x.shape, places))
+
+
+def setitem(x: TracedArray, index: Any, value: Any) -> None:
+    """`x[index] = value`."""
+    if type(index) is TracedArray and index.dtype == bool and index.shape == x.shape:
+        return x.write(np.where(index, value, x))  # a scalar, or it fails to broadcast
+    if _is_mask(index, x.shape) and np.ndim(value) == 0:
+        mask = np.reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
+        return x.write(np.where(mask, value, x))
+    places, basic = index_of(x.trace, x.shape, index)
+    if basic:
+        return x.look(operations.view, places, _viewed(x.shape, places)).write(value)
+    v = x.trace.operand(value)
+    v = x.trace.cast(v, x.dtype)
+    new = x.trace.record(operations.updated, (x.value, places, v), x.shape, x.dtype)
+    return x.become(new)
+
+
+def _has_dots(index: Any) -> bool:
+    return index is Ellipsis or (type(index) is tuple and any(p is Ellipsis for p in index))
+
+
+def _is_mask(index: Any, shape: Shape) -> bool:
+    """Whether an index is an array of truth values for the first dimensions."""
+    if not isinstance(index, (np.ndarray, TracedArray)) or index.dtype != bool:
+        return False
+    return tuple(index.shape) == tuple(shape[: index.ndim])
+
+
+def index_of(trace: Trace, shape: Shape, index: Any) -> tuple[tuple[Any, ...], bool]:
+    """An index as a tuple with one entry per dimension or None, and whether it makes a view."""
+    parts = list(index) if isinstance(index, tuple) else [index]
+    parts = [_part(trace, p) for p in parts]
+    parts = [q for p in parts for q in (p if type(p) is list else [p])]
+    used = sum(p is not None and p is not Ellipsis for p in parts)
+    if used > len(shape):
+        raise IndexError(
+            f"too many indices for array: array is {len(shape)}-dimensional, but {used} were "
+            "indexed"
+        )
+    if Ellipsis not in [p for p in parts if not isinstance(p, (np.ndarray, Value))]:
+        parts.append(Ellipsis)
+    at = next(i for i, p in enumerate(parts) if p is Ellipsis)
+    parts[at : at + 1] = [slice(None)] * (len(shape) - used)
+    sizes = iter(shape)
+    places = tuple(p if p is None else _place(p, next(sizes)) for p in parts)
+    return places, all(p is None or type(p) in (slice, int) for p in places)
+
+
+def _part(trace: Trace, p: Any) -> Any:
+    if p is None or p is Ellipsis or isinstance(p, slice):
+        if isinstance(p, slice):
+            return slice(*(None if v is None else v.__index__() for v in (p.start, p.stop, p.step)))
+        return p
+    if isinstance(p, (int, np.integer)) and not isinstance(p, (bool, np.bool_)):
+        return int(p)
+    if type(p) is TracedArray:
+        value = p.value
+        if value in trace.program.constants:
+            p = trace.program.constants[value]
+        elif value.dtype == bool:
+            raise shape_depends("a traced mask as an index", "np.where(mask, x, 0)")
+        elif value.dtype.kind not in "iu":
+            raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        else:
+            return value
+    p = np.asarray(p)
+    if p.dtype == bool and not p.ndim:
+        if p:
+            return None  # a truth value adds a dimension
+        raise TracingError("x[False] is not available in a compiled function; take x[None][:0]")
+    if p.dtype == bool:
+        return list(map(trace.program.constant, np.nonzero(p)))
+    if p.size == 0 and p.dtype.kind == "f":
+        p = p.astype(np.int64)
+    if p.dtype.kind not in "iu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return trace.program.constant(p)
+
+
+def _place(p: Any, n: int) -> Any:
+    if type(p) is int:
+        if not -n <= p < n:
+            raise IndexError(f"index {p} is out of bounds for axis with size {n}")
+        return p % n
+    if type(p) is slice:
+        start, stop, step = p.indices(n)
+        count = len(range(start, stop, step))
+        if not count:
+            return slice(0, 0, 1)
+        end = start + count * step if step > 0 else start + (count - 1) * step - 1
+        return slice(start, min(end, n) if step > 0 else None if end < 0 else end, step)
+    return p
+
+
+def _viewed(shape: Shape, places: tuple[Any, ...]) -> Shape:
+    out, sizes = [], iter(shape)
+    for p in places:
+        if p is None:
+            out.append(1)
+            continue
+        n = next(sizes)
+        if type(p) is slice:
+            out.append(len(range(*p.indices(n))))
+    return tuple(out)
+
+
+def _taken(shape: Shape, places: tuple[Any, ...]) -> Shape:
+    sample = np.broadcast_to(np.False_, tuple(max(n, 1) for n in shape))
+    index = mapped(places, lambda v: np.zeros(v.shape, np.int64))
+    return sample[index].shape if all(shape) else np.empty(shape, bool)[index].shape
+
+
+@means(np.take)
+def _take(trace: Trace, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    a = array_of(trace, a)
+    if axis is None:
+        a, axis = np.reshape(a, (-1,)), 0
+    return a[(*(slice(None),) * axis_of(axis, a.ndim), indices)]
+
+
+@means(np.take_along_axis)
+def _take_along_axis(trace: Trace, arr: Any, indices: Any, axis: Any = -1) -> Any:
+    arr, indices = array_of(trace, arr), array_of(trace, indices)
+    if axis is None:
+        return np.reshape(arr, (-1,))[indices]
+    return arr[along(arr.shape, indices, axis_of(axis, arr.ndim))]
+
+
+def along(shape: Shape, indices: Any, axis: int) -> tuple[Any, ...]:
+    grid: list[Any] = list(np.ogrid[tuple(slice(n) for n in shape)])
+    grid[axis] = indices
+    return tuple(grid)
+
+
+def add_into(ufunc: np.ufunc, x: Any, index: Any, value: Any = None) -> None:
+    if type(x) is not TracedArray:
+        raise TracingError(
+            f"np.{ufunc.__name__}.at into an array made outside of the compiled function, at\n  "
+            f"{line_of(*here())}\nMake it inside with np.zeros_like(x) of an argument."
+        )
+    if ufunc is not np.add:
+        raise TracingError(f"np.{ufunc.__name__}.at is not available in a compiled function")
+    x.become(added(x.trace, x.value, index, value))
+
+
+def added(trace: Trace, x: Value, index: Any, value: Any) -> Value:
+    """What `x` holds after `np.add.at(x, index, value)`."""
+    places, _ = index_of(trace, x.shape, index)
+    v = trace.cast(trace.operand(value), x.dtype)
+    return trace.record(operations.added, (x, places, v), x.shape, x.dtype)

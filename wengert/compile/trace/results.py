@@ -1,0 +1,90 @@
+"""The structure of a result: containers, and what stands in them for what a call computes.
+
+Lists, tuples, named tuples and dictionaries are containers, and so are dataclasses and other kinds
+of dictionaries, of which each call gets a copy.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from wengert.compile.trace.captured import Given, Output
+
+
+class Filled(NamedTuple):
+    """An object that is made anew for each call, with these attributes or items."""
+
+    empty: Any
+    parts: dict[Any, Any]
+
+    @classmethod
+    def like(cls, container: Any, parts: dict[Any, Any]) -> Filled:
+        """Without the parts themselves, which may be large."""
+        return cls(_with(container, dict.fromkeys(parts)), parts)
+
+
+def named_parts(container: Any) -> dict[Any, Any] | None:
+    """What a dictionary or a dataclass holds; None for all else."""
+    if isinstance(container, dict):
+        return dict(container.items())
+    if dataclasses.is_dataclass(container) and not isinstance(container, type):
+        names = [f.name for f in dataclasses.fields(container) if hasattr(container, f.name)]
+        return {name: getattr(container, name) for name in names}
+    return None
+
+
+def parts_of(container: Any) -> Iterable[Any]:
+    """What a container holds, in order."""
+    if isinstance(container, (list, tuple)):
+        return container
+    return (named_parts(container) or {}).values()
+
+
+def sequence(kind: type, parts: list[Any]) -> Any:
+    """A list, tuple or named tuple."""
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def leaves_of(structure: Any) -> list[Any]:
+    """The outputs, and the arguments, in a result's structure."""
+    if type(structure) in (Output, Given):
+        return [structure]
+    if type(structure) is Filled:
+        return leaves_of(structure.parts)
+    if type(structure) is dict:
+        return [leaf for part in structure.values() for leaf in leaves_of(part)]
+    if isinstance(structure, (list, tuple)):
+        return [leaf for part in structure for leaf in leaves_of(part)]
+    return []
+
+
+def outputs_in(structure: Any) -> list[Output]:
+    """The outputs in a result's structure."""
+    return [leaf for leaf in leaves_of(structure) if type(leaf) is Output]
+
+
+def filled(structure: Any, value_of: Callable[[Any], Any]) -> Any:
+    """The result of a call: `value_of` gives what an output or an argument is in it."""
+    if type(structure) in (Output, Given):
+        return value_of(structure)
+    if type(structure) is Filled:
+        return _with(structure.empty, filled(structure.parts, value_of))
+    if type(structure) is dict:
+        return {key: filled(part, value_of) for key, part in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        return sequence(type(structure), [filled(part, value_of) for part in structure])
+    return structure
+
+
+def _with(container: Any, parts: dict[Any, Any]) -> Any:
+    """A copy of a dataclass or dictionary that holds other parts."""
+    made = copy.copy(container)
+    for key, part in parts.items():
+        if isinstance(made, dict):
+            made[key] = part
+        else:
+            object.__setattr__(made, key, part)  # which a frozen one allows too
+    return made

@@ -1,0 +1,474 @@
+"""Shapes, new arrays, and questions about arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.plan.strides import reshaped, row_major
+from wengert.compile.program import operations
+from wengert.compile.program.program import Shape
+from wengert.compile.trace.array import Peek, Trace, TracedArray
+from wengert.compile.trace.core import (
+    array_of,
+    axes_of,
+    axis_of,
+    for_reading,
+    into,
+    means,
+    opaque,
+    promotable,
+    writable,
+)
+from wengert.compile.trace.indexing import along
+from wengert.errors import TracingError
+
+# ---- shapes ---------------------------------------------------------------------------------
+
+
+@means(np.reshape)
+def _reshape(trace: Trace, a: Any, shape: Any = None, order: str = "C", **rest: Any) -> Any:
+    a = array_of(trace, a)
+    shape = rest.get("newshape", shape)
+    if order not in ("C", "A"):
+        if order == "F":
+            back = tuple(reversed(np.empty(a.shape, bool).reshape(shape).shape))
+            return np.transpose(np.reshape(np.transpose(a), back))
+        raise TracingError(f"reshape with order={order!r} is not available in a compiled function")
+    wanted = (
+        np.broadcast_to(np.False_, a.shape).reshape(shape).shape if a.size else _empty(a, shape)
+    )
+    if wanted == a.shape:
+        return a.look(operations.view, (slice(None),) * a.ndim, a.shape)
+    if reshaped(a.shape, _steps_of(a), wanted) is None:  # NumPy copies
+        return trace.array(trace.record(np.reshape, (a.value, wanted), wanted, a.dtype))
+    return a.look(np.reshape, wanted, wanted)
+
+
+def _steps_of(a: TracedArray) -> tuple[int, ...]:
+    """The strides, in elements, of a view of an array that is row-major."""
+    shape = a.storage.value.shape
+    steps = row_major(shape)
+    for step in a.path:
+        if step.function is np.reshape:
+            steps = reshaped(shape, steps, step.shape) or row_major(step.shape)
+        elif step.function is np.transpose:
+            steps = tuple(steps[i] for i in step.args)
+        elif type(step) is Peek:
+            function, dtype = step.args
+            steps = _steps_by(function, dtype, shape, steps)
+        elif step.function is np.broadcast_to:
+            lead = len(step.shape) - len(shape)
+            kept = zip(shape, step.shape[lead:], steps, strict=True)
+            steps = (0,) * lead + tuple(0 if n != m else s for n, m, s in kept)
+        else:
+            sizes, found = iter(zip(shape, steps, strict=True)), []
+            for place in step.args:
+                if place is None:
+                    found.append(0)
+                elif type(place) is slice:
+                    found.append(next(sizes)[1] * (place.step or 1))
+                else:
+                    next(sizes)
+            steps = tuple(found)
+        shape = step.shape
+    return steps
+
+
+def _steps_by(function: Any, dtype: Any, shape: Shape, steps: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a function's view of an array, learned from one that has these strides."""
+    spans = [(max(n, 1) - 1) * step for n, step in zip(shape, steps, strict=True)]
+    before = -sum(min(span, 0) for span in spans)
+    memory = np.zeros(before + sum(max(span, 0) for span in spans) + 1, dtype)
+    strides = [step * memory.itemsize for step in steps]
+    seen = function(np.lib.stride_tricks.as_strided(memory[before:], shape, strides))
+    return tuple(step // seen.itemsize for step in seen.strides)
+
+
+def _empty(a: TracedArray, shape: Any) -> Shape:
+    return np.empty(a.shape, bool).reshape(shape).shape
+
+
+@means(np.ravel)
+def _ravel(trace: Trace, a: Any, order: str = "C") -> Any:
+    return np.reshape(array_of(trace, a), (-1,))
+
+
+@means(np.transpose)
+def _transpose(trace: Trace, a: Any, axes: Any = None) -> Any:
+    a = array_of(trace, a)
+    order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axis_of(i, a.ndim) for i in axes)
+    if sorted(order) != list(range(a.ndim)):
+        raise ValueError("axes don't match array")
+    return a.look(np.transpose, order, tuple(a.shape[i] for i in order))
+
+
+@means(np.swapaxes)
+def _swapaxes(trace: Trace, a: Any, axis1: int, axis2: int) -> Any:
+    order = list(range(a.ndim))
+    i, j = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
+    order[i], order[j] = order[j], order[i]
+    return np.transpose(a, order)
+
+
+@means(np.matrix_transpose)
+def _matrix_transpose(trace: Trace, x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+@means(np.moveaxis)
+def _moveaxis(trace: Trace, a: Any, source: Any, destination: Any) -> Any:
+    return np.transpose(a, _moved(a.ndim, source, destination))
+
+
+def _moved(ndim: int, source: Any, destination: Any) -> list[int]:
+    places = np.lib.stride_tricks.as_strided(
+        np.zeros(1, np.int8), (1,) * ndim, tuple(range(1, ndim + 1))
+    )
+    return [s - 1 for s in np.moveaxis(places, source, destination).strides]
+
+
+@means(np.squeeze)
+def _squeeze(trace: Trace, a: Any, axis: Any = None) -> Any:
+    a = array_of(trace, a)
+    gone = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else axes_of(axis, a.ndim)
+    if any(a.shape[i] != 1 for i in gone):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return np.reshape(a, tuple(n for i, n in enumerate(a.shape) if i not in gone))
+
+
+@means(np.expand_dims)
+def _expand_dims(trace: Trace, a: Any, axis: Any) -> Any:
+    return np.reshape(a, np.expand_dims(np.broadcast_to(np.False_, a.shape), axis).shape)
+
+
+@means(np.broadcast_to)
+def _broadcast_to(trace: Trace, array: Any, shape: Any, subok: bool = False) -> Any:
+    array = array_of(trace, array)
+    wanted = np.broadcast_to(np.broadcast_to(np.False_, array.shape), shape).shape
+    if wanted == array.shape:
+        return array.look(operations.view, (slice(None),) * array.ndim, array.shape)
+    return array.look(np.broadcast_to, wanted, wanted)
+
+
+@means(np.flip)
+def _flip(trace: Trace, m: Any, axis: Any = None) -> Any:
+    axes = axes_of(axis, m.ndim)
+    return m[tuple(slice(None, None, -1 if i in axes else None) for i in range(m.ndim))]
+
+
+@means(np.roll)
+def _roll(trace: Trace, a: Any, shift: Any, axis: Any = None) -> Any:
+    if axis is None:
+        return np.reshape(np.roll(np.reshape(a, (-1,)), shift, 0), a.shape)
+    for by, i in np.broadcast(shift, axis):
+        i = axis_of(i, a.ndim)
+        n = a.shape[i]
+        by = by % n if n else 0
+        before = (slice(None),) * i
+        if by:
+            a = np.concatenate([a[(*before, slice(n - by, n))], a[(*before, slice(0, n - by))]], i)
+    return a.copy()
+
+
+@means(np.tril)
+def _tril(trace: Trace, m: Any, k: int = 0) -> Any:
+    return _triangle(m, k, lower=True)
+
+
+@means(np.triu)
+def _triu(trace: Trace, m: Any, k: int = 0) -> Any:
+    return _triangle(m, k - 1, lower=False)
+
+
+def _triangle(m: Any, k: int, lower: bool) -> Any:
+    if m.ndim == 1:
+        m = np.broadcast_to(m, (m.shape[0], m.shape[0]))
+    rows, columns = m.shape[-2:]
+    mask = np.tri(rows, columns, k, dtype=np.bool_)
+    return np.where(mask if lower else ~mask, m, m.dtype.type(0).item())
+
+
+@means(np.concatenate)
+def _concatenate(trace: Trace, arrays: Any, axis: Any = 0, dtype: Any = None, **rest: Any) -> Any:
+    items: list[Any] = [array_of(trace, x) for x in arrays]
+    if axis is None:
+        items, axis = [np.reshape(x, (-1,)) for x in items], 0
+    i = axis_of(axis, items[0].ndim)
+    kind = np.dtype(dtype) if dtype is not None else np.result_type(*(x.dtype for x in items))
+    shapes = [x.shape for x in items]
+    if any(s[:i] + s[i + 1 :] != shapes[0][:i] + shapes[0][i + 1 :] for s in shapes):
+        raise ValueError(
+            "all the input array dimensions except for the concatenation axis must match exactly, "
+            f"but found shapes {shapes}"
+        )
+    shape = (*shapes[0][:i], sum(s[i] for s in shapes), *shapes[0][i + 1 :])
+    values = tuple(trace.cast(x.value, kind) for x in items)
+    return trace.array(trace.record(np.concatenate, (values,), shape, kind, axis=i))
+
+
+@means(np.stack)
+def _stack(trace: Trace, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
+    items = [array_of(trace, x) for x in arrays]
+    if len({x.shape for x in items}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    i = axis % (items[0].ndim + 1)
+    return np.concatenate([np.expand_dims(x, i) for x in items], i)
+
+
+@means(np.tile)
+def _tile(trace: Trace, A: Any, reps: Any) -> Any:
+    reps = tuple(reps) if isinstance(reps, (tuple, list)) else (reps,)
+    n = max(A.ndim, len(reps))
+    shape, reps = (1,) * (n - A.ndim) + A.shape, (1,) * (n - len(reps)) + reps
+    pairs = [k for pair in zip((1,) * n, shape, strict=True) for k in pair]
+    wide = [k for pair in zip(reps, shape, strict=True) for k in pair]
+    repeated = np.broadcast_to(np.reshape(A, pairs), wide)
+    return np.reshape(repeated, [r * s for r, s in zip(reps, shape, strict=True)]).copy()
+
+
+@means(np.repeat)
+def _repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
+    if axis is None:
+        a, axis = np.reshape(a, (-1,)), 0
+    i = axis_of(axis, a.ndim)
+    if np.ndim(repeats) == 0:
+        rows = np.repeat(np.arange(a.shape[i]), int(repeats))
+    else:
+        rows = np.repeat(np.arange(a.shape[i]), np.asarray(repeats))
+    return a[(*(slice(None),) * i, rows)]
+
+
+@means(np.diag)
+def _diag(trace: Trace, v: Any, k: int = 0) -> Any:
+    return np.diagonal(v, k) if v.ndim == 2 else opaque(trace, np.diag, (v, k), {})
+
+
+@means(np.rot90)
+def _rot90(trace: Trace, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    i, j = (axis_of(axis, m.ndim) for axis in axes)
+    if len(axes) != 2 or i == j:
+        raise ValueError("Axes must be different.")
+    if k % 2 == 0:
+        return np.flip(m, axes) if k % 4 else m[...]
+    return np.swapaxes(np.flip(m, j), i, j) if k % 4 == 1 else np.flip(np.swapaxes(m, i, j), j)
+
+
+@means(np.lib.stride_tricks.sliding_window_view)
+def _sliding_window_view(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
+    return for_reading(np.lib.stride_tricks.sliding_window_view, trace, x, *args, **kwargs)
+
+
+@means(np.diagonal)
+def _diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    i, j = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
+    rows, columns = a.shape[i], a.shape[j]
+    n = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    last = np.moveaxis(a, (i, j), (-2, -1))
+    flat = np.reshape(last, (*last.shape[:-2], rows * columns))  # a view, like all that follows
+    start = max(offset, 0) - min(offset, 0) * columns
+    end = start + max(n - 1, 0) * (columns + 1) + 1
+    return flat[..., start : end if n else start : columns + 1]
+
+
+@means(np.split, np.array_split)
+def _split(trace: Trace, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    i = axis_of(axis, ary.ndim)
+    parts = np.array_split(np.arange(ary.shape[i]), indices_or_sections)
+    before = (slice(None),) * i
+    return [
+        ary[(*before, slice(int(p[0]), int(p[-1]) + 1) if len(p) else slice(0, 0))] for p in parts
+    ]
+
+
+# ---- making arrays --------------------------------------------------------------------------
+
+
+def _like(trace: Trace, number: Any, a: Any, dtype: Any, shape: Any) -> TracedArray:
+    dtype = np.dtype(dtype) if dtype is not None else a.dtype
+    shape = a.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    return trace.array(trace.record(operations.full, (shape, number, dtype), shape, dtype))
+
+
+@means(np.zeros_like)
+def _zeros_like(
+    trace: Trace, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+) -> Any:
+    return _like(trace, 0, a, dtype, shape)
+
+
+@means(np.empty_like)
+def _empty_like(
+    trace: Trace, prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True,
+    shape: Any = None,
+) -> Any:  # fmt: skip
+    return _like(trace, 0, prototype, dtype, shape)
+
+
+@means(np.ones_like)
+def _ones_like(
+    trace: Trace, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+) -> Any:
+    return _like(trace, 1, a, dtype, shape)
+
+
+@means(np.full_like)
+def _full_like(
+    trace: Trace, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
+    shape: Any = None,
+) -> Any:  # fmt: skip
+    out = _like(trace, 0, a, dtype, shape)
+    out.write(fill_value)
+    return out
+
+
+@means(np.copy)
+def _copy(trace: Trace, a: Any, order: str = "K", subok: bool = False) -> Any:
+    return array_of(trace, a).copy()
+
+
+@means(np.put_along_axis)
+def _put_along(trace: Trace, arr: Any, indices: Any, values: Any, axis: Any, **rest: Any) -> None:
+    arr, indices = writable(arr), array_of(trace, indices)
+    if axis is None:
+        np.reshape(arr, (-1,))[indices] = values
+    else:
+        arr[along(arr.shape, indices, axis_of(axis, arr.ndim))] = values
+
+
+@means(np.fill_diagonal)
+def _fill_diagonal(trace: Trace, a: Any, val: Any, wrap: bool = False) -> None:
+    a = writable(a)
+    step = sum(math.prod(a.shape[i + 1 :]) for i in range(a.ndim))
+    end = None if wrap or a.ndim > 2 else min(a.shape[1] ** 2, a.size)
+    np.reshape(a, (-1,))[:end:step] = val
+
+
+@means(np.put)
+def _put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    np.reshape(writable(a), (-1,))[ind] = v
+
+
+@means(np.putmask)
+def _putmask(trace: Trace, a: Any, mask: Any, values: Any) -> None:
+    a = writable(a)
+    if np.shape(values) not in ((), a.shape):
+        raise TracingError("np.putmask repeats values: use np.where(mask, values, a)")
+    a.write(np.where(mask, values, a))
+
+
+@means(np.copyto)
+def _copyto(
+    trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: Any = True
+) -> None:
+    if where is not True:
+        src = np.where(where, src, dst)
+    into(dst, src)
+
+
+# ---- about arrays ---------------------------------------------------------------------------
+
+
+@means(np.shape)
+def _shape(trace: Trace, a: Any) -> Shape:
+    return array_of(trace, a).shape
+
+
+@means(np.ndim)
+def _ndim(trace: Trace, a: Any) -> int:
+    return array_of(trace, a).ndim
+
+
+@means(np.size)
+def _size(trace: Trace, a: Any, axis: Any = None) -> int:
+    a = array_of(trace, a)
+    return a.size if axis is None else a.shape[axis]
+
+
+@means(np.iscomplexobj)
+def _iscomplexobj(trace: Trace, x: Any) -> bool:
+    return x.dtype.kind == "c"
+
+
+@means(np.isrealobj)
+def _isrealobj(trace: Trace, x: Any) -> bool:
+    return x.dtype.kind != "c"
+
+
+@means(np.result_type)
+def _result_type(trace: Trace, *operands: Any) -> Any:
+    kinds = [promotable(x.value) if type(x) is TracedArray else x for x in operands]
+    return np.result_type(*kinds)
+
+
+@means(np.may_share_memory, np.shares_memory)
+def _shares(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
+    return type(a) is type(b) is TracedArray and a.storage is b.storage
+
+
+# ---- numbers --------------------------------------------------------------------------------
+
+
+@means(np.real)
+def _real(trace: Trace, val: Any) -> Any:
+    return val if val.dtype.kind != "c" else for_reading(np.real, trace, val)
+
+
+@means(np.imag)
+def _imag(trace: Trace, val: Any) -> Any:
+    return np.zeros_like(val) if val.dtype.kind != "c" else for_reading(np.imag, trace, val)
+
+
+@means(np.clip)
+def _clip(
+    trace: Trace, a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None,
+    dtype: Any = None,
+) -> Any:  # fmt: skip
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    a = a.copy() if low is None else np.maximum(a, low)
+    return a if high is None else np.minimum(a, high)
+
+
+@means(np.round, np.around)
+def _round(trace: Trace, a: Any, decimals: int = 0) -> Any:
+    if decimals == 0:
+        return np.rint(a) if a.dtype.kind in "fc" else a.copy()
+    scale = 10.0 ** abs(decimals)
+    return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+
+
+@means(np.count_nonzero)
+def _count_nonzero(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return np.sum(np.not_equal(a, 0), axis=axis, keepdims=keepdims, dtype=np.int64)
+
+
+@means(np.nan_to_num)
+def _nan_to_num(
+    trace: Trace, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    if not copy:
+        writable(x).write(np.nan_to_num(x, True, nan, posinf, neginf))
+        return x
+    if x.dtype.kind not in "f":
+        return opaque(trace, np.nan_to_num, (x, True, nan, posinf, neginf), {})
+    limits = np.finfo(x.dtype)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    x = np.where(np.isnan(x), nan, x)
+    return np.where(x == np.inf, high, np.where(x == -np.inf, low, x))
+
+
+@means(np.array_equal)
+def _array_equal(trace: Trace, a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    return np.all(np.equal(a1, a2)) if np.shape(a1) == np.shape(a2) else np.False_
+
+
+@means(np.isclose)
+def _isclose(
+    trace: Trace, a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    near = np.less_equal(np.absolute(a - b), atol + rtol * np.absolute(b)) & np.isfinite(b)
+    near = near | np.equal(a, b)
+    return near | (np.isnan(a) & np.isnan(b)) if equal_nan else near
