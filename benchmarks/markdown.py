@@ -4,7 +4,7 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks.report import COLUMNS, OURS, Report, Row, amount, machine, shown_ratio, versions
-from wengert.files import whole
+from wengert.serialization.files import whole
 
 
 def replace_table(report: Report, path: Path) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from benchmarks.peers import PACKAGES, THREAD_VARIABLES, version
 from benchmarks.timing import Target
-from wengert.files import whole
+from wengert.serialization.files import whole
 
 OURS = "wengert"
 

@@ -381,7 +381,7 @@ assert np.isclose(np.sum(g * push(Y, X, t)), np.sum(back * t))
 # The engine is finished. Here is a use: 1,797 pictures of handwritten digits, 8 by 8 dots each,
 # come with wengert; a fifth of them is put aside, for the examination.
 
-from wengert.data import load_digits  # noqa: E402 - the essay needs it only now
+from wengert.datasets import load_digits  # noqa: E402 - the essay needs it only now
 
 images, labels = load_digits()
 images = images.reshape(len(images), 64).astype(np.float64)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.optimize
 
 import wengert as wg
-from wengert.data import load_digits
+from wengert.datasets import load_digits
 
 F = wg.nn.functional
 CLASSES = 10

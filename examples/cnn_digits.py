@@ -8,7 +8,7 @@ import argparse
 
 import wengert as wg
 from wengert import nn, optim
-from wengert.data import load_digits
+from wengert.datasets import load_digits
 from wengert.nn import functional as F
 from wengert.utils.data import DataLoader, TensorDataset, random_split
 from wengert.utils.training import Accuracy, EarlyStopping, Mean

@@ -9,7 +9,7 @@ import argparse
 
 import wengert as torch
 from wengert import nn
-from wengert.data import load_digits
+from wengert.datasets import load_digits
 from wengert.utils.data import DataLoader, TensorDataset
 
 

@@ -11,7 +11,7 @@ import time
 
 import wengert as wg
 from wengert import nn
-from wengert.data import load_sonnets
+from wengert.datasets import load_sonnets
 from wengert.nn import functional as F
 from wengert.utils.training import Mean, progress
 

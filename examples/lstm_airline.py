@@ -11,7 +11,7 @@ import numpy as np
 
 import wengert as wg
 from wengert import nn, optim
-from wengert.data import load_airline
+from wengert.datasets import load_airline
 from wengert.nn import functional as F
 
 YEAR, TEST = 12, 24

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.optimize
 
 import wengert as wg
-from wengert.data import load_lynx_and_hare
+from wengert.datasets import load_lynx_and_hare
 
 NAMES = ["a", "b", "c", "d", "hares in 1900", "lynxes in 1900", "error"]
 GUESS = [0.6, 0.03, 0.9, 0.03, 30.0, 4.0, 0.5]

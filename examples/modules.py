@@ -14,7 +14,7 @@ from pathlib import Path
 import wengert as wg
 import wengert.nn.functional as F
 from wengert import nn, optim
-from wengert.data import load_digits
+from wengert.datasets import load_digits
 from wengert.nn import quantization
 from wengert.nn.utils import prune
 

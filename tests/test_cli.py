@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from wengert import cli
-from wengert.expressions import FUNCTIONS, Expression, ExpressionError
+from wengert.cli import commands
+from wengert.symbolic.expressions import FUNCTIONS, Expression, ExpressionError
 
 LECTURE = "log(x1) + x1*x2 - sin(x2)"
 
@@ -223,7 +224,7 @@ def test_an_interruption_prints_one_line_and_ends_with_130(run, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_values", interrupted)
+    monkeypatch.setattr(commands, "_values", interrupted)
     assert run("trace", "x", "x=1") == (130, "", "\nwengert: interrupted\n")
 
 

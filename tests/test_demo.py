@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import cli, demo
+from wengert import cli
+from wengert.cli import demo
 from wengert.nn import functional as F
 from wengert.visual import graph as drawing
 

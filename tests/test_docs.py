@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 NAMESPACES = [
-    "wengert", "wengert.amp", "wengert.autograd", "wengert.autograd.forward_ad", "wengert.data",
+    "wengert", "wengert.amp", "wengert.autograd", "wengert.autograd.forward_ad", "wengert.datasets",
     "wengert.distributions", "wengert.fft", "wengert.func", "wengert.implicit", "wengert.linalg",
     "wengert.nn", "wengert.nn.functional", "wengert.nn.utils", "wengert.optim", "wengert.optimize",
     "wengert.optim.lr_scheduler", "wengert.special", "wengert.tape", "wengert.utils.data",

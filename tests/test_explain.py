@@ -10,11 +10,11 @@ import pytest
 import wengert as wg
 from wengert.errors import GradError, MissingRuleError
 from wengert.explain import explain
-from wengert.expressions import FUNCTIONS, Expression
-from wengert.notation import NOTATION, ascii_only, number, written
+from wengert.explain.notation import NOTATION, ascii_only, number, written
 from wengert.rules import RULES
 from wengert.rules.products import affine
 from wengert.rules.rule import push
+from wengert.symbolic.expressions import FUNCTIONS, Expression
 
 LECTURE = "log(x1) + x1*x2 - sin(x2)"
 

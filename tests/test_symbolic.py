@@ -90,7 +90,7 @@ def test_matrices_loops_and_filled_arrays() -> None:
 
 
 def test_text_can_be_read_back() -> None:
-    from wengert.expressions import Expression
+    from wengert.symbolic.expressions import Expression
 
     made = formula(lambda a, b: -((a - (b - 2)) ** 2) / (a * (b + 1)) - (a - b) * -3.5)
     again = Expression(str(made), ["a", "b"])

@@ -23,7 +23,6 @@ from wengert import autograd as autograd
 from wengert import backends as backends
 from wengert import compiler as compiler
 from wengert import cuda as cuda
-from wengert import heap as _heap
 from wengert import jit as jit
 from wengert import linalg as linalg
 from wengert import nn as nn
@@ -35,6 +34,7 @@ from wengert import rules as rules
 from wengert import special as special
 from wengert import utils as utils
 from wengert import version as version
+from wengert.arrays import heap as _heap
 from wengert.autograd import methods as _history
 from wengert.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from wengert.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
@@ -65,17 +65,7 @@ from wengert.dtypes import uint16 as uint16
 from wengert.dtypes import uint32 as uint32
 from wengert.dtypes import uint64 as uint64
 from wengert.explain import explain as explain
-from wengert.functions import inplace_methods as _inplace_methods
-from wengert.functions import methods as _methods
-
-# Importing these gives Tensor its operators and methods.
-from wengert.functions import numpy as _numpy
-from wengert.functions import numpy_calculus as _numpy_calculus
-from wengert.functions import numpy_elementwise as _numpy_elementwise
-from wengert.functions import numpy_linalg as _numpy_linalg
-from wengert.functions import numpy_shapes as _numpy_shapes
-from wengert.functions import numpy_statistics as _numpy_statistics
-from wengert.functions import operators as _operators
+from wengert.explain.source import source as source
 from wengert.functions.calculus import cumulative_trapezoid as cumulative_trapezoid
 from wengert.functions.calculus import diff as diff
 from wengert.functions.calculus import gradient as gradient
@@ -423,6 +413,17 @@ from wengert.functions.math import tan as tan
 from wengert.functions.math import tanh as tanh
 from wengert.functions.math import true_divide as true_divide
 from wengert.functions.math import trunc as trunc
+from wengert.functions.methods import conversations as _methods
+from wengert.functions.methods import inplace as _inplace_methods
+from wengert.functions.methods import operators as _operators
+from wengert.functions.numpy import calculus as _numpy_calculus
+
+# Importing these gives Tensor its operators and methods.
+from wengert.functions.numpy import calls as _numpy
+from wengert.functions.numpy import elementwise as _numpy_elementwise
+from wengert.functions.numpy import linalg as _numpy_linalg
+from wengert.functions.numpy import shapes as _numpy_shapes
+from wengert.functions.numpy import statistics as _numpy_statistics
 from wengert.functions.printing import set_printoptions as set_printoptions
 from wengert.functions.products import addbmm as addbmm
 from wengert.functions.products import addmm as addmm
@@ -637,7 +638,6 @@ from wengert.nn.functional import threshold_ as threshold_
 from wengert.nn.functional.images import constant_pad_nd as constant_pad_nd
 from wengert.serialization import load as load
 from wengert.serialization import save as save
-from wengert.source import source as source
 from wengert.tensor import Size as Size
 from wengert.tensor import Tensor as Tensor
 from wengert.transforms.forward import jacfwd as jacfwd
@@ -665,11 +665,11 @@ if _TYPE_CHECKING:
     from wengert.amp import autocast as autocast
     from wengert.amp import get_autocast_dtype as get_autocast_dtype
     from wengert.amp import is_autocast_enabled as is_autocast_enabled
-    from wengert.explanation import Explanation as Explanation
+    from wengert.explain.explanation import Explanation as Explanation
     from wengert.functions import array_api as array_api
-    from wengert.transforms.ode import odeint as odeint
-    from wengert.transforms.sparse import sparse_hessian as sparse_hessian
-    from wengert.transforms.sparse import sparse_jacobian as sparse_jacobian
+    from wengert.solvers.ode import odeint as odeint
+    from wengert.sparse.derivatives import sparse_hessian as sparse_hessian
+    from wengert.sparse.derivatives import sparse_jacobian as sparse_jacobian
 
 newaxis = None
 __version__ = version.__version__
@@ -677,14 +677,14 @@ _heap.keep_what_is_freed()
 
 
 _LATER = {
-    "Explanation": "explanation",
+    "Explanation": "explain.explanation",
     "GradScaler": "amp",
     "autocast": "amp",
     "get_autocast_dtype": "amp",
     "is_autocast_enabled": "amp",
-    "odeint": "transforms.ode",
-    "sparse_hessian": "transforms.sparse",
-    "sparse_jacobian": "transforms.sparse",
+    "odeint": "solvers.ode",
+    "sparse_hessian": "sparse.derivatives",
+    "sparse_jacobian": "sparse.derivatives",
 }
 """Where to find such names; modules have names of their own."""
 _MODULES = {

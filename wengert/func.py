@@ -1,5 +1,7 @@
 """`wengert.func`: functions of functions, under the names of `torch.func`."""
 
+from wengert.sparse.derivatives import sparse_hessian as sparse_hessian
+from wengert.sparse.derivatives import sparse_jacobian as sparse_jacobian
 from wengert.transforms.forward import jacfwd as jacfwd
 from wengert.transforms.forward import jvp as jvp
 from wengert.transforms.forward import linearize as linearize
@@ -17,6 +19,4 @@ from wengert.transforms.second import hessian as hessian
 from wengert.transforms.second import hvp as hvp
 from wengert.transforms.second import jacobian as jacobian
 from wengert.transforms.second import vhp as vhp
-from wengert.transforms.sparse import sparse_hessian as sparse_hessian
-from wengert.transforms.sparse import sparse_jacobian as sparse_jacobian
 from wengert.transforms.vmap import vmap as vmap

@@ -2,7 +2,7 @@
 
 A Tensor wraps one array and knows the node that made it. This file has its state, its views and
 its conversation with NumPy; the methods come from the functions they are short for, and are
-attached by `autograd/methods.py` (history) and `functions/methods.py` (operators and the rest).
+attached by `autograd/methods.py` (history) and `functions/methods/` (operators and the rest).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retain
 
 if TYPE_CHECKING:
     from wengert.autograd.methods import HistoryMethods
-    from wengert.functions.inplace_methods import InplaceMethods
-    from wengert.functions.methods import TensorMethods
-    from wengert.functions.operators import Operators
+    from wengert.functions.methods.conversations import TensorMethods
+    from wengert.functions.methods.inplace import InplaceMethods
+    from wengert.functions.methods.operators import Operators
 
     class _Methods(HistoryMethods, TensorMethods, InplaceMethods, Operators):  # type: ignore[misc]
         ...
@@ -215,7 +215,7 @@ class Tensor(_Methods):
 
 
 class _Meaning:
-    """What a NumPy function means on Tensors; `functions/numpy.py`, above this, says so in `of`."""
+    """What a NumPy function means on Tensors; `functions/numpy/`, above this, says so in `of`."""
 
     of: Callable[..., Any]
 

@@ -25,11 +25,11 @@ EXPORTING = {"fft", "func", "implicit", "linalg", "primitive", "random", "specia
 """Modules that export what others hold, as the `__init__` files of folders do."""
 
 OPEN = {
-    "autograd.forward_ad", "autograd.functional", "autograd.graph", "data", "errors", "masked",
+    "autograd.forward_ad", "autograd.functional", "autograd.graph", "datasets", "errors", "masked",
     "nn.init", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune",
     "nn.utils.rnn", "nn.utils.stateless", "numeric", "optim.lr_scheduler", "optim.swa_utils",
-    "profiler", "rules.rule", "serialization", "signal.windows", "symbolic", "tape.math",
-    "tape.optimizers", "utils.checkpoint", "utils.tensorboard", "utils.training",
+    "profiler", "rules.rule", "serialization.archive", "signal.windows", "symbolic.formula",
+    "tape.math", "tape.optimizers", "utils.checkpoint", "utils.tensorboard", "utils.training",
 }  # fmt: skip
 """Modules whose own functions and classes are public."""
 

@@ -12,7 +12,7 @@ import wengert
 ROOT = Path(wengert.__file__).parent
 
 LAYERS = [
-    {"errors", "version", "files", "heap"},
+    {"errors", "version"},
     {"dispatch"},
     {"dtypes"},
     {"rules"},
@@ -25,6 +25,8 @@ LAYERS = [
         "arrays",
         "compile",
         "transforms",
+        "solvers",
+        "sparse",
         "func",
         "implicit",
         "primitive",
@@ -44,20 +46,14 @@ LAYERS = [
         "optim",
         "optimize",
         "utils",
-        "data",
+        "datasets",
         "distributions",
-        "sparse",
         "masked",
         "serialization",
-        "torch_files",
     },
     {
         "symbolic",
-        "expressions",
-        "notation",
         "explain",
-        "explanation",
-        "source",
         "tape",
         "interop",
         "distributed",
@@ -67,7 +63,7 @@ LAYERS = [
         "vision",
     },
     {"__init__"},
-    {"cli", "demo", "as_torch", "__main__"},
+    {"cli", "as_torch", "__main__"},
 ]
 """From the ground up. A module may import its own layer, at its own peril, and those before it."""
 

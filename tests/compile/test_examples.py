@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import demo, nn
-from wengert.data import load_airline, load_digits, load_sonnets
+from wengert import nn
+from wengert.cli import demo
+from wengert.datasets import load_airline, load_digits, load_sonnets
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 

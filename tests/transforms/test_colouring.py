@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from wengert.transforms import colouring
-from wengert.transforms.colouring import ORDERS, bidirectional, one_sided, seeds, symmetric
+from wengert.sparse import colouring
+from wengert.sparse.colouring import ORDERS, bidirectional, one_sided, seeds, symmetric
 
 ORDER = st.sampled_from([None, *ORDERS])
 SIZE = st.integers(1, 9)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert.errors import ForwardModeError, GradError, PatternError
-from wengert.transforms.sparse import SparseJacobian
+from wengert.sparse.derivatives import SparseJacobian
 
 RANDOM = np.random.default_rng(1974)
 X = RANDOM.uniform(0.5, 1.5, 12)

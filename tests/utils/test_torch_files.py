@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import wengert as wg
-from wengert import torch_files
+from wengert.serialization import torch_files
 
 
 def archive(pickled, records=(), byteorder=b"little", method=zipfile.ZIP_STORED):

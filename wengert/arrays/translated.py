@@ -1,6 +1,6 @@
 """Calls answered through the meaning on Tensors.
 
-What NumPy functions mean on Tensors (`functions/numpy.py`) is written in functions that have rules,
+What NumPy functions mean on Tensors (`functions/numpy/`) is written in functions that have rules,
 and those have meanings on every kind of array: a kind need not say the same again.
 """
 

@@ -17,7 +17,7 @@ from wengert.functions.arguments import (
     takes_out,
     tensor_of,
 )
-from wengert.functions.operators import plain
+from wengert.functions.methods.operators import plain
 from wengert.functions.shapes import broadcast_shapes
 from wengert.tensor import Tensor
 

@@ -15,7 +15,7 @@ from wengert import dtypes
 from wengert.autograd.record import cast, floating, recorder
 from wengert.functions import creation
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
-from wengert.functions.numpy import means
+from wengert.functions.numpy.calls import means
 from wengert.rules.fft import OTHER, axes_of
 from wengert.rules.shapes import overlapped, windows
 from wengert.tensor import Tensor, wrap

@@ -75,7 +75,7 @@ def is_tensor(obj: Any) -> bool:
 
 def is_storage(obj: Any) -> bool:
     """Whether an object is the memory behind tensors."""
-    from wengert.functions.methods import Storage
+    from wengert.functions.methods.conversations import Storage
 
     return isinstance(obj, Storage)
 

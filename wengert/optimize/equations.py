@@ -18,8 +18,8 @@ from wengert.optimize.vector import (
     flat_tensor,
     jacobian_of,
 )
+from wengert.solvers.equations import bare
 from wengert.tensor import Tensor, wrap
-from wengert.transforms.equations import bare
 from wengert.transforms.run import called, checked
 
 

@@ -16,13 +16,13 @@ import numpy as np
 from wengert.autograd.record import cast
 from wengert.errors import GradError, PatternError, ShapeError
 from wengert.functions.shapes import view_as_complex, view_as_real
+from wengert.solvers.equations import as_given, bare
+from wengert.sparse.derivatives import sparse_jacobian
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
 from wengert.transforms.calls import flatten, paths, rebuild
-from wengert.transforms.equations import as_given, bare
 from wengert.transforms.run import called, described
 from wengert.transforms.second import jacobian
-from wengert.transforms.sparse import sparse_jacobian
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]

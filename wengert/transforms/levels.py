@@ -11,7 +11,7 @@ from typing import Any
 
 from wengert.arrays.batched.array import entered, left, left_view, same, total
 from wengert.autograd import record
-from wengert.functions.numpy import TRANSLATIONS
+from wengert.functions.numpy.calls import TRANSLATIONS
 from wengert.rules.rule import Rule
 
 

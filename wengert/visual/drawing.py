@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.expressions import Expression
-from wengert.files import whole
+from wengert.explain.layers import Point
 from wengert.functions.creation import tensor
 from wengert.history import modes
 from wengert.nn.module import Module
+from wengert.serialization.files import whole
+from wengert.symbolic.expressions import Expression
 from wengert.tensor import Tensor
 from wengert.transforms.calls import flatten, rebuild
 from wengert.visual.folding import Calls
 from wengert.visual.graph import Graph, Names, Vertex, graph, tensors
-from wengert.visual.layers import Point
 
 
 def draw(what: Any, *inputs: Any, names: Names = (), boxes: int = 40, **named: Any) -> Drawing:

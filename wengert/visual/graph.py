@@ -1,8 +1,8 @@
 """What there is to draw of recorded history: operations, leaves, and what leads to what.
 
 `graph(y)` walks `grad_fn` and `next_functions` from a result back to its leaves. A history of many
-operations is folded: what a module did becomes one vertex (`visual/folding.py`). `visual/layers.py`
-says where each vertex goes, and `visual/drawing.py` draws it.
+operations is folded: what a module did becomes one vertex (`folding.py`). `explain/layers.py` says
+where each vertex goes, and `drawing.py` draws it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.explain.layers import Point, place
 from wengert.history.location import line_of
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import Tensor, wrap
 from wengert.visual.folding import Calls, Folded, fold
-from wengert.visual.layers import Point, place
 
 Names = Mapping[str, Any] | Iterable[tuple[str, Any]]
 

@@ -69,7 +69,7 @@ def of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     plain = getattr(function, "plain", None)
     if plain is not None and function not in SLOW and not function.opaque:
         return plain(*(_batched(level, x) for x in args), **kwargs)
-    from wengert.functions.numpy import TRANSLATIONS  # it is above this
+    from wengert.functions.numpy.calls import TRANSLATIONS  # it is above this
 
     if function in TRANSLATIONS and function not in RULES:
         return through_tensors(BatchedArray, TRANSLATIONS[function], args, kwargs)

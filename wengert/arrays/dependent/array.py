@@ -319,7 +319,7 @@ def elementwise(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _by_parts(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
     """By what a function is written in, if that has meanings; else with care."""
-    from wengert.functions.numpy import TRANSLATIONS
+    from wengert.functions.numpy.calls import TRANSLATIONS
 
     body = getattr(function, "plain", None)
     if body is None and function in TRANSLATIONS:
@@ -348,7 +348,7 @@ def _watched(origins: Origins) -> Iterator[None]:
 
 def carefully(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
     """Every result depends on every argument, and what is written to as well."""
-    from wengert.functions.numpy import writes
+    from wengert.functions.numpy.calls import writes
 
     name = origins.everything([x.ids for x in dependent_in([args, kwargs])])
     value = function(*values_of(args), **values_of(kwargs))

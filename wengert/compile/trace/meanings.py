@@ -27,7 +27,7 @@ from wengert.rules import RULES
 
 def of_function(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of a NumPy function or a primitive with traced arrays among its arguments."""
-    from wengert.functions.numpy import TRANSLATIONS
+    from wengert.functions.numpy.calls import TRANSLATIONS
 
     if any(is_tensor(x) for x in (*args, *kwargs.values())):
         return NotImplemented

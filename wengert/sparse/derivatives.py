@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.errors import ForwardModeError, PatternError
-from wengert.transforms import colouring
-from wengert.transforms.colouring import Colouring, Order, seeds
+from wengert.sparse import colouring
+from wengert.sparse.colouring import Colouring, Order, seeds
+from wengert.sparse.sparsity import At
 from wengert.transforms.reverse import gradient_of
 from wengert.transforms.run import Argnums, Function, checked
-from wengert.transforms.sparsity import At
 
 Mode = Literal["auto", "forward", "reverse"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.autograd.record import recorder
 from wengert.functions import linalg
 from wengert.functions.arguments import plain_result
-from wengert.functions.numpy import means
+from wengert.functions.numpy.calls import means
 from wengert.rules import linalg as rules
 from wengert.tensor import Tensor, wrap
 

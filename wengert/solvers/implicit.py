@@ -23,13 +23,14 @@ from wengert.autograd.function import Function
 from wengert.dispatch import primitive
 from wengert.errors import GradError, ShapeError
 from wengert.history import modes
+from wengert.solvers import systems
+from wengert.solvers.equations import Call, Equations, as_given, bare, fitting
+from wengert.solvers.systems import Packing, System, Tensors, checked_solver, ordinarily, pushed
 from wengert.tensor import Tensor, wrap
-from wengert.transforms import calls, systems
+from wengert.transforms import calls
 from wengert.transforms.calls import flatten, rebuild
-from wengert.transforms.equations import Call, Equations, as_given, bare, fitting
 from wengert.transforms.reverse import grad, vjp
 from wengert.transforms.run import called, described
-from wengert.transforms.systems import Packing, System, Tensors, checked_solver, ordinarily, pushed
 
 Equation = Callable[..., Any]
 Solver = Callable[[Equation, Any], Any]

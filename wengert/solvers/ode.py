@@ -18,13 +18,9 @@ from wengert.autograd.forward import active
 from wengert.dispatch import known
 from wengert.errors import BatchingError, GradError, TracingError
 from wengert.history import modes
-from wengert.tensor import Tensor, wrap
-from wengert.transforms import calls
-from wengert.transforms.calls import rebuild
-from wengert.transforms.equations import Call, Equations, Tensors, as_given, bare, carries
-from wengert.transforms.run import described
-from wengert.transforms.runge_kutta import METHODS
-from wengert.transforms.trajectories import (
+from wengert.solvers.equations import Call, Equations, Tensors, as_given, bare, carries
+from wengert.solvers.runge_kutta import METHODS
+from wengert.solvers.trajectories import (
     SCIPY,
     Options,
     Problem,
@@ -32,6 +28,10 @@ from wengert.transforms.trajectories import (
     integrated,
     stepwise,
 )
+from wengert.tensor import Tensor, wrap
+from wengert.transforms import calls
+from wengert.transforms.calls import rebuild
+from wengert.transforms.run import described
 
 
 def odeint(

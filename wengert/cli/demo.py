@@ -22,9 +22,9 @@ import numpy as np
 
 import wengert as wg
 from wengert import nn, numeric, optim
-from wengert.data import load_digits
-from wengert.files import whole
+from wengert.datasets import load_digits
 from wengert.nn import functional as F
+from wengert.serialization.files import whole
 from wengert.utils.data import DataLoader, TensorDataset
 
 HIDDEN = 128

@@ -81,7 +81,7 @@ def source(
         raise ValueError(f"source: mode is 'reverse' or 'forward', but {mode!r} was given")
     called = "f"
     if isinstance(f, str):
-        from wengert.expressions import Expression
+        from wengert.symbolic.expressions import Expression
 
         f = Expression(f)
     else:

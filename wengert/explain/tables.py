@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from wengert.explanation import Explanation
+    from wengert.explain.explanation import Explanation
 
 STYLES = ("bold", "", "dim", "green")
 

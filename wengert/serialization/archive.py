@@ -208,7 +208,7 @@ def load(
     data = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()
     # A safetensors file may begin with any eight bytes; but then comes JSON.
     if data[:4] == b"PK\x03\x04" and data[8:9] != b"{":
-        from wengert import torch_files
+        from wengert.serialization import torch_files
 
         return torch_files.read(data, name, map_location)
     header = _header(data, name)

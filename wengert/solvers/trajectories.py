@@ -26,10 +26,10 @@ import numpy as np
 from wengert.autograd.function import Function
 from wengert.dispatch import primitive
 from wengert.errors import GradError
+from wengert.solvers.runge_kutta import METHODS, Control, Path, chosen, fixed
+from wengert.solvers.systems import DENSE, Packing, Tensors, ordinarily, pushed, replaced
 from wengert.tensor import Tensor, wrap
 from wengert.transforms.reverse import vjp
-from wengert.transforms.runge_kutta import METHODS, Control, Path, chosen, fixed
-from wengert.transforms.systems import DENSE, Packing, Tensors, ordinarily, pushed, replaced
 
 SCIPY = ("LSODA", "BDF", "Radau", "RK23", "RK45", "DOP853")
 """Methods of `scipy.integrate`, by the names of their classes."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import as_array
-from wengert.functions.numpy import means, no_more
+from wengert.functions.numpy.calls import means, no_more
 from wengert.tensor import Tensor
 
 

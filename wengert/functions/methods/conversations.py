@@ -30,8 +30,8 @@ from wengert.functions import (
     shapes,
 )
 from wengert.functions import device as devices
-from wengert.functions.inplace_methods import InplaceMethods
-from wengert.functions.operator_methods import OperatorMethods
+from wengert.functions.methods.inplace import InplaceMethods
+from wengert.functions.methods.named import OperatorMethods
 from wengert.history import modes
 from wengert.history.location import here, line_of, stacklevel
 from wengert.tensor import Size, Tensor, attach, carries, wrap

@@ -19,10 +19,8 @@ import numpy as np
 
 from wengert.dispatch import alike
 from wengert.errors import GradError, MissingRuleError
-from wengert.explanation import Explanation, Row
-from wengert.functions import numpy
-from wengert.history.location import here, line_of
-from wengert.notation import (
+from wengert.explain.explanation import Explanation, Row
+from wengert.explain.notation import (
     BAR,
     DOT,
     marked,
@@ -32,6 +30,8 @@ from wengert.notation import (
     variable,
     written,
 )
+from wengert.functions.numpy import calls as numpy
+from wengert.history.location import here, line_of
 from wengert.rules import RULES
 from wengert.rules.indexing import getitem, put, select, slices
 from wengert.rules.rule import Rule, pull, push
@@ -91,7 +91,7 @@ def explain(
     {'a': 5.5, 'b': 2.0}
     """
     if isinstance(f, str):
-        from wengert.expressions import Expression
+        from wengert.symbolic.expressions import Expression
 
         f = Expression(f)
     if named:

@@ -24,8 +24,8 @@ from wengert.arrays.symbolic import formulas, terms
 from wengert.arrays.symbolic.array import SymbolicArray, symbols
 from wengert.arrays.symbolic.terms import Term
 from wengert.errors import TracingError
-from wengert.expressions import Expression
 from wengert.rules.rule import RULES, push
+from wengert.symbolic.expressions import Expression
 from wengert.tensor import Tensor, wrap
 
 Function = Callable[..., Any]

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.dispatch import as_array, known
 from wengert.errors import MissingRuleError
-from wengert.functions.numpy import means, no_more, root
+from wengert.functions.numpy.calls import means, no_more, root
 from wengert.rules import reductions
 from wengert.tensor import Tensor
 

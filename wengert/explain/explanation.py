@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.notation import BAR, DOT, ascii_only, latex, number
+from wengert.explain.notation import BAR, DOT, ascii_only, latex, number
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -156,7 +156,7 @@ class Explanation:
 
     def page(self) -> str:
         """A web page, complete in itself, on which to go through the traces step by step."""
-        from wengert.visual.page import page
+        from wengert.explain.page import page
 
         return page(self)
 
@@ -164,7 +164,7 @@ class Explanation:
 
     def rich(self) -> Any:
         """Something for `rich` to print: tables, side by side where the terminal is wide enough."""
-        from wengert.visual.tables import Traces
+        from wengert.explain.tables import Traces
 
         return Traces(self)
 

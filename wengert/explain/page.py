@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from wengert.notation import BAR, marked
-from wengert.visual.layers import Point, place
+from wengert.explain.layers import Point, place
+from wengert.explain.notation import BAR, marked
 
 if TYPE_CHECKING:
-    from wengert.explanation import Explanation, Row
+    from wengert.explain.explanation import Explanation, Row
 
 WIDTH, WIDEST, LETTER = 116, 300, 7.6
 """Of a box in the drawing, and of a letter in it, about."""

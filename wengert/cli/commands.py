@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from wengert.expressions import CONSTANTS, Expression, ExpressionError
+from wengert.symbolic.expressions import CONSTANTS, Expression, ExpressionError
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 EXAMPLE = 'wengert trace "log(x1) + x1*x2 - sin(x2)" x1=2 x2=5'
@@ -172,7 +172,7 @@ def _help(parser: argparse.ArgumentParser) -> int:
 def _about_formulas() -> str:
     from textwrap import fill
 
-    from wengert.expressions import FUNCTIONS
+    from wengert.symbolic.expressions import FUNCTIONS
 
     names = fill(", ".join(FUNCTIONS), 78, initial_indent="  ", subsequent_indent="  ")
     return (
@@ -228,7 +228,7 @@ def _show(e: Any, options: argparse.Namespace) -> int:
 def _page(e: Any, name: str) -> int:
     from pathlib import Path
 
-    from wengert.files import whole
+    from wengert.serialization.files import whole
 
     try:
         with whole(Path(name)) as part:
@@ -310,6 +310,6 @@ def _printable(text: str, stream: Any) -> str:
 def _demo(options: argparse.Namespace) -> int:
     if options.epochs < 1:
         raise UsageError(f"--epochs {options.epochs}: at least 1 is needed")
-    from wengert.demo import run
+    from wengert.cli.demo import run
 
     return run(options.out, epochs=options.epochs, seed=options.seed, compiled=options.compile)

@@ -27,7 +27,7 @@ from wengert.functions import (
     special,
 )
 from wengert.functions.arguments import sizes
-from wengert.functions.operators import write_elementwise
+from wengert.functions.methods.operators import write_elementwise
 from wengert.history import modes
 from wengert.rules import indexing as rules
 from wengert.rules import neural

@@ -1,0 +1,3 @@
+"""The command `wengert`, and the demo that it runs."""
+
+from wengert.cli.commands import main as main

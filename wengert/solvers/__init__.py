@@ -1,0 +1,1 @@
+"""Solutions of equations, linear systems and differential equations, and their derivatives."""

@@ -1,0 +1,1 @@
+"""Sparse Jacobians and Hessians: which entries are zero, and how few products give the others."""
