@@ -38,6 +38,7 @@ from wengert.arrays import heap as _heap
 from wengert.autograd import methods as _history
 from wengert.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from wengert.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from wengert.compile.call import by_blocks as _by_blocks
 from wengert.compile.call.function import compile as compile
 from wengert.dtypes import bool as bool
 from wengert.dtypes import cdouble as cdouble

@@ -69,10 +69,6 @@ LAYERS = [
 
 UPWARD = {
     (
-        "rules",
-        "compile",
-    ): "formulas of large arrays run as machine code, which the compiler makes by tracing them",
-    (
         "autograd",
         "transforms",
     ): "gradients for a batch of cotangents, is_grads_batched, are a vmap over the sweep",

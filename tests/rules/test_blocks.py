@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -26,8 +28,8 @@ LARGE = (300, 301)  # several blocks, the last of them not a whole one
 def runs(monkeypatch):
     """The functions that ran as machine code."""
     seen = []
-    code = machine.code
-    monkeypatch.setattr(machine, "code", lambda f, *rest: seen.append(f) or code(f, *rest))
+    run = blocks.MACHINE.run
+    monkeypatch.setattr(blocks.MACHINE, "run", lambda f, *rest: seen.append(f) or run(f, *rest))
     return seen
 
 
@@ -93,6 +95,18 @@ def test_rows_of_ever_new_lengths_are_left_to_numpy(monkeypatch):
     for ours, theirs in zip(found, results(), strict=True):
         np.testing.assert_allclose(ours.detach(), theirs.detach(), rtol=1e-9, atol=1e-12)
     assert any(machine._made.values())
+
+
+def test_without_the_compiler_functions_run_step_by_step(monkeypatch):
+    monkeypatch.delattr(blocks.MACHINE, "run")
+    x = np.random.default_rng(0).standard_normal(LARGE)
+    assert np.array_equal(by_rows(lambda x: x + x, LARGE[1], [x]), 2 * x)
+
+
+def test_importing_the_package_does_not_load_the_library_of_the_compiler():
+    code = "import sys, wengert; print('llvmlite' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
 
 
 @pytest.mark.parametrize("count", [218, 300, 1001])

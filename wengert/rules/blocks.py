@@ -2,7 +2,8 @@
 
 A formula in NumPy goes through memory once for each of its steps. The compiler, above this, runs
 the same formula on traced arrays and makes one loop of it, for a block of a fixed number of rows:
-so the code fits arrays of any number of rows, and is made once per length of the rows.
+so the code fits arrays of any number of rows, and is made once per length of the rows. It hands
+that in, as `MACHINE.run`; without it, formulas run step by step.
 """
 
 from __future__ import annotations
@@ -19,6 +20,19 @@ BLOCK = 1 << 15
 """So many numbers are worked on at a time; fewer are left to NumPy."""
 
 EXACT = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+class _Machine:
+    """What runs functions as machine code; `compile/call/by_blocks.py`, above this, says so.
+
+    `run(function, step, blocks, shared, settings)` gives `function(*blocks, *shared, *settings)`,
+    computed `step` rows of `blocks` at a time, or None where that is left to NumPy.
+    """
+
+    run: Function = staticmethod(lambda *call: None)
+
+
+MACHINE = _Machine()
 
 
 def many(*arrays: Any) -> bool:
@@ -151,10 +165,8 @@ def _whole_and_rest(function: Function, arrays: Any, shared: Any, settings: Any)
 
 
 def _run(function: Function, step: int, blocks: Any, shared: Any = (), settings: Any = ()) -> Any:
-    from wengert.compile.call.by_blocks import code
-
     shared = [np.ascontiguousarray(x) for x in shared]
-    made = code(function, step, blocks, shared, settings)
+    made = MACHINE.run(function, step, blocks, shared, settings)
     if made is not None:
         return made
     _thread.in_steps = True

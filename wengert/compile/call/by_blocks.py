@@ -18,6 +18,7 @@ from wengert.compile.call.specialization import runner
 from wengert.compile.program.passes import clean
 from wengert.compile.trace.array import Storage, Trace, TracedArray
 from wengert.dispatch import Function
+from wengert.rules.blocks import MACHINE
 
 Kind = tuple[tuple[int, ...], np.dtype[Any]]
 
@@ -41,6 +42,7 @@ def code(
     return made(function, step, blocks, shared, settings).run(blocks, shared)
 
 
+MACHINE.run = code
 LIMIT = 32
 """So many kinds of blocks a function may have: rows of ever new lengths are not worth compiling."""
 
