@@ -14,8 +14,8 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
-from wengert.compile.trace import watch
 from wengert.history.node import RemovableHandle
+from wengert.history.surroundings import DECIDING
 from wengert.nn.hooks import BackwardHooks
 from wengert.nn.parameter import Buffer, Parameter
 from wengert.nn.state import StateMethods
@@ -706,4 +706,4 @@ def register_module_forward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     return RemovableHandle(_everywhere_after, hook)
 
 
-watch.OBJECTS.append(Module)  # a compiled function depends on the modules' attributes that it reads
+DECIDING.append(Module)

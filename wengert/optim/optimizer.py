@@ -24,11 +24,11 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
-from wengert.compile.trace.capture import SETTINGS
 from wengert.dispatch import lasting, number
 from wengert.history import modes
 from wengert.history.location import INTERNAL, here, user_frame
 from wengert.history.node import RemovableHandle, tick
+from wengert.history.surroundings import SETTINGS
 from wengert.tensor import Tensor, cell_of, is_leaf, wrap
 
 Group = dict[str, Any]

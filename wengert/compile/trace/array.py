@@ -264,6 +264,7 @@ class TracedArray(ArrayMethods):
 
     __slots__ = ("_seen", "_value", "path", "single", "storage", "trace")
     __array_priority__ = 500
+    takes_loops = True  # a function that loops over arrays is one statement
     flags = Flags()
     base = None
 

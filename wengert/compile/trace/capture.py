@@ -42,12 +42,10 @@ from wengert.compile.trace.results import Filled, leaves_of, named_parts, sequen
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad, Cell
+from wengert.history.surroundings import DECIDING, SETTINGS
 from wengert.tensor import Tensor, bare, current_node
 
 _MEMBERS = ("_modules", "_parameters", "_buffers")  # where a module keeps what it consists of
-
-SETTINGS: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Objects with `param_groups`, dictionaries of settings that programs read at each call."""
 
 
 class Capture:
@@ -569,7 +567,7 @@ def _equal(a: Any, b: Any) -> bool:
 def _guarded(value: Any) -> bool:
     return (
         type(value) in watch.PLAIN
-        or isinstance(value, (Tensor, np.ndarray, *watch.OBJECTS))
+        or isinstance(value, (Tensor, np.ndarray, *DECIDING))
         or hasattr(type(value), "add_param_group")
     )
 

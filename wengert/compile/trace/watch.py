@@ -21,6 +21,7 @@ from typing import Any
 
 from wengert.functions.random import Generator
 from wengert.history.location import INTERNAL
+from wengert.history.surroundings import DECIDING
 from wengert.tensor import Tensor
 
 _lock = threading.Lock()
@@ -98,9 +99,6 @@ _WATCHED: tuple[tuple[type, str, Any], ...] = (
     (Generator, "_numbers", _Numbers()),
 )
 
-OBJECTS: list[type] = []
-"""Classes whose instances' attributes are read by functions that are compiled: modules."""
-
 
 def _getattribute(self: Any, name: str) -> Any:
     try:
@@ -122,7 +120,7 @@ def watch(capture: Any) -> Iterator[None]:
         if _watching == 1:
             for cls, name, descriptor in _WATCHED:
                 setattr(cls, name, descriptor)
-            for cls in OBJECTS:
+            for cls in DECIDING:
                 setattr(cls, "__getattribute__", _getattribute)  # noqa: B010  (assigned for a while)
     profile: Any = sys.getprofile()
     paused = hasattr(profile, "disable") and hasattr(profile, "enable")  # cProfile's
@@ -147,7 +145,7 @@ def watch(capture: Any) -> Iterator[None]:
                 Tensor._array = SLOT
                 Tensor._grad = None
                 delattr(Generator, "_numbers")
-                for cls in OBJECTS:
+                for cls in DECIDING:
                     delattr(cls, "__getattribute__")
 
 

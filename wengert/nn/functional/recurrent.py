@@ -15,7 +15,6 @@ import numpy as np
 from wengert.autograd.differentiate import grad
 from wengert.autograd.function import Function
 from wengert.autograd.record import recorder
-from wengert.compile.trace.array import TracedArray
 from wengert.functions.shapes import alias
 from wengert.history import modes
 from wengert.nn.functional import scans
@@ -105,11 +104,15 @@ def layer(
 
 
 def _looped(tensors: tuple[Tensor, ...]) -> bool:
-    """Whether the loops compute it: numbers of one real dtype in arrays, plain or traced."""
+    """Whether the loops compute it: numbers of one real dtype, in arrays that loops can take."""
     dtype = tensors[0]._array.dtype
     return dtype in (np.float32, np.float64) and all(
-        type(t._array) in (np.ndarray, TracedArray) and t._array.dtype is dtype for t in tensors
+        _takes_loops(type(t._array)) and t._array.dtype is dtype for t in tensors
     )
+
+
+def _takes_loops(kind: type) -> bool:
+    return kind is np.ndarray or getattr(kind, "takes_loops", False)
 
 
 def _composed(

@@ -1,0 +1,16 @@
+"""What a function may depend on besides its arguments: classes tell it here, for who must know.
+
+A compiled function has to know whose attributes decide what is done, and which objects hold
+numbers that are the user's to change. It asks here, and nobody has to know it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+DECIDING: list[type] = []
+"""Classes whose instances' attributes decide what functions do: modules."""
+
+SETTINGS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Objects with `param_groups`, dictionaries of numbers to be read at each use: optimizers."""
