@@ -98,7 +98,7 @@ def compiled(text: str, space: dict[str, Any], rule: Rule) -> Any:
 
 
 def record_text(plan: Plan) -> str:
-    """Any function: each argument may be a tensor or a plain value."""
+    """Any function: each argument may be a tensor or a number."""
     head = f"def record({', '.join(_formal(plan.rule, n) for n in plan.rule.arguments)}):"
     return "\n".join([head, *_record_body(plan)])
 
@@ -127,7 +127,7 @@ def usual_text(
             *_node_of(x, "    "),
             f"    try: array = {quick}",
             f"    except (ValueError, TypeError, IndexError): {general}",
-            *_wrap(plan, plain=True),
+            *_wrap(plan, ndarray=True),
         ]
     )
 
@@ -270,20 +270,20 @@ def _run(plan: Plan, actual: str, operands: Iterable[str], in_order: str = "") -
     """
     call = f"function({actual})"
     if hasattr(plan.rule.function, "plain") or plan.rule.function in QUICK:
-        plain = " and ".join(_is_plain(plan, n) for n in plan.tracked)
+        ndarrays = " and ".join(_is_ndarray(plan, n) for n in plan.tracked)
         if indices := [n for n in plan.rule.arguments if plan.may_be_tensor(n)]:
             # One index may be of another kind by itself; several are looked at in special modes.
             direct = " and ".join(f"type({n}_array) in DIRECT" for n in indices)
-            plain = f"{plain} and {direct} and not modes.special"
+            ndarrays = f"{ndarrays} and {direct} and not modes.special"
         quick = in_order if plan.rule.function in QUICK else actual
-        call = f"function({quick or actual}) if {plain} else dispatched({actual})"
+        call = f"function({quick or actual}) if {ndarrays} else dispatched({actual})"
     return [
         f"    try: array = {call}",
         f"    except (ValueError, TypeError) as error: raise unsuited(rule, error, ({', '.join(operands)},)) from None",
     ]
 
 
-def _is_plain(plan: Plan, n: str) -> str:
+def _is_ndarray(plan: Plan, n: str) -> str:
     """A test for a plain array; arguments after the first two may be left out of a call."""
     optional = f" or {n}_array is None" if n in plan.tracked[2:] else ""
     return f"(type({n}_array) is ndarray{optional})" if optional else f"type({n}_array) is ndarray"
@@ -298,20 +298,20 @@ def _node_of(name: str, indent: str) -> list[str]:
     ]
 
 
-def _wrap(plan: Plan, depth: int = 1, plain: bool = False) -> list[str]:
+def _wrap(plan: Plan, depth: int = 1, ndarray: bool = False) -> list[str]:
     """From `array` on: wrap it, and record the operation if it is tracked.
 
-    `plain` says that the first argument is known to be a tensor around a plain array.
+    `ndarray` says that the first argument is known to be a tensor around a plain array.
     """
     rule = plan.rule
-    settled = plain and rule.view
+    settled = ndarray and rule.view
     lines = [
         *([] if settled else ["    if type(array) is not ndarray: array = settle(array)"]),
         "    result = new(Tensor)",
         "    result._array = array",
         "    result._origin = result._cell = None",
         "    special = modes.special",
-        *(_note_view(plan, plain) if rule.view else []),
+        *(_note_view(plan, ndarray) if rule.view else []),
         "    if special and not may_record(result):",
         "        result._node = None",
         f"        return {_carried(plan, 'result')}",
@@ -328,13 +328,13 @@ def _wrap(plan: Plan, depth: int = 1, plain: bool = False) -> list[str]:
     ]
 
 
-def _note_view(plan: Plan, plain: bool) -> list[str]:
+def _note_view(plan: Plan, ndarray: bool) -> list[str]:
     """Note what `result` looks into, as `view_of` does: at once if nothing is unusual."""
     x, *rest = plan.rule.arguments
     call = f"(record, ({''.join(f'{n}, ' for n in rest)}))"
     unsure = f"isinstance({x}, Tensor) and type(array) is type({x}_array) is ndarray and "
-    known = "" if plain else unsure
-    otherwise = "else" if plain else f"elif isinstance({x}, Tensor)"
+    known = "" if ndarray else unsure
+    otherwise = "else" if ndarray else f"elif isinstance({x}, Tensor)"
     return [
         "    now = tick()",
         f"    if {known}not special and ({x}._origin is None or type({x}._origin) is View) \\",
@@ -406,7 +406,7 @@ def _make_node(plan: Plan, depth: int) -> list[str]:
         f"        node.saved = ({' '.join(value + ',' for value in kept)})",
         f"        node.order = {'now' if plan.rule.view and plan.rule.outputs == 1 else 'tick()'}",
         "        node.extras = None",
-        f"        node.plain = {plan.rule.outputs == 1}",
+        f"        node.direct = {plan.rule.outputs == 1}",
         f"        node.frees = {_frees(plan)}",
         f"        frame = getframe({depth})",
         "        code = frame.f_code",
@@ -431,7 +431,7 @@ def _kept(plan: Plan, field: str) -> str:
         array = f"{base}_array"
         if len(plan.tracked) == 1:
             return f"{array}.{attribute}"
-        # A tracked argument is an array; any other may be a plain number.
+        # A tracked argument is an array; any other may be a number.
         return f"{array}.{attribute} if {base}_node is not None else {attribute}_of({array})"
     users = plan.users(field)
     if field in plan.arrays and len(users) < len(plan.tracked):
@@ -528,7 +528,7 @@ def _read_back(plan: Plan, n: str, recorded: bool) -> list[str]:
     if n == "y":
         return [
             "    if y_cell is not None and y_cell.stamp > self.order: raise modified(self, y, y_cell)",
-            "    if type(y) is not ndarray: y = plain(y)",
+            "    if type(y) is not ndarray: y = operand(y)",
         ]
     if recorded:
         edge = f"{n}_node" if n in plan.tracked else "None"
@@ -546,7 +546,7 @@ def _read_back(plan: Plan, n: str, recorded: bool) -> list[str]:
         f"        if isinstance({n}, Tensor):",
         f"            if {overwritten}: raise {error}",
         f"            {n} = {n}._array",
-        f"        else: {n} = plain({n})",
+        f"        else: {n} = operand({n})",
     ]
 
 

@@ -51,7 +51,7 @@ def sweep(
     # A node met while nothing else waits is held rather than queued: in a chain, that is each one.
     held: Any = None
     held_g: Any = None
-    if met is None and len(roots) == 1 and roots[0][0].plain:
+    if met is None and len(roots) == 1 and roots[0][0].direct:
         held, held_g = roots[0]
     else:
         for edge, g in roots:
@@ -74,7 +74,7 @@ def sweep(
         else:
             node, g = held, held_g
         held = None
-        if usual and node.plain and node.extras is None and g is not None and node not in ends:
+        if usual and node.direct and node.extras is None and g is not None and node not in ends:
             pulled = node.pull(g)
         else:
             if node.extras is not None:
@@ -97,9 +97,9 @@ def sweep(
                 continue
             have = arrived.get(edge, NOTHING)
             if have is NOTHING:
-                if edge.plain and held is None and not queue:
+                if edge.direct and held is None and not queue:
                     held, held_g = edge, g
-                elif edge.plain:
+                elif edge.direct:
                     arrived[edge] = g
                     heappush(queue, (-edge.order, edge))
                 elif type(edge) is AccumulateGrad:  # leaves wait for the end, in no queue

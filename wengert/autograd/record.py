@@ -259,7 +259,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "needs_floating": needs_floating,
         "new": object.__new__,
         "pick": pick,
-        "plain": saved.plain,
+        "operand": saved.operand,
         "promoted": promoted,
         "refuse": refuse,
         "restored": saved.restored,

@@ -157,7 +157,7 @@ def detached(tensor: Tensor) -> Tensor:
     return out
 
 
-def plain(value: Any) -> Any:
+def operand(value: Any) -> Any:
     """A saved value whose cell was seen to, as an array or number for the rule."""
     return value._array if isinstance(value, (Packed, Tensor)) else value
 
@@ -165,7 +165,7 @@ def plain(value: Any) -> Any:
 def checked(node: Node, value: Any, edge: Any) -> Any:
     """A saved value as an array, after the check that nothing overwrote it."""
     if not isinstance(value, Tensor):
-        return plain(value)
+        return operand(value)
     if value._cell is not None and value._cell.stamp > node.order:
         raise modified(node, value._array, value._cell)
     return value._array
@@ -191,8 +191,8 @@ def restored_output(node: Node, value: Any, cell: Cell | None, edge: Any) -> Ten
     What stands in for the array, a twin or a packed value, has tangents of forward mode too.
     """
     if cell is not None and cell.stamp > node.order:
-        raise modified(node, plain(value), cell)
-    tensor = wrap(plain(value), edge)
+        raise modified(node, operand(value), cell)
+    tensor = wrap(operand(value), edge)
     tensor._cell = cell
     if isinstance(value, (Packed, Tensor)):
         tensor._tangents = value._tangents

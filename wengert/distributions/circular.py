@@ -10,7 +10,7 @@ import numpy as np
 from wengert.distributions import constraints
 from wengert.distributions.constraints import Constraint
 from wengert.distributions.distribution import Distribution, broadcast_all, numbers
-from wengert.functions.arguments import array_of, plain_result
+from wengert.functions.arguments import array_of, constant
 from wengert.functions.special import i0e, i1e
 from wengert.tensor import Tensor
 
@@ -54,7 +54,7 @@ class VonMises(Distribution):
         shape = tuple(self._extended_shape(sample_shape))
         loc, k = (array_of(x.detach()).astype(np.float64) for x in (self.loc, self.concentration))
         angles = (numbers().vonmises(0.0, k, shape) + loc + np.pi) % (2 * np.pi) - np.pi
-        return plain_result(angles.astype(self.loc.dtype))
+        return constant(angles.astype(self.loc.dtype))
 
     def _log_normalizer(self) -> Tensor:
         """log(2 pi I0(k)), by the function that does not overflow."""

@@ -27,7 +27,7 @@ from wengert.distributions.distribution import (
     uniforms,
 )
 from wengert.distributions.gamma import standard_gamma
-from wengert.functions.arguments import plain_result
+from wengert.functions.arguments import constant
 from wengert.functions.creation import full, full_like, zeros_like
 from wengert.functions.joining import stack
 from wengert.functions.math import log_softmax, sigmoid, softmax
@@ -41,7 +41,7 @@ from wengert.tensor import Tensor
 
 def _drawn(numbers_drawn: Any, like: Tensor) -> Tensor:
     """What NumPy's generator drew, as a tensor without history."""
-    return plain_result(as_array(numbers_drawn).astype(like.dtype))
+    return constant(as_array(numbers_drawn).astype(like.dtype))
 
 
 class Chance(Distribution):

@@ -18,7 +18,7 @@ from wengert import dtypes
 from wengert.dispatch import known
 from wengert.distributions.constraints import Constraint, is_dependent, unit_interval
 from wengert.functions import random
-from wengert.functions.arguments import plain_result
+from wengert.functions.arguments import constant
 from wengert.functions.creation import as_tensor, tensor, zeros_like
 from wengert.functions.math import logaddexp
 from wengert.functions.shapes import broadcast_tensors
@@ -310,12 +310,12 @@ def uniforms(shape: Any, like: Tensor) -> Tensor:
     numbers = random.uniform(tuple(shape), like.dtype, None)
     # A draw of 0 stands for the interval [0, eps): in its middle, logarithms are finite.
     eps = float(np.finfo(like.dtype).eps)
-    return plain_result(np.minimum(np.maximum(numbers, eps / 4), 1 - eps / 2))
+    return constant(np.minimum(np.maximum(numbers, eps / 4), 1 - eps / 2))
 
 
 def normals(shape: Any, like: Tensor) -> Tensor:
     """Standard normal numbers in the dtype of `like`."""
-    return plain_result(random.gaussian(tuple(shape), like.dtype, None))
+    return constant(random.gaussian(tuple(shape), like.dtype, None))
 
 
 def numbers() -> Any:

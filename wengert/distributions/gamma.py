@@ -21,7 +21,7 @@ from wengert.distributions.distribution import (
     numbers,
     tiny,
 )
-from wengert.functions.arguments import plain_result
+from wengert.functions.arguments import constant
 from wengert.functions.indexing import where
 from wengert.functions.joining import stack
 from wengert.functions.math import log1p
@@ -42,7 +42,7 @@ def standard_gamma(concentration: Tensor, shape: Any) -> Tensor:
     """
     wide = concentration.to(dtypes.float64).expand(shape)
     at = wide.detach()
-    drawn = plain_result(numbers().standard_gamma(at._array, tuple(shape)))
+    drawn = constant(numbers().standard_gamma(at._array, tuple(shape)))
     return _moved_gamma(wide, drawn, at).to(concentration.dtype).clamp(min=tiny(concentration))
 
 

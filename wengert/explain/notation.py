@@ -194,7 +194,7 @@ def _parenthesised(text: str) -> str:
 # ---- names and numbers ---------------------------------------------------------------------
 
 _SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
-_PLAIN = {ord(c): p for c, p in zip("₋₀₁₂₃₄₅₆₇₈₉", "-0123456789", strict=True)}
+_ASCII = {ord(c): p for c, p in zip("₋₀₁₂₃₄₅₆₇₈₉", "-0123456789", strict=True)}
 DOT, BAR = "\u0307", "\u0304"
 
 
@@ -229,12 +229,12 @@ def ascii_only(text: str) -> str:
     text = unicodedata.normalize("NFD", text)
     text = re.sub(rf"(\w){DOT}([\w₋₀-₉]*)", r"dot(\1\2)", text)
     text = re.sub(rf"(\w){BAR}([\w₋₀-₉]*)", r"bar(\1\2)", text)
-    text = re.sub(r"(?<=[a-z])([₋₀-₉]+)", lambda m: "_" + m[1].translate(_PLAIN), text)
-    for sign, plain in {
+    text = re.sub(r"(?<=[a-z])([₋₀-₉]+)", lambda m: "_" + m[1].translate(_ASCII), text)
+    for sign, ascii in {
         "×": "*", "·": ".", "²": "^2", "√": "sqrt ", "∛": "cbrt ", "∂": "d", "ᵀ": "^T", "Σ": "sum",
         "σ": "sigmoid", "π": "pi", "…": "...", "—": "-", "→": "->",
     }.items():  # fmt: skip
-        text = text.replace(sign, plain)
+        text = text.replace(sign, ascii)
     return text.encode("ascii", "replace").decode()
 
 
@@ -254,7 +254,7 @@ def latex(text: str) -> str:
     text = _COMMANDS.sub(r"\\\1", text)
     text = re.sub(rf"(\w){DOT}", r"\\dot{\1}", text)
     text = re.sub(rf"(\w){BAR}", r"\\bar{\1}", text)
-    text = re.sub("[₋₀-₉]+", lambda m: f"_{{{m[0].translate(_PLAIN)}}}", text)
+    text = re.sub("[₋₀-₉]+", lambda m: f"_{{{m[0].translate(_ASCII)}}}", text)
     text = re.sub(r"(?<=[A-Za-z}])(\d+)", r"_{\1}", text)
     text = re.sub(r"(\d)e([+-]?)0*(\d+)", r"\1 \\cdot 10^{\2\3}", text)
     text = re.sub(r"\^\(([^()]*)\)", r"^{\1}", text)

@@ -86,7 +86,7 @@ def source(
         f = Expression(f)
     else:
         called = getattr(f, "__name__", type(f).__name__)
-    example = tuple(_plain(item) for item in example)
+    example = tuple(_array_code(item) for item in example)
     names = _parameters(f, len(example))
     places = [i for i, item in enumerate(example) if _differentiable(item)]
     if not places:
@@ -135,7 +135,7 @@ def _backward(f: Any, example: Any, places: list[int]) -> Any:
 def _value(f: Any, example: Any, places: list[int]) -> Any:
     """What `f` gives for the example, in NumPy's arrays."""
     with no_grad():
-        return _plain(vjp(_of(f, example, places), *(example[i] for i in places))[0])
+        return _array_code(vjp(_of(f, example, places), *(example[i] for i in places))[0])
 
 
 def _forward(f: Any, example: Any, places: list[int]) -> Any:
@@ -179,12 +179,12 @@ def _captured(function: Any, args: tuple[Any, ...]) -> Any:
     return captured
 
 
-def _plain(item: Any) -> Any:
+def _array_code(item: Any) -> Any:
     """An argument as NumPy code has it."""
     leaves: list[Any] = []
     tree = flatten(item, leaves)
-    plain = [x.detach().numpy() if isinstance(x, Tensor) else x for x in leaves]
-    return plain[0] if tree is LEAF else rebuild(tree, iter(plain))
+    arrays = [x.detach().numpy() if isinstance(x, Tensor) else x for x in leaves]
+    return arrays[0] if tree is LEAF else rebuild(tree, iter(arrays))
 
 
 def _differentiable(item: Any) -> bool:

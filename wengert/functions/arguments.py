@@ -77,7 +77,7 @@ def array_of(x: Any) -> Any:
     return x._array if isinstance(x, Tensor) else x
 
 
-def plain_result(array: Any) -> Tensor:
+def constant(array: Any) -> Tensor:
     """A result outside the graph: indices, counts, truth values."""
     return creation.finish(settle(array))
 

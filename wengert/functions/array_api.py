@@ -38,7 +38,7 @@ from wengert.dtypes import (
     uint64,
 )
 from wengert.functions import creation, ranges, sorting
-from wengert.functions.arguments import plain_result, tensor_of
+from wengert.functions.arguments import constant, tensor_of
 from wengert.functions.creation import from_dlpack
 from wengert.functions.device import CPU
 from wengert.functions.ranges import arange, eye
@@ -239,7 +239,7 @@ def unique_all(x: Any, /) -> UniqueAll:
         return_counts=True,
         equal_nan=False,
     )
-    return UniqueAll(*map(plain_result, found))
+    return UniqueAll(*map(constant, found))
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:

@@ -10,7 +10,7 @@ from wengert import dtypes
 from wengert.autograd.record import cast
 from wengert.dispatch import known
 from wengert.errors import ShapeError, WengertError
-from wengert.functions.arguments import array_of, plain_result, tensor_of
+from wengert.functions.arguments import array_of, constant, tensor_of
 from wengert.functions.indexing import get
 from wengert.functions.joining import cat
 from wengert.functions.shapes import broadcast_shapes, broadcast_to, reshape
@@ -36,7 +36,7 @@ def evaluated(condition: Tensor, choices: tuple[Any, Any], operands: tuple[Any, 
     mask = np.broadcast_to(array_of(condition), shape)
     tensors = [broadcast_to(x, shape) for x in tensors]
     selected, others = (
-        _chosen(choice, plain_result(here), tensors)
+        _chosen(choice, constant(here), tensors)
         for choice, here in zip(choices, (mask, ~mask), strict=True)
     )
     kind = dtypes.result_type(array_of(selected), array_of(others))
@@ -45,7 +45,7 @@ def evaluated(condition: Tensor, choices: tuple[Any, Any], operands: tuple[Any, 
     places[mask] = np.arange(count)
     places[~mask] = np.arange(count, mask.size)
     parts = cat([cast(selected, kind), cast(others, kind)])
-    return get(parts, plain_result(places))
+    return get(parts, constant(places))
 
 
 def _chosen(choice: Any, here: Tensor, operands: list[Tensor]) -> Tensor:

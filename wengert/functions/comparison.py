@@ -10,9 +10,9 @@ import numpy as np
 from wengert import dtypes
 from wengert.functions.arguments import (
     array_of,
+    constant,
     into,
     of_tensors,
-    plain_result,
     some_dims,
     takes_out,
     tensor_of,
@@ -49,7 +49,7 @@ def _unary(function: Function, doc: str) -> Function:
     def apply(input: Any, *, out: Any = None) -> Tensor:
         if out is not None:
             return into(out, apply, (input,), {})
-        return plain_result(function(tensor_of(input)._array))
+        return constant(function(tensor_of(input)._array))
 
     apply.__doc__ = doc
     return apply
@@ -101,7 +101,7 @@ def isclose(
             f"{a.dtype} did not match {b.dtype}: isclose compares tensors of one dtype"
         )
     broadcast_shapes(a.shape, b.shape)
-    return plain_result(np.isclose(a._array, b._array, rtol, atol, equal_nan))
+    return constant(np.isclose(a._array, b._array, rtol, atol, equal_nan))
 
 
 def allclose(
@@ -127,7 +127,7 @@ def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
     """Which elements occur among the test elements."""
-    return plain_result(np.isin(array_of(elements), array_of(test_elements), assume_unique, invert))
+    return constant(np.isin(array_of(elements), array_of(test_elements), assume_unique, invert))
 
 
 def _truth(function: Function, name: str, doc: str) -> Function:
@@ -142,7 +142,7 @@ def _truth(function: Function, name: str, doc: str) -> Function:
         input = tensor_of(input)
         result = function(input._array, axis=some_dims(dim, input.ndim), keepdims=keepdim)
         # uint8 was the type of masks once: it stays.
-        return plain_result(result.astype(input.dtype) if input.dtype == dtypes.uint8 else result)
+        return constant(result.astype(input.dtype) if input.dtype == dtypes.uint8 else result)
 
     apply.__doc__ = doc
     apply.__name__ = apply.__qualname__ = name

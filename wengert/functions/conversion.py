@@ -43,9 +43,9 @@ def to_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
 
 def _from_python(data: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     kinds: set[Any] = set()
-    plain = _plain(data, kinds)
+    nested = _nested(data, kinds)
     try:
-        array = np.array(plain)
+        array = np.array(nested)
     except ValueError as error:
         raise ValueError(
             f"could not build a tensor from nested lists of different lengths ({error}). "
@@ -64,14 +64,14 @@ def _from_python(data: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]
     return array
 
 
-def _plain(data: Any, kinds: set[Any]) -> Any:
+def _nested(data: Any, kinds: set[Any]) -> Any:
     """Nested lists of numbers, and in `kinds` the types or dtypes that were met."""
     if isinstance(data, (list, tuple, range)):
         found = set(map(type, data))
         if all(kind in (int, float, bool, complex) for kind in found):
             kinds |= found
             return data
-        return [_plain(item, kinds) for item in data]
+        return [_nested(item, kinds) for item in data]
     if isinstance(data, Tensor):
         kinds.add(data._array.dtype)
         return np.asarray(data._array)
@@ -82,13 +82,13 @@ def _plain(data: Any, kinds: set[Any]) -> Any:
         kinds.add(next(kind for kind in (bool, int, float, complex) if isinstance(data, kind)))
         return data
     if hasattr(data, "__array__"):
-        return _plain(np.asarray(data), kinds)
+        return _nested(np.asarray(data), kinds)
     if (
         hasattr(data, "__len__")
         and hasattr(data, "__getitem__")
         and not isinstance(data, (dict, str, bytes))
     ):
-        return [_plain(data[i], kinds) for i in range(len(data))]
+        return [_nested(data[i], kinds) for i in range(len(data))]
     hint = (
         "use None as 0.0 or NaN"
         if data is None

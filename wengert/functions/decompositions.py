@@ -16,7 +16,7 @@ from wengert.autograd.record import cast, recorder
 from wengert.dispatch import known
 from wengert.errors import LinAlgError
 from wengert.functions import joining, random, results
-from wengert.functions.arguments import plain_result, takes_out, tensor_of
+from wengert.functions.arguments import constant, takes_out, tensor_of
 from wengert.functions.linalg import (
     alike,
     broadcast,
@@ -76,11 +76,11 @@ def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) 
             f"positive-definite (the leading minor of order {info.max()} is not positive-definite)."
         )
     if not np.any(info):
-        return results.cholesky_ex_result(_cholesky(A, upper), plain_result(info))
-    bad = plain_result((info != 0)[..., None, None])
+        return results.cholesky_ex_result(_cholesky(A, upper), constant(info))
+    bad = constant((info != 0)[..., None, None])
     factor = _cholesky(wrap(np.eye(A.shape[-1], dtype=A.dtype)).where(bad, A), upper)
     nan = wrap(np.asarray(np.nan, A.dtype))
-    return results.cholesky_ex_result(nan.where(bad, factor), plain_result(info))
+    return results.cholesky_ex_result(nan.where(bad, factor), constant(info))
 
 
 def _indefinite(A: Tensor, upper: bool) -> Any:
@@ -147,7 +147,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
             "or 'complete'"
         )
     Q, R = _qr(A, "reduced" if mode == "r" else mode)
-    return results.qr_result(plain_result(np.empty(0, A.dtype)) if mode == "r" else Q, R)
+    return results.qr_result(constant(np.empty(0, A.dtype)) if mode == "r" else Q, R)
 
 
 def old_qr(input: Any, some: bool = True, *, out: Any = None) -> Any:
@@ -229,7 +229,7 @@ def geqrf(input: Any) -> Any:
     for place in np.ndindex(*a.shape[:-2]):
         if a[place].size:
             made[place], tau[place], _, _ = factor(a[place])
-    return results.geqrf_result(plain_result(made), plain_result(tau))
+    return results.geqrf_result(constant(made), constant(tau))
 
 
 # ---- eigenvalues -------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
         return results.old_svd_result(U, S, _adjoint(Vh))
     m, n = A.shape[-2:]
     u, v = (np.zeros((*A.shape[:-2], k, k), A.dtype) for k in (m, n))
-    return results.old_svd_result(plain_result(u), _svdvals(A), plain_result(v))
+    return results.old_svd_result(constant(u), _svdvals(A), constant(v))
 
 
 def svd_lowrank(A: Any, q: int | None = 6, niter: int = 2, M: Any = None) -> Any:
@@ -441,7 +441,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     `linalg.lu_solve` solves systems with them.
     """
     LU, pivots = _factored(A, pivot, "linalg.lu_factor")
-    return results.lu_factor_result(LU, plain_result(pivots))
+    return results.lu_factor_result(LU, constant(pivots))
 
 
 @takes_out
@@ -458,14 +458,14 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
             f"linalg.lu_factor_ex: U[{info.max()},{info.max()}] is zero and using it on lu_solve "
             "would result in a division by zero."
         )
-    return results.lu_factor_ex_result(LU, plain_result(pivots), plain_result(info))
+    return results.lu_factor_ex_result(LU, constant(pivots), constant(info))
 
 
 @takes_out
 def lu(A: Any, *, pivot: bool = True) -> Any:
     """A = P L U: a permutation, a lower triangle with ones on its diagonal, an upper one."""
     LU, pivots = _factored(A, pivot, "linalg.lu")
-    return results.lu_result(*lu_unpack(LU, plain_result(pivots)))
+    return results.lu_result(*lu_unpack(LU, constant(pivots)))
 
 
 def old_lu(A: Any, pivot: bool = True, get_infos: bool = False, *, out: Any = None) -> Any:
@@ -483,14 +483,14 @@ def lu_unpack(
     pivots = _pivots(LU_pivots, "lu_unpack")
     m, n = LU.shape[-2:]
     k = min(m, n)
-    empty = plain_result(np.empty(0, LU.dtype))
+    empty = constant(np.empty(0, LU.dtype))
     P = L = U = empty
     if unpack_data:
         L = LU[..., :k].tril(-1) + wrap(np.eye(m, k, dtype=LU.dtype))
         U = LU[..., :k, :].triu()
     if unpack_pivots:
         order = rules.order_of(pivots, m)
-        P = plain_result((order[..., None, :] == np.arange(m)[:, None]).astype(LU.dtype))
+        P = constant((order[..., None, :] == np.arange(m)[:, None]).astype(LU.dtype))
     return results.lu_unpack_result(P, L, U)
 
 
@@ -582,7 +582,7 @@ def ldl_factor_ex(input: Any, *, hermitian: bool = False, check_errors: bool = F
     LD = np.tril(LD)
     if check_errors and np.any(info):
         raise LinAlgError(f"linalg.ldl_factor_ex: D[{info.max()},{info.max()}] is zero.")
-    return results.ldl_factor_ex_result(*map(plain_result, (LD, pivots, info)))
+    return results.ldl_factor_ex_result(*map(constant, (LD, pivots, info)))
 
 
 @takes_out
@@ -601,7 +601,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Tenso
     for place in np.ndindex(*batch):
         if made[place].size:
             made[place], _ = solve(a[place], order[place], made[place], lower=True)
-    return plain_result(made)
+    return constant(made)
 
 
 def _lapack(name: str, a: Any) -> Any:

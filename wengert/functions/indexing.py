@@ -20,9 +20,9 @@ from wengert.autograd.record import cast, recorder, usually
 from wengert.dispatch import as_array, known
 from wengert.functions.arguments import (
     array_of,
+    constant,
     of_tensors,
     one_dim,
-    plain_result,
     takes_out,
     tensor_of,
 )
@@ -401,7 +401,7 @@ def where(condition: Any, input: Any = None, other: Any = None, *operands: Any) 
                 "where expected condition to be a boolean tensor, but got a tensor with dtype "
                 f"{condition.dtype}"
             )
-        condition = plain_result(condition._array.astype(bool))
+        condition = constant(condition._array.astype(bool))
     if callable(input) or callable(other):
         from wengert.functions.choosing import evaluated
 
@@ -434,7 +434,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Tensor:
         raise RuntimeError(
             f"value cannot be converted to type {input.dtype} without overflow: it is complex"
         )
-    mask = plain_result(as_array(array_of(mask), bool))
+    mask = constant(as_array(array_of(mask), bool))
     return _where(mask, value_for(value, input), input)
 
 
@@ -468,8 +468,8 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Tensor:
         if not source.numel():
             return input.clone()
         place = np.clip(np.cumsum(mask) - 1, 0, source.numel() - 1)
-        drawn = source.reshape(-1)[plain_result(place)].reshape(mask.shape)
-        return _where(plain_result(mask), cast(drawn, input.dtype), input)
+        drawn = source.reshape(-1)[constant(place)].reshape(mask.shape)
+        return _where(constant(mask), cast(drawn, input.dtype), input)
     n = int(mask.sum())
     if source.numel() < n:
         raise RuntimeError(
@@ -484,8 +484,8 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
     input = tensor_of(input)
     if as_tuple:
-        return tuple(plain_result(i) for i in np.nonzero(np.atleast_1d(input._array)))
-    return plain_result(np.argwhere(input._array))
+        return tuple(constant(i) for i in np.nonzero(np.atleast_1d(input._array)))
+    return constant(np.argwhere(input._array))
 
 
 def argwhere(input: Any) -> Tensor:
@@ -561,7 +561,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Tensor:
         )
     n = input.shape[axis]
     if known(indices._array) and np.any(indices._array < 0):
-        indices = plain_result(np.where(indices._array < 0, indices._array + n, indices._array))
+        indices = constant(np.where(indices._array < 0, indices._array + n, indices._array))
     shape = np.broadcast_shapes(
         *(tuple(1 if d == axis else n for d, n in enumerate(x.shape)) for x in (input, indices))
     )

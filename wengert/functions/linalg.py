@@ -20,7 +20,7 @@ from wengert.autograd.record import cast, recorder
 from wengert.dispatch import known
 from wengert.errors import LinAlgError, MissingRuleError
 from wengert.functions import reductions, results, shapes
-from wengert.functions.arguments import Dim, of_tensors, one_dim, plain_result, takes_out, tensor_of
+from wengert.functions.arguments import Dim, constant, of_tensors, one_dim, takes_out, tensor_of
 from wengert.history import modes
 from wengert.rules import linalg as rules
 from wengert.tensor import Tensor, wrap
@@ -128,14 +128,14 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     A = square(A, "linalg.inv_ex")
     info = _singular(A)
     if not np.any(info):
-        return results.inv_ex_result(_inv(A), plain_result(info))
+        return results.inv_ex_result(_inv(A), constant(info))
     if check_errors:
         raise LinAlgError(
             "linalg.inv_ex: The diagonal element "
             f"{info.max()} is zero, the inversion could not be completed because the input matrix "
             "is singular."
         )
-    return results.inv_ex_result(_ruined(_inv(_made_regular(A, info)), info), plain_result(info))
+    return results.inv_ex_result(_ruined(_inv(_made_regular(A, info)), info), constant(info))
 
 
 def _singular(A: Tensor) -> Any:
@@ -151,14 +151,14 @@ def _singular(A: Tensor) -> Any:
 
 def _made_regular(A: Tensor, info: Any) -> Tensor:
     """The identity in place of singular matrices."""
-    bad = plain_result((info != 0)[..., None, None])
+    bad = constant((info != 0)[..., None, None])
     return wrap(np.eye(A.shape[-1], dtype=A.dtype)).where(bad, A)
 
 
 def _ruined(x: Tensor, info: Any) -> Tensor:
     """Infinity in place of what came of singular matrices; vectors have a dimension less."""
     bad = np.reshape(info != 0, info.shape + (1,) * min(2, x.ndim - info.ndim))
-    return wrap(np.asarray(np.inf, x.dtype)).where(plain_result(bad), x)
+    return wrap(np.asarray(np.inf, x.dtype)).where(constant(bad), x)
 
 
 def is_vector(A: Tensor, B: Tensor) -> bool:
@@ -214,14 +214,14 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
     A, B, _ = _system("linalg.solve_ex", A, B, left)
     info = _singular(A)
     if not np.any(info):
-        return results.solve_ex_result(solve(A, B, left=left), plain_result(info))
+        return results.solve_ex_result(solve(A, B, left=left), constant(info))
     if check_errors:
         raise LinAlgError(
             f"linalg.solve_ex: The solver failed because the input matrix is singular: the pivot "
             f"{info.max()} is zero."
         )
     found = solve(_made_regular(A, info), B, left=left)
-    return results.solve_ex_result(_ruined(found, info), plain_result(info))
+    return results.solve_ex_result(_ruined(found, info), constant(info))
 
 
 @takes_out
@@ -286,13 +286,13 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
     return results.lstsq_result(
         X.squeeze(-1) if vector else X,
         rest.squeeze(-1) if vector and full else rest,
-        plain_result(rank) if driver != "gels" else plain_result(np.empty(0, np.int64)),
-        plain_result(s) if driver in ("gelsd", "gelss") else _empty(X),
+        constant(rank) if driver != "gels" else constant(np.empty(0, np.int64)),
+        constant(s) if driver in ("gelsd", "gelss") else _empty(X),
     )
 
 
 def _empty(x: Tensor) -> Tensor:
-    return plain_result(np.empty(0, x._array.real.dtype))
+    return constant(np.empty(0, x._array.real.dtype))
 
 
 def _tolerance(A: Tensor, largest: Any, atol: Any, rtol: Any) -> Any:
@@ -339,11 +339,11 @@ def matrix_rank(
     A = (square if hermitian else matrices)(A, "linalg.matrix_rank")
     atol = tol if tol is not None else atol
     if not A._array.size:
-        return plain_result(np.zeros(A.shape[:-2], np.int64))
+        return constant(np.zeros(A.shape[:-2], np.int64))
     a = A._array
     s = np.absolute(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svdvals(a)
     least = _tolerance(A, np.max(s, axis=-1), atol, rtol)
-    return plain_result(np.sum(s > np.expand_dims(least, -1), axis=-1))
+    return constant(np.sum(s > np.expand_dims(least, -1), axis=-1))
 
 
 # ---- determinants ------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ def logdet(input: Any) -> Tensor:
     sign, size = _slogdet(square(input, "logdet"))
     if sign.dtype.kind == "c":
         return size + 1j * sign.angle()
-    negative = plain_result(np.less(sign._array, 0))
+    negative = constant(np.less(sign._array, 0))
     return wrap(np.asarray(np.nan, size.dtype)).where(negative, size)
 
 
@@ -530,7 +530,7 @@ def cond(A: Any, p: Order = None) -> Tensor:
     found = matrix_norm(A, p) * matrix_norm(inverse, p)
     if not np.any(info._array):
         return found
-    return wrap(np.asarray(np.inf, found.dtype)).where(plain_result(info._array != 0), found)
+    return wrap(np.asarray(np.inf, found.dtype)).where(constant(info._array != 0), found)
 
 
 # ---- products and powers -----------------------------------------------------------------------
@@ -544,7 +544,7 @@ def matrix_power(A: Any, n: int) -> Tensor:
     if n < 0:
         A, n = _inv(A), -n
     if not n:
-        return plain_result(np.zeros_like(A._array) + np.eye(A.shape[-1], dtype=A.dtype))
+        return constant(np.zeros_like(A._array) + np.eye(A.shape[-1], dtype=A.dtype))
     power: Any = A
     made: Any = None
     while True:

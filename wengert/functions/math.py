@@ -16,7 +16,7 @@ from wengert.autograd.record import cast, floating, recorder
 from wengert.dispatch import as_array
 from wengert.errors import DtypeError
 from wengert.functions import results
-from wengert.functions.arguments import array_of, into, plain_result, takes_out, tensor_of
+from wengert.functions.arguments import array_of, constant, into, takes_out, tensor_of
 from wengert.rules import elementwise as rules
 from wengert.rules import neural
 from wengert.rules import reductions as reduction_rules
@@ -155,7 +155,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
         return trunc(true_divide(input, other))
     a, b = (as_array(array_of(x), kind) for x in (input, other))
     quotient = np.floor_divide(a, b)
-    return plain_result(quotient + ((quotient < 0) & (quotient * b != a)))
+    return constant(quotient + ((quotient < 0) & (quotient * b != a)))
 
 
 divide = div
@@ -307,7 +307,7 @@ def heaviside(input: Any, values: Any) -> Any:
     if dtypes.is_inexact(input.dtype):
         return _heaviside(input, values)
     above = as_array(input._array > 0, input.dtype)
-    return plain_result(np.where(input._array == 0, values._array, above))
+    return constant(np.where(input._array == 0, values._array, above))
 
 
 @takes_out
@@ -344,7 +344,7 @@ def sgn(input: Any) -> Any:
     if input.dtype.kind != "c":
         return sign(input)
     size = abs(input)
-    zero = plain_result(size._array == 0)
+    zero = constant(size._array == 0)
     return where_(zero, 0 * input, input / where_(zero, wrap(np.ones((), size.dtype)), size))
 
 
@@ -494,9 +494,9 @@ def frexp(input: Any) -> Any:
     exponent = np.frexp(input._array)[1]
     one, half = np.ones((), input.dtype), -exponent // 2
     # In two steps: the smallest numbers are further from 1 than the largest power of 2 is.
-    near = input * plain_result(np.ldexp(one, half))
-    mantissa = near * plain_result(np.ldexp(one, -exponent - half))
-    return results.frexp_result(mantissa, plain_result(as_array(exponent, np.int32)))
+    near = input * constant(np.ldexp(one, half))
+    mantissa = near * constant(np.ldexp(one, -exponent - half))
+    return results.frexp_result(mantissa, constant(as_array(exponent, np.int32)))
 
 
 @takes_out
@@ -593,7 +593,7 @@ def where_(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 def isnan(x: Tensor) -> Tensor:
-    return plain_result(np.isnan(x._array))
+    return constant(np.isnan(x._array))
 
 
 for _name, _value in list(globals().items()):

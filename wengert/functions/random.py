@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.dispatch import as_array, known
-from wengert.functions.arguments import array_of, of_tensors, plain_result, takes_out, tensor_of
+from wengert.functions.arguments import array_of, constant, of_tensors, takes_out, tensor_of
 from wengert.functions.creation import check_device, check_layout, factory, finish, kind, shape_of
 from wengert.history import modes
 from wengert.tensor import Tensor
@@ -71,7 +71,7 @@ class Generator:
         state = pickle.dumps(
             (self._seed, _plain_state(self._numbers.bit_generator.state)), protocol=4
         )
-        return plain_result(np.frombuffer(state, np.uint8).copy())
+        return constant(np.frombuffer(state, np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Continue where `get_state` was called."""
@@ -123,7 +123,7 @@ class Generator:
 
     def __setstate__(self, state: bytes) -> None:
         self.__init__()  # type: ignore[misc]
-        self.set_state(plain_result(np.frombuffer(state, np.uint8).copy()))
+        self.set_state(constant(np.frombuffer(state, np.uint8).copy()))
 
 
 def _plain_state(state: Any) -> Any:
@@ -378,7 +378,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Generator | None = None) 
             "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1"
         )
     draws = numbers_of(generator).random(chance.shape)
-    return plain_result((draws < chance).astype(input.dtype))
+    return constant((draws < chance).astype(input.dtype))
 
 
 @takes_out
@@ -418,21 +418,21 @@ def multinomial(
         with np.errstate(divide="ignore"):
             keys = np.where(rows > 0, rows / numbers.standard_exponential(rows.shape), -1.0)
         picked = np.argsort(-keys, axis=1, kind="stable")[:, :num_samples]
-    return plain_result(np.asarray(picked[0] if weights.ndim == 1 else picked, np.int64))
+    return constant(np.asarray(picked[0] if weights.ndim == 1 else picked, np.int64))
 
 
 @of_tensors(1)
 def poisson(input: Any, generator: Generator | None = None) -> Tensor:
     """Poisson random numbers with the rates given."""
     input = tensor_of(input)
-    return plain_result(as_array(numbers_of(generator).poisson(input._array)).astype(input.dtype))
+    return constant(as_array(numbers_of(generator).poisson(input._array)).astype(input.dtype))
 
 
 @of_tensors(2)
 def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tensor:
     """Binomial random numbers: successes in `count` trials of probability `prob`."""
     drawn = numbers_of(generator).binomial(count._array.astype(np.int64), prob._array)
-    return plain_result(as_array(drawn).astype(count.dtype))
+    return constant(as_array(drawn).astype(count.dtype))
 
 
 # ---- in place ------------------------------------------------------------------------------
@@ -442,7 +442,7 @@ def filled(x: Tensor, draw: Any, name: str) -> Tensor:
     """Make `x` hold an array just drawn."""
     from wengert.functions.indexing import overwrite
 
-    return overwrite(x, plain_result(as_array(draw).astype(x.dtype)), name)
+    return overwrite(x, constant(as_array(draw).astype(x.dtype)), name)
 
 
 def _needs_floats(x: Tensor, name: str) -> None:

@@ -17,10 +17,10 @@ from wengert.dispatch import as_array, known
 from wengert.functions import results
 from wengert.functions.arguments import (
     Dim,
+    constant,
     into,
     numpy_names,
     one_dim,
-    plain_result,
     some_dims,
     takes_out,
     tensor_of,
@@ -122,7 +122,7 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     if not input.ndim:
         return input.clone()
     if input.dtype == dtypes.bool:
-        return plain_result(np.all(input._array, axis=some_dims(dim, input.ndim), keepdims=keepdim))
+        return constant(np.all(input._array, axis=some_dims(dim, input.ndim), keepdims=keepdim))
     return _prod(input, some_dims(dim, input.ndim), keepdim)
 
 
@@ -136,14 +136,14 @@ def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
 def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of the elements that are not NaN."""
     input = tensor_of(input)
-    n = plain_result(~np.isnan(input._array))
+    n = constant(~np.isnan(input._array))
     return nansum(input, dim, keepdim, dtype=dtype) / sum(n, dim, keepdim)
 
 
 def _without_nan(input: Tensor) -> Tensor:
     from wengert.functions.indexing import masked_fill
 
-    return masked_fill(input, plain_result(np.isnan(input._array)), 0)
+    return masked_fill(input, constant(np.isnan(input._array)), 0)
 
 
 @takes_out
@@ -255,7 +255,7 @@ def root(square: Tensor) -> Tensor:
     """The square root with subgradient 0 at 0."""
     if known(square._array) and np.all(square._array):
         return square.sqrt()
-    zero = plain_result(square._array == 0)
+    zero = constant(square._array == 0)
     one = wrap(np.ones((), square.dtype))
     safe = one.where(zero, square).sqrt()
     return (0 * square).where(zero, safe)
@@ -315,7 +315,7 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
     if p == 1:
         return _sum(size, axis, keepdim)
     total = _sum(size**p, axis, keepdim)
-    zero = plain_result(total._array == 0)
+    zero = constant(total._array == 0)
     if known(zero._array) and not np.any(zero._array):
         return total ** (1 / p)
     safe = wrap(np.ones((), total.dtype)).where(zero, total) ** (1 / p)
@@ -344,7 +344,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Tensor:
     size = vector_norm(input, p, [d for d in range(input.ndim) if d != axis], True)
     # PyTorch adds 1e-7 to the norm, so that nothing ends just above the bound.
     scale: Any = maxnorm / (size + 1e-7)
-    scale = scale.where(plain_result(size._array > maxnorm), wrap(np.ones((), size.dtype)))
+    scale = scale.where(constant(size._array > maxnorm), wrap(np.ones((), size.dtype)))
     return input * scale
 
 
@@ -401,12 +401,12 @@ def _found(find: Any, input: Tensor, dim: Any, name: str) -> Any:
 def picked(result: Any, input: Tensor, indices: Any, dim: Any, keepdim: bool) -> Any:
     """The named pair (values, indices); `indices` keep the dimension."""
     if not input.ndim:
-        return result(input.clone(), plain_result(indices))
+        return result(input.clone(), constant(indices))
     axis = one_dim(dim, input.ndim)
     if keepdim:
-        return result(_pick_along(input, indices, axis), plain_result(indices))
+        return result(_pick_along(input, indices, axis), constant(indices))
     indices = np.squeeze(indices, axis)
-    return result(_pick(input, indices, axis), plain_result(indices))
+    return result(_pick(input, indices, axis), constant(indices))
 
 
 max = _extremum(_amax, "maximum", np.argmax, results.max_result)
@@ -472,11 +472,11 @@ def _arg(find: Any, name: str, doc: str) -> Any:
         if dim is None:
             _refuse_empty(input, name, IndexError)
             found = find(input._array)
-            return plain_result(np.reshape(found, (1,) * input.ndim) if keepdim else found)
+            return constant(np.reshape(found, (1,) * input.ndim) if keepdim else found)
         indices = _found(find, input, dim, name)
         if not keepdim and input.ndim:
             indices = np.squeeze(indices, one_dim(dim, input.ndim))
-        return plain_result(indices)
+        return constant(indices)
 
     arg.__name__ = arg.__qualname__ = name
     arg.__doc__ = doc
@@ -498,7 +498,7 @@ argmin = _arg(
 def count_nonzero(input: Any, dim: Dim = None) -> Tensor:
     """How many elements are not zero."""
     input = tensor_of(input)
-    return plain_result(
+    return constant(
         as_array(np.count_nonzero(input._array, axis=some_dims(dim, input.ndim)), np.int64)
     )
 
@@ -539,7 +539,7 @@ def logcumsumexp(input: Any, dim: int) -> Tensor:
     if not input.ndim or not input._array.size:
         return input.clone()
     if input.dtype.kind == "c":
-        top = plain_result(np.max(np.real(input._array), axis=axis, keepdims=True))
+        top = constant(np.max(np.real(input._array), axis=axis, keepdims=True))
         return _cumsum((input - top).exp(), axis).log() + top
     return _logcumsumexp(input, axis)
 
@@ -550,14 +550,14 @@ def _running_extremum(extremum: Any, result: Any, name: str, doc: str) -> Any:
         input = tensor_of(input)
         axis = one_dim(dim, input.ndim)
         if not input.ndim:
-            return result(input.clone(), plain_result(np.zeros((), np.int64)))
+            return result(input.clone(), constant(np.zeros((), np.int64)))
         if not input._array.size:
-            return result(input.clone(), plain_result(np.zeros(input.shape, np.int64)))
+            return result(input.clone(), constant(np.zeros(input.shape, np.int64)))
         x = input._array
         wins = (x == extremum.accumulate(x, axis=axis)) | (x != x)
         steps = np.arange(x.shape[axis]).reshape(-1, *[1] * (x.ndim - 1 - axis))
         indices = np.maximum.accumulate(np.where(wins, steps, 0), axis=axis)
-        return result(_pick_along(input, indices, axis), plain_result(indices))
+        return result(_pick_along(input, indices, axis), constant(indices))
 
     running.__name__ = running.__qualname__ = name
     running.__doc__ = doc

@@ -11,9 +11,9 @@ from wengert.autograd.record import cast, recorder
 from wengert.dispatch import as_array
 from wengert.functions.arguments import (
     array_of,
+    constant,
     of_tensors,
     one_dim,
-    plain_result,
     takes_out,
     tensor_of,
 )
@@ -92,7 +92,7 @@ def scatter(
         return scatter_reduce(
             input,
             axis,
-            plain_result(places),
+            constant(places),
             _source(src, input, places, "scatter"),
             {"add": "sum", "multiply": "prod"}[reduce],
         )
@@ -269,7 +269,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
     every = np.arange(input.shape[axis])
     named = (every[:, None] == np.reshape(places, (1, -1))).any(1)
     mask = np.reshape(named, [-1 if d == axis else 1 for d in range(input.ndim)])
-    return _where(plain_result(mask), value_for(value, input), input)
+    return _where(constant(mask), value_for(value, input), input)
 
 
 @takes_out
@@ -292,7 +292,7 @@ def index_reduce(
     return scatter_reduce(
         input,
         axis,
-        plain_result(np.broadcast_to(places, source.shape)),
+        constant(np.broadcast_to(places, source.shape)),
         source,
         reduce,
         include_self=include_self,
@@ -328,7 +328,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor
             "put_(): Expected source and index to have the same number of elements, but got "
             f"source.numel() = {source.numel()}, index.numel() = {places.size}"
         )
-    places = plain_result(np.reshape(places, (-1,)))
+    places = constant(np.reshape(places, (-1,)))
     return index_put(flat, (places,), source.reshape(-1), accumulate).reshape(input.shape)
 
 
@@ -357,7 +357,7 @@ def as_strided_scatter(
 ) -> Tensor:
     """`input` with the elements that `as_strided` would show replaced."""
     places = as_strided(
-        plain_result(np.arange(input.numel()).reshape(input.shape)), size, stride, storage_offset
+        constant(np.arange(input.numel()).reshape(input.shape)), size, stride, storage_offset
     )
     return put(input, places, src)
 
@@ -368,7 +368,7 @@ def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Tensor:
     found = np.argwhere(tensor_of(input)._array)[:size]
     rows = np.full((size, found.shape[1]), fill_value, np.int64)
     rows[: len(found)] = found
-    return plain_result(rows)
+    return constant(rows)
 
 
 @of_tensors(2)
@@ -376,10 +376,10 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     """`input` with a diagonal replaced."""
     places = np.arange(input.numel()).reshape(input.shape)
     diagonal = np.diagonal(places, offset, dim1, dim2)
-    return put(input, plain_result(diagonal.copy()), src)
+    return put(input, constant(diagonal.copy()), src)
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
     """Places in the flattened tensor as one index per dimension."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    return tuple(plain_result(np.asarray(i)) for i in np.unravel_index(indices._array, shape))
+    return tuple(constant(np.asarray(i)) for i in np.unravel_index(indices._array, shape))

@@ -14,9 +14,9 @@ from wengert.autograd.record import recorder, usually
 from wengert.errors import ShapeError
 from wengert.functions.arguments import (
     array_of,
+    constant,
     of_tensors,
     one_dim,
-    plain_result,
     sizes,
     takes_out,
     tensor_of,
@@ -507,7 +507,7 @@ def tril_indices(
 ) -> Tensor:
     """Row and column numbers of the lower triangle of a row by col matrix."""
     check_device(device)
-    return plain_result(np.stack(np.tril_indices(row, offset, col)).astype(dtype))
+    return constant(np.stack(np.tril_indices(row, offset, col)).astype(dtype))
 
 
 def triu_indices(
@@ -521,7 +521,7 @@ def triu_indices(
 ) -> Tensor:
     """Row and column numbers of the upper triangle of a row by col matrix."""
     check_device(device)
-    return plain_result(np.stack(np.triu_indices(row, offset, col)).astype(dtype))
+    return constant(np.stack(np.triu_indices(row, offset, col)).astype(dtype))
 
 
 # ---- rearranging and repeating -------------------------------------------------------------
@@ -618,7 +618,7 @@ def repeat_interleave(
                 "repeat_interleave(): without 'repeats' the input has to be a vector of counts, "
                 f"integers, not {list(input.shape)} of {input.dtype}. Pass how often to repeat."
             )
-        return plain_result(np.repeat(np.arange(len(input)), input._array))
+        return constant(np.repeat(np.arange(len(input)), input._array))
     if dim is None:
         input, dim = reshape(input, -1), 0
     counts = array_of(repeats)

@@ -14,7 +14,7 @@ from wengert import dtypes
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known
 from wengert.functions import results
-from wengert.functions.arguments import array_of, one_dim, plain_result, takes_out, tensor_of
+from wengert.functions.arguments import array_of, constant, one_dim, takes_out, tensor_of
 from wengert.functions.indexing import index_select
 from wengert.functions.reductions import picked
 from wengert.tensor import Tensor
@@ -58,16 +58,16 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Fal
     input = tensor_of(input)
     axis = one_dim(dim, input.ndim)
     if not input.ndim:
-        return results.sort_result(input.clone(), plain_result(np.zeros((), np.int64)))
+        return results.sort_result(input.clone(), constant(np.zeros((), np.int64)))
     order = _order(input._array, axis, descending)
-    return results.sort_result(_pick(input, order, axis), plain_result(order))
+    return results.sort_result(_pick(input, order, axis), constant(order))
 
 
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort along `dim`."""
     input = tensor_of(input)
     axis = one_dim(dim, input.ndim)
-    return plain_result(
+    return constant(
         _order(input._array, axis, descending) if input.ndim else np.zeros((), np.int64)
     )
 
@@ -89,9 +89,9 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
             f"selected index k out of range: k={k}, but dimension {axis} has size {n}"
         )
     if not input.ndim:
-        return results.topk_result(input.clone(), plain_result(np.zeros((), np.int64)))
+        return results.topk_result(input.clone(), constant(np.zeros((), np.int64)))
     order = np.take(_order(input._array, axis, largest), np.arange(k), axis)
-    return results.topk_result(_pick(input, order, axis), plain_result(order))
+    return results.topk_result(_pick(input, order, axis), constant(order))
 
 
 @takes_out
@@ -129,16 +129,16 @@ def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) 
     if dim is None:
         flat = input.reshape(-1)
         if not flat._array.size:
-            return plain_result(np.asarray(math.nan, input.dtype))
+            return constant(np.asarray(math.nan, input.dtype))
         middle = flat._array[_middle(flat._array, 0, ignore_nan)[0]]
         hit = (flat._array == middle) | ((flat._array != flat._array) & (middle != middle))
         if input.dtype.kind in "biu":
-            return plain_result(as_array(middle))
+            return constant(as_array(middle))
         # Equal elements share the gradient evenly, as those of a maximum do.
         if not known(hit):
             rest = np.asarray(-math.inf, input.dtype)
-            return _amax(_where(plain_result(hit), flat, plain_result(rest)), None, False)
-        return _amax(flat[plain_result(hit)], None, False)
+            return _amax(_where(constant(hit), flat, constant(rest)), None, False)
+        return _amax(flat[constant(hit)], None, False)
     axis = one_dim(dim, input.ndim)
     if not input.ndim:
         return picked(result, input, np.zeros((), np.int64), dim, keepdim)
@@ -200,13 +200,13 @@ def unique(
         _, first, inverse, counts = np.unique(
             input._array.ravel(), return_index=True, return_inverse=True, return_counts=True
         )
-        values, inverse = input.reshape(-1)[plain_result(first)], inverse.reshape(input.shape)
+        values, inverse = input.reshape(-1)[constant(first)], inverse.reshape(input.shape)
     else:
         axis = one_dim(dim, input.ndim)
         _, first, inverse, counts = np.unique(
             input._array, return_index=True, return_inverse=True, return_counts=True, axis=axis
         )
-        values, inverse = index_select(input, axis, plain_result(first)), inverse.ravel()
+        values, inverse = index_select(input, axis, constant(first)), inverse.ravel()
     return _with_counts(values, inverse, counts, return_inverse, return_counts)
 
 
@@ -224,7 +224,7 @@ def unique_consecutive(
     first = np.flatnonzero(starts)
     inverse = np.cumsum(starts) - 1
     counts = np.diff(np.append(first, len(x)))
-    values = index_select(rows, axis, plain_result(first))
+    values = index_select(rows, axis, constant(first))
     return _with_counts(
         values,
         inverse.reshape(input.shape) if dim is None else inverse,
@@ -239,9 +239,9 @@ def _with_counts(
 ) -> Any:
     found = [values]
     if return_inverse:
-        found.append(plain_result(inverse))
+        found.append(constant(inverse))
     if return_counts:
-        found.append(plain_result(counts))
+        found.append(constant(counts))
     return tuple(found) if len(found) > 1 else values
 
 
@@ -299,7 +299,7 @@ def searchsorted(
             strict=True,
         )
         found = np.reshape([np.searchsorted(s, v, place) for s, v in rows], values.shape)
-    return plain_result(as_array(found, np.int32 if out_int32 else np.int64))
+    return constant(as_array(found, np.int32 if out_int32 else np.int64))
 
 
 @takes_out

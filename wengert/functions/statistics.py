@@ -14,9 +14,9 @@ from wengert.dispatch import as_array, known
 from wengert.functions import results
 from wengert.functions.arguments import (
     array_of,
+    constant,
     of_tensors,
     one_dim,
-    plain_result,
     takes_out,
     tensor_of,
 )
@@ -108,7 +108,7 @@ def _of_rows(ordered: Tensor, q: Tensor, interpolation: str, ignore_nan: bool) -
     n = ordered.shape[-1]
     nans = np.isnan(ordered._array).sum(-1, keepdims=True)
     last = np.maximum(n - 1 - nans, 0) if ignore_nan else np.full(nans.shape, n - 1)
-    rank = q.reshape(-1) * plain_result(as_array(last, ordered.dtype))
+    rank = q.reshape(-1) * constant(as_array(last, ordered.dtype))
     place = rank._array
     low, high = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
     if not ignore_nan:  # NaN is sorted to the end
@@ -122,9 +122,9 @@ def _of_rows(ordered: Tensor, q: Tensor, interpolation: str, ignore_nan: bool) -
         return _pick(ordered, near, -1)
     below, above = _pick(ordered, low, -1), _pick(ordered, high, -1)
     if interpolation == "midpoint":
-        weight: Any = plain_result(as_array((low != high) * 0.5, ordered.dtype))
+        weight: Any = constant(as_array((low != high) * 0.5, ordered.dtype))
     else:
-        weight = rank - plain_result(as_array(np.floor(place), ordered.dtype))
+        weight = rank - constant(as_array(np.floor(place), ordered.dtype))
     return below + (above - below) * weight
 
 
@@ -155,7 +155,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     counts = np.bincount(input._array, array_of(weights), minlength)
     if weights is not None and weights.dtype == dtypes.float32:
         counts = counts.astype(np.float32)
-    return plain_result(counts)
+    return constant(counts)
 
 
 def _check_bins(name: str, bins: Any, k: int = 0) -> None:
@@ -186,7 +186,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     _check_bins("torch.histc", bins)
     low, high = _bounds("torch.histc", input._array, min, max)
     x = input._array.ravel()
-    return plain_result(np.histogram(x, bins, (low, high))[0].astype(input.dtype))
+    return constant(np.histogram(x, bins, (low, high))[0].astype(input.dtype))
 
 
 @takes_out
@@ -251,7 +251,7 @@ def histogramdd(
     with np.errstate(invalid="ignore"):  # the density of no points is NaN
         counts = np.histogramdd(points, edges, density=density, weights=flat)[0]
     return results.histogramdd_result(
-        plain_result(counts.astype(input.dtype)), tuple(plain_result(e) for e in edges)
+        constant(counts.astype(input.dtype)), tuple(constant(e) for e in edges)
     )
 
 

@@ -30,7 +30,7 @@ class State(NamedTuple):
     check_forward: bool = False
     zeros: bool = False  # zero cotangents stay zero through singular derivatives
     clone_saved: Any = None
-    plain: bool = False  # code written for arrays is being differentiated
+    numpy_code: bool = False  # code written for arrays is being differentiated
     creator: Any = None
     level: Any = None  # the innermost vmap
     duals: tuple[Any, ...] = ()  # the levels of forward mode, the outermost first

@@ -27,12 +27,22 @@ class Node:
 
     `saved` holds what the rule named, `edges` where each differentiable input came from (None if
     it needs no gradient), `order` the time of creation, `code` and `at` the line that ran the
-    operation, `extras` hooks and notes, None almost always. `plain` says that calling `pull` with
+    operation, `extras` hooks and notes, None almost always. `direct` says that calling `pull` with
     one array is all there is to this node, `frees` that its `saved` may simply be dropped.
     """
 
     # Slots, not class attributes: the sweep reads them for every node.
-    __slots__ = ("__weakref__", "at", "code", "edges", "extras", "frees", "order", "plain", "saved")
+    __slots__ = (
+        "__weakref__",
+        "at",
+        "code",
+        "direct",
+        "edges",
+        "extras",
+        "frees",
+        "order",
+        "saved",
+    )
     outputs: int = 1  # nodes with several have a slot for their number
     rule: ClassVar[Rule | None] = None
     selecting: ClassVar[Callable[[bool], Callable[..., Any]]]
@@ -48,7 +58,7 @@ class Node:
     code: CodeType | None
     at: int
     extras: Extras | None
-    plain: bool
+    direct: bool
     frees: bool
 
     # No __init__: the recorders set every slot themselves, and calling the bare class is quickest.
@@ -61,7 +71,7 @@ class Node:
         self.saved = ()
         self.order = tick()
         self.extras = None
-        self.plain = self.frees = False
+        self.direct = self.frees = False
         self.code, self.at = None, 0
 
     def pull(self, g: Any) -> Any:
@@ -122,7 +132,7 @@ class Output:
     """Output number `slot` > 0 of a node that has several."""
 
     __slots__ = ("__weakref__", "node", "slot")
-    plain: ClassVar[bool] = False  # not a node: the sweep looks at `node` and `slot`
+    direct: ClassVar[bool] = False  # not a node: the sweep looks at `node` and `slot`
 
     def __init__(self, node: Node, slot: int) -> None:
         self.node = node

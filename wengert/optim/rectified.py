@@ -199,21 +199,21 @@ class RAdam(_Moments):
         self.average(group, g, state, a)
         beta1, beta2 = group["betas"]
         correction = 1 - beta2**t
-        rectified, plain = _shares(beta2, t, correction)
-        # step = m (rectified / (sqrt(v) + eps) + plain), one of the two being 0. Where it is the
-        # first, `plain` also keeps the divisor from being 0.
+        rectified, momentum = _shares(beta2, t, correction)
+        # step = m (rectified / (sqrt(v) + eps) + momentum), one of the two being 0. Where it is the
+        # first, `momentum` also keeps the divisor from being 0.
         np.sqrt(state["exp_avg_sq"], out=a)
         a += group["eps"]
-        a += plain
+        a += momentum
         np.divide(rectified, a, out=a)
-        a += plain
+        a += momentum
         a *= state["exp_avg"]
         a *= number(group["lr"]) / (1 - beta1**t)
         p -= a
 
 
 def _shares(beta2: float, t: Any, correction: Any) -> tuple[Any, Any]:
-    """The factors of the rectified and of the plain step: (r sqrt(correction), 0) or (0, 1).
+    """The factors of the rectified and of the momentum step: (r sqrt(correction), 0) or (0, 1).
 
     Written without a branch on `t`, which a compiled step only knows when it runs.
     """

@@ -202,8 +202,8 @@ class _Derivative:
     def __call__(self, t: Any, ys: Tensors, parameters: Tensors) -> Tensors:
         return self.equations(t)(ys, parameters)
 
-    def plain(self, t: float, arrays: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
-        """The same for numbers, as the user calls f."""
+    def on_arrays(self, t: float, arrays: Sequence[Any], parameters: Sequence[Any]) -> list[Any]:
+        """The flow as a function of plain arrays, as the user calls f."""
         call = self.call
         ys = [as_given(leaf, x) for leaf, x in zip(call.given, arrays, strict=True)]
         given = [as_given(leaf, x) for leaf, x in zip(call.arrays, parameters, strict=True)]

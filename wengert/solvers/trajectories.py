@@ -74,28 +74,28 @@ class Problem:
     def numbers(
         self, grid: list[float], ys: Arrays, parameters: Arrays, dense: bool = False
     ) -> tuple[list[Any], Any]:
-        """The same on plain arrays; and y as a function of time, if it is to be `dense`."""
+        """`solution` on plain arrays; and y as a function of time, if it is to be `dense`."""
         tensors = [wrap(p) for p in parameters]
-        plain = getattr(self.flow, "plain", None)  # as the user calls f
+        on_arrays = getattr(self.flow, "on_arrays", None)
         return walked(
             self.options, lambda t, y: self.flow(t, y, tensors), ys, grid, dense,
-            plain and (lambda t, y: plain(t, y, parameters)),
+            on_arrays and (lambda t, y: on_arrays(t, y, parameters)),
         )  # fmt: skip
 
 
 def walked(
-    options: Options, flow: Any, ys: Arrays, grid: list[float], dense: bool, plain: Any = None
+    options: Options, flow: Any, ys: Arrays, grid: list[float], dense: bool, on_arrays: Any = None
 ) -> tuple[list[Any], Any]:
     """The solution at the times, leaf by leaf, and between them, of flow(t, tensors) -> tensors.
 
-    `plain` is the same of arrays, if it can be said without tensors.
+    `on_arrays` is the flow as a function of plain arrays, where the user's function takes those.
     """
     packing = Packing(ys)
 
     def f(t: float, v: Any) -> Any:
         arrays = packing.arrays(v)
-        if plain:
-            return packing.vector(plain(t, arrays))
+        if on_arrays:
+            return packing.vector(on_arrays(t, arrays))
         return packing.vector([x._array for x in flow(t, [wrap(y) for y in arrays])])
 
     y, path = packing.vector(ys), Path()
@@ -186,7 +186,7 @@ def check_times(t: Any) -> None:
 def _trajectory(problem: Problem, times: Any, *arrays: Any) -> Any:
     times = np.asarray(times, np.float64)
     check_times(times)
-    with ordinarily(grad=hasattr(problem.flow, "plain")):
+    with ordinarily(grad=hasattr(problem.flow, "on_arrays")):
         made, _ = problem.numbers(times.tolist(), arrays[: problem.n], arrays[problem.n :])
     return tuple(made) if len(made) > 1 else made[0]
 

@@ -188,7 +188,7 @@ def variable(leaf: Any, tracked: bool, lasting: bool, where: Callable[[], str]) 
         raise GradError(_no_derivative(leaf, array, where()))
     node = Primal()
     node.begin((edge,))
-    node.plain = node.frees = True
+    node.direct = node.frees = True
     return _shielded(leaf, array, node, lasting)
 
 
@@ -206,8 +206,8 @@ def _shielded(leaf: Any, array: Any, node: Any, lasting: bool) -> Tensor:
     if type(array) is np.ndarray:
         # A function that writes into its argument would change the caller's numbers, and make the
         # derivative one at another point; the error of a write says what to do instead.
-        plain = not isinstance(leaf, Tensor)  # writes to a tensor are counted, and noticed
-        array = array.copy() if lasting and plain else array.view()
+        uncounted = not isinstance(leaf, Tensor)  # writes to a tensor are counted, and noticed
+        array = array.copy() if lasting and uncounted else array.view()
         array.flags.writeable = False
     made = wrap(array, node)
     if isinstance(leaf, Tensor):

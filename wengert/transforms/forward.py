@@ -37,17 +37,17 @@ from wengert.transforms.vmap import each
 
 
 class _Pushing(forward.within):
-    """The mode in which a function runs; `plain` NumPy code fills arrays, see `run.recording`."""
+    """The mode in which a function runs; `numpy_code` fills arrays, see `run.recording`."""
 
-    fields: tuple[str, ...] = ("clone_saved", "duals", "plain")
+    fields: tuple[str, ...] = ("clone_saved", "duals", "numpy_code")
 
-    def __init__(self, level: forward.Level, plain: bool) -> None:
+    def __init__(self, level: forward.Level, numpy_code: bool) -> None:
         super().__init__(level)
-        self.plain = plain
+        self.numpy_code = numpy_code
 
     def _changed(self, state: modes.State) -> modes.State:
         state = super()._changed(state)
-        return of_arrays(state) if self.plain else state
+        return of_arrays(state) if self.numpy_code else state
 
 
 class Push(Run):
@@ -84,7 +84,7 @@ class Push(Run):
             if type(t._array) is np.ndarray and type(x._array) is not np.ndarray:
                 t = wrap(alike(x._array, t._array), t._node)
             self.level.give(x, t)
-        return _Pushing(self.level, plain=self.results.kind != calls.TENSOR)
+        return _Pushing(self.level, numpy_code=self.results.kind != calls.TENSOR)
 
     def pushed(self, results: Results) -> Any:
         """The tangents of the output, in its structure; zeros where it is constant."""

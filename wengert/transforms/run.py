@@ -83,7 +83,7 @@ class Run:
 
     def differentiating(self) -> AbstractContextManager[Any]:
         """In which mode the function runs."""
-        return recording(plain=self.results.kind != calls.TENSOR)
+        return recording(numpy_code=self.results.kind != calls.TENSOR)
 
     def _where(self, k: int) -> str:
         """Names a leaf of the arguments: argument 0 of f, or a part of it."""
@@ -268,24 +268,24 @@ def like(f: Function, name: str, transformed: Function) -> Any:
 def of_arrays(state: modes.State) -> modes.State:
     """The mode of code that was written for arrays: what was saved is copied when overwritten."""
     if state.clone_saved is None and state.hooks is None:
-        return state._replace(plain=True, clone_saved=SavedCopies())
-    return state if state.plain else state._replace(plain=True)
+        return state._replace(numpy_code=True, clone_saved=SavedCopies())
+    return state if state.numpy_code else state._replace(numpy_code=True)
 
 
 class recording:
     """Operations inside are recorded, whatever the caller's mode.
 
-    `plain` NumPy code fills arrays from what it has filled in already, y[i] = y[i - 1] * x[i]: what
-    was saved of them is copied before it is overwritten. Code that has Tensors has PyTorch's error.
+    `numpy_code` fills arrays from what it has filled in already, y[i] = y[i - 1] * x[i]: what was
+    saved of them is copied before it is overwritten. Code that has Tensors has PyTorch's error.
     """
 
     __slots__ = ("before", "wanted")
 
-    def __init__(self, plain: bool) -> None:
+    def __init__(self, numpy_code: bool) -> None:
         self.before = wanted = modes.current()
         if not wanted.grad or wanted.inference:
             wanted = wanted._replace(grad=True, inference=False)
-        self.wanted = of_arrays(wanted) if plain else wanted
+        self.wanted = of_arrays(wanted) if numpy_code else wanted
 
     def __enter__(self) -> None:
         if self.wanted is not self.before:

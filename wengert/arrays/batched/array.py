@@ -80,7 +80,7 @@ class Bridge(Node):
         self.begin()
         self.edges = (edge,) if level.outer is None else level.outer.bridged((edge,))
         self.order = tick()
-        self.plain = True
+        self.direct = True
         self.level = level
 
     def pull(self, g: Any) -> Any:

@@ -232,7 +232,7 @@ class TensorMethods(OperatorMethods, InplaceMethods):
         return bool(array.item() if isinstance(array, np.ndarray) else array)
 
     def __float__(self: Any) -> float:
-        if modes.special and modes.current().plain:
+        if modes.special and modes.current().numpy_code:
             _check_leaving(self)
         return float(_real_element(self))
 
@@ -240,7 +240,7 @@ class TensorMethods(OperatorMethods, InplaceMethods):
         return int(_real_element(self))
 
     def __complex__(self: Any) -> complex:
-        if modes.special and modes.current().plain:
+        if modes.special and modes.current().numpy_code:
             _check_leaving(self)
         return complex(_element(self))
 

@@ -83,7 +83,7 @@ def install_inplace(name: str, function: Any, label: str) -> None:
     setattr(Tensor, label, in_place)
 
 
-def _is_plain_memory(array: Any) -> bool:
+def _takes_out(array: Any) -> bool:
     """Whether a ufunc may write its result straight into this array."""
     return type(array) is np.ndarray and array.dtype.kind == "f" and array.flags.writeable
 
@@ -100,7 +100,7 @@ def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tenso
         array = other._array if isinstance(other, Tensor) else other
         same = type(other) in NUMBERS or getattr(array, "dtype", None) is x._array.dtype
         fits = same and (np.ndim(array) == 0 or array.shape == x._array.shape)
-        if fits and _is_plain_memory(x._array):
+        if fits and _takes_out(x._array):
             function(x._array, array, out=x._array, casting="same_kind")
             mark_written(x, label)
             return x

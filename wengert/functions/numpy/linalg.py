@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.autograd.record import recorder
 from wengert.functions import linalg
-from wengert.functions.arguments import plain_result
+from wengert.functions.arguments import constant
 from wengert.functions.numpy.calls import means
 from wengert.rules import linalg as rules
 from wengert.tensor import Tensor, wrap
@@ -208,4 +208,4 @@ if hasattr(np, "matvec"):  # since NumPy 2.2
 @means(np.linalg.matrix_rank)
 def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     array = A._array if isinstance(A, Tensor) else A
-    return plain_result(np.linalg.matrix_rank(array, tol, hermitian, rtol=rtol))
+    return constant(np.linalg.matrix_rank(array, tol, hermitian, rtol=rtol))
