@@ -106,7 +106,7 @@ def record_text(plan: Plan) -> str:
 def usual_text(
     plan: Plan, name: str, signature: Signature, condition: str, actual: str, quick: str
 ) -> str:
-    """The same as a public function with a signature of its own, for the calls that it usually gets.
+    """The recorder as a public function with its own signature, for the calls that it usually gets.
 
     Those have one tensor, the first argument, around a plain array. Other calls go to `general`,
     and those that NumPy refuses: it will say what is wrong.
@@ -242,7 +242,7 @@ def keeps_integers(rule: Rule) -> bool:
 
 
 def number_text(plan: Plan, name: str) -> str:
-    """The same where one argument is a Python number: nothing broadcasts, the dtype stays."""
+    """The recorder where one argument is a Python number: nothing broadcasts, the dtype stays."""
     rule = plan.rule
     (x,) = (n for n in rule.arguments if n != plan.constant)
     actual = ", ".join(f"{n}_array" if n == x else n for n in rule.arguments)
@@ -370,7 +370,7 @@ def _if_tracked(plan: Plan, result: str) -> str:
 
 
 def _wrap_several(plan: Plan) -> list[str]:
-    """The same for a function with several outputs, each of them tracked."""
+    """The results of a function with several outputs as tensors, each of them tracked."""
     rule = plan.rule
     x = rule.arguments[0]
     lines = ["    results = tuple(wrap(settle(item)) for item in array)"]
@@ -582,7 +582,7 @@ def push_text(rule: Rule) -> str:
 
 
 def formula_text(rule: Rule, given: Sequence[bool]) -> tuple[str, list[str]]:
-    """The same sum for the tangents `given`, as a function of arrays; and the names of those."""
+    """The sum for the tangents `given`, as a function of arrays; and the names of those."""
     tracked = [n for n in rule.arguments if n in rule.reverse]
     present = [n for n, there in zip(tracked, given, strict=True) if there]
     names = {name: None for n in present for name in (f"{n}_t", *parameters(rule.forward[n]))}

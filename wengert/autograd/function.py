@@ -201,7 +201,7 @@ def _unrecorded() -> modes.State:
 
 
 def _inside() -> modes.State:
-    """The same without forward mode's levels: `jvp` says what the tangents are."""
+    """An unrecorded mode without forward mode's levels: `jvp` says what the tangents are."""
     state = _unrecorded()
     return state._replace(duals=()) if state.duals else state
 

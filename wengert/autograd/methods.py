@@ -165,7 +165,7 @@ class HistoryMethods:
     # ---- cutting history ------------------------------------------------------------------
 
     def detach(self: Any) -> Any:
-        """The same memory without history. Changes of either are seen by both, and counted."""
+        """This memory without history. Changes of either are seen by both, and counted."""
         out = wrap(self._array)
         if self._origin is INFERENCE:
             out._origin = INFERENCE
@@ -192,7 +192,7 @@ class HistoryMethods:
 
     @property
     def data(self: Any) -> Any:
-        """The same memory without history, its writes uncounted: prefer detach() or no_grad."""
+        """This memory without history, its writes uncounted: prefer detach() or no_grad."""
         return wrap(self._array)
 
     @data.setter

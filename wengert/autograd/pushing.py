@@ -57,7 +57,7 @@ def _written(rule: Rule) -> Push:
 
 
 def _joined(rule: Rule) -> Push:
-    """The same for a function of a list of arrays."""
+    """The push of a function of a list of arrays."""
 
     def push(operands: Sequence[Any], tangents: Sequence[Any], ys: Sequence[Any]) -> Any:
         return [push_sequence(rule, tangents[0], dict(zip(rule.arguments, operands, strict=True)))]
@@ -83,7 +83,7 @@ def plus(a: Any, b: Any, tangents: Sequence[Any]) -> Any:
 
 
 def _at_once(rule: Rule, push: Push) -> Push:
-    """The same, through memory once where arrays are large and the rule takes several steps."""
+    """A push that goes through memory once where arrays are large and the rule has steps."""
     formulas = functools.cache(functools.partial(_formula, rule))
 
     def pushed(operands: Sequence[Any], tangents: Sequence[Any], outputs: Sequence[Any]) -> Any:

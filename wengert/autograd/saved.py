@@ -151,7 +151,7 @@ class Packed:
 
 
 def detached(tensor: Tensor) -> Tensor:
-    """The same storage and cell without history."""
+    """A tensor's storage and cell without history."""
     out = wrap(tensor._array)
     out._cell = cell_of(tensor)
     return out

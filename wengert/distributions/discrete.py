@@ -454,7 +454,7 @@ class OverCategories(Distribution):
 
 
 class OneHotCategorical(OverCategories):
-    """The same as `Categorical`, with outcomes as vectors of a 1 among zeros.
+    """`Categorical` with outcomes as vectors of a 1 among zeros.
 
     >>> OneHotCategorical([1.0, 3.0]).mean
     tensor([0.2500, 0.7500])

@@ -89,7 +89,7 @@ class Distribution:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def expand(self, batch_shape: Any) -> Self:
-        """The same distribution with its batch broadcast to `batch_shape`; nothing is copied."""
+        """This distribution with its batch broadcast to `batch_shape`; nothing is copied."""
         new = object.__new__(type(self))
         before = len(self._batch_shape)
         for name, value in vars(self).items():

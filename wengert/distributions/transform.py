@@ -92,7 +92,7 @@ class Transform:
         raise NotImplementedError(f"{type(self).__name__} is neither increasing nor decreasing")
 
     def with_cache(self, cache_size: int = 1) -> Self:
-        """The same transform with another `cache_size`."""
+        """This transform with another `cache_size`."""
         new = object.__new__(type(self))
         vars(new).update(vars(self))
         new._remember(cache_size)

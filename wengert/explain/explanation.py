@@ -102,7 +102,7 @@ class Explanation:
         return f"<Explanation of {self.title} at {self.point}: {self.summary()}>"
 
     def markdown(self, *, ascii: bool = False) -> str:
-        """The same as Markdown tables."""
+        """The three traces as Markdown tables."""
         primal, tangent, adjoint = (self._lines(rows) for rows in self._traces())
         first, second, third = self.headings
         lines = [

@@ -221,7 +221,7 @@ def subscript(index: int) -> str:
 
 
 def ascii_only(text: str) -> str:
-    """The same in ASCII, for terminals that know nothing else: v_1, dot(v_1), bar(v_1).
+    """A text in ASCII, for terminals that know nothing else: v_1, dot(v_1), bar(v_1).
 
     >>> ascii_only("v̄₀ = v̄₂ × v₋₁")
     'bar(v_0) = bar(v_2) * v_-1'
@@ -244,7 +244,7 @@ _COMMANDS = re.compile(
 
 
 def latex(text: str) -> str:
-    r"""The same for LaTeX's mathematics.
+    r"""A text in LaTeX's mathematics.
 
     >>> print(latex("v̄₀ = v̄₂ × sin v₋₁"))
     \bar{v}_{0} = \bar{v}_{2} \times \sin v_{-1}

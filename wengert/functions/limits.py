@@ -136,7 +136,7 @@ def numel(input: Tensor) -> int:
 
 @of_tensors(1)
 def detach(input: Tensor) -> Tensor:
-    """The same memory without history."""
+    """A tensor on the input's memory without history."""
     return input.detach()
 
 

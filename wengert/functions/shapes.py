@@ -68,7 +68,7 @@ def _inferred(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
     "a_array.reshape(shape)",
 )
 def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:
-    """The same elements in another shape, a view where memory allows; one size may be -1.
+    """The input's elements in another shape, a view where memory allows; one size may be -1.
 
     >>> import wengert as wg
     >>> wg.reshape(wg.arange(6), (2, -1))
@@ -93,7 +93,7 @@ def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:
     "a_array.reshape(shape)",
 )
 def view(input: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
-    """The same memory in another shape, or, given a dtype, read as other numbers."""
+    """The input's memory in another shape, or, given a dtype, read as other numbers."""
     if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
         dtype = shape[0]
     if dtype is not None:
@@ -380,7 +380,7 @@ def clone(input: Any, *, memory_format: Any = None) -> Tensor:
 
 
 def contiguous(input: Any, memory_format: Any = None) -> Tensor:
-    """The same tensor if its elements lie in order, else a copy in which they do."""
+    """The input itself if its elements lie in order, else a copy in which they do."""
     array = input._array
     return input if not isinstance(array, np.ndarray) or array.flags.c_contiguous else _copy(input)
 

@@ -79,7 +79,7 @@ class Node:
         raise NotImplementedError
 
     def pull_recorded(self, g: Any) -> Any:
-        """The same, from Tensors to Tensors: the derivative is recorded in its turn."""
+        """`pull` from Tensors to Tensors: the derivative is recorded in its turn."""
         raise NotImplementedError
 
     __call__: ClassVar[Callable[..., Any]]

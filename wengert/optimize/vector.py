@@ -82,7 +82,7 @@ class Vector:
         return leaves
 
     def flat(self, item: Any, what: str) -> Array:
-        """The same as a vector."""
+        """The leaves of an item as one vector."""
         return self.joined(self.leaves_of(item, what))
 
     def joined(self, arrays: list[Any]) -> Array:
@@ -148,7 +148,7 @@ def flat_tensor(made: Any) -> Any:
 
 
 def flat_array(made: Any, name: str, f: Any) -> Array:
-    """The same of plain numbers."""
+    """The leaves of what `f` returned as one vector of numbers."""
     leaves: list[Any] = []
     flatten(made, leaves)
     parts = []

@@ -44,13 +44,13 @@ def many(*arrays: Any) -> bool:
 
 
 def many_rows(axis: int, *arrays: Any) -> bool:
-    """The same where `axis` is the last dimension, and the numbers make several rows."""
+    """Whether they are many, `axis` is the last dimension, and they make several rows."""
     first = arrays[0]
     return axis in (-1, first.ndim - 1) and many(*arrays) and first.size >= 2 * first.shape[-1]
 
 
 def in_blocks(formula: Function) -> Function:
-    """The same elementwise formula, as machine code for many numbers.
+    """An elementwise formula that runs as machine code on many numbers.
 
     >>> x = np.linspace(0, 1, 100_000)
     >>> bool(np.all(in_blocks(lambda x, y: 2 * x + y)(x, x) == 3 * x))
@@ -65,7 +65,7 @@ def in_blocks(formula: Function) -> Function:
 
 
 def in_rows(formula: Function) -> Function:
-    """The same `formula(*arrays, axis)`, as machine code for many rows along the last dimension."""
+    """A `formula(*arrays, axis)` that runs as machine code on many rows of the last dimension."""
 
     @functools.wraps(formula)
     def run(*call: Any) -> Any:
@@ -99,7 +99,7 @@ def by_rows(
 
 
 def by_samples(function: Function, arrays: Any, shared: Any = (), settings: Any = ()) -> Any:
-    """The same of whatever the arrays hold along their first dimension.
+    """A function of the samples along the arrays' first dimension, as machine code.
 
     The function may return several arrays, of one item for each sample.
     """

@@ -88,7 +88,7 @@ def _integral(a: Any, b: Any, x: Any, rest: Any, m: int, n: int) -> Any:
 
 
 def _quadrature(a: Any, b: Any, x: Any, rest: Any, m: int, n: int) -> Any:
-    """The same of so many elements that they stay in cache, with a row of nodes for each."""
+    """The quadrature of so few elements that they stay in cache, with a row of nodes for each."""
     from scipy import special
 
     # Beyond these, t^a or 1 - t / x has fallen to exp(-40).

@@ -100,7 +100,7 @@ def _integral(a: Any, x: Any, n: int, sign: int) -> Any:
 
 
 def _quadrature(a: Any, x: Any, n: int, sign: int) -> Any:
-    """The same of so many elements that they stay in cache, with a row of nodes for each."""
+    """The quadrature of so few elements that they stay in cache, with a row of nodes for each."""
     scale, start = _scale(a, x)
     end = _end(a, x, sign)
     nodes, weights = _gauss()

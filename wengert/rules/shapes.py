@@ -173,7 +173,7 @@ def copy(x: Any) -> Any:
 
 @primitive
 def alias(x: Any) -> Any:
-    """The same memory under another name."""
+    """A view of all of x."""
     return x[...]
 
 

@@ -63,7 +63,7 @@ def _narrow(y: Any, values: Any) -> Any:
 
 
 def _of_order(name: str) -> Function:
-    """The same for a function `NAME(v, x)` whose order is a constant: here it comes last."""
+    """SciPy's `NAME(v, x)`, whose order is a constant, with the order last."""
 
     def function(x: Any, order: Any) -> Any:
         from scipy import special

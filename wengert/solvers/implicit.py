@@ -45,8 +45,8 @@ def root(
     """Make of F(x, *p) the function (x0, *p) -> x with F(x, *p) = 0, differentiable in p.
 
     `solver(f, x0)` finds the root of f(x) = F(x, *p) from the guess x0; it may be anything: a
-    routine of SciPy, a loop, a formula. It is not differentiated, and gets numbers: f answers arrays
-    with arrays and tensors with tensors. Without one, SciPy's hybrid method runs on the
+    routine of SciPy, a loop, a formula. It is not differentiated, and gets numbers: f answers
+    arrays with arrays, tensors with tensors. Without one, SciPy's hybrid method runs on the
     Jacobian of F. x and p are tensors, arrays, numbers, or containers of them; F returns what x is.
 
     Derivatives solve one linear system with dF/dx at the solution, by `linear_solver`: "dense" (LU

@@ -111,7 +111,7 @@ def ones(shape: Sequence[int], dtype: Any = None) -> EagerTensor:
 
 
 def reshape(x: Any, shape: Sequence[int]) -> EagerTensor:
-    """The same elements in another shape."""
+    """The elements of x in another shape."""
     return eager(shapes.reshape(_of(x)[0], tuple(shape)))
 
 

@@ -193,7 +193,7 @@ def variable(leaf: Any, tracked: bool, lasting: bool, where: Callable[[], str]) 
 
 
 def primal(leaf: Any, tracked: bool, lasting: bool, where: Callable[[], str]) -> Tensor:
-    """The same for forward mode: a tensor of its own that can be given a tangent."""
+    """An argument in forward mode: a tensor of its own that can be given a tangent."""
     array = leaf._array if isinstance(leaf, Tensor) else array_of(leaf, where)
     if array.dtype.kind not in "fc":
         raise GradError(_no_derivative(leaf, array, where()))

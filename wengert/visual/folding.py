@@ -129,7 +129,7 @@ class Folded(Generic[V]):
 
 
 def fold(vertices: list[V], calls: Calls, boxes: int, make: Callable[[Folded[V]], V]) -> list[V]:
-    """The same graph with calls of modules as single vertices, as few of them as `boxes` asks.
+    """A graph with calls of modules as single vertices, as few of them as `boxes` asks.
 
     Calls are folded from the innermost out until at most `boxes` vertices are left, or only
     the outermost calls remain. If these are more than `LARGEST` too, neighbours in time become one
@@ -171,7 +171,7 @@ def _same(kind: str, vertex: Any) -> bool:
 
 
 def _with_leaves(group: Groups[V], vertices: list[V], owned: set[int]) -> Groups[V]:
-    """The same, with the parameters that only one call reads inside of it."""
+    """The groups, each with the parameters that only its call reads."""
     for leaf, readers in _readers(vertices, group).items():
         if id(leaf.leaf) in owned and len(readers) == 1 and isinstance(readers[0], Call):
             group[leaf] = readers[0]

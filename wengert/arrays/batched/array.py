@@ -54,7 +54,7 @@ class Level:
         return tuple(Bridge(self, edge) if self.crosses(edge) else edge for edge in edges)
 
     def enclose(self, node: Node) -> None:
-        """The same for a node that has its edges."""
+        """Give a node that has its edges a bridge for each that leads outside."""
         if any(map(self.crosses, node.edges)):
             node.edges = self.bridged(node.edges)
             node.order = tick()  # later than the nodes its edges lead to
@@ -287,7 +287,7 @@ def left(x: Any, axis: int, level: Level) -> Any:
 
 @primitive
 def left_view(x: Any, axis: int, level: Level) -> Any:
-    """The same, of an array that others look into."""
+    """`left`, of an array that others look into."""
     return left(x, axis, level)
 
 

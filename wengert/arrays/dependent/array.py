@@ -178,7 +178,7 @@ class DependentArray(ArrayMethods):
 
 
 def _whole(index: Any) -> Any:
-    """The same index, which takes a view of one element too, where NumPy would take a number."""
+    """An index that takes a view of one element too, where NumPy would take a number."""
     parts = index if isinstance(index, tuple) else (index,)
     return index if any(p is Ellipsis for p in parts) else (*parts, Ellipsis)
 
@@ -200,7 +200,7 @@ def made(origins: Origins, value: Any, ids: Any) -> DependentArray:
 
 
 def each_made(origins: Origins, value: Any, ids: Any) -> Any:
-    """The same of one or several results, all of which have these names."""
+    """One or several results as dependent arrays, all with these names."""
     if isinstance(value, (tuple, list)):
         parts = [each_made(origins, part, ids) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)

@@ -94,7 +94,7 @@ class Statement:
         return line_of(self.code, self.at)
 
     def replaced(self, replace: Callable[[Value], Any]) -> Statement:
-        """The same statement with other values among its arguments."""
+        """This statement with other values among its arguments."""
         args, kwargs = mapped(self.args, replace), mapped(self.kwargs, replace)
         return Statement(self.function, args, kwargs, self.outputs, self.code, self.at)
 

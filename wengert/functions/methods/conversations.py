@@ -402,7 +402,7 @@ class TensorMethods(OperatorMethods, InplaceMethods):
         )
 
     def as_subclass(self: Any, cls: type) -> Any:
-        """The same tensor as an instance of a class derived from Tensor."""
+        """This tensor as an instance of a class derived from Tensor."""
         out: Any = object.__new__(cls)
         alias = shapes.alias(self)
         out._array, out._node = alias._array, alias._node

@@ -380,7 +380,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The same for p = sigmoid(input), without overflow; `pos_weight` multiplies the first term."""
+    """Binary cross entropy of sigmoid(input), without overflow; `pos_weight` weighs target 1."""
     reduction = reduction_of(size_average, reduce, reduction)
     if input._array.shape != target._array.shape:
         raise ValueError(

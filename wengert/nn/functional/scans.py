@@ -113,7 +113,7 @@ def _padded(
 
 @functools.cache
 def _masked(step: Step, rows: int, states: int) -> Step:
-    """The same step where a mask, its first argument, holds."""
+    """The step where a mask, its first argument, holds; elsewhere the state stays."""
 
     def masked(alive: Any, *call: Any) -> tuple[Any, ...]:
         results, old = step(*call), call[rows : rows + states]

@@ -63,7 +63,7 @@ def written(x: Tensor, function: Any, args: tuple[Any, ...], name: str) -> Tenso
 
 
 def written_by(x: Tensor, composite: Callable[..., Any], name: str) -> Tensor:
-    """The same for a composition of several functions."""
+    """`inplace=True` of a composition: its result goes into `x` itself."""
     return inplace.write(x, composite, (), name)
 
 

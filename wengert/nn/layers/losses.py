@@ -332,7 +332,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """The same with a distance of one's own."""
+    """The triplet margin loss with a distance of one's own."""
 
     def __init__(
         self,

@@ -67,7 +67,7 @@ class AlphaDropout(_Dropout):
 
 
 class FeatureAlphaDropout(_Dropout):
-    """The same for whole channels."""
+    """Alpha dropout of whole channels."""
 
     _function = "feature_alpha_dropout"
 

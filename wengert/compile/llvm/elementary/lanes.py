@@ -196,12 +196,12 @@ class Lanes:
         return self.new(self.builder.fcmp_unordered("uno", self.value, self.value))
 
     def bits(self) -> Lanes:
-        """The same bits, read as integers."""
+        """The bits of floats, read as integers."""
         kind = like(self.type, self.format.integer)
         return self.new(self.builder.bitcast(self.value, kind))
 
     def floats(self) -> Lanes:
-        """The same bits, read as floats."""
+        """The bits of integers, read as floats."""
         return self.new(self.builder.bitcast(self.value, like(self.type, self.format.scalar)))
 
     def sign_bit(self) -> Lanes:

@@ -64,7 +64,7 @@ def erfc_positive(x: Lanes) -> Lanes:
 
 
 def erfc_positive32(x: Lanes) -> Lanes:
-    """The same for float32, in float64: its steps would add up to five roundings in float32."""
+    """erfc of float32, in float64: its steps would add up to five roundings in float32."""
     x = x.widen()
     inverse = 1.0 / (x + ERFC_CENTRE)
     smooth = polynomial((x - ERFC_CENTRE) * inverse, {64: polynomials.ERFC[32]}) * inverse

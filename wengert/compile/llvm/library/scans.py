@@ -68,7 +68,7 @@ class Scan:
 
     @property
     def name(self) -> str:
-        """The same for equal scans only."""
+        """A name that equal scans, and only those, share."""
         return "scan." + hashlib.blake2b(repr(self).encode(), digest_size=12).hexdigest()
 
 

@@ -66,7 +66,7 @@ def arguments(step: Call, names: str) -> dict[str, Any]:
 
 
 def name_of(step: Call) -> str:
-    """The same for equal steps only."""
+    """A name that equal steps, and only those, share."""
     numbers = {value: f"${number}" for number, value in enumerate(step.inputs)}
     statement = step.statement
     given = [numbers.get(arg, arg) for arg in statement.args]
