@@ -282,7 +282,7 @@ class _Head:
         return made
 
     def _guarded(self, rule: Lambda, target: str, outputs: int = 1) -> Lambda:
-        """The lambda, whose result has to have the shape of what it is the (co)tangent of.
+        """The lambda, with a check that a (co)tangent has the shape of its primal.
 
         It gets the dtype of that. An elementwise rule's cotangent is not summed yet.
         """

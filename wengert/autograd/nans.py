@@ -92,7 +92,7 @@ def note(node: Node, made: Any, refuse: bool) -> None:
 
 
 def first_noted(nodes: Iterable[Node]) -> Node | None:
-    """The first function, of these and those that led to them, that returned what is not finite."""
+    """The earliest function in the history of these that returned NaN or infinity."""
     seen: set[Node] = set()
     waiting, first = list(nodes), None
     while waiting:

@@ -167,7 +167,7 @@ def put_(self: Tensor, index: Any, source: Any, accumulate: bool = False) -> Ten
 
 
 def apply_(self: Tensor, callable: Any) -> Tensor:
-    """Replace each element by what a Python function makes of it; slow, and not recorded."""
+    """x = f(x) in place, element by element, by a Python function: slow, and not recorded."""
     if self.requires_grad:
         raise RuntimeError(
             "Can't call apply_() on Variable that requires grad. Use var.detach().apply_() instead."
@@ -179,12 +179,12 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
 
 
 def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
-    """Replace each element by what a Python function makes of it and another tensor's."""
+    """x = f(x, y) in place, element by element, by a Python function."""
     return _mapped(self, (tensor,), callable, "map_")
 
 
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
-    """Replace each element by what a Python function makes of it and those of two others."""
+    """x = f(x, y, z) in place, element by element, by a Python function."""
     return _mapped(self, (x, y), callable, "map2_")
 
 

@@ -41,7 +41,7 @@ some microseconds to get more threads going.
 OWN_MANY = 100**3
 """Multiplications up to which our own tiles beat BLAS from three threads on."""
 OWN_SINGLE, OWN_DOWN = 512**3, 2**22
-"""The bounds for products that `blocks.py` does not suit, and for those that read a down its columns."""
+"""The bounds of products that `blocks.py` does not suit, and of those that read a by columns."""
 FAR = 1024
 """Bytes from which columns lie so far apart that reading down them is slow."""
 AHEAD = 2**15
