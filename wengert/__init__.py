@@ -416,6 +416,7 @@ from wengert.functions.math import true_divide as true_divide
 from wengert.functions.math import trunc as trunc
 from wengert.functions.methods import conversations as _methods
 from wengert.functions.methods import inplace as _inplace_methods
+from wengert.functions.methods import named as _named_methods
 from wengert.functions.methods import operators as _operators
 from wengert.functions.numpy import calculus as _numpy_calculus
 

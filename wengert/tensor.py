@@ -2,7 +2,8 @@
 
 A Tensor wraps one array and knows the node that made it. This file has its state, its views and
 its conversation with NumPy; the methods come from the functions they are short for, and are
-attached by `autograd/methods.py` (history) and `functions/methods/` (operators and the rest).
+attached by `autograd/methods.py` (history) and `functions/methods/` (operators and the rest);
+`tensor_methods.pyi` tells type checkers of them.
 """
 
 from __future__ import annotations
@@ -19,16 +20,9 @@ from wengert.history import modes
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer, source, tick
 
 if TYPE_CHECKING:
-    from wengert.autograd.methods import HistoryMethods
-    from wengert.functions.methods.conversations import TensorMethods
-    from wengert.functions.methods.inplace import InplaceMethods
-    from wengert.functions.methods.operators import Operators
-
-    class _Methods(HistoryMethods, TensorMethods, InplaceMethods, Operators):  # type: ignore[misc]
-        ...
-
+    from wengert.tensor_methods import Methods
 else:
-    _Methods = object
+    Methods = object
 
 NUMBERS = frozenset({int, float, bool, complex})
 _new = object.__new__
@@ -124,7 +118,7 @@ class Mark:
 INFERENCE = Mark()
 
 
-class Tensor(_Methods):
+class Tensor(Methods):
     """An n-dimensional array whose operations can be differentiated.
 
     Make one with `wengert.tensor`, `wengert.zeros`, `wengert.from_numpy` and the like. NumPy's
@@ -150,12 +144,6 @@ class Tensor(_Methods):
     _tangents: dict[Any, Tensor | None] | None = None  # by level; see `autograd/forward.py`
     # When in-place view operations changed a base, and how its views undo that; latest first.
     _turns: tuple[tuple[int, Call], ...] = ()
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from wengert.functions import creation  # the constructor is a convenience on top
-
-        made = creation.legacy_tensor(*args, **kwargs)
-        return made if cls is Tensor else made.as_subclass(cls)
 
     # ---- state ----------------------------------------------------------------------------
 

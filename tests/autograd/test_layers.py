@@ -73,10 +73,6 @@ UPWARD = {
         "transforms",
     ): "gradients for a batch of cotangents, is_grads_batched, are a vmap over the sweep",
     (
-        "tensor",
-        "functions",
-    ): "the constructor Tensor(...) and what NumPy's functions mean are conveniences on top",
-    (
         "autograd",
         "functions",
     ): "methods of Tensor that make tensors, and random numbers that are replayed",

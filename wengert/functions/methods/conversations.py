@@ -2,7 +2,7 @@
 Python (length, truth, numbers, indexing, printing).
 
 A method is the function itself, taken into the class: nothing stands between. The in-place methods
-are in `inplace_methods.py`.
+are in `inplace.py`, those that are functions in `named.py`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from wengert.functions import (
     shapes,
 )
 from wengert.functions import device as devices
-from wengert.functions.methods.inplace import InplaceMethods
-from wengert.functions.methods.named import OperatorMethods
 from wengert.history import modes
 from wengert.history.location import here, line_of, stacklevel
 from wengert.tensor import Size, Tensor, attach, carries, wrap
@@ -94,10 +92,14 @@ def _beside(x: Tensor, made: Tensor) -> Tensor:
 
 
 @attach
-class TensorMethods(OperatorMethods, InplaceMethods):
+class TensorMethods:
     """See the module's docstring. `self` is always a Tensor."""
 
     __slots__ = ()
+
+    def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        made = creation.legacy_tensor(*args, **kwargs)
+        return made if cls is Tensor else made.as_subclass(cls)
 
     # ---- what it is -----------------------------------------------------------------------
 
