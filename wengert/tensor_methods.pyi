@@ -175,7 +175,7 @@ class Methods:
     def any(self, dim: Any = None, keepdim: builtins.bool = False, *, out: Any = None, **names: Any) -> Tensor:
         """Whether any element is nonzero, over all or some dimensions."""
     def apply_(self, callable: Any) -> Tensor:
-        """Replace each element by what a Python function makes of it; slow, and not recorded."""
+        """x = f(x) in place, element by element, by a Python function: slow, and not recorded."""
     def arccos(self, *, out: Any = None) -> Tensor:
         """The inverse cosine."""
     def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -219,7 +219,7 @@ class Methods:
     def as_strided_scatter(self, src: Any, size: Any, stride: Any, storage_offset: builtins.int | None = None) -> Tensor:
         """`input` with the elements that `as_strided` would show replaced."""
     def as_subclass(self, cls: builtins.type) -> Any:
-        """The same tensor as an instance of a class derived from Tensor."""
+        """This tensor as an instance of a class derived from Tensor."""
     def asin(self, *, out: Any = None) -> Tensor:
         """The inverse sine."""
     def asin_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -333,7 +333,7 @@ class Methods:
     def conj_physical_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`conj_physical`, in place."""
     def contiguous(self, memory_format: Any = None) -> Tensor:
-        """The same tensor if its elements lie in order, else a copy in which they do."""
+        """The input itself if its elements lie in order, else a copy in which they do."""
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Tensor:
         """Make this tensor hold the values of another, cast and broadcast."""
     def copysign(self, other: Any, *, out: Any = None) -> Any:
@@ -374,7 +374,7 @@ class Methods:
         """`cumsum`, in place."""
     @property
     def data(self) -> Any:
-        """The same memory without history, its writes uncounted: prefer detach() or no_grad."""
+        """This memory without history, its writes uncounted: prefer detach() or no_grad."""
     @data.setter
     def data(self, value: Any) -> None: ...
     @data.deleter
@@ -388,7 +388,7 @@ class Methods:
     def det(self, *, out: Any = None) -> Tensor:
         """The determinant. Its derivative, det(A) A^-H, is right at singular matrices too."""
     def detach(self) -> Any:
-        """The same memory without history. Changes of either are seen by both, and counted."""
+        """This memory without history. Changes of either are seen by both, and counted."""
     def detach_(self) -> Any:
         """Cut this tensor's history, in place. Views cannot be cut from their base."""
     @property
@@ -783,9 +783,9 @@ class Methods:
     @property
     def mT(self) -> Any: ...
     def map2_(self, x: Tensor, y: Tensor, callable: Any) -> Tensor:
-        """Replace each element by what a Python function makes of it and those of two others."""
+        """x = f(x, y, z) in place, element by element, by a Python function."""
     def map_(self, tensor: Tensor, callable: Any) -> Tensor:
-        """Replace each element by what a Python function makes of it and another tensor's."""
+        """x = f(x, y) in place, element by element, by a Python function."""
     def masked_fill(self, mask: Any, value: Any) -> Tensor:
         """`input` with `value` where the mask holds."""
     def masked_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -988,7 +988,7 @@ class Methods:
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Any:
         """Mark this leaf as one to differentiate by, or unmark it; returns the tensor."""
     def reshape(self, *shape: Any, **named: Any) -> Tensor:
-        """The same elements in another shape, a view where memory allows; one size may be -1."""
+        """The input's elements in another shape, a view where memory allows; one size may be -1."""
     def reshape_as(self, other: Any) -> Tensor:
         """`reshape` to the shape of another tensor."""
     def resize_(self, *shape: Any, memory_format: Any = None) -> Tensor:
@@ -1208,7 +1208,7 @@ class Methods:
     def vdot(self, other: Any, *, out: Any = None) -> Tensor:
         """The dot product with the first vector conjugated."""
     def view(self, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
-        """The same memory in another shape, or, given a dtype, read as other numbers."""
+        """The input's memory in another shape, or, given a dtype, read as other numbers."""
     def view_as(self, other: Any) -> Tensor:
         """`view` in the shape of another tensor."""
     def vsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
