@@ -6,7 +6,7 @@ import math
 
 from llvmlite import ir
 
-from wengert.compile.llvm.elementary.lanes import (
+from wengert.compile.llvm.machine.lanes import (
     Lanes,
     absolute,
     branch,

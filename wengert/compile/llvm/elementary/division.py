@@ -12,8 +12,8 @@ from typing import TypeAlias
 from llvmlite import ir
 
 from wengert.compile.llvm.elementary.casts import is_nan
+from wengert.compile.llvm.machine.memory import splat
 from wengert.compile.llvm.machine.values import intrinsic, like, scalar_type
-from wengert.compile.llvm.nests.memory import splat
 
 B: TypeAlias = ir.IRBuilder
 V: TypeAlias = ir.Value

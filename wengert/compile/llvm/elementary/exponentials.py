@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from wengert.compile.llvm.elementary import polynomials
-from wengert.compile.llvm.elementary.lanes import (
+from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.lanes import (
     FLOAT32,
     Lanes,
     absolute,
@@ -25,7 +26,6 @@ from wengert.compile.llvm.elementary.lanes import (
     smaller,
     where,
 )
-from wengert.compile.llvm.machine import host as machine
 
 LOG2_E = 1 / math.log(2)
 # log(2) in two parts, the first of 12 and of 40 digits.

@@ -20,7 +20,7 @@ from wengert.compile.llvm.elementary.exponentials import (
     reduced,
     scaled,
 )
-from wengert.compile.llvm.elementary.lanes import (
+from wengert.compile.llvm.machine.lanes import (
     FLOAT64,
     Lanes,
     absolute,

@@ -23,7 +23,7 @@ from wengert.compile.llvm.elementary import (
     special,
     trigonometry,
 )
-from wengert.compile.llvm.elementary.lanes import Lanes, absolute, copysign, sqrt, suffix
+from wengert.compile.llvm.machine.lanes import Lanes, absolute, copysign, sqrt, suffix
 
 FUNCTIONS: dict[str, Callable[..., Lanes]] = {
     "exp": exponentials.exp,

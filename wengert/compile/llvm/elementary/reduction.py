@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from wengert.compile.llvm.elementary.lanes import (
+from wengert.compile.llvm.machine.lanes import (
     FLOAT64,
     INT1,
     INT32,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wengert.compile.llvm.elementary import polynomials
 from wengert.compile.llvm.elementary.exponentials import power_of_two, reduced, scaled
-from wengert.compile.llvm.elementary.lanes import (
+from wengert.compile.llvm.machine.lanes import (
     FLOAT64,
     Lanes,
     absolute,

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 
 from wengert.compile.llvm.elementary import polynomials
-from wengert.compile.llvm.elementary.lanes import (
+from wengert.compile.llvm.elementary.reduction import reduced_far
+from wengert.compile.llvm.machine.lanes import (
     Lanes,
     absolute,
     branch,
@@ -23,7 +24,6 @@ from wengert.compile.llvm.elementary.lanes import (
     sqrt,
     where,
 )
-from wengert.compile.llvm.elementary.reduction import reduced_far
 
 PI = {
     32: (3.1415927410125732, -8.742277657347586e-08, -3.4302490200117637e-15),

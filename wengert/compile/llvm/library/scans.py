@@ -25,9 +25,9 @@ from wengert.compile.llvm.elementary.scalars import apply
 from wengert.compile.llvm.library.natives import NATIVES, Native
 from wengert.compile.llvm.library.tiles import I64, fold, repeat
 from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.memory import POINTER, blend, load, offset, permuted, splat, store
 from wengert.compile.llvm.machine.values import element, number, wide
 from wengert.compile.llvm.nests.accumulators import identity
-from wengert.compile.llvm.nests.memory import POINTER, blend, load, offset, permuted, splat, store
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
 from wengert.rules.reductions import recurrence

@@ -21,8 +21,7 @@ from wengert.compile.llvm.elementary.casts import cast, is_nan
 from wengert.compile.llvm.library.natives import NATIVES, Native
 from wengert.compile.llvm.library.tiles import I64, fold, repeat
 from wengert.compile.llvm.machine import host as machine
-from wengert.compile.llvm.machine.values import BYTE, I32, INTP, lanes_of, like, wide
-from wengert.compile.llvm.nests.memory import (
+from wengert.compile.llvm.machine.memory import (
     POINTER,
     gather,
     load,
@@ -31,6 +30,7 @@ from wengert.compile.llvm.nests.memory import (
     splat,
     store,
 )
+from wengert.compile.llvm.machine.values import BYTE, I32, INTP, lanes_of, like, wide
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
 

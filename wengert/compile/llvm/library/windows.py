@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.library.tiles import I64, POINTER, Vectors, repeat
-from wengert.compile.llvm.nests import memory
+from wengert.compile.llvm.machine import memory
 from wengert.compile.plan.plan import Call, Layout
 
 I32 = ir.IntType(32)

@@ -13,8 +13,8 @@ from llvmlite import ir
 
 from wengert.compile.llvm.elementary.casts import cast, is_nan
 from wengert.compile.llvm.elementary.scalars import apply
+from wengert.compile.llvm.machine.memory import blend, folded, splat
 from wengert.compile.llvm.machine.values import I32, I64, element, lanes_of, like, number, wide
-from wengert.compile.llvm.nests.memory import blend, folded, splat
 from wengert.compile.plan.kernel import Reduce
 
 B: TypeAlias = ir.IRBuilder

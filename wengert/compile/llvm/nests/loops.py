@@ -23,6 +23,22 @@ from wengert.compile.llvm.elementary.division import Inverse
 from wengert.compile.llvm.elementary.scalars import apply
 from wengert.compile.llvm.elementary.scalars import supported as supported
 from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.memory import (
+    PART,
+    blend,
+    fence,
+    folded,
+    gather,
+    lane,
+    load,
+    offset,
+    one_by_one,
+    prefetch,
+    splat,
+    store,
+    store_past_caches,
+    transposed,
+)
 from wengert.compile.llvm.machine.values import (
     BIT,
     I32,
@@ -40,22 +56,6 @@ from wengert.compile.llvm.nests.accumulators import (
     Position,
     RunningMaximum,
     identity,
-)
-from wengert.compile.llvm.nests.memory import (
-    PART,
-    blend,
-    fence,
-    folded,
-    gather,
-    lane,
-    load,
-    offset,
-    one_by_one,
-    prefetch,
-    splat,
-    store,
-    store_past_caches,
-    transposed,
 )
 from wengert.compile.llvm.nests.phases import Phase, Phases
 from wengert.compile.llvm.nests.schedule import Nest, arguments, arrange, cost, dtype_of

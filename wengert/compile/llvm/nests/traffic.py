@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from wengert.compile.llvm.nests.memory import PART
+from wengert.compile.llvm.machine.memory import PART
 from wengert.compile.llvm.nests.schedule import Nest
 from wengert.compile.plan.kernel import Access, Load, Store
 
