@@ -1,11 +1,14 @@
-"""An interpreter for plans, in NumPy, and the rules that a plan must keep."""
+"""A back end in NumPy: an interpreter for plans, and the rules that a plan must keep."""
 
+import ctypes
 import math
 
 import numpy as np
 
+from wengert.compile.call.executable import array_at
 from wengert.compile.plan.kernel import Apply, Const, Index, Load, Reduce, Store
-from wengert.compile.plan.plan import Call, Loops, Multiply, Place
+from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Table
+from wengert.compile.plan.strides import row_major
 from wengert.compile.program.program import mapped
 from wengert.history import location  # noqa: F401  (statements know their lines)
 
@@ -13,11 +16,47 @@ UFUNCS = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimu
 UFUNCS |= {"logical_or": np.logical_or, "logical_and": np.logical_and}
 
 
-def supported(name, dtypes):
-    """As if there were code for every function of NumPy's on ordinary dtypes."""
-    if any(d.kind not in "biufc" or d.itemsize > 16 for d in dtypes):
-        return False
-    return name in ("where", "astype", "argmax", "argmin", "real", "imag") or hasattr(np, name)
+class NumPy:
+    """What `compile/backend.py` asks, as if there were code for every function of NumPy's."""
+
+    def supports(self, function, dtypes):
+        if any(d.kind not in "biufc" or d.itemsize > 16 for d in dtypes):
+            return False
+        names = ("where", "astype", "argmax", "argmin", "real", "imag")
+        return function in names or hasattr(np, function)
+
+    def multiplies(self, dtype):
+        return dtype.char in "fdFD"
+
+    def reads(self, shape, strides):
+        return 1 in strides[-2:] or 1 in shape[-2:]
+
+    def runs(self, step):
+        return True
+
+    def code(self, plan, name, timed=False):
+        return Interpreted(plan)
+
+
+class Interpreted:
+    """A plan as a function of a table of addresses, as machine code would be."""
+
+    def __init__(self, plan):
+        self.plan, self.table = plan, Table.of(plan)
+        self.function = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.run)
+        self.body = ctypes.cast(self.function, ctypes.c_void_p).value
+
+    def run(self, buffers):
+        addresses = (ctypes.c_void_p * self.table.size).from_address(buffers)
+
+        def array(slot, value):
+            layout = Layout(None, value.shape, row_major(value.shape), value.dtype)
+            return array_at(addresses[slot], layout)
+
+        inputs = [array(self.table.input(k), v) for k, v in enumerate(self.plan.inputs)]
+        for k, made in enumerate(execute(self.plan, inputs)):
+            array(self.table.output(k), self.plan.outputs[k])[...] = made
+        return 0
 
 
 def execute(plan, arrays):

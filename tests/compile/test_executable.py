@@ -13,7 +13,7 @@ import pytest
 
 from tests.compile.programs import Builder, Drawn, agree
 from wengert.compile.call.executable import Executable, aligned, array_at
-from wengert.compile.llvm.elementary.scalars import supported
+from wengert.compile.llvm.backend import LLVM
 from wengert.compile.plan import planner as fuse
 from wengert.compile.plan.kernel import Access, Apply, Const, Kernel, Load, Reduce, Store
 from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Plan
@@ -391,7 +391,7 @@ def test_random_programs_agree_with_numpy(seed: int, dtype: np.dtype) -> None:
     with np.errstate(all="ignore"):
         expected_updates, updates = drawn.inputs(), drawn.inputs()
         expected = drawn.program.run(expected_updates)
-        got = Executable(fuse.plan(drawn.program, supported)).run(updates)
+        got = Executable(fuse.plan(drawn.program, LLVM())).run(updates)
     agree(got, expected, exact=False)
     agree(updates, expected_updates, exact=False)
 
@@ -410,7 +410,7 @@ def test_a_classifier_learns_as_in_numpy() -> None:
     labels = np.eye(3, dtype=F)[RNG.integers(0, 3, 9)]
     here = [numbers(9, 5), labels, numbers(3, 5)]
     there = [array.copy() for array in here]
-    executable = Executable(fuse.plan(program, supported))
+    executable = Executable(fuse.plan(program, LLVM()))
     for _ in range(5):
         np.testing.assert_allclose(executable.run(here)[0], program.run(there)[0], atol=1e-5)
     np.testing.assert_allclose(here[2], there[2], atol=1e-5)

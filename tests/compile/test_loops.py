@@ -11,7 +11,8 @@ from llvmlite import ir
 
 from tests.compile.kernels import compiled, interpret
 from tests.compile.random_kernels import kernels
-from wengert.compile.llvm.nests.loops import define, supported
+from wengert.compile.llvm.elementary.scalars import supported
+from wengert.compile.llvm.nests.loops import define
 from wengert.compile.plan.kernel import (
     Access,
     Apply,

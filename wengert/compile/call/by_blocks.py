@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.call.executable import aligned
-from wengert.compile.call.specialization import runner
+from wengert.compile.call.executable import aligned, executable
 from wengert.compile.program.passes import clean
 from wengert.compile.trace.array import Storage, Trace, TracedArray
 from wengert.dispatch import Function
@@ -83,7 +82,7 @@ class Blocks:
         self.several = type(result) is tuple
         trace.program.outputs = [x.value for x in (result if self.several else (result,))]
         self.step = blocks[0][0][0]
-        self.executable = runner(clean(trace.program))
+        self.executable = executable(clean(trace.program))
         assert not self.executable.calls, f"{function} holds a step without machine code"
         # Unlike an executable that may run Python, this one lets other threads run meanwhile.
         self.native = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.executable.body)

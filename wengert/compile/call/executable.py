@@ -1,6 +1,6 @@
 """A plan made ready to run: machine code, its working memory, and the way back into Python.
 
-`Executable.run` takes and returns arrays. The fast way in is `llvm/entry.py`, which calls the same
+`Executable.run` takes and returns arrays. The fast way in is `entry.py`, which calls the same
 native function with a table of its own: see `table`, `fixed`, `failed`.
 """
 
@@ -13,43 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.plan.plan import Call, Layout, Loops, Plan
+from wengert.compile.backend import Backend, backend
+from wengert.compile.plan.plan import Call, Layout, Loops, Plan, Table, place_of
 from wengert.compile.program.operations import added, take, updated
-from wengert.compile.program.program import Statement, Value, mapped
+from wengert.compile.program.program import Program, Statement, Value, mapped
 
 ALIGNMENT = 64
 """Bytes to which the arena is aligned: a line of the cache, and the widest vector."""
 
 
 class Executable:
-    """The native code of a plan. `body` is the address of `i32 body(i8** buffers)`.
+    """A plan as code of the back end. `body` is the address of its function (see `Table`).
 
     `table` says which entry of the buffers is what; `calls` whether steps run in Python.
     """
 
     def __init__(self, plan: Plan, name: str = "compiled", timed: bool = False) -> None:
-        from llvmlite import ir
-
-        from wengert.compile.llvm import body
-        from wengert.compile.llvm.machine import host as machine
-
+        machine = backend()
         self.plan = plan
         self.name = name
         self.constants = [np.array(c, order="C", copy=None, subok=False) for c in plan.constants]
-        module = ir.Module(name)
-        entry = body.define(module, plan, timed)
-        self.code = machine.compile_module(module, name)
-        self.body = self.code.address(entry)
-        self.table = body.Table.of(plan)
-        self.callback = Callback(plan)
+        self.code = machine.code(plan, name, timed)
+        self.body = self.code.body
+        self.table = Table.of(plan)
+        self.callback = Callback(plan, machine)
         self.calls = bool(self.callback.steps)
         self._fixed: list[tuple[int, int, Any]] | None = None
         self._native = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.body)
         self._written = {
-            place.number
-            for step in plan.steps
-            for place in body.written(step)
-            if place.kind == "input"
+            place.number for step in plan.steps for place in step.written if place.kind == "input"
         }
 
     # ---- for the native entry ---------------------------------------------------------------
@@ -73,8 +65,6 @@ class Executable:
 
     def failed(self, status: int) -> Any:
         """Raise what a positive result of the body means."""
-        from wengert.compile.llvm.body import place_of
-
         number, buffer = place_of(status)
         step = self.plan.steps[number]
         assert isinstance(step, Loops)
@@ -139,6 +129,13 @@ class Executable:
                     given[other] = given[other].copy()
 
 
+def executable(program: Program) -> Executable:
+    """A program made ready to run."""
+    from wengert.compile.plan.planner import plan  # not needed to import wengert
+
+    return Executable(plan(program, backend()))
+
+
 def aligned(size: int) -> np.ndarray:
     """Uninitialised memory that begins at a line of the cache; a byte at least."""
     size = max(size, 1)  # an empty array has no address
@@ -149,11 +146,9 @@ def aligned(size: int) -> np.ndarray:
 
 def _index_message(step: Loops, buffer: int) -> str:
     """What to say of an index out of range."""
-    from wengert.compile.llvm.body import accesses
-
     sizes = {
         size
-        for access in accesses(step.kernel)
+        for access in step.kernel.accesses()
         if access.buffer == buffer
         for _, _, size in access.indices
     }
@@ -172,13 +167,11 @@ def _index_message(step: Loops, buffer: int) -> str:
 class Callback:
     """What native code calls for a `Call` step: with its number and the addresses of its arrays."""
 
-    def __init__(self, plan: Plan) -> None:
-        from wengert.compile.llvm.library.natives import is_native
-
+    def __init__(self, plan: Plan, machine: Backend) -> None:
         self.steps = {
             number: _PythonStep(step)
             for number, step in enumerate(plan.steps)
-            if isinstance(step, Call) and not is_native(step)
+            if isinstance(step, Call) and not machine.runs(step)
         }
 
     def __call__(self, number: int, addresses: bytes) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compile.backend import backend
 from wengert.compile.call.executable import Executable, aligned
 from wengert.compile.plan.kernel import Apply, Load, Reduce, Store
 from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step
@@ -83,12 +84,10 @@ def measure(plan: Plan) -> list[float]:
 
 
 def _line(step: Step, share: float) -> Line:
-    from wengert.compile.llvm.library.natives import is_native
-
     if isinstance(step, Call):
         name, line = step.statement.name, step.statement.line()
         moved = sum(_nbytes(x) for x in (*step.inputs.values(), *step.outputs))
-        kind = "native" if is_native(step) else "python"
+        kind = "native" if backend().runs(step) else "python"
         return Line(kind, name, "", moved, 0, share, line)
     what = ", ".join(dict.fromkeys(_names(step.statements)))
     line = step.statements[0].line() if step.statements else ""

@@ -8,9 +8,9 @@ import numpy as np
 
 from wengert.autograd.engine import mark_written
 from wengert.compile.call import derivative
+from wengert.compile.call.executable import executable
 from wengert.compile.program.partition import partition
 from wengert.compile.program.passes import clean
-from wengert.compile.program.program import Program
 from wengert.compile.trace.arguments import rebuild
 from wengert.compile.trace.captured import (
     Argument,
@@ -56,11 +56,11 @@ class Specialization:
             parts = partition(program, gradients, self.joint.cotangents)
             program = captured.program = parts.forward
             self.read = [captured.sources[v] for v in parts.read]
-            self.backward = runner(parts.backward)
+            self.backward = executable(parts.backward)
         self.results = len(program.outputs) - (len(parts.saved) if self.joint else 0)
         self.sources = [captured.sources[v] for v in program.inputs]
         self.program = program
-        self.forward = runner(program)
+        self.forward = executable(program)
         self.entry: Any = None
         self.called = False
 
@@ -179,15 +179,6 @@ class Specialization:
             by_source[s.place if isinstance(s, Argument) else id(s.tensor)]
             for s in self.joint.leaves
         ]
-
-
-def runner(program: Program) -> Any:
-    """The program as machine code."""
-    from wengert.compile.call.executable import Executable
-    from wengert.compile.llvm.nests.loops import supported
-    from wengert.compile.plan.planner import plan
-
-    return Executable(plan(program, supported))
 
 
 def read(source: Source, flat: Any) -> Any:

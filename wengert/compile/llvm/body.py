@@ -1,82 +1,30 @@
 """A plan as one native function: `i32 body(i8** buffers)`, which runs all steps in order.
 
-`buffers` is a table of addresses (see `Table`): inputs, outputs, constants, the arena, and the
-Python object that `Call` steps call. The result is 0; or -1 with a Python exception set; or a
-positive number that tells where an index was out of range (see `place_of`). The caller holds the
-interpreter's lock throughout.
+What `buffers` holds and what the result means is said beside `Table` in `plan.py`. This file lowers
+the steps: loops by `nests`, products by `matmul.py`, and the calls that `natives.py` knows; other
+calls run in Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
+from wengert.compile.llvm.library import convolution as convolution  # it and the next three
 from wengert.compile.llvm.library import matmul, natives
+from wengert.compile.llvm.library import pooling as pooling  # register what they have
+from wengert.compile.llvm.library import scans as scans
+from wengert.compile.llvm.library import sorts as sorts
 from wengert.compile.llvm.library.natives import is_native
-from wengert.compile.llvm.library.tiles import I64, POINTER
 from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.llvm.nests import loops
-from wengert.compile.plan.kernel import Access, Kernel, Load, Store
-from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
-
-I32 = ir.IntType(32)
-BYTE = ir.IntType(8)
+from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table, status_of
 
 NAME = "body"
 INLINED = 6000
 """Instructions of small steps that may become part of the body; if there are more, none do."""
-_BUFFERS = 1 << 10  # more than a kernel has
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Which entry of the table of addresses is what."""
-
-    inputs: int
-    outputs: int
-    constants: int
-
-    @staticmethod
-    def of(plan: Plan) -> Table:
-        return Table(len(plan.inputs), len(plan.outputs), len(plan.constants))
-
-    def input(self, number: int) -> int:
-        return number
-
-    def output(self, number: int) -> int:
-        return self.inputs + number
-
-    def constant(self, number: int) -> int:
-        return self.inputs + self.outputs + number
-
-    @property
-    def arena(self) -> int:
-        return self.inputs + self.outputs + self.constants
-
-    @property
-    def callback(self) -> int:
-        """The object called for `Call` steps: `callback(step number, addresses as bytes)`."""
-        return self.arena + 1
-
-    @property
-    def counters(self) -> int:
-        """Of a timed body: room for the processor's clock before each step and at the end."""
-        return self.arena + 2
-
-    @property
-    def size(self) -> int:
-        return self.arena + 3
-
-    def slot(self, place: Place) -> int:
-        """The entry that a place is relative to."""
-        if place.kind == "arena":
-            return self.arena
-        return {"input": self.input, "output": self.output, "constant": self.constant}[place.kind](
-            place.number
-        )
 
 
 def define(module: ir.Module, plan: Plan, timed: bool = False) -> str:
@@ -85,16 +33,6 @@ def define(module: ir.Module, plan: Plan, timed: bool = False) -> str:
     function.attributes.add("nounwind")
     _Body(function, plan, timed).emit()
     return NAME
-
-
-def place_of(status: int) -> tuple[int, int]:
-    """The number of the step, and of its kernel's buffer, that a positive result tells of."""
-    return divmod(status - 1, _BUFFERS)
-
-
-def call_layouts(step: Call) -> list[Layout]:
-    """The arrays whose addresses a `Call` step's callback receives, in order."""
-    return [*step.inputs.values(), *step.outputs]
 
 
 _CLOCK = ir.FunctionType(I64, [])
@@ -113,10 +51,10 @@ class _Body:
 
     def emit(self) -> None:
         steps = self.plan.steps
-        for slot in sorted({self.table.slot(p) for step in steps for p in places(step)}):
+        for slot in sorted({self.table.slot(p) for step in steps for p in step.places}):
             self.bases[slot] = self._entry(slot)
         calls = [s for s in steps if isinstance(s, Call) and not is_native(s)]
-        most = max((len(call_layouts(s)) for s in calls), default=0)
+        most = max((len(s.arrays) for s in calls), default=0)
         if most:
             self.addresses = self.builder.alloca(ir.ArrayType(POINTER, most))
             self.addresses.type = POINTER  # llvmlite gives it a type that knows its contents
@@ -167,8 +105,8 @@ class _Body:
         function = loops.define(self.module, step.kernel, machine.vector_bytes())
         self.called.append(function)
         status = self.builder.call(function, [self._at(place) for place in step.places])
-        if gathers(step.kernel):
-            told = self.builder.add(status, I32(number * _BUFFERS))
+        if step.kernel.gathers():
+            told = self.builder.add(status, I32(status_of(number, 0)))
             self._stop_if(self.builder.icmp_signed("!=", status, I32(0)), told)
 
     def _multiply(self, step: Multiply) -> None:
@@ -177,7 +115,7 @@ class _Body:
         self.builder.call(function, [self._at(x.place) for x in (step.a, step.b, step.out)])
 
     def _call(self, number: int, step: Call) -> None:
-        builder, layouts = self.builder, call_layouts(step)
+        builder, layouts = self.builder, step.arrays
         if is_native(step):
             function = natives.define(self.module, step)
             self.called.append(function)
@@ -242,37 +180,3 @@ def _caller(module: ir.Module) -> Any:
     python("Py_DecRef", ir.VoidType(), [result])
     builder.ret(I32(0))
     return function
-
-
-# ---- what a step touches ------------------------------------------------------------------------
-
-
-def places(step: Step) -> list[Place]:
-    """All places that a step reads or writes."""
-    if isinstance(step, Loops):
-        return list(step.places)
-    if isinstance(step, Multiply):
-        return [step.a.place, step.b.place, step.out.place]
-    return [layout.place for layout in call_layouts(step)]
-
-
-def written(step: Step) -> list[Place]:
-    """The places that a step writes."""
-    if isinstance(step, Loops):
-        return [step.places[number] for number in step.kernel.written]
-    if isinstance(step, Multiply):
-        return [step.out.place]
-    return [layout.place for layout in step.outputs]
-
-
-def accesses(kernel: Kernel) -> Iterable[Access]:
-    """All accesses of a kernel to its buffers."""
-    for stage in kernel.stages:
-        for operation in stage:
-            if isinstance(operation, (Load, Store)):
-                yield operation.access
-
-
-def gathers(kernel: Kernel) -> bool:
-    """Whether a kernel can meet an index that is out of range."""
-    return any(access.indices for access in accesses(kernel))

@@ -9,6 +9,7 @@ Kernels are hashable, and equal ones are compiled once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,6 +123,17 @@ class Kernel:
     stages: tuple[tuple[Operation, ...], ...]
     buffers: tuple[np.dtype, ...]
     written: tuple[int, ...]
+
+    def accesses(self) -> Iterator[Access]:
+        """All accesses to the buffers."""
+        for stage in self.stages:
+            for operation in stage:
+                if isinstance(operation, (Load, Store)):
+                    yield operation.access
+
+    def gathers(self) -> bool:
+        """Whether it can meet an index that is out of range."""
+        return any(access.indices for access in self.accesses())
 
 
 class Unsupported(Exception):

@@ -1,6 +1,6 @@
 """The plan: what the machine does, step by step, and where in memory each array lies.
 
-`fuse.py` makes it of a program; `llvm/body.py` makes one native function of it.
+`planner.py` makes it of a program, a back end makes one native function of it: see `Table`.
 """
 
 from __future__ import annotations
@@ -46,13 +46,17 @@ class Loops:
     places: tuple[Place, ...]
     statements: list[Statement] = field(default_factory=list)
 
+    @property
+    def written(self) -> list[Place]:
+        return [self.places[number] for number in self.kernel.written]
+
 
 @dataclass(slots=True)
 class Multiply:
     """out = a @ b, over broadcast leading dimensions; `add` accumulates into out instead.
 
     All have two dimensions or more; any strides (one of the last two is 1 where BLAS is to be used,
-    which `fuse.py` sees to). `out` has the broadcast shape.
+    which the planner sees to). `out` has the broadcast shape.
     """
 
     a: Layout
@@ -60,6 +64,14 @@ class Multiply:
     out: Layout
     add: bool = False
     statements: list[Statement] = field(default_factory=list)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return self.a.place, self.b.place, self.out.place
+
+    @property
+    def written(self) -> list[Place]:
+        return [self.out.place]
 
 
 @dataclass(slots=True)
@@ -74,8 +86,22 @@ class Call:
     inputs: dict[Value, Layout]
     outputs: tuple[Layout, ...]
 
+    @property
+    def arrays(self) -> list[Layout]:
+        """What it reads and writes, in the order in which its code receives the addresses."""
+        return [*self.inputs.values(), *self.outputs]
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return tuple(layout.place for layout in self.arrays)
+
+    @property
+    def written(self) -> list[Place]:
+        return [layout.place for layout in self.outputs]
+
 
 Step = Loops | Multiply | Call
+"""Each tells the `places` that it touches, and which of those are `written`."""
 
 
 @dataclass(slots=True)
@@ -91,3 +117,72 @@ class Plan:
     constants: list[Any]
     inputs: list[Value]
     outputs: list[Value]
+
+
+# ---- how its code is called ----------------------------------------------------------------------
+
+# A plan becomes a function `int32 body(void **buffers)`. `buffers` is a table of addresses: inputs,
+# outputs, constants, the arena, the Python object that `Call` steps call, and counters. The result
+# is 0; or -1 with a Python exception set; or a positive number that tells where an index was out of
+# range. The caller holds the interpreter's lock throughout if steps call Python.
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Which entry of the table of addresses is what."""
+
+    inputs: int
+    outputs: int
+    constants: int
+
+    @staticmethod
+    def of(plan: Plan) -> Table:
+        return Table(len(plan.inputs), len(plan.outputs), len(plan.constants))
+
+    def input(self, number: int) -> int:
+        return number
+
+    def output(self, number: int) -> int:
+        return self.inputs + number
+
+    def constant(self, number: int) -> int:
+        return self.inputs + self.outputs + number
+
+    @property
+    def arena(self) -> int:
+        return self.inputs + self.outputs + self.constants
+
+    @property
+    def callback(self) -> int:
+        """The object called for `Call` steps: `callback(step number, addresses as bytes)`."""
+        return self.arena + 1
+
+    @property
+    def counters(self) -> int:
+        """Of a timed body: room for the processor's clock before each step and at the end."""
+        return self.arena + 2
+
+    @property
+    def size(self) -> int:
+        return self.arena + 3
+
+    def slot(self, place: Place) -> int:
+        """The entry that a place is relative to."""
+        if place.kind == "arena":
+            return self.arena
+        return {"input": self.input, "output": self.output, "constant": self.constant}[place.kind](
+            place.number
+        )
+
+
+_BUFFERS = 1 << 10  # more than a kernel has
+
+
+def status_of(step: int, buffer: int) -> int:
+    """The result for an index out of range: `buffer` is 1 more than its number in the kernel."""
+    return step * _BUFFERS + buffer
+
+
+def place_of(status: int) -> tuple[int, int]:
+    """The number of the step, and of its kernel's buffer, that a positive result tells of."""
+    return divmod(status - 1, _BUFFERS)

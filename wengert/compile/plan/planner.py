@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compile.backend import Backend
 from wengert.compile.plan.emit import Target, build
 from wengert.compile.plan.group import Group, Grouping
 from wengert.compile.plan.indices import NeedsCopy
@@ -20,7 +21,7 @@ from wengert.compile.plan.loops import Frame, Loop, new_frame
 from wengert.compile.plan.memory import Use, in_step, lay_out
 from wengert.compile.plan.needs import Needs
 from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
-from wengert.compile.plan.roles import SEARCHES, Roles, Supported
+from wengert.compile.plan.roles import SEARCHES, Roles
 from wengert.compile.plan.strides import (
     Buffer,
     Strided,
@@ -37,12 +38,12 @@ from wengert.compile.program.operations import added, take
 from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
 
 
-def plan(program: Program, supported: Supported, *, fuse: bool = True) -> Plan:
-    """What to run for a program, on a machine that has code for the `supported` functions.
+def plan(program: Program, backend: Backend, *, fuse: bool = True) -> Plan:
+    """What to run for a program, on a back end.
 
     Without `fuse`, each statement has a kernel of its own.
     """
-    return _Planner(program, supported, fuse).plan()
+    return _Planner(program, backend, fuse).plan()
 
 
 class _Copy:
@@ -60,9 +61,10 @@ Draft = tuple[Step, Use, tuple[Any, ...]]
 
 
 class _Planner:
-    def __init__(self, program: Program, supported: Supported, fuse: bool) -> None:
+    def __init__(self, program: Program, backend: Backend, fuse: bool) -> None:
         self.program = program
-        self.roles = Roles(program, supported)
+        self.backend = backend
+        self.roles = Roles(program, backend)
         self.grouping = Grouping(program, self.roles, fuse)
         self.needs = Needs(program, self.roles, self.grouping)
         self.index = {s: k for k, s in enumerate(program.statements)}
@@ -227,7 +229,7 @@ class _Planner:
         home: Strided | None = _slices(s, homes[0])[s.args[0].index(end)]
         for layout in reversed(chain):
             home = inverse(layout, home) if home is not None else None
-        if home is not None and (value not in self.products or is_matrix(home)):
+        if home is not None and (value not in self.products or self._is_matrix(home)):
             self.begun[s] = homes
             return home
         return None
@@ -376,10 +378,13 @@ class _Planner:
         self._loops(self._built(loops, None, [Target(zero, frame, homes[:1])]), [s])
         self._finish(s.output, homes)
 
+    def _is_matrix(self, array: Strided) -> bool:
+        return self.backend.reads(array.shape, array.strides)
+
     def _matrix(self, value: Value) -> Strided:
         """An operand of a product, with neighbours along one of the last two axes."""
         array = self.located(value)
-        if array is not None and is_matrix(array):
+        if array is not None and self._is_matrix(array):
             return array
         return self._copy(value)
 
@@ -536,7 +541,7 @@ class _Planner:
             array: Strided | None = start
             for s in chain:
                 array = through(s, array) if array is not None else None
-            price += array is None or (product and not is_matrix(array))
+            price += array is None or (product and not self._is_matrix(array))
         return price
 
 
@@ -548,14 +553,6 @@ def _slices(s: Statement, whole: Strided) -> list[Strided]:
         parts.append(Strided(whole.buffer, v.shape, whole.strides, offset))
         at += v.shape[axis]
     return parts
-
-
-def is_matrix(array: Strided) -> bool:
-    """Whether BLAS can read an array as it lies."""
-    (m, n), (s, t) = array.shape[-2:], array.strides[-2:]
-    if min(s, t) < 0 or (s == 0 and m > 1) or (t == 0 and n > 1):
-        return False
-    return (t == 1 or n == 1) or (s == 1 or m == 1)
 
 
 def _axis_of_concatenate(s: Statement) -> int:

@@ -8,17 +8,14 @@ stand alone: "multiply", "parts" (concatenations and writes into a part), "scatt
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from wengert.compile.backend import Backend
 from wengert.compile.program.infer import is_ufunc
 from wengert.compile.program.operations import added, astype, full, number, take, updated, view
 from wengert.compile.program.program import Program, Statement, Value
-
-Supported = Callable[[str, tuple[np.dtype, ...]], bool]
-"""Whether code can be made for a function, by name, on operands of these dtypes."""
 
 LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view})
 SOURCES = frozenset({full, np.arange})
@@ -112,10 +109,10 @@ def axes_of(statement: Statement) -> tuple[int, ...]:
 
 
 class Roles:
-    """The role of each statement of a program, for a machine that supports some functions."""
+    """The role of each statement of a program, for a back end that supports some functions."""
 
-    def __init__(self, program: Program, supported: Supported) -> None:
-        self.supported = supported
+    def __init__(self, program: Program, backend: Backend) -> None:
+        self.backend = backend
         self.program = program
         self.made: dict[Value, Statement] = {v: s for s in program.statements for v in s.outputs}
         self._known: dict[tuple[str, tuple[np.dtype, ...]], bool] = {}
@@ -125,7 +122,7 @@ class Roles:
     def _can(self, name: str, *dtypes: np.dtype) -> bool:
         key = name, dtypes
         if key not in self._known:
-            self._known[key] = self.supported(name, dtypes)
+            self._known[key] = self.backend.supports(name, dtypes)
         return self._known[key]
 
     def _role(self, s: Statement) -> str:
@@ -162,7 +159,7 @@ class Roles:
     def _multiplies(self, s: Statement) -> bool:
         a, b = s.args
         fine = type(a) is Value and type(b) is Value and not s.kwargs
-        return fine and a.dtype == b.dtype == s.output.dtype and a.dtype.char in "fdFD"
+        return fine and a.dtype == b.dtype == s.output.dtype and self.backend.multiplies(a.dtype)
 
     def _maps(self, s: Statement, name: str) -> bool:
         args = operands(s)

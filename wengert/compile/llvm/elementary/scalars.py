@@ -68,6 +68,23 @@ def apply(b: B, name: str, dtype: np.dtype, kinds: tuple[np.dtype, ...], args: l
     return series.call(b, name, *args)
 
 
+def identity(name: str, dtype: np.dtype) -> Any:
+    """What leaves every number as it is, combined with it."""
+    if name == "add":
+        return -0.0 if dtype.kind in "fc" else 0
+    if name == "multiply":
+        return 1
+    if name in ("logical_or", "logical_and"):
+        return name == "logical_and"
+    highest = name in ("minimum", "argmin", "fmin")
+    if dtype.kind == "b":
+        return highest
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.max if highest else limits.min
+    return float("inf") if highest else -float("inf")
+
+
 def _where(b: B, condition: V, x: Any, y: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(b.select(condition, p, q) for p, q in zip(x, y, strict=True))

@@ -19,16 +19,15 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.library.tiles import (
-    I64,
     LINE,
-    POINTER,
     Matrices,
     Registers,
     Vectors,
     power_of_two,
-    repeat,
     transpose,
 )
+from wengert.compile.llvm.machine.control import repeat
+from wengert.compile.llvm.machine.values import I64, POINTER
 
 LEAST, LEAST_ROWS = 2**21, 96
 """Multiplications, and rows of A, from which copying B pays: each copy is read so often."""

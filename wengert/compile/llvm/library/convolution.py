@@ -20,7 +20,7 @@ import numpy as np
 from wengert.compile.llvm.library import correlation, matmul
 from wengert.compile.llvm.library.correlation import Correlation
 from wengert.compile.llvm.library.natives import NATIVES, Native
-from wengert.compile.llvm.library.tiles import LATENCY, Registers, Vectors, fold, repeat, transpose
+from wengert.compile.llvm.library.tiles import LATENCY, Registers, Vectors, transpose
 from wengert.compile.llvm.library.windows import (
     Axis,
     Image,
@@ -37,6 +37,7 @@ from wengert.compile.llvm.library.windows import (
     part,
     store,
 )
+from wengert.compile.llvm.machine.control import fold, repeat
 from wengert.compile.plan.plan import Call, Layout
 from wengert.rules import convolution as rules
 

@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.library.tiles import I64, LATENCY, Registers, Vectors, fold, repeat
+from wengert.compile.llvm.library.tiles import LATENCY, Registers, Vectors
 from wengert.compile.llvm.library.windows import along, lanes_for
+from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.values import I64
 
 UNROLLED = 72
 """Multiplications of vectors up to which a whole window is written out, and not one row of it."""

@@ -1,12 +1,12 @@
 """Whole statements that have machine code of their own: running sums, sorts, convolutions.
 
 A `Call` step of a plan is carried out by what is registered here for its function, if that fits the
-step's layouts and dtypes; otherwise by calling the function in Python.
+step's layouts and dtypes; otherwise by calling the function in Python. The files that register
+what they have are imported by `body.py`.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,18 +30,8 @@ class Native:
 NATIVES: dict[Any, Native] = {}
 
 
-@functools.cache
-def _fill() -> None:
-    """The files that register what they have."""
-    from wengert.compile.llvm.library import convolution as convolution
-    from wengert.compile.llvm.library import pooling as pooling
-    from wengert.compile.llvm.library import scans as scans
-    from wengert.compile.llvm.library import sorts as sorts
-
-
 def is_native(step: Call) -> bool:
     """Whether a step is machine code, rather than a call of Python."""
-    _fill()
     native = NATIVES.get(step.statement.function)
     return native is not None and native.fits(step)
 

@@ -15,7 +15,7 @@ import numpy as np
 from wengert.compile.llvm.elementary import scalars
 from wengert.compile.llvm.library import matmul
 from wengert.compile.llvm.library.natives import NATIVES, Native
-from wengert.compile.llvm.library.tiles import Vectors, repeat
+from wengert.compile.llvm.library.tiles import Vectors
 from wengert.compile.llvm.library.windows import (
     Axis,
     Image,
@@ -31,6 +31,7 @@ from wengert.compile.llvm.library.windows import (
     part,
     store,
 )
+from wengert.compile.llvm.machine.control import repeat
 from wengert.compile.llvm.machine.values import number
 from wengert.compile.plan.plan import Call
 from wengert.rules import convolution as rules

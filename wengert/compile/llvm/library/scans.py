@@ -21,13 +21,12 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.elementary.casts import cast
-from wengert.compile.llvm.elementary.scalars import apply
+from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.library.natives import NATIVES, Native
-from wengert.compile.llvm.library.tiles import I64, fold, repeat
 from wengert.compile.llvm.machine import host as machine
-from wengert.compile.llvm.machine.memory import POINTER, blend, load, offset, permuted, splat, store
-from wengert.compile.llvm.machine.values import element, number, wide
-from wengert.compile.llvm.nests.accumulators import identity
+from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.memory import blend, load, offset, permuted, splat, store
+from wengert.compile.llvm.machine.values import I64, POINTER, element, number, wide
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
 from wengert.rules.reductions import recurrence

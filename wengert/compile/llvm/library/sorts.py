@@ -19,18 +19,10 @@ from llvmlite import ir
 
 from wengert.compile.llvm.elementary.casts import cast, is_nan
 from wengert.compile.llvm.library.natives import NATIVES, Native
-from wengert.compile.llvm.library.tiles import I64, fold, repeat
 from wengert.compile.llvm.machine import host as machine
-from wengert.compile.llvm.machine.memory import (
-    POINTER,
-    gather,
-    load,
-    offset,
-    one_by_one,
-    splat,
-    store,
-)
-from wengert.compile.llvm.machine.values import BYTE, I32, INTP, lanes_of, like, wide
+from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.memory import gather, load, offset, one_by_one, splat, store
+from wengert.compile.llvm.machine.values import BYTE, I32, I64, INTP, POINTER, lanes_of, like, wide
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
 

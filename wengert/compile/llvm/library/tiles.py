@@ -12,15 +12,15 @@ matrices cost masks that are constants too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-I64 = ir.IntType(64)
-POINTER = ir.PointerType()
+from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.values import I64, POINTER
 
 PANEL = 32 * 1024
 """Bytes of the stack that a transposed panel of B may take: what stays in the first-level cache."""
@@ -74,44 +74,6 @@ def element(dtype: np.dtype) -> Any:
 def emit(builder: Any, product: Matrices, registers: Registers, pointers: Sequence[Any]) -> None:
     """Append the product of the matrices at `pointers` (a, b, c) to the builder's block."""
     _Emitter(builder, product, registers).run(*pointers)
-
-
-# ---- loops --------------------------------------------------------------------------------------
-
-
-def fold(builder: Any, count: int, carried: list[Any], body: Callable[..., list[Any]]) -> list[Any]:
-    """Run `carried = body(index, carried)` `count` times; straight code where that is once."""
-    if count <= 0:
-        return carried
-    if count == 1:
-        return body(I64(0), carried)
-    before = builder.block
-    inside, after = builder.append_basic_block("loop"), builder.append_basic_block("done")
-    builder.branch(inside)
-    builder.position_at_end(inside)
-    index = builder.phi(I64)
-    phis = [builder.phi(v.type) for v in carried]
-    index.add_incoming(I64(0), before)
-    for phi, value in zip(phis, carried, strict=True):
-        phi.add_incoming(value, before)
-    news = body(index, list(phis))
-    following = builder.add(index, I64(1), flags=("nuw", "nsw"))
-    for phi, value in zip(phis, news, strict=True):
-        phi.add_incoming(value, builder.block)
-    index.add_incoming(following, builder.block)
-    builder.cbranch(builder.icmp_unsigned("<", following, I64(count)), inside, after)
-    builder.position_at_end(after)
-    return news
-
-
-def repeat(builder: Any, count: int, body: Callable[[Any], None]) -> None:
-    """Run `body(index)` `count` times."""
-
-    def once(index: Any, _: list[Any]) -> list[Any]:
-        body(index)
-        return []
-
-    fold(builder, count, [], once)
 
 
 # ---- vectors ------------------------------------------------------------------------------------

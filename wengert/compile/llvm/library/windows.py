@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.library.tiles import I64, POINTER, Vectors, repeat
+from wengert.compile.llvm.library.tiles import Vectors
 from wengert.compile.llvm.machine import memory
+from wengert.compile.llvm.machine.control import repeat
+from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.plan.plan import Call, Layout
 
-I32 = ir.IntType(32)
-BYTE = ir.IntType(8)
 LINE = 64
 """Bytes of a line of the cache, which working memory is aligned to."""
 

@@ -17,6 +17,8 @@ from wengert.compile.llvm.machine.values import (
     BYTE,
     I32,
     I64,
+    POINTER,
+    VOID,
     intrinsic,
     lanes_of,
     like,
@@ -29,8 +31,6 @@ from wengert.compile.llvm.machine.values import (
 
 B: TypeAlias = ir.IRBuilder
 V: TypeAlias = ir.Value
-VOID = ir.VoidType()
-POINTER = ir.PointerType()
 
 
 def offset(b: B, pointer: V, elements: V | int, dtype: np.dtype) -> V:

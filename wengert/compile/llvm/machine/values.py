@@ -17,6 +17,8 @@ BIT = ir.IntType(1)
 BYTE = ir.IntType(8)
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
+POINTER = ir.PointerType()
+VOID = ir.VoidType()
 
 BOOL = np.dtype(bool)
 INTP = np.dtype(np.int64)

@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.elementary.casts import cast, is_nan
-from wengert.compile.llvm.elementary.scalars import apply
+from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.machine.memory import blend, folded, splat
 from wengert.compile.llvm.machine.values import I32, I64, element, lanes_of, like, number, wide
 from wengert.compile.plan.kernel import Reduce
@@ -26,23 +26,6 @@ INT8 = np.dtype(np.int8)
 
 BLOCK = 128
 """Steps of a sum of floats after which the accumulators are emptied into those of float64."""
-
-
-def identity(name: str, dtype: np.dtype) -> Any:
-    """What leaves every number as it is, combined with it."""
-    if name == "add":
-        return -0.0 if dtype.kind in "fc" else 0
-    if name == "multiply":
-        return 1
-    if name in ("logical_or", "logical_and"):
-        return name == "logical_and"
-    highest = name in ("minimum", "argmin", "fmin")
-    if dtype.kind == "b":
-        return highest
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return limits.max if highest else limits.min
-    return float("inf") if highest else -float("inf")
 
 
 def working_dtype(name: str, dtype: np.dtype) -> np.dtype:

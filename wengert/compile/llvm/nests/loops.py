@@ -20,8 +20,7 @@ from llvmlite import ir
 from wengert.compile.llvm.elementary import math as series
 from wengert.compile.llvm.elementary.casts import cast
 from wengert.compile.llvm.elementary.division import Inverse
-from wengert.compile.llvm.elementary.scalars import apply
-from wengert.compile.llvm.elementary.scalars import supported as supported
+from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.memory import (
     PART,
@@ -44,28 +43,22 @@ from wengert.compile.llvm.machine.values import (
     I32,
     I64,
     INTP,
+    POINTER,
     element,
     like,
     mask,
     number,
     stored,
 )
-from wengert.compile.llvm.nests.accumulators import (
-    BLOCK,
-    Accumulator,
-    Position,
-    RunningMaximum,
-    identity,
-)
-from wengert.compile.llvm.nests.phases import Phase, Phases
-from wengert.compile.llvm.nests.schedule import Nest, arguments, arrange, cost, dtype_of
+from wengert.compile.llvm.nests.accumulators import BLOCK, Accumulator, Position, RunningMaximum
+from wengert.compile.llvm.nests.phases import Phases
+from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments, arrange, cost, dtype_of
 from wengert.compile.llvm.nests.streams import Stream, falling
 from wengert.compile.llvm.nests.traffic import AHEAD, LINE, from_afar, past_caches
 from wengert.compile.plan.kernel import Access, Apply, Const, Index, Kernel, Load, Reduce, Store
 
 B: TypeAlias = ir.IRBuilder
 V: TypeAlias = ir.Value
-POINTER = ir.PointerType()
 
 _INLINE = 160
 """A function of no more instructions becomes part of its caller."""

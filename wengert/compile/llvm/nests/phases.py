@@ -8,9 +8,7 @@ as long as the row. Values that are the same for a whole row are computed once f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from wengert.compile.llvm.nests.schedule import Nest, arguments, cost, dtype_of, loops_of
+from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments, cost, dtype_of, loops_of
 from wengert.compile.llvm.nests.streams import Stream, stream_of
 from wengert.compile.plan.kernel import Access, Load, Reduce, Store
 
@@ -19,17 +17,6 @@ ROW_BYTES = 64 * 1024
 
 _CHEAP = 8.0
 """What costs no more than this is computed again rather than kept."""
-
-
-@dataclass(slots=True)
-class Phase:
-    """A pass over a row: the operations computed for each element, and the reductions made."""
-
-    reduces: list[int] = field(default_factory=list)
-    stores: list[int] = field(default_factory=list)
-    needed: set[int] = field(default_factory=set)
-    saved: set[int] = field(default_factory=set)
-    reloaded: set[int] = field(default_factory=set)
 
 
 class Phases:
@@ -173,7 +160,7 @@ class Phases:
         """By the number of a phase: how it is one pass together with the next."""
         found: dict[int, Stream] = {}
         for k, (first, second) in enumerate(zip(self.phases, self.phases[1:], strict=False)):
-            stream = stream_of(self, first, second)
+            stream = stream_of(self.nest, first, second)
             if stream is not None:
                 found[k] = stream
         return found

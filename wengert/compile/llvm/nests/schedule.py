@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -96,6 +96,17 @@ class Nest:
     lanes: int
     jam: int
     packed: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class Phase:
+    """A pass over a row: the operations computed for each element, and the reductions made."""
+
+    reduces: list[int] = field(default_factory=list)
+    stores: list[int] = field(default_factory=list)
+    needed: set[int] = field(default_factory=set)
+    saved: set[int] = field(default_factory=set)
+    reloaded: set[int] = field(default_factory=set)
 
 
 def arrange(kernel: Kernel, vector_bytes: int) -> Nest:

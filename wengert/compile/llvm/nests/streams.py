@@ -13,14 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from wengert.compile.llvm.nests.schedule import arguments
+from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments
 from wengert.compile.llvm.nests.traffic import LONG
 from wengert.compile.plan.kernel import Apply, Const, Index, Load, Operation, Reduce
-
-if TYPE_CHECKING:
-    from wengert.compile.llvm.nests.phases import Phase, Phases
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +33,9 @@ class Stream:
     exponentials: frozenset[int]
 
 
-def stream_of(plan: Phases, first: Phase, second: Phase) -> Stream | None:
+def stream_of(nest: Nest, first: Phase, second: Phase) -> Stream | None:
     """How the sums of a pass follow the maximum that the pass before makes; None if they do not."""
-    nest, operations = plan.nest, plan.operations
+    operations = nest.operations
     if len(nest.extents) != nest.outer + 1 or nest.vector != nest.outer:
         return None
     if len(first.reduces) != 1 or not second.reduces or first.stores or second.stores:

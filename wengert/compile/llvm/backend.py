@@ -1,0 +1,48 @@
+"""LLVM as a back end: what there is code for, and a plan as machine code of this processor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm import body
+from wengert.compile.llvm.elementary import scalars
+from wengert.compile.llvm.library import natives
+from wengert.compile.llvm.machine import host
+from wengert.compile.plan.plan import Call, Plan
+
+
+class LLVM:
+    """See `compile/backend.py` for what its methods answer."""
+
+    def supports(self, function: str, dtypes: tuple[np.dtype, ...]) -> bool:
+        return scalars.supported(function, dtypes)
+
+    def multiplies(self, dtype: np.dtype) -> bool:
+        return dtype.char in "fdFD"
+
+    def reads(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+        """Matrices as BLAS reads them: neighbours along one axis, and no row twice."""
+        (m, n), (s, t) = shape[-2:], strides[-2:]
+        if min(s, t) < 0 or (s == 0 and m > 1) or (t == 0 and n > 1):
+            return False
+        return (t == 1 or n == 1) or (s == 1 or m == 1)
+
+    def runs(self, step: Call) -> bool:
+        return natives.is_native(step)
+
+    def code(self, plan: Plan, name: str, timed: bool = False) -> Body:
+        module = ir.Module(name)
+        entry = body.define(module, plan, timed)
+        code = host.compile_module(module, name)
+        return Body(code, code.address(entry))
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The function of a plan, and the module that it is part of."""
+
+    module: host.Code
+    body: int
