@@ -714,13 +714,13 @@ def __getattr__(name: str) -> _Any:
 
         return bfloat16()
     if name in _LATER:
-        found = getattr(import_module(f"wengert.{_LATER[name]}"), name)
+        item = getattr(import_module(f"wengert.{_LATER[name]}"), name)
     elif name in _MODULES:
-        found = import_module(f"wengert.{_MODULES[name]}")
+        item = import_module(f"wengert.{_MODULES[name]}")
     else:
         raise AttributeError(f"module 'wengert' has no attribute {name!r}")
-    globals()[name] = found
-    return found
+    globals()[name] = item
+    return item
 
 
 def __dir__() -> _Any:

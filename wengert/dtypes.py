@@ -152,10 +152,10 @@ def native(array: Any) -> Any:
     """An array of numbers in this machine's byte order; TypeError for any other kind of array."""
     dtype = array.dtype
     if dtype.name not in _SUPPORTED:
-        found = "objects" if dtype.kind == "O" else f"dtype {dtype}"
+        what = "objects" if dtype.kind == "O" else f"dtype {dtype}"
         hint = "np.asarray(x, dtype=float)" if dtype.kind in "OSU" else "x.astype(float)"
         raise TypeError(
-            f"can't convert an array of {found} to a tensor: tensors hold integers, floating-point "
+            f"can't convert an array of {what} to a tensor: tensors hold integers, floating-point "
             f"numbers of up to 64 bits, complex numbers and truth values. Try {hint} first."
         )
     if type(array) is not np.ndarray:

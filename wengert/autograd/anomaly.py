@@ -123,12 +123,12 @@ def watching(step: Callable[[Node, Any, bool], Any]) -> Callable[[Node, Any, boo
 def refuse_nan(trail: nans.Trail, node: Node, g: Any, pulled: Any) -> None:
     """Raise if a step of the sweep returned NaN, with all that can be told about it."""
     for position, item in enumerate(pulled):
-        found = nans.find(item, infinite=False)
-        if found is not None:
+        place = nans.find(item, infinite=False)
+        if place is not None:
             shape = np.shape(getattr(item, "_array", item))
             raise WengertError(
                 f"Function '{node.name()}' returned nan values in its {position}th output. "
-                f"{found}. {nans.explain(trail, node, g, found, shape)}\n"
+                f"{place}. {nans.explain(trail, node, g, place, shape)}\n"
                 "The warning above shows the forward line that recorded this function."
             )
 

@@ -160,13 +160,13 @@ def grad(
     places = [_place(x, i) for i, x in enumerate(wanted)]
     targets = engine.Targets(places)
     engine.run(starts, retain, create_graph, targets)
-    found = [targets.captured[place] for place in places]
+    gradients = [targets.captured[place] for place in places]
     if materialize_grads:
         return tuple(
             _zeros(x, create_graph) if g is None else shown(g)
-            for x, g in zip(wanted, found, strict=True)
+            for x, g in zip(wanted, gradients, strict=True)
         )
-    return _used(found, bool(allow_unused))
+    return _used(gradients, bool(allow_unused))
 
 
 def _place(x: Any, i: int) -> tuple[Node, int]:
@@ -233,10 +233,10 @@ def _batched(
 
     from wengert.transforms.vmap import each
 
-    found = each(one, n, *given)
+    gradients = each(one, n, *given)
     return tuple(
         _zeros(x, create_graph, n) if g is None and materialize else g
-        for x, g in zip(wanted, found, strict=True)
+        for x, g in zip(wanted, gradients, strict=True)
     )
 
 

@@ -204,17 +204,17 @@ def carried(record: Any, rule: Rule, operands: Sequence[Any], result: Any) -> An
     outputs = result if type(result) is tuple else (result,)
     pusher = pusher_of(rule)
     for level in modes.current().duals:
-        found = [
+        ts = [
             _tangents(operands[k], level) if n == rule.sequence else tangent(operands[k], level)
             for n, k in pusher.places
         ]
-        if all(t is None for t in found):
+        if all(t is None for t in ts):
             x = operands[0]
             if rule.view and isinstance(x, Tensor) and x._tangents and level in x._tangents:
                 for y in outputs:  # a view of what was cut from its base
                     level.give(y, None)
         elif outputs and outputs[0]._array.dtype.kind in "fc":
-            pushed = _pushed(level, record, pusher, operands, found, outputs)
+            pushed = _pushed(level, record, pusher, operands, ts, outputs)
             for y, t in zip(outputs, pushed, strict=True):
                 level.give(y, t)
                 if y._node is not None:
@@ -285,13 +285,13 @@ def _seen(x: Tensor, level: Level) -> bool:
 
 
 def _tensors(values: Any) -> list[Tensor]:
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for x in values:
         if isinstance(x, Tensor):
-            found.append(x)
+            tensors.append(x)
         elif type(x) is list or type(x) is tuple:
-            found += _tensors(x)
-    return found
+            tensors += _tensors(x)
+    return tensors
 
 
 def _bare(x: Any) -> Any:

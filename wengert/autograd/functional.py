@@ -36,10 +36,10 @@ def _tuple_of(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...
     items = value if several else (value,)
     for i, item in enumerate(items):
         if not isinstance(item, Tensor):
-            found = f"value at index {i}" if several else f"given {what}"
+            described = f"value at index {i}" if several else f"given {what}"
             raise TypeError(
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the"
-                f" {found} has type {type(item)}."
+                f" {described} has type {type(item)}."
             )
     return several, items
 
@@ -332,8 +332,8 @@ def jacobian(
                 "either set `strict=False` or `vectorize=False`."
             )
         blocks = [_rows(y, primals, create_graph, strict, vectorize) for y in outputs]
-    found = tuple(_result(block, several, create_graph) for block in blocks)
-    return found if several_out else found[0]
+    matrices = tuple(_result(block, several, create_graph) for block in blocks)
+    return matrices if several_out else matrices[0]
 
 
 def hessian(
@@ -361,9 +361,9 @@ def hessian(
         return recorder(np.reshape)(outputs[0], ())
 
     def gradient(*xs: Tensor) -> Tensors:
-        found = jacobian(scalar, xs, create_graph=True)
-        _check_jacobian(found, strict)
-        return found if several else found[0]
+        gradients = jacobian(scalar, xs, create_graph=True)
+        _check_jacobian(gradients, strict)
+        return gradients if several else gradients[0]
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
 
@@ -399,9 +399,9 @@ def _by_columns(func: Function, inputs: Tensors, create_graph: bool, strict: boo
         for x, t in zip(duals, tangents, strict=True):
             level.give(x, t)
         with forward.within(level):
-            several_out, found = _tuple_of(func(*duals), USER, "jacobian")
-            outputs = [forward.beneath(y, level) for y in found]
-            return [forward.tangent(y, level) for y in found]
+            several_out, columns = _tuple_of(func(*duals), USER, "jacobian")
+            outputs = [forward.beneath(y, level) for y in columns]
+            return [forward.tangent(y, level) for y in columns]
 
     with modes.set_grad_enabled(create_graph):
         unit = np.eye(ends[-1])
@@ -438,13 +438,13 @@ def _rows(
     shapes = [(*array.shape, *x._array.shape) for x in primals]
     if vectorize and array.size > 1 and y.requires_grad:
         unit = wrap(np.eye(array.size, dtype=array.dtype).reshape(-1, *array.shape))
-        found = _pulled([y], primals, [unit], create_graph, retain_graph=True, batched=True)
+        rows = _pulled([y], primals, [unit], create_graph, retain_graph=True, batched=True)
         zeros = [
             wrap(np.zeros_like(x._array, shape=s)) for s, x in zip(shapes, primals, strict=True)
         ]
         return [
             z if g is None else recorder(np.reshape)(g, z._array.shape)
-            for g, z in zip(found, zeros, strict=True)
+            for g, z in zip(rows, zeros, strict=True)
         ]
     lines = []
     for k in range(array.size):

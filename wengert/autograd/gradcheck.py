@@ -160,8 +160,8 @@ def gradgradcheck(
         outputs = tracked(as_tuple(func(*xs)))
         given = _requiring(args[count:], given_places)
         wanted = [xs[i] for i in places]
-        found = grad(outputs, wanted, given, create_graph=True, allow_unused=True) if wanted else ()
-        return tuple(g for g in found if g is not None)
+        gs = grad(outputs, wanted, given, create_graph=True, allow_unused=True) if wanted else ()
+        return tuple(g for g in gs if g is not None)
 
     return gradcheck(
         gradients,

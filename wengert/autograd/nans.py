@@ -67,8 +67,8 @@ def values(node: Node, index: Index, shape: tuple[int, ...]) -> str:
     if not isinstance(node.saved, tuple):
         return ""
     pairs = zip(node.fields, node.saved, strict=False)
-    found = {n: at(v, index, shape) for n, v in pairs if isinstance(v, (Tensor, np.ndarray))}
-    return ", ".join(f"{n} = {v}" for n, v in found.items() if v is not None)
+    numbers = {n: at(v, index, shape) for n, v in pairs if isinstance(v, (Tensor, np.ndarray))}
+    return ", ".join(f"{n} = {v}" for n, v in numbers.items() if v is not None)
 
 
 # ---- forward -------------------------------------------------------------------------------
@@ -77,14 +77,14 @@ def values(node: Node, index: Index, shape: tuple[int, ...]) -> str:
 def note(node: Node, made: Any, refuse: bool) -> None:
     """Remember that a recorded function returned something that is not finite, or refuse it."""
     for item in made if isinstance(made, (tuple, list)) else (made,):
-        found = find(item)
-        if found is None:
+        place = find(item)
+        if place is None:
             continue
-        given = values(node, found.index, np.shape(item))
-        where = f"{found}" + (f", where {given}" if given else "")
+        given = values(node, place.index, np.shape(item))
+        where = f"{place}" + (f", where {given}" if given else "")
         if refuse:
             raise WengertError(
-                f"Function '{node.name()}' returned {found.kind.lower()} values in the forward: "
+                f"Function '{node.name()}' returned {place.kind.lower()} values in the forward: "
                 f"{where}. It was run at\n  {line_of(node.code, node.at)}"
             )
         node.metadata["not_finite_"] = where
@@ -134,8 +134,8 @@ class Trail:
                 made &= given != 0
             if made.any():
                 self.hidings.setdefault(child, []).append((node, made))
-            if self.infinite is None and (found := find(array)) is not None:
-                self.infinite = node, position, found
+            if self.infinite is None and (place := find(array)) is not None:
+                self.infinite = node, position, place
 
     def hid(self, node: Node, index: Index, shape: tuple[int, ...]) -> Node | None:
         """The function that turned the cotangent of an entry into the zero that came to `node`."""

@@ -408,10 +408,10 @@ def unsuited(rule: Rule | str, error: Exception, operands: tuple[Any, ...]) -> E
         )
     if isinstance(error, IndexError) or len(shapes) < 2:
         return error if isinstance(error, IndexError) else ShapeError(f"{rule}: {error}")
-    found = " and ".join(map(str, shapes))
+    listed = " and ".join(map(str, shapes))
     if isinstance(rule, Rule) and rule.function is np.matmul:
         return ShapeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({found}): the last size of the first "
+            f"mat1 and mat2 shapes cannot be multiplied ({listed}): the last size of the first "
             "must be the last but one of the second. Transpose one, e.g. b.mT."
         )
     if isinstance(rule, str) or rule.family == "elementwise":
@@ -421,10 +421,10 @@ def unsuited(rule: Rule | str, error: Exception, operands: tuple[Any, ...]) -> E
                 dimension = max(len(a), len(b)) - 1 - i
                 return ShapeError(
                     f"The size of tensor a ({m}) must match the size of tensor b ({n}) at "
-                    f"non-singleton dimension {dimension}: shapes {found} do not broadcast. "
+                    f"non-singleton dimension {dimension}: shapes {listed} do not broadcast. "
                     "Compare x.shape of both; unsqueeze(dim) adds a dimension of size 1."
                 )
-    return ShapeError(f"{rule} does not take shapes {found}: {error}")
+    return ShapeError(f"{rule} does not take shapes {listed}: {error}")
 
 
 def _linalg_hint(found: str) -> str:

@@ -365,8 +365,8 @@ def _draw_readings(figure: Any, net: Any, digits: Digits) -> None:
     """A row of held-out digits read right, one of each kind, and a row of those read wrong."""
     read, labels = predictions(net, digits.test_images), digits.test_labels.numpy()
     images = digits.test_images.numpy().reshape(-1, 8, 8)
-    found = (np.flatnonzero((read == labels) & (labels == digit)) for digit in range(10))
-    right = [rows[0] for rows in found if len(rows)]
+    places = (np.flatnonzero((read == labels) & (labels == digit)) for digit in range(10))
+    right = [rows[0] for rows in places if len(rows)]
     wrong = np.flatnonzero(read != labels)
     shown = "" if len(wrong) <= 10 else ", ten of them shown"
     count = f"{len(wrong)} of {len(labels)}{shown}"

@@ -240,14 +240,14 @@ class _Independent(Constraint):
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
-        found = self.base_constraint.check(value)
+        holds = self.base_constraint.check(value)
         n = self.reinterpreted_batch_ndims
-        if found.ndim < n:
+        if holds.ndim < n:
             raise ValueError(
                 f"expected a value with at least {self.event_dim} dimensions, "
                 f"got shape {tuple(value.shape)}"
             )
-        return found.flatten(-n).all(-1) if n else found
+        return holds.flatten(-n).all(-1) if n else holds
 
     def __repr__(self) -> str:
         return f"Independent({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"

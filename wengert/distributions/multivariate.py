@@ -388,12 +388,12 @@ def _one_matrix(covariance: Any, precision: Any, scale_tril: Any) -> tuple[str, 
         "precision_matrix": precision,
         "scale_tril": scale_tril,
     }
-    found = [(name, matrix) for name, matrix in given.items() if matrix is not None]
-    if len(found) != 1:
+    matrices = [(name, matrix) for name, matrix in given.items() if matrix is not None]
+    if len(matrices) != 1:
         raise ValueError(
             "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
         )
-    name, (matrix,) = found[0][0], broadcast_all(found[0][1])
+    name, (matrix,) = matrices[0][0], broadcast_all(matrices[0][1])
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
         raise ValueError(
             f"{name} must have the shape (..., k, k), but it has {tuple(matrix.shape)}"

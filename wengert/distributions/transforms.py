@@ -123,8 +123,8 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        found = self.base_transform.log_abs_det_jacobian(x, y)
-        return summed(found, self.reinterpreted_batch_ndims)
+        determinant = self.base_transform.log_abs_det_jacobian(x, y)
+        return summed(determinant, self.reinterpreted_batch_ndims)
 
     def forward_shape(self, shape: Any) -> tuple[int, ...]:
         return self.base_transform.forward_shape(shape)

@@ -124,8 +124,8 @@ def _backward(f: Any, example: Any, places: list[int]) -> Any:
     def function(*args: Any) -> Any:
         *args, cotangent = args  # type: ignore[assignment]
         value, pull = vjp(_of(f, args, places), *(args[i] for i in places))
-        found = pull(cotangent)
-        return value, found[0] if len(places) == 1 else found
+        gradients = pull(cotangent)
+        return value, gradients[0] if len(places) == 1 else gradients
 
     leaves: list[Any] = []
     tree = flatten(_value(f, example, places), leaves)

@@ -446,9 +446,9 @@ def _in_order(f: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any
     names = _parameters(f)
     missing = [name for name in names[len(args) :] if name not in named]
     if len(args) + len(named) > len(names) or missing:
-        found = [f"{len(args)} by position"] * bool(args) + [f"{name}=..." for name in named]
+        given = [f"{len(args)} by position"] * bool(args) + [f"{name}=..." for name in named]
         raise TypeError(
-            f"explain: f takes the arguments {', '.join(names)}, but was given {', '.join(found)}"
+            f"explain: f takes the arguments {', '.join(names)}, but was given {', '.join(given)}"
         )
     return (*args, *(named[name] for name in names[len(args) :]))
 

@@ -56,15 +56,15 @@ def _chosen(choice: Any, here: Tensor, operands: list[Tensor]) -> Tensor:
         if not value.ndim:
             return broadcast_to(value, (count,))
         return get(broadcast_to(value, here.shape), here)
-    found = tensor_of(choice(*(get(x, here) for x in operands)) if operands else choice(here))
-    if tuple(found.shape) not in {(), (1,), (count,)}:
+    chosen = tensor_of(choice(*(get(x, here) for x in operands)) if operands else choice(here))
+    if tuple(chosen.shape) not in {(), (1,), (count,)}:
         given = (
-            f"given {count} selected elements returned shape {list(found.shape)}. It has to be "
+            f"given {count} selected elements returned shape {list(chosen.shape)}. It has to be "
             "elementwise: one value for each element."
             if operands
             else f"given the mask, which selects {count} elements, returned shape "
-            f"{list(found.shape)}. Index with the mask, as in lambda m: x[m].sqrt(), or give the "
+            f"{list(chosen.shape)}. Index with the mask, as in lambda m: x[m].sqrt(), or give the "
             "operands behind the choices: wengert.where(mask, f, g, x)."
         )
         raise ShapeError(f"wengert.where: a function {given}")
-    return broadcast_to(reshape(found, -1), (count,))
+    return broadcast_to(reshape(chosen, -1), (count,))

@@ -67,9 +67,9 @@ def _from_python(data: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]
 def _nested(data: Any, kinds: set[Any]) -> Any:
     """Nested lists of numbers, and in `kinds` the types or dtypes that were met."""
     if isinstance(data, (list, tuple, range)):
-        found = set(map(type, data))
-        if all(kind in (int, float, bool, complex) for kind in found):
-            kinds |= found
+        types = set(map(type, data))
+        if all(kind in (int, float, bool, complex) for kind in types):
+            kinds |= types
             return data
         return [_nested(item, kinds) for item in data]
     if isinstance(data, Tensor):

@@ -220,8 +220,8 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
             f"linalg.solve_ex: The solver failed because the input matrix is singular: the pivot "
             f"{info.max()} is zero."
         )
-    found = solve(_made_regular(A, info), B, left=left)
-    return results.solve_ex_result(_ruined(found, info), constant(info))
+    solution = solve(_made_regular(A, info), B, left=left)
+    return results.solve_ex_result(_ruined(solution, info), constant(info))
 
 
 @takes_out
@@ -445,20 +445,20 @@ def matrix_norm(
     if ord == "fro":
         return reductions.vector_norm(A, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
-        found = _svdvals(inexact(shapes.movedim(A, (rows, columns), (-2, -1)), name))
-        found = found.sum(-1) if ord == "nuc" else found.amax(-1) if ord == 2 else found.amin(-1)
+        norms = _svdvals(inexact(shapes.movedim(A, (rows, columns), (-2, -1)), name))
+        norms = norms.sum(-1) if ord == "nuc" else norms.amax(-1) if ord == 2 else norms.amin(-1)
     elif ord in (1, -1, math.inf, -math.inf):
         summed, left = (rows, columns) if ord in (1, -1) else (columns, rows)
         sums = A.abs().sum(summed, keepdim=True)
-        found = (sums.amax if ord in (1, math.inf) else sums.amin)((left,), keepdim=True)
-        return found if keepdim else _without(found, rows, columns)
+        norms = (sums.amax if ord in (1, math.inf) else sums.amin)((left,), keepdim=True)
+        return norms if keepdim else _without(norms, rows, columns)
     else:
         raise RuntimeError(
             f"{name}: Order {ord} not supported. Use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."
         )
     if not keepdim:
-        return found
-    return found.reshape([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)])
+        return norms
+    return norms.reshape([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)])
 
 
 def _without(x: Tensor, *dims: int) -> Tensor:
@@ -527,10 +527,10 @@ def cond(A: Any, p: Order = None) -> Tensor:
         )
     A = square(A, "linalg.cond")
     inverse, info = inv_ex(A)
-    found = matrix_norm(A, p) * matrix_norm(inverse, p)
+    number = matrix_norm(A, p) * matrix_norm(inverse, p)
     if not np.any(info._array):
-        return found
-    return wrap(np.asarray(np.inf, found.dtype)).where(constant(info._array != 0), found)
+        return number
+    return wrap(np.asarray(np.inf, number.dtype)).where(constant(info._array != 0), number)
 
 
 # ---- products and powers -----------------------------------------------------------------------

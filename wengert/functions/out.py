@@ -33,15 +33,15 @@ def refuse_tracked_out(name: str, operands: Any) -> None:
 
 
 def _tensors(values: Any) -> list[Tensor]:
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, (list, tuple)):
-            found += _tensors(value)
+            tensors += _tensors(value)
         elif isinstance(value, dict):
-            found += _tensors(value.values())
-    return found
+            tensors += _tensors(value.values())
+    return tensors
 
 
 def into(

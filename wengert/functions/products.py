@@ -24,9 +24,9 @@ def _sized(name: str, expected: str, *tensors: Any) -> None:
 def _one_dtype(name: str, *tensors: Tensor) -> None:
     kinds = {x._array.dtype for x in tensors}
     if len(kinds) > 1:
-        found = " and ".join(str(x.dtype) for x in tensors)
+        listed = " and ".join(str(x.dtype) for x in tensors)
         raise RuntimeError(
-            f"{name}: expected m1 and m2 to have the same dtype, but got: {found}. "
+            f"{name}: expected m1 and m2 to have the same dtype, but got: {listed}. "
             f"Convert one, as in b.to(a.dtype)."
         )
 

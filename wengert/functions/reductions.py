@@ -471,8 +471,8 @@ def _arg(find: Any, name: str, doc: str) -> Any:
         input = tensor_of(input)
         if dim is None:
             _refuse_empty(input, name, IndexError)
-            found = find(input._array)
-            return constant(np.reshape(found, (1,) * input.ndim) if keepdim else found)
+            places = find(input._array)
+            return constant(np.reshape(places, (1,) * input.ndim) if keepdim else places)
         indices = _found(find, input, dim, name)
         if not keepdim and input.ndim:
             indices = np.squeeze(indices, one_dim(dim, input.ndim))

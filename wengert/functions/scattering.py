@@ -365,9 +365,9 @@ def as_strided_scatter(
 @of_tensors(1)
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Tensor:
     """The indices of the elements that are not zero in a fixed number of rows, cut or filled up."""
-    found = np.argwhere(tensor_of(input)._array)[:size]
-    rows = np.full((size, found.shape[1]), fill_value, np.int64)
-    rows[: len(found)] = found
+    places = np.argwhere(tensor_of(input)._array)[:size]
+    rows = np.full((size, places.shape[1]), fill_value, np.int64)
+    rows[: len(places)] = places
     return constant(rows)
 
 

@@ -178,8 +178,8 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
         values, counts = np.unique(row, return_counts=True)
         return np.flatnonzero(row == values[np.argmax(counts)])[-1]
 
-    found = np.apply_along_axis(last_of_most_frequent, axis, input._array)
-    return picked(results.mode_result, input, np.expand_dims(found, axis), dim, keepdim)
+    modes = np.apply_along_axis(last_of_most_frequent, axis, input._array)
+    return picked(results.mode_result, input, np.expand_dims(modes, axis), dim, keepdim)
 
 
 # ---- sets ----------------------------------------------------------------------------------
@@ -237,12 +237,12 @@ def unique_consecutive(
 def _with_counts(
     values: Tensor, inverse: Any, counts: Any, return_inverse: bool, return_counts: bool
 ) -> Any:
-    found = [values]
+    results = [values]
     if return_inverse:
-        found.append(constant(inverse))
+        results.append(constant(inverse))
     if return_counts:
-        found.append(constant(counts))
-    return tuple(found) if len(found) > 1 else values
+        results.append(constant(counts))
+    return tuple(results) if len(results) > 1 else values
 
 
 @takes_out
@@ -284,22 +284,22 @@ def searchsorted(
         sequence = np.take_along_axis(sequence, order, -1)
     place: Any = side or ("right" if right else "left")
     if sequence.ndim == 1:
-        found = np.searchsorted(sequence, values, place)
+        places = np.searchsorted(sequence, values, place)
     elif not values.size or not sequence.size:
-        found = np.zeros(values.shape, np.int64)
+        places = np.zeros(values.shape, np.int64)
     elif not (known(sequence) and known(values)):
         rows, sought = sequence[..., None, :], values[..., None]
         before = rows < sought if place == "left" else rows <= sought
         last = (sought != sought) & (True if place == "right" else rows == rows)
-        found = (before | last).sum(-1)
+        places = (before | last).sum(-1)
     else:
         rows = zip(
             sequence.reshape(-1, sequence.shape[-1]),
             values.reshape(-1, values.shape[-1]),
             strict=True,
         )
-        found = np.reshape([np.searchsorted(s, v, place) for s, v in rows], values.shape)
-    return constant(as_array(found, np.int32 if out_int32 else np.int64))
+        places = np.reshape([np.searchsorted(s, v, place) for s, v in rows], values.shape)
+    return constant(as_array(places, np.int32 if out_int32 else np.int64))
 
 
 @takes_out

@@ -91,16 +91,16 @@ def _quantile(
     rank = input.ndim
     axis = None if dim is None else one_dim(dim, rank)
     rows = input.reshape(-1) if axis is None or not rank else movedim(input, axis, -1)
-    found = _of_rows(sort(rows, -1)[0], q, interpolation, ignore_nan)
+    quantiles = _of_rows(sort(rows, -1)[0], q, interpolation, ignore_nan)
     # The quantiles come last so far, and are to come first.
     if keepdim and rank:
-        found = (
-            found.reshape((1,) * rank + (-1,))
+        quantiles = (
+            quantiles.reshape((1,) * rank + (-1,))
             if axis is None
-            else movedim(found.unsqueeze(-2), -2, axis)
+            else movedim(quantiles.unsqueeze(-2), -2, axis)
         )
-    found = movedim(found, -1, 0)
-    return found if q.ndim else found.squeeze(0)
+    quantiles = movedim(quantiles, -1, 0)
+    return quantiles if q.ndim else quantiles.squeeze(0)
 
 
 def _of_rows(ordered: Tensor, q: Tensor, interpolation: str, ignore_nan: bool) -> Tensor:

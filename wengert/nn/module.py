@@ -48,8 +48,8 @@ def located(error: Exception, module: Any) -> None:
     inner = state.setdefault("_module", module)
     if inner is module:
         return
-    for path, found in module.named_modules():
-        if found is inner:
+    for path, child in module.named_modules():
+        if child is inner:
             shown = inner._get_name() if inner._modules else repr(inner)
             note = f"(in {path}: {shown})"
             notes = [n for n in state.get("__notes__", ()) if n != state.get("_where")]
@@ -503,18 +503,18 @@ class Module(StateMethods):
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter with a dotted name."""
-        found = self._member(target)
-        if not isinstance(found, Parameter):
+        member = self._member(target)
+        if not isinstance(member, Parameter):
             raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
-        return found
+        return member
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer with a dotted name."""
         path, _, name = target.rpartition(".")
-        found = self._member(target)
+        member = self._member(target)
         if name not in self.get_submodule(path)._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found
+        return member
 
     def _member(self, target: str) -> Any:
         path, _, name = target.rpartition(".")

@@ -228,13 +228,13 @@ def compare(
     signal, noise = dict.fromkeys([*names, "output"], 0.0), dict.fromkeys([*names, "output"], 0.0)
 
     def outputs(net: Module, given: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        keep = lambda name: lambda module, args, out: found.__setitem__(name, out._array)
+        outputs: dict[str, Any] = {}
+        keep = lambda name: lambda module, args, out: outputs.__setitem__(name, out._array)
         handles = [net.get_submodule(n).register_forward_hook(keep(n)) for n in names]
-        found["output"] = net(*_arguments(given))._array
+        outputs["output"] = net(*_arguments(given))._array
         for handle in handles:
             handle.remove()
-        return found
+        return outputs
 
     training = model.training
     model.eval()

@@ -143,9 +143,9 @@ class StateMethods:
                 if child is not None:
                     inner = f"{prefix}{name}."
                     load(child, {k: v for k, v in part.items() if k.startswith(inner)}, inner)
-            found = _IncompatibleKeys(missing, unexpected)
+            keys = _IncompatibleKeys(missing, unexpected)
             for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, found) is not None:
+                if hook(module, keys) is not None:
                     raise AssertionError(
                         "Hooks registered with ``register_load_state_dict_post_hook`` are not "
                         "expected "

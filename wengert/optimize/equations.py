@@ -44,10 +44,10 @@ class _Equations:
     def start(self) -> Array:
         """x0, where f is finite."""
         x = self.vector.start()
-        found = self.value(x)
-        if not np.isfinite(found).all():
+        value = self.value(x)
+        if not np.isfinite(value).all():
             raise ValueError(
-                f"{self.name}: {int((~np.isfinite(found)).sum())} of the {found.size} numbers that "
+                f"{self.name}: {int((~np.isfinite(value)).sum())} of the {value.size} numbers that "
                 f"{called(self.f)} returns at x0 are not finite. Begin where they are."
             )
         return x
@@ -181,10 +181,10 @@ def root(
     vector = Vector("root", "x0", x0)
     equations = _Equations("root", f, args, vector, compile)
     start = equations.start()
-    found = equations.value(start).size
-    if method == "hybr" and found != vector.n:
+    size = equations.value(start).size
+    if method == "hybr" and size != vector.n:
         raise ValueError(
-            f"root: {called(f)} returns {found} numbers for {vector.n} unknowns, and there is to "
+            f"root: {called(f)} returns {size} numbers for {vector.n} unknowns, and there is to "
             "be one equation for each. least_squares takes any number of them."
         )
     slope = equations.jacobian(start, "dense", False, compile)

@@ -274,7 +274,7 @@ def _structured(vector: Vector, result: Any) -> Any:
 
     made = OptimizeResult(result)
     for name in ("x", "jac", "grad"):
-        found = made.get(name)
-        if isinstance(found, np.ndarray) and found.shape == (vector.n,):
-            made[name] = vector.structured(found)
+        value = made.get(name)
+        if isinstance(value, np.ndarray) and value.shape == (vector.n,):
+            made[name] = vector.structured(value)
     return made

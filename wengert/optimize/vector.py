@@ -213,10 +213,10 @@ def _in_places(tree: Any, bounds: Any, step: str) -> list[Any]:
                 f"the bounds{step} must have names out of {', '.join(map(repr, keys))}, but they "
                 f"are {bounds!r}"
             )
-    found = []
+    places = []
     for key, part in zip(keys, tree.parts, strict=True):
-        found += _in_places(part, chosen.get(key), f"{step}[{key!r}]")
-    return found
+        places += _in_places(part, chosen.get(key), f"{step}[{key!r}]")
+    return places
 
 
 def _pair(bound: Any, like: Array, pairs: bool, what: str) -> tuple[Array, Array]:

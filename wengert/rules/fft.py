@@ -85,11 +85,11 @@ def _like(g: Any, dtype: Any) -> Any:
 
 def weights(n: int, axis: int, ndim: int, dtype: Any, scale: float) -> Any:
     """`scale` at the frequencies of half a spectrum that stand for two, 1 at 0 and n/2."""
-    found = np.full(n // 2 + 1, scale, np.finfo(dtype).dtype)
-    found[0] = 1
+    counts = np.full(n // 2 + 1, scale, np.finfo(dtype).dtype)
+    counts[0] = 1
     if n % 2 == 0:
-        found[-1] = 1
-    return np.reshape(found, [-1 if i == axis % ndim else 1 for i in range(ndim)])
+        counts[-1] = 1
+    return np.reshape(counts, [-1 if i == axis % ndim else 1 for i in range(ndim)])
 
 
 # ---- along one axis ------------------------------------------------------------------------------

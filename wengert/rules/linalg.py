@@ -242,8 +242,8 @@ general(
 @primitive
 def adjugate(a: Any) -> Any:
     """adj(A) = det(A) A^-1, and for singular A its limit, by singular values: V adj(S) U^H."""
-    if a.size and (found := _regular_adjugate(a)) is not None:
-        return found
+    if a.size and (regular := _regular_adjugate(a)) is not None:
+        return regular
     u, s, vh = np.linalg.svd(a)
     turn = scalars(np.linalg.det(u) * np.linalg.det(vh))
     return turn * np.matmul(H(vh) * np.expand_dims(_without_one(s), -2), H(u))

@@ -62,12 +62,12 @@ class Call:
 
     def _dtype(self, is_complex: bool) -> np.dtype[Any]:
         """For integers and Python numbers: that of the tensors around them, or the usual one."""
-        found = [x.dtype for x in (*self.given, *self.others) if _is_array(x)]
-        found = [dtype for dtype in found if dtype.kind in "fc"]
-        if not found:
+        kinds = [x.dtype for x in (*self.given, *self.others) if _is_array(x)]
+        kinds = [dtype for dtype in kinds if dtype.kind in "fc"]
+        if not kinds:
             tensors = self.kind == calls.TENSOR
-            found = [np.dtype(dtypes.get_default_dtype() if tensors else np.float64)]
-        dtype = np.empty(0, np.result_type(*found)).real.dtype
+            kinds = [np.dtype(dtypes.get_default_dtype() if tensors else np.float64)]
+        dtype = np.empty(0, np.result_type(*kinds)).real.dtype
         return np.result_type(dtype, np.complex64) if is_complex else dtype
 
     @property
@@ -143,10 +143,10 @@ def fitting(call: Call, made: Any, x: Sequence[Any]) -> list[Any]:
     """The leaves of what f returned; ShapeError unless they are like those of the unknown."""
     leaves = calls.matched(call.tree, made, f"{call.name}: what {called(call.f)} returns")
     for step, leaf, like in zip(paths(call.tree), leaves, x, strict=True):
-        found, shape = tuple(np.shape(bare(leaf))), tuple(np.shape(bare(like)))
-        if found != shape:
+        own, shape = tuple(np.shape(bare(leaf))), tuple(np.shape(bare(like)))
+        if own != shape:
             raise ShapeError(
-                f"{call.name}: {called(call.f)} returned shape {found}{step and f' at {step}'}, "
+                f"{call.name}: {called(call.f)} returned shape {own}{step and f' at {step}'}, "
                 f"but the unknown has shape {shape}: there is one equation for each unknown."
             )
     return leaves

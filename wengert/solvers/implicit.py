@@ -288,10 +288,10 @@ class Implicit(Function):
         needed = [k for k, needs in enumerate(ctx.needs_input_grad[2:]) if needs]
         w = problem.system.solve(cotangents, saved)
         _, pull = vjp(_in_parameters(problem, x, arrays, needed), [arrays[k] for k in needed])
-        found: list[Any] = [None] * len(arrays)
+        gradients: list[Any] = [None] * len(arrays)
         for k, g in zip(needed, pull([-v for v in w])[0], strict=True):
-            found[k] = g
-        return (None, None, *found)
+            gradients[k] = g
+        return (None, None, *gradients)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -412,16 +412,16 @@ def _default_root(f: Any, x0: Any) -> Any:
             )
         return rows
 
-    found = root(flat, flat.start, jac=jacobian, tol=1e-12)
-    error = np.abs(flat(found.x)).max(initial=0)
-    scale = 1 + np.abs(found.x).max(initial=0)
+    solution = root(flat, flat.start, jac=jacobian, tol=1e-12)
+    error = np.abs(flat(solution.x)).max(initial=0)
+    scale = 1 + np.abs(solution.x).max(initial=0)
     rounding = 64 * np.finfo(packing.dtype).eps  # what is left of a residual in single precision
-    if not found.success and not error <= max(1e-8, rounding) * scale:
+    if not solution.success and not error <= max(1e-8, rounding) * scale:
         raise GradError(
             f"root: the default solver did not converge (largest residual {error:.1e}): "
-            f"{' '.join(found.message.split())} Try another initial guess, or pass a solver."
+            f"{' '.join(solution.message.split())} Try another initial guess, or pass a solver."
         )
-    return flat.point(found.x)
+    return flat.point(solution.x)
 
 
 def _tensors_of(flat: _Flat, made: Any) -> Tensors:
@@ -472,17 +472,17 @@ def _default_argmin(f: Any, x0: Any) -> Any:
         with modes.no_grad():
             return float(bare(f(flat.point(v))))
 
-    found = minimize(
+    solution = minimize(
         value, flat.start, jac=slope, hessp=product, method="trust-ncg", options={"gtol": 1e-10}
     )
-    error = np.abs(slope(found.x)).max(initial=0)
-    if not found.success and not error <= 1e-6 * (1 + abs(found.fun)):
+    error = np.abs(slope(solution.x)).max(initial=0)
+    if not solution.success and not error <= 1e-6 * (1 + abs(solution.fun)):
         raise GradError(
             f"argmin: the default solver did not converge (largest slope {error:.1e}): "
-            f"{found.message} Is the function bounded from below? Try another initial guess, or "
+            f"{solution.message} Is the function bounded from below? Try another initial guess, or "
             "pass a solver."
         )
-    return flat.point(found.x)
+    return flat.point(solution.x)
 
 
 __all__ = ["argmin", "fixed_point", "root", "solve"]

@@ -98,8 +98,8 @@ def odeint(
         ys = [_tensor(x) for x in call.unknowns]
         made = problem.solution(ys, _tensor(times), call.tensors)
     else:
-        found = integrated(problem, times, *call.unknowns, *call.arrays)
-        made = list(found) if type(found) is tuple else [found]
+        leaves = integrated(problem, times, *call.unknowns, *call.arrays)
+        made = list(leaves) if type(leaves) is tuple else [leaves]
     return _results(call, made)
 
 

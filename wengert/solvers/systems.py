@@ -112,7 +112,7 @@ class LinearSolve(Function):
         parameters, x = list(saved[: len(saved) - n]), list(saved[len(saved) - n :])
         b = system.flipped().solve(cotangents, parameters)
         needed = [k for k, needs in enumerate(ctx.needs_input_grad[2 + n :]) if needs]
-        found: list[Any] = [None] * len(parameters)
+        gradients: list[Any] = [None] * len(parameters)
         if needed:
 
             def product(chosen: Tensors) -> Tensors:
@@ -121,8 +121,8 @@ class LinearSolve(Function):
 
             _, pull = vjp(product, [parameters[k] for k in needed])
             for k, g in zip(needed, pull([-g for g in b])[0], strict=True):
-                found[k] = g
-        return (None, None, *b, *found)
+                gradients[k] = g
+        return (None, None, *b, *gradients)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:

@@ -224,7 +224,7 @@ class OdeInt(Function):
         adjoint = Adjoint(problem, len(parameters), needed)
         last = times.shape[0] - 1
         a = [np.zeros_like(g[0]) for g in cotangents]
-        found = [np.zeros_like(parameters[k]) for k in needed]
+        sums = [np.zeros_like(parameters[k]) for k in needed]
         moments: list[Any] = [None] * (last + 1)
         for i in range(last, -1, -1):
             y = [x[i] for x in out]
@@ -239,9 +239,9 @@ class OdeInt(Function):
                 pair: Any = np.stack([times[i], times[i - 1]])
                 made = adjoint.solution(start, pair, [*parameters, *before])
                 a = [x[1] for x in made[n : 2 * n]]
-                found = [p + x[1] for p, x in zip(found, made[2 * n :], strict=True)]
+                sums = [p + x[1] for p, x in zip(sums, made[2 * n :], strict=True)]
         gradients: list[Any] = [None] * len(parameters)
-        for k, g in zip(needed, found, strict=True):
+        for k, g in zip(needed, sums, strict=True):
             gradients[k] = g
         return (None, np.stack(moments) if by_times else None, *a, *gradients)
 

@@ -118,12 +118,12 @@ class SparsePlan:
         u = np.random.default_rng(1974).uniform(0.5, 1.5, self.shape[0]).astype(matrix.dtype)
         (exact,) = at.pulled(lambda start, stop: u[None], 1, None)
         with np.errstate(all="ignore"):
-            found = matrix.T @ u
+            product = matrix.T @ u
             scale = abs(matrix).T @ u + abs(exact)
             eps = np.finfo(matrix.dtype).eps  # columns that cancel are as exact as the largest one
-            wrong = abs(found - exact) > np.sqrt(eps) * scale + 1000 * eps * scale.max(initial=0)
+            wrong = abs(product - exact) > np.sqrt(eps) * scale + 1000 * eps * scale.max(initial=0)
         if wrong.any():
-            worst = int(np.argmax(np.where(wrong, abs(found - exact), 0)))
+            worst = int(np.argmax(np.where(wrong, abs(product - exact), 0)))
             raise PatternError(
                 f"{self._name}: the pattern of the plan does not hold at this point. In "
                 f"{int(wrong.sum())} of {self.shape[1]} columns, column {worst} the worst of them, "
@@ -204,13 +204,13 @@ class SparseHessian(SparsePlan):
         def vectors(start: int, stop: int) -> Any:
             return seeds(c.row_colours, start, stop, float)
 
-        found = None
+        products = None
         if self._mode != "reverse":
             with suppress(*[ForwardModeError] * (self._mode == "auto")):
-                found = at.pushed(vectors, c.vjps, self._chunk)
-        if found is None:
-            found = at.pulled(vectors, c.vjps, self._chunk)
-        return found, found[:0]
+                products = at.pushed(vectors, c.vjps, self._chunk)
+        if products is None:
+            products = at.pulled(vectors, c.vjps, self._chunk)
+        return products, products[:0]
 
 
 def sparse_jacobian(

@@ -100,8 +100,8 @@ class At:
 
         def several(vectors: Any) -> Any:
             split = [wrap(part) for part in _split(vectors, self.shapes)]
-            found = _batched(push, len(vectors), split)
-            return _joined(found, [y._array for y in self.out], len(vectors))
+            products = _batched(push, len(vectors), split)
+            return _joined(products, [y._array for y in self.out], len(vectors))
 
         with modes.no_grad():
             return _in_chunks(several, seeds, count, chunk, self.n)
@@ -127,8 +127,8 @@ class At:
         def several(vectors: Any) -> Any:
             parts = zip(_split(vectors, shapes), run.out, strict=True)
             split = [wrap(part.astype(y._array.dtype, copy=False)) for part, y in parts]
-            found = _batched(pull, len(vectors), split)
-            return _joined(found, [v._array for v in run.variables], len(vectors))
+            products = _batched(pull, len(vectors), split)
+            return _joined(products, [v._array for v in run.variables], len(vectors))
 
         with modes.no_grad():
             return _in_chunks(several, seeds, count, chunk, self.n)

@@ -142,13 +142,13 @@ class Expression:
         """
         named = {**CONSTANTS, **dict(zip(self.variables, values, strict=True))}
         with np.errstate(all="ignore"):
-            found = self._values(named)
+            results = self._values(named)
         for node in self._order:
-            parts = [found[child] for child in _children(node)]
-            if isinstance(node, ast.Tuple) or not parts or math.isfinite(found[node]):
+            parts = [results[child] for child in _children(node)]
+            if isinstance(node, ast.Tuple) or not parts or math.isfinite(results[node]):
                 continue
             if all(map(math.isfinite, parts)):
-                kind = "not a real number" if math.isnan(found[node]) else "infinite"
+                kind = "not a real number" if math.isnan(results[node]) else "infinite"
                 return str(
                     self._error(
                         f"{_in_numbers(node, parts)} is {kind}, and so with all that depends on it",

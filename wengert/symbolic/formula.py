@@ -78,8 +78,8 @@ class Formula:
         missing = sorted(known - values.keys())
         unknown = sorted(values.keys() - known - set(self.variables))
         if missing or unknown:
-            found = f"no value for {', '.join(missing)}" if missing else f"unknown {unknown[0]}"
-            raise TypeError(f"the formula's variables are {', '.join(self.variables)}: {found}")
+            trouble = f"no value for {', '.join(missing)}" if missing else f"unknown {unknown[0]}"
+            raise TypeError(f"the formula's variables are {', '.join(self.variables)}: {trouble}")
         (value,) = terms.evaluated([self.root], values)
         return value.item() if isinstance(value, np.generic) else value
 
@@ -197,8 +197,8 @@ def _derivative(root: Term, by: Term) -> Term:
             tangents[a] = _array(terms.term(1)) if a is by else None
         else:
             tangents[a] = _pushed(a, [tangents[part] for part in a.args])
-    found = tangents[root]
-    return terms.term(0) if found is None else found.item()
+    tangent = tangents[root]
+    return terms.term(0) if tangent is None else tangent.item()
 
 
 def _pushed(a: Term, parts: list[SymbolicArray | None]) -> SymbolicArray | None:

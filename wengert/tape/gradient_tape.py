@@ -218,11 +218,11 @@ class GradientTape:
         n = target.numel()
         units = np.eye(n, dtype=target.dtype).reshape(n, *target.shape)
         rows = question.rows(units, experimental_use_pfor)
-        found = [
+        blocks = [
             None if row is None else reshape(row, (*target.shape, *x.shape))
             for row, x in zip(rows, question.sources, strict=True)
         ]
-        return question.answer(found, zero, tuple(target.shape))
+        return question.answer(blocks, zero, tuple(target.shape))
 
     def batch_jacobian(
         self,
@@ -251,8 +251,8 @@ class GradientTape:
         units = np.broadcast_to(units, (n, b, *rest)).copy()
         (rows,) = question.rows(units, experimental_use_pfor)
         shape = (b, *rest, *source.shape[1:])
-        found = None if rows is None else reshape(movedim(rows, 0, 1), shape)
-        return question.answer([found], zero, tuple(rest), batched=True)
+        blocks = None if rows is None else reshape(movedim(rows, 0, 1), shape)
+        return question.answer([blocks], zero, tuple(rest), batched=True)
 
     def _check_tensors(self, values: list[Any], what: str) -> None:
         for x in values:

@@ -124,9 +124,9 @@ def matched(tree: Any, item: Any, what: str) -> list[Any]:
     """The leaves of an item that must have the containers of `tree`; keys in any order."""
     leaves: list[Any] = []
     if not _collect(tree, item, leaves):
-        found = repr(flatten(item, []))
+        got = repr(flatten(item, []))
         raise GradError(
-            f"{what} must have the structure {tree!r}, but {found} was given, where each * is a "
+            f"{what} must have the structure {tree!r}, but {got} was given, where each * is a "
             "tensor, an array or a number."
         )
     return leaves
@@ -232,7 +232,7 @@ def array_of(leaf: Any, where: Callable[[], str]) -> Any:
 
 
 def _no_derivative(leaf: Any, array: Any, where: str) -> str:
-    found = (
+    what = (
         f"{type(leaf).__name__} {leaf!r}"
         if isinstance(leaf, (int, np.integer, np.bool_))
         else f"an array of dtype {array.dtype}"
@@ -243,7 +243,7 @@ def _no_derivative(leaf: Any, array: Any, where: str) -> str:
     if isinstance(leaf, Tensor):
         cure = "x.double()"
     return (
-        f"{where} is {found}: only floating-point and complex numbers can be differentiated by. "
+        f"{where} is {what}: only floating-point and complex numbers can be differentiated by. "
         f"Write {cure}; or, if it is no variable, leave it out of argnums, pass it as a keyword "
         "argument, or close over it."
     )
@@ -269,13 +269,13 @@ def kind_of(*values: Any) -> int:
         return TENSOR
     leaves: list[Any] = []
     flatten(values, leaves)
-    found = NUMBER
+    kind = NUMBER
     for leaf in leaves:
         if isinstance(leaf, Tensor):
             return TENSOR
-        if found == NUMBER and hasattr(leaf, "dtype") and not _is_scalar(leaf):
-            found = ARRAY
-    return found
+        if kind == NUMBER and hasattr(leaf, "dtype") and not _is_scalar(leaf):
+            kind = ARRAY
+    return kind
 
 
 class Results:

@@ -237,14 +237,14 @@ def by_columns(
     columns = zip(*parts, strict=True) if parts else [()] * len(run.out)
     made = []
     for y, column in zip(run.out, columns, strict=True):
-        found: list[Any] = [None] * len(leaves)
+        jacobians: list[Any] = [None] * len(leaves)
         if column and not any(t is None for t in column):
             whole = column[0] if len(column) == 1 else recorder(np.concatenate)(column)
             last = recorder(np.moveaxis)(whole, 0, -1)  # the index of the input comes last
-            found = [
+            jacobians = [
                 recorder(np.reshape)(last[..., a:b], (*y._array.shape, *shape))
                 for (a, b), shape in zip(itertools.pairwise(ends), shapes, strict=True)
             ]
-        made.append(run.arranged(argnums, derivatives(run, found, *y._array.shape)))
+        made.append(run.arranged(argnums, derivatives(run, jacobians, *y._array.shape)))
     result = rebuild(run.tree, iter(made))
     return (result, run.auxiliary()) if has_aux else result

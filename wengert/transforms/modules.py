@@ -86,13 +86,13 @@ def _tensor(name: str, value: Any) -> Tensor:
 
 def _owners(module: Any) -> dict[str, tuple[dict[str, Any], str]]:
     """Where each parameter and buffer stands, by its full name; a shared one under each name."""
-    found = {}
+    owners = {}
     for prefix, owner in module.named_modules(remove_duplicate=False):
         for store in (owner._parameters, owner._buffers):
             for key, tensor in store.items():
                 if tensor is not None:
-                    found[f"{prefix}.{key}" if prefix else key] = store, key
-    return found
+                    owners[f"{prefix}.{key}" if prefix else key] = store, key
+    return owners
 
 
 def _check_names(module: Any, given: Any, owners: Any, strict: bool, tied: bool) -> None:

@@ -29,13 +29,13 @@ def _gradient(
     run = Run(name, f, argnums, args, kwargs, has_aux)
     y = run.scalar()
     edge = current_node(y)
-    found: list[Tensor | None] = [None] * len(run.variables)
+    gradients: list[Tensor | None] = [None] * len(run.variables)
     if edge is not None:
         recorded = run.connected([y])
         one = np.ones_like(y._array)
         seed = wrap(one) if recorded else one
-        found = run.pull([(edge, seed)], recorded or has_aux, recorded)
-    return run, run.arranged(argnums, derivatives(run, found))
+        gradients = run.pull([(edge, seed)], recorded or has_aux, recorded)
+    return run, run.arranged(argnums, derivatives(run, gradients))
 
 
 def derivatives(
@@ -157,9 +157,9 @@ def pullback(name: str, f: Function, primals: tuple[Any, ...], has_aux: bool = F
             for t, g in zip(outs, gs, strict=True)
             if t._node is not None
         ]
-        found = run.pull(roots, retain_graph or recorded, recorded)
+        gradients = run.pull(roots, retain_graph or recorded, recorded)
         results = Results(run.results.kind)
-        return run.arranged(None, derivatives(run, found, results=results))
+        return run.arranged(None, derivatives(run, gradients, results=results))
 
     setattr(pull, "connected", connected)  # noqa: B010  (functions have no such attribute)
     return (value, pull, run.auxiliary()) if has_aux else (value, pull)
@@ -205,8 +205,8 @@ def rows(run: Run, t: Tensor, recorded: bool, chunk_size: int | None) -> list[Te
     for start in range(0, n, size):
         seeds = np.eye(min(size, n - start), n, start, array.dtype).reshape(-1, *array.shape)
         if len(seeds) == 1:
-            found = pulled(wrap(seeds[0]))
-            parts.append([None if g is None else np.expand_dims(g, 0) for g in found])
+            cotangents = pulled(wrap(seeds[0]))
+            parts.append([None if g is None else np.expand_dims(g, 0) for g in cotangents])
         else:
             parts.append(each(pulled, len(seeds), wrap(seeds)))
     columns = zip(*parts, strict=True)
@@ -264,7 +264,7 @@ def by_rows(run: Run, argnums: Argnums, has_aux: bool = False, chunk_size: Any =
     run.check_real()
     blocks = []
     for t in run.out:
-        found = rows(run, t, run.connected([t]), chunk_size)
-        blocks.append(run.arranged(argnums, derivatives(run, found, *t._array.shape)))
+        jacobians = rows(run, t, run.connected([t]), chunk_size)
+        blocks.append(run.arranged(argnums, derivatives(run, jacobians, *t._array.shape)))
     result = rebuild(run.tree, iter(blocks))
     return (result, run.auxiliary()) if has_aux else result

@@ -260,23 +260,23 @@ def _places(name: str, out_dims: Dims, tree: Any, count: int, result: Any) -> li
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(result)}. Is a "
             "`return` missing?"
         )
-    found: list[Any] = []
+    places: list[Any] = []
     if isinstance(out_dims, (tuple, list)) and len(out_dims) == 1 and tree is LEAF:
         out_dims = out_dims[0]
-    if not _spread(tree, out_dims, found):
+    if not _spread(tree, out_dims, places):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): out_dims is not compatible with the "
             f"structure of `outputs`. out_dims has structure {flatten(out_dims, [])!r} but outputs "
             f"has structure {tree!r}."
         )
-    for dim in found:
+    for dim in places:
         if dim is not None and (type(dim) is not int):
             raise ValueError(
                 f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a "
                 "python collection of ints representing where in the outputs the vmapped "
                 f"dimension should appear, got {dim!r}."
             )
-    return found
+    return places
 
 
 def _in_chunks(call: _Call, leaves: list[Any], dims: list[Any], size: int, chunk: int) -> Any:

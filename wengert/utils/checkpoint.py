@@ -234,14 +234,14 @@ class _Region:
                 random.set_rng_state(outside)
 
     def fill(self, slot: _Slot, tensor: Tensor) -> None:
-        found = (tensor.shape, tensor.dtype)
-        if self.compares and found != slot.like:
+        actual = (tensor.shape, tensor.dtype)
+        if self.compares and actual != slot.like:
             raise RuntimeError(
                 "checkpoint: Recomputed values for the following tensors have different metadata "
                 "than "
                 f"during the forward pass: value {slot.index} had shape {list(slot.like[0])} and "
                 "dtype "
-                f"{slot.like[1]}, and has shape {list(found[0])} and dtype {found[1]} now. The "
+                f"{slot.like[1]}, and has shape {list(actual[0])} and dtype {actual[1]} now. The "
                 "function "
                 "must do the same each time it is called with the same arguments."
             )

@@ -72,8 +72,8 @@ def draw(what: Any, *inputs: Any, names: Names = (), boxes: int = 40, **named: A
             "draw takes a result of recorded operations, a module, a function or a formula, "
             f"but {type(what).__name__} was given"
         )
-    found = _outside(what)
-    calls = Calls({name: item for name, item in found.items() if isinstance(item, Module)})
+    trouble = _outside(what)
+    calls = Calls({name: item for name, item in trouble.items() if isinstance(item, Module)})
     args = tuple(map(_tracked, inputs))
     keywords = {name: _tracked(item) for name, item in named.items()}
     with modes.inference_mode(False), modes.enable_grad(), calls.noted():
@@ -85,7 +85,7 @@ def draw(what: Any, *inputs: Any, names: Names = (), boxes: int = 40, **named: A
             "return tensors that it computed from them, not detached ones or Python's numbers."
         )
     known = {
-        **{name: item for name, item in found.items() if isinstance(item, Tensor)},
+        **{name: item for name, item in trouble.items() if isinstance(item, Tensor)},
         **calls.names,
         **_named_arguments(what, args, keywords),
         **dict(names),

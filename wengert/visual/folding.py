@@ -88,7 +88,7 @@ class Calls:
 
     def around(self, nodes: Iterable[Any]) -> dict[Any, tuple[Call, ...]]:
         """The calls during which each of the nodes was made, the outermost first."""
-        found: dict[Any, tuple[Call, ...]] = {}
+        around: dict[Any, tuple[Call, ...]] = {}
         inside: tuple[Call, ...] = ()
         begun = 0
         for node in sorted(nodes, key=lambda node: node.order):
@@ -97,8 +97,8 @@ class Calls:
                 inside = (*(c for c in inside if call.start < c.end), call)
                 begun += 1
             inside = tuple(c for c in inside if node.order < c.end)
-            found[node] = inside
-        return found
+            around[node] = inside
+        return around
 
 
 class Foldable(Protocol):

@@ -148,21 +148,21 @@ def tensors(item: Any) -> list[Tensor]:
 
 
 def _vertices(roots: list[Any], names: dict[int, str]) -> list[Vertex]:
-    found = {root: _vertex(root, names) for root in roots}
-    for vertex in found.values():
+    vertices = {root: _vertex(root, names) for root in roots}
+    for vertex in vertices.values():
         vertex.is_result = True
-    waiting = list(found)
+    waiting = list(vertices)
     while waiting:
         node = waiting.pop()
         for source, _ in node.next_functions:
             if source is None:
                 continue
-            if source not in found:
-                found[source] = _vertex(source, names)
+            if source not in vertices:
+                vertices[source] = _vertex(source, names)
                 waiting.append(source)
-            if found[source] not in found[node].inputs:
-                found[node].inputs.append(found[source])
-    return list(found.values())
+            if vertices[source] not in vertices[node].inputs:
+                vertices[node].inputs.append(vertices[source])
+    return list(vertices.values())
 
 
 def _vertex(node: Any, names: dict[int, str]) -> Vertex:

@@ -26,11 +26,11 @@ def gradient_flow(named_parameters: Any, axes: Any = None) -> Any:
     >>> [text.get_text() for text in gradient_flow(net).axes[0].get_xticklabels()]
     ['0.weight', '0.bias', '2.weight', '2.bias']
     """
-    found = [(name, p._grad) for name, p in _named(named_parameters) if p._grad is not None]
-    if not found:
+    gradients = [(name, p._grad) for name, p in _named(named_parameters) if p._grad is not None]
+    if not gradients:
         raise ValueError("gradient_flow: no parameter has a gradient; call loss.backward() first")
-    names = [name for name, _ in found]
-    sizes = [np.abs(g._array) for _, g in found if g is not None]
+    names = [name for name, _ in gradients]
+    sizes = [np.abs(g._array) for _, g in gradients if g is not None]
     figure, axes = _axes(axes)
     places = np.arange(len(names))
     axes.bar(places, [x.max() if x.size else 0 for x in sizes], 0.8, alpha=0.35, label="largest")

@@ -80,12 +80,12 @@ def compare(check: Check) -> None:
 def _constant(check: Check) -> None:
     """Outputs that do not require grad may not depend on inputs that do."""
     for j, place in enumerate(check.places):
-        found = (
+        message = (
             [_directional(check, j, *directions(check.inputs[place], generator()))]
             if check.fast
             else check.differences(j).jacobians(check.eps)
         )
-        for slopes in found:
+        for slopes in message:
             if (np.abs(slopes) > (check.nondet_tol if check.fast else 0.0)).any():
                 raise GradcheckError(
                     "Numerical gradient for function expected to be zero: no output requires grad, "

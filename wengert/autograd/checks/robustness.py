@@ -25,8 +25,8 @@ def zeros_for_zeros(check: Check) -> None:
     if not outputs:
         return
     zeros = [wrap(np.zeros_like(y._array)) for y in outputs]
-    found = grad(outputs, inputs, zeros, allow_unused=True)
-    for j, (g, x) in enumerate(zip(found, inputs, strict=True)):
+    gradients = grad(outputs, inputs, zeros, allow_unused=True)
+    for j, (g, x) in enumerate(zip(gradients, inputs, strict=True)):
         if g is None:
             continue
         small = np.allclose(g._array, 0) if check.masked else bool((g._array == 0).all())
@@ -56,7 +56,7 @@ def undefined_cotangents(check: Check) -> None:
         outputs = tracked(as_tuple(check.func(*check.inputs)))
         inputs = tracked(check.inputs)
         try:
-            found = _pulled_undefined(outputs, inputs, undefined)
+            gradients = _pulled_undefined(outputs, inputs, undefined)
         except Exception as error:
             _warn_of_undefined()
             raise GradcheckError(
@@ -64,7 +64,7 @@ def undefined_cotangents(check: Check) -> None:
                 f"output {sorted(undefined)} and zeros for the others it raised "
                 f"{type(error).__name__}: {error}"
             ) from error
-        for j, g in enumerate(found):
+        for j, g in enumerate(gradients):
             if g is not None and not (g == 0).all():
                 _warn_of_undefined()
                 raise GradcheckError(

@@ -54,8 +54,8 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     x = f if isinstance(f, Tensor) else wrap(f)
-    found = [slope(x, k, h, edge_order) for k, h in zip(axes, steps, strict=True)]
-    return found[0] if len(found) == 1 else tuple(found)
+    slopes = [slope(x, k, h, edge_order) for k, h in zip(axes, steps, strict=True)]
+    return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 
 # ---- spaced numbers ------------------------------------------------------------------------

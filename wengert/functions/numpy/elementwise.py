@@ -228,11 +228,11 @@ def _apply_along_axis(
     n = len(arr.shape)
     last = np.moveaxis(arr, axis, -1)
     rows = np.reshape(last, (-1, last.shape[-1]))
-    found = [func1d(rows[i], *args, **kwargs) for i in range(rows.shape[0])]
-    if not found:
+    results = [func1d(rows[i], *args, **kwargs) for i in range(rows.shape[0])]
+    if not results:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    one = as_array(found[0])
-    stacked = np.reshape(np.stack([as_array(y) for y in found]), (*last.shape[:-1], *one.shape))
+    one = as_array(results[0])
+    stacked = np.reshape(np.stack([as_array(y) for y in results]), (*last.shape[:-1], *one.shape))
     size = len(one.shape)
     ends = tuple(range(n - 1, n - 1 + size))
     return np.moveaxis(stacked, ends, tuple(axis % n + i for i in range(size)))

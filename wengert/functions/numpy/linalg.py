@@ -77,11 +77,11 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np.
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     if rcond is None or rcond == -1:
         rcond = np.finfo(a.dtype).eps * (max(a.shape) if rcond is None else 1)
-    found = linalg.lstsq(a, b, rcond, driver="gelsd")
-    rest = found.residuals
+    solution = linalg.lstsq(a, b, rcond, driver="gelsd")
+    rest = solution.residuals
     if rest.ndim == 0:
         rest = rest.reshape(1)  # NumPy keeps the dimension of the vectors
-    return found.solution, rest, int(found.rank), found.singular_values
+    return solution.solution, rest, int(solution.rank), solution.singular_values
 
 
 @means(np.linalg.norm)

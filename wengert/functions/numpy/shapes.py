@@ -90,12 +90,12 @@ def _splitting(name: str) -> Any:
         places = _places(ary)
         along = 0 if name == "hsplit" and len(ary.shape) == 1 else axis
         pieces = function(places, indices_or_sections)  # checks the sizes, too
-        before, start, found = (slice(None),) * along, 0, []
+        before, start, parts = (slice(None),) * along, 0, []
         for piece in pieces:
             stop = start + piece.shape[along]
-            found.append(ary[(*before, slice(start, stop))])
+            parts.append(ary[(*before, slice(start, stop))])
             start = stop
-        return found
+        return parts
 
     return meaning
 

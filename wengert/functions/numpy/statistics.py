@@ -103,9 +103,9 @@ def _nan_extremum(reduce: Any, neutral: float) -> Any:
     def meaning(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
         no_more(rest)
         keepdims = keepdims is True
-        found = reduce(_filled(a, neutral), axis=axis, keepdims=keepdims)
+        extremum = reduce(_filled(a, neutral), axis=axis, keepdims=keepdims)
         nothing = np.all(np.isnan(_bare(a)), axis=axis, keepdims=keepdims)
-        return np.where(nothing, np.asarray(math.nan, a.dtype), found)
+        return np.where(nothing, np.asarray(math.nan, a.dtype), extremum)
 
     return meaning
 
@@ -188,13 +188,13 @@ def _quantiles(a: Any, q: Any, axis: Any, method: str, keepdims: bool, ignore_na
     rows = np.reshape(rows, (*outer, math.prod(a.shape[k] for k in axes)))
     if not rows.shape[-1]:
         return np.full(places.shape + outer, math.nan)
-    found = _in_rows(np.sort(rows, axis=-1), np.reshape(q, (-1,)), method, ignore_nan)
-    found = np.moveaxis(found, -1, 0)
+    quantiles = _in_rows(np.sort(rows, axis=-1), np.reshape(q, (-1,)), method, ignore_nan)
+    quantiles = np.moveaxis(quantiles, -1, 0)
     if keepdims:
-        found = np.reshape(
-            found, (-1, *(1 if k in axes else size for k, size in enumerate(a.shape)))
+        quantiles = np.reshape(
+            quantiles, (-1, *(1 if k in axes else size for k, size in enumerate(a.shape)))
         )
-    return np.reshape(found, places.shape + tuple(found.shape[1:]))
+    return np.reshape(quantiles, places.shape + tuple(quantiles.shape[1:]))
 
 
 def _in_rows(ordered: Any, q: Any, method: str, ignore_nan: bool) -> Any:

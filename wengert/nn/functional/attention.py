@@ -175,11 +175,11 @@ def multi_head_attention_forward(
     dropped = dropout(shares, dropout_p) if dropout_p and training else shares
     out = _matmul(dropped, v).permute(2, 0, 1, 3)
     out = linear(reshape(out, (times, batch, width)), out_proj_weight, out_proj_bias)
-    found: Tensor | None = None
+    attention: Tensor | None = None
     if need_weights:
-        found = mean(dropped, 1) if average_attn_weights else dropped
-        found = found[0] if lone else found
-    return (out.squeeze(1) if lone else out), found
+        attention = mean(dropped, 1) if average_attn_weights else dropped
+        attention = attention[0] if lone else attention
+    return (out.squeeze(1) if lone else out), attention
 
 
 def _check_heads(query: Any, key: Any, value: Any, embed_dim: int, num_heads: int) -> None:

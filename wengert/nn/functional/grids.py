@@ -196,6 +196,6 @@ def _values(input: Tensor, index: list[Any], weight: Tensor | None) -> Tensor:
     batch, channels = input.shape[:2]
     rows = reshape(input, (batch, channels, -1))
     where_ = np.broadcast_to(flat.reshape(batch, 1, -1), (batch, channels, flat[0].size))
-    found = reshape(apply(np.take_along_axis, rows, where_, 2), (batch, channels, *flat.shape[1:]))
+    pixels = reshape(apply(np.take_along_axis, rows, where_, 2), (batch, channels, *flat.shape[1:]))
     kept = wrap(inside.astype(input.dtype))
-    return found * (kept if weight is None else weight * kept).unsqueeze(1)
+    return pixels * (kept if weight is None else weight * kept).unsqueeze(1)

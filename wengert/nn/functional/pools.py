@@ -196,10 +196,10 @@ def _fractional(
     places = np.take_along_axis(flat, best[..., None], 3)[..., 0]
     values = apply(np.take_along_axis, reshape(x, (batch, channels, -1)), places, 2)
     whole = (batch, channels, *out)
-    values, found = reshape(values, whole), wrap(places.reshape(whole))
+    values, indices = reshape(values, whole), wrap(places.reshape(whole))
     if lone:
-        values, found = values[0], found[0]
-    return (values, found) if return_indices else values
+        values, indices = values[0], indices[0]
+    return (values, indices) if return_indices else values
 
 
 def _starts(sample: Any, size: int, kernel: int, out: int) -> Any:

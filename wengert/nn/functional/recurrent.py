@@ -171,7 +171,7 @@ class _Scan(Function):
         like = lambda g, t: np.zeros_like(t._array) if g is None else g._array
         _, back, settings = _loops(ctx.mode)
         needs_x = ctx.needs_input_grad[3]
-        found = back(
+        gradients = back(
             like(g, out),
             [like(e, s) for e, s in zip(ends, states, strict=True)],
             x._array,
@@ -183,7 +183,7 @@ class _Scan(Function):
             needs_x,
             *settings,
         )
-        *others, dx = found if needs_x else (*found, None)
+        *others, dx = gradients if needs_x else (*gradients, None)
         return (
             None,
             None,
@@ -212,10 +212,10 @@ def _recorded(ctx: Any, given: tuple[Any, ...], gs: tuple[Any, ...]) -> list[Any
     out, last = _composed(ctx.mode, x, state, weights, ctx.sizes, ctx.backwards)
     pairs = [(y, g) for y, g in zip((out, *last), gs, strict=True) if g is not None]
     wanted = [t for t in named if t is not None and t.requires_grad]
-    found = iter(
+    tensors = iter(
         grad(
             [y for y, _ in pairs], wanted, [g for _, g in pairs], create_graph=True,
             allow_unused=True,
         )
     )  # fmt: skip
-    return [next(found) if t is not None and t.requires_grad else None for t in named]
+    return [next(tensors) if t is not None and t.requires_grad else None for t in named]

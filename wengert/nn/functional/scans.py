@@ -105,10 +105,10 @@ def _padded(
 
     wide_outs = [np.empty((len(alive), x.shape[1]), x.dtype) for x in outs]
     masked = _masked(step, len(rows), len(states))
-    found = _by_machine(masked, even, [alive, *map(spread, rows)], states, shared, wide_outs)
+    results = _by_machine(masked, even, [alive, *map(spread, rows)], states, shared, wide_outs)
     for out, wide in zip(outs, wide_outs, strict=True):
         out[...] = wide[places]
-    return [(before[places], after[places], end) for before, after, end in found]
+    return [(before[places], after[places], end) for before, after, end in results]
 
 
 @functools.cache
@@ -165,8 +165,8 @@ def _cotangents(
 ) -> tuple[Any, ...]:
     """Those of W, U, b and c, and of x if it needs one, from those of W x + b and of U h + c."""
     ones = np.ones(len(a_bar), a_bar.dtype)
-    found = a_bar.T.dot(x), u_bar.T.dot(before), ones.dot(a_bar), ones.dot(u_bar)
-    return (*found, a_bar.dot(w_ih)) if needs_x else found
+    sums = a_bar.T.dot(x), u_bar.T.dot(before), ones.dot(a_bar), ones.dot(u_bar)
+    return (*sums, a_bar.dot(w_ih)) if needs_x else sums
 
 
 # ---- tanh and relu -------------------------------------------------------------------------

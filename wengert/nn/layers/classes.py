@@ -102,8 +102,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             if len(rows):
                 log_p = F.log_softmax(self.tail[k](x[wrap(rows)]), 1)
                 own = (target[rows] - self.cutoffs[k])[:, None]
-                found = apply(np.take_along_axis, log_p, own, 1)[:, 0]
-                output = output + apply(add_rows, found, rows, (len(target),))
+                chosen = apply(np.take_along_axis, log_p, own, 1)[:, 0]
+                output = output + apply(add_rows, chosen, rows, (len(target),))
         loss = -mean(output)
         return _ASMoutput(output[0] if lone else output, loss)
 

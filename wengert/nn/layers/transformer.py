@@ -112,10 +112,10 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Tensor:
         def attend(x: Tensor) -> Tensor:
-            found, _ = self.self_attn(
+            attended, _ = self.self_attn(
                 x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal
             )
-            return self.dropout1(found)
+            return self.dropout1(attended)
 
         x = self._added(src, self.norm1, attend)
         return self._added(x, self.norm2, lambda x: self._features(x, self.dropout2))
@@ -162,17 +162,17 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: bool = False,
     ) -> Tensor:
         def to_itself(x: Tensor) -> Tensor:
-            found, _ = self.self_attn(
+            attended, _ = self.self_attn(
                 x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal
             )
-            return self.dropout1(found)
+            return self.dropout1(attended)
 
         def to_memory(x: Tensor) -> Tensor:
-            found, _ = self.multihead_attn(
+            attended, _ = self.multihead_attn(
                 x, memory, memory, memory_key_padding_mask, False, memory_mask,
                 is_causal=memory_is_causal,
             )  # fmt: skip
-            return self.dropout2(found)
+            return self.dropout2(attended)
 
         x = self._added(tgt, self.norm1, to_itself)
         x = self._added(x, self.norm2, to_memory)

@@ -92,20 +92,20 @@ class ParametrizationList(ModuleList):
             self.register_buffer(name, x)
 
     def _check(self, original: Tensor) -> None:
-        found = self()
-        if not isinstance(found, Tensor):
-            raise ValueError(f"A parametrization must return a tensor. Got {type(found).__name__}.")
-        if found.dtype != original.dtype:
+        value = self()
+        if not isinstance(value, Tensor):
+            raise ValueError(f"A parametrization must return a tensor. Got {type(value).__name__}.")
+        if value.dtype != original.dtype:
             raise ValueError(
                 "Registering a parametrization may not change the dtype of the tensor, unless the "
                 f"`unsafe` flag is enabled.\nunparametrized dtype: {original.dtype}\n"
-                f"parametrized dtype: {found.dtype}"
+                f"parametrized dtype: {value.dtype}"
             )
-        if self.is_tensor and found.shape != self.original.shape:
+        if self.is_tensor and value.shape != self.original.shape:
             raise ValueError(
                 "Registering a parametrization may not change the shape of the tensor, unless the "
                 f"`unsafe` flag is enabled.\nunparametrized shape: {self.original.shape}\n"
-                f"parametrized shape: {found.shape}"
+                f"parametrized shape: {value.shape}"
             )
 
     def _originals(self) -> list[Tensor]:
@@ -190,10 +190,10 @@ def _inject_property(module: Module, name: str) -> None:
         if not _cache.depth:
             return self.parametrizations[name]()
         key = (id(self), name)
-        found = _cache.values.get(key)
-        if found is None:
-            found = _cache.values[key] = self.parametrizations[name]()
-        return found
+        value = _cache.values.get(key)
+        if value is None:
+            value = _cache.values[key] = self.parametrizations[name]()
+        return value
 
     def write(self: Any, value: Tensor) -> None:
         self.parametrizations[name].right_inverse(value)

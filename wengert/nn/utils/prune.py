@@ -390,13 +390,13 @@ def global_unstructured(
 
 def remove(module: Module, name: str) -> Module:
     """Make pruning permanent: the parameter is an ordinary one again, with its zeros."""
-    found = _hook_of(module, name)
-    if found is None:
+    hook = _hook_of(module, name)
+    if hook is None:
         raise ValueError(
             f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
         )
-    found[1].remove(module)
-    del module._forward_pre_hooks[found[0]]
+    hook[1].remove(module)
+    del module._forward_pre_hooks[hook[0]]
     return module
 
 
