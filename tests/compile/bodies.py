@@ -5,10 +5,12 @@ import pytest
 
 ir = pytest.importorskip("llvmlite.ir")
 
-from wengert.compile.call.entry import Entry, Fixed, is_native  # noqa: E402
+from wengert.compile.call.entry import Entry, is_native  # noqa: E402
 from wengert.compile.call.entry_native import native_entry  # noqa: E402
 from wengert.compile.call.entry_reference import reference_entry  # noqa: E402
 from wengert.compile.llvm.machine.host import Code, compile_module  # noqa: E402
+from wengert.compile.trace.places import Argument, Array, Guard, Input, Known, Number  # noqa: E402
+from wengert.tensor import Tensor  # noqa: E402
 
 F8 = np.dtype(np.float64)
 KINDS = [reference_entry, native_entry] if is_native() else [reference_entry]
@@ -63,7 +65,7 @@ def calling(make, function, slow=None, **fields):
         raised = build.icmp_signed("==", made, ir.Constant(LONG, 0))
         return build.select(raised, ir.Constant(INT, -1), ir.Constant(INT, 0))
 
-    return make(entry(body(write), slow=slow, fixed=(Fixed(7, id(function), function),), **fields))
+    return make(entry(body(write), slow=slow, fixed=((7, id(function), function),), **fields))
 
 
 class Slow:
@@ -81,10 +83,28 @@ def failed(status):
     raise IndexError(f"status {status}")
 
 
-def entry(code, buffers=8, slow=None, **fields):
-    slow = Slow() if slow is None else slow
+def entry(code, buffers=8, slow=None, arguments=(), guards=(), inputs=(), **fields):
+    """An entry; an argument that is not given as a form must be that very object."""
+    places = [(Argument(i), x) for i, x in enumerate(arguments)]
+    read = [Input(place, x) for place, x in places if isinstance(x, Array | Number)]
+    same = [Guard(place, x) for place, x in places if not isinstance(x, Array | Number)]
     fields.setdefault("failed", failed)
-    return Entry(code.address("body"), buffers, slow, keep=code, **fields)
+    return Entry(
+        code.address("body"),
+        buffers,
+        Slow() if slow is None else slow,
+        arguments=len(places),
+        guards=(*guards, *same),
+        inputs=(*read, *inputs),
+        keep=code,
+        **fields,
+    )
+
+
+def state(x, buffer, **fields):
+    """A tensor, or an array, of two elements from outside."""
+    kind = Tensor if isinstance(x, Tensor) else None
+    return Input(Known(x), Array(buffer, F8, (2,), kind, history=True, **fields))
 
 
 def array(*values):

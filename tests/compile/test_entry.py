@@ -23,27 +23,22 @@ from tests.compile.bodies import (
     each_kind,
     entry,
     reference_entry,
+    state,
     status,
     sums,
 )
 from wengert.compile.call import entry as entries
-from wengert.compile.call.entry import (
-    ArrayArgument,
-    ArrayOutput,
-    ArrayState,
-    AttributeIs,
-    CellIs,
-    CellNumber,
-    Fixed,
-    FixedArgument,
-    ItemIs,
-    ItemNumber,
-    NumberArgument,
-    NumberOutput,
-    Result,
-    SlotIs,
-    TensorArgument,
-    TensorState,
+from wengert.compile.trace.places import (
+    Argument,
+    Array,
+    Attribute,
+    Guard,
+    Input,
+    Item,
+    Known,
+    Number,
+    Output,
+    Variable,
 )
 from wengert.history.node import Cell
 from wengert.tensor import wrap
@@ -57,15 +52,15 @@ def make(request):
 # ---- arguments ----------------------------------------------------------------------------
 
 
-def adding(make, slow, a=ArrayArgument, b=ArrayArgument, **fields):
+def adding(make, slow, a=None, b=None, **fields):
     """f(x, y) = x + y, for arrays of two elements."""
     return make(
         entry(
             sums(0, 1, out=2),
             slow=slow,
-            arguments=(a(0, F8, (2,), **fields), b(1, F8, (2,))),
-            outputs=(ArrayOutput(2, F8, (2,)),),
-            results=(Result("output"),),
+            arguments=(Array(0, F8, (2,), a, **fields), Array(1, F8, (2,), b)),
+            outputs=(Array(2, F8, (2,)),),
+            results=(Output(0),),
         )
     )
 
@@ -156,7 +151,7 @@ def test_read_only_memory_can_be_read_but_not_written(make):
 
 def test_tensors_come_in(make):
     slow = Slow()
-    f = adding(make, slow, TensorArgument, TensorArgument)
+    f = adding(make, slow, wg.Tensor, wg.Tensor)
     x = wg.tensor([1.0, 2.0], dtype=wg.float64)
     assert f(x, x).tolist() == [2, 4]
     assert not slow.calls
@@ -182,9 +177,9 @@ def test_tensors_come_in(make):
 def test_history_and_other_classes_may_be_allowed(make):
     slow = Slow()
     x = wg.tensor([1.0, 2.0], dtype=wg.float64, requires_grad=True)
-    f = adding(make, slow, TensorArgument, TensorArgument, history=True)
+    f = adding(make, slow, wg.Tensor, wg.Tensor, history=True)
     assert f(x, x.detach().clone()).tolist() == [2, 4]
-    f = adding(make, slow, TensorArgument, TensorArgument, history=True, type=wg.nn.Parameter)
+    f = adding(make, slow, wg.nn.Parameter, wg.Tensor, history=True)
     assert f(wg.nn.Parameter(x.detach().clone()), x.detach().clone()).tolist() == [2, 4]
     assert not slow.calls
 
@@ -195,27 +190,28 @@ class Whole(int):
 
 def copying(make, slow, kind, source=None):
     """A number comes in and goes out as the same bits."""
-    word = BYTE if kind == "bool" else LONG
+    word = BYTE if kind is bool else LONG
 
     def write(build, pointer):
         build.store(build.load(pointer(0, word)), pointer(1, word))
 
-    fields = {"arguments": (NumberArgument(0, kind),)} if source is None else {"numbers": (source,)}
+    number = Number(0, kind)
+    fields = {"inputs": (Input(source, number),)} if source else {"arguments": (number,)}
     return make(
         entry(
             body(write),
             slow=slow,
-            outputs=(NumberOutput(1, kind),),
-            results=(Result("output"),),
+            outputs=(Number(1, kind),),
+            results=(Output(0),),
             **fields,
         )
     )
 
 
 NUMBERS = {
-    "float": [0.5, -0.0, float("inf"), 1e-320],
-    "int": [0, -1, 5, 2**63 - 1, -(2**63)],
-    "bool": [True, False],
+    float: [0.5, -0.0, float("inf"), 1e-320],
+    int: [0, -1, 5, 2**63 - 1, -(2**63)],
+    bool: [True, False],
 }
 OTHERS = [0.5, 3, True, 2**63, -(2**64), np.float64(1), np.int64(1), Whole(3), "x", None, 1j]
 
@@ -230,7 +226,7 @@ def test_numbers_come_in_and_go_out_exactly(make, kind):
         assert str(out) == str(number)
     assert not slow.calls
     for other in OTHERS:
-        if type(other).__name__ != kind or other in (2**63, -(2**64)):
+        if type(other) is not kind or other in (2**63, -(2**64)):
             assert f(other) == "slow"
 
 
@@ -239,7 +235,7 @@ def test_numbers_come_in_and_go_out_exactly(make, kind):
 def test_numbers_are_read_from_where_they_are_at_the_call(make, kind, where):
     slow = Slow()
     members, cell = {"lr": NUMBERS[kind][0]}, CellType(NUMBERS[kind][0])
-    source = ItemNumber(members, "lr", 0, kind) if where == "dict" else CellNumber(cell, 0, kind)
+    source = Item(members, "lr") if where == "dict" else Variable(cell)
     f = copying(make, slow, kind, source)
     for number in NUMBERS[kind]:
         members["lr"] = cell.cell_contents = number
@@ -253,7 +249,7 @@ def test_numbers_are_read_from_where_they_are_at_the_call(make, kind, where):
 
 def test_a_fixed_argument_is_that_very_object(make):
     slow, thing = Slow(), object()
-    f = make(entry(status(0), slow=slow, arguments=(FixedArgument(thing), FixedArgument(None))))
+    f = make(entry(status(0), slow=slow, arguments=(thing, None)))
     assert f(thing, None) is None
     assert f(object(), None) == f(thing, 0) == "slow"
 
@@ -268,7 +264,7 @@ def guarded(make, guard):
 def test_an_item_must_be_the_object(make):
     thing = object()
     members = {"name": thing}
-    f = guarded(make, ItemIs(members, "name", thing))
+    f = guarded(make, Guard(Item(members, "name"), thing))
     assert f() is None
     members["name"] = object()
     assert f() == "slow"
@@ -281,7 +277,7 @@ def test_an_item_must_be_the_object(make):
 def test_a_cell_must_hold_the_object(make):
     thing = object()
     cell = CellType(thing)
-    f = guarded(make, CellIs(cell, thing))
+    f = guarded(make, Guard(Variable(cell), thing))
     assert f() is None
     cell.cell_contents = None
     assert f() == "slow"
@@ -298,7 +294,7 @@ def test_an_attribute_must_be_the_object(make):
             raise RuntimeError("not this one")
 
     settings = Settings()
-    f = guarded(make, AttributeIs(settings, "mode", "class"))
+    f = guarded(make, Guard(Attribute(settings, "mode"), "class"))
     assert f() is None
     settings.mode = "instance"
     assert f() == "slow"
@@ -306,13 +302,13 @@ def test_an_attribute_must_be_the_object(make):
     assert f() is None
     del Settings.mode
     assert f() == "slow"
-    assert guarded(make, AttributeIs(settings, "broken", None))() == "slow"
+    assert guarded(make, Guard(Attribute(settings, "broken"), None))() == "slow"
 
 
 def test_a_slot_must_or_must_not_be_the_object(make):
     x = wg.zeros(2)
-    is_none = guarded(make, SlotIs(x, "_node"))
-    is_some = guarded(make, SlotIs(x, "_node", equal=False))
+    is_none = guarded(make, Guard(Attribute(x, "_node"), None))
+    is_some = guarded(make, Guard(Attribute(x, "_node"), None, equal=False))
     assert (is_none(), is_some()) == (None, "slow")
     x.requires_grad_()
     assert (is_none(), is_some()) == ("slow", None)
@@ -329,7 +325,7 @@ def test_a_state_is_read_at_each_call_and_written_in_place(make):
         entry(
             sums(0, 1, out=0),
             slow=slow,
-            states=(TensorState(x, 0, F8, (2,), written=True), ArrayState(step, 1, F8, (2,))),
+            inputs=(state(x, 0, written=True), state(step, 1)),
             wrote=told.append,
         )
     )
@@ -360,7 +356,7 @@ def test_a_written_argument_tells(make):
     f = make(
         entry(
             sums(0, 1, out=0),
-            arguments=(TensorArgument(0, F8, (2,), written=True), ArrayArgument(1, F8, (2,))),
+            arguments=(Array(0, F8, (2,), wg.Tensor, written=True), Array(1, F8, (2,))),
             wrote=told.append,
         )
     )
@@ -380,7 +376,7 @@ def test_an_exception_when_told_is_the_callers(make):
 
     x = wg.zeros(2, dtype=wg.float64)
     saved = x._cell = Cell()
-    f = make(entry(status(0), states=(TensorState(x, 0, F8, (2,), written=True),), wrote=wrote))
+    f = make(entry(status(0), inputs=(state(x, 0, written=True),), wrote=wrote))
     for _ in range(3):
         with pytest.raises(RuntimeError, match="told"):
             f()
@@ -395,8 +391,8 @@ def test_memory_that_is_written_must_not_be_anything_elses(make):
         entry(
             sums(0, 1, 2, out=0),
             slow=slow,
-            arguments=(ArrayArgument(2, F8, (2,)),),
-            states=(TensorState(x, 0, F8, (2,), written=True), TensorState(y, 1, F8, (2,))),
+            arguments=(Array(2, F8, (2,)),),
+            inputs=(state(x, 0, written=True), state(y, 1)),
         )
     )
     assert f(array()) is None
@@ -413,13 +409,13 @@ def test_memory_that_is_written_must_not_be_anything_elses(make):
 
 def test_two_written_arguments_must_be_apart_but_empty_ones_always_are(make):
     code = status(0)
-    two = make(entry(code, arguments=tuple(ArrayArgument(i, F8, (2,), True) for i in (0, 1))))
+    two = make(entry(code, arguments=tuple(Array(i, F8, (2,), written=True) for i in (0, 1))))
     x = np.zeros(3)
     assert two(x[:2], x[1:]) == "slow"
     assert two(x[:2], array()) is None
     shapes = ((0,), (3,))
     empty = make(
-        entry(code, arguments=tuple(ArrayArgument(i, F8, s, True) for i, s in enumerate(shapes)))
+        entry(code, arguments=tuple(Array(i, F8, s, written=True) for i, s in enumerate(shapes)))
     )
     assert empty(x[1:1], x) is None
 
@@ -430,10 +426,10 @@ def test_fixed_buffers_are_where_they_were_put_and_kept(make):
     f = make(
         entry(
             sums(0, 1, out=2),
-            arguments=(ArrayArgument(0, F8, (2,)),),
-            fixed=(Fixed(1, constant.ctypes.data, constant),),
-            outputs=(ArrayOutput(2, F8, (2,)),),
-            results=(Result("output"),),
+            arguments=(Array(0, F8, (2,)),),
+            fixed=((1, constant.ctypes.data, constant),),
+            outputs=(Array(2, F8, (2,)),),
+            results=(Output(0),),
         )
     )
     del constant
@@ -448,13 +444,13 @@ def test_fixed_buffers_are_where_they_were_put_and_kept(make):
 
 
 def test_a_tensor_goes_out_as_wrap_would_make_it(make):
-    outputs = (ArrayOutput(1, F8, (2,), wg.Tensor), ArrayOutput(2, F8, (), wg.nn.Parameter))
+    outputs = (Array(1, F8, (2,), wg.Tensor), Array(2, F8, (), wg.nn.Parameter))
     f = make(
         entry(
             sums(0, 0, out=1),
-            arguments=(ArrayArgument(0, F8, (2,)),),
+            arguments=(Array(0, F8, (2,)),),
             outputs=outputs,
-            results=(Result("output", 0), Result("output", 1)),
+            results=(Output(0), Output(1)),
             many=True,
         )
     )
@@ -476,15 +472,15 @@ def test_a_tensor_goes_out_as_wrap_would_make_it(make):
 def test_results_may_be_many_and_of_all_kinds(make):
     thing = object()
     results = (
-        Result("output", 1),
-        Result("object", object=thing),
-        Result("argument", 0),
-        Result("output", 0),
-        Result("output", 1),
+        Output(1),
+        Known(thing),
+        Argument(0),
+        Output(0),
+        Output(1),
     )
     fields = {
-        "arguments": (ArrayArgument(0, F8, (2,)),),
-        "outputs": (NumberOutput(1, "int"), ArrayOutput(2, F8, (3, 0), wg.Tensor)),
+        "arguments": (Array(0, F8, (2,)),),
+        "outputs": (Number(1, int), Array(2, F8, (3, 0), wg.Tensor)),
         "results": results,
     }
     x = array()
@@ -499,7 +495,7 @@ def test_results_may_be_many_and_of_all_kinds(make):
     assert type(rebuilt) is list
     assert rebuilt[2] is x
     assert make(entry(status(0), many=True))() == ()
-    assert make(entry(status(0), results=(Result("object", object=thing),)))() is thing
+    assert make(entry(status(0), results=(Known(thing),)))() is thing
 
     def refuse(_):
         raise ValueError("cannot be built")

@@ -20,25 +20,23 @@ from tests.compile.bodies import (
     each_kind,
     entry,
     failed,
+    state,
     status,
     sums,
 )
-from wengert.compile.call.entry import (
-    ArrayArgument,
-    ArrayOutput,
-    AttributeIs,
-    Entry,
-    FixedArgument,
+from wengert.compile.call.entry import Entry
+from wengert.compile.trace.places import (
+    Argument,
+    Array,
+    Attribute,
     Gradient,
-    ItemIs,
-    ItemNumber,
-    NoGradient,
-    NumberArgument,
-    NumberOutput,
-    Result,
-    SlotIs,
-    TensorArgument,
-    TensorState,
+    Guard,
+    Input,
+    Item,
+    Known,
+    Number,
+    Output,
+    Write,
 )
 from wengert.history.node import Cell
 from wengert.tensor import bare, wrap
@@ -54,6 +52,11 @@ def leaf():
     return wg.zeros(2, dtype=wg.float64, requires_grad=True)
 
 
+def gradient(leaf, number):
+    """The output of this number becomes a tensor's gradient; or None does."""
+    return Write(Gradient(Known(leaf)), number)
+
+
 # ---- gradients -----------------------------------------------------------------------------
 
 
@@ -61,8 +64,9 @@ def leaf():
 def learn(make, leaf):
     """f(x): the leaf's gradient becomes x + x."""
     fields = {
-        "arguments": (ArrayArgument(0, F8, (2,)),),
-        "gradients": (Gradient(leaf, 1, F8, (2,)),),
+        "arguments": (Array(0, F8, (2,)),),
+        "outputs": (Array(1, F8, (2,)),),
+        "writes": (gradient(leaf, 0),),
     }
     return make(entry(sums(0, 0, out=1), **fields))
 
@@ -177,16 +181,18 @@ def test_memory_of_a_gradient_with_a_cell_is_left_alone(learn, leaf):
 def test_two_leaves_that_share_a_gradient_get_their_own(make):
     a, b = (wg.zeros(2, dtype=wg.float64, requires_grad=True) for _ in range(2))
     a._grad = b._grad = wrap(np.zeros(2))
-    gradients = (Gradient(a, 0, F8, (2,)), Gradient(b, 1, F8, (2,)))
-    make(entry(status(0), gradients=gradients))()
+    outputs = Array(0, F8, (2,)), Array(1, F8, (2,))
+    writes = gradient(a, 0), gradient(b, 1)
+    make(entry(status(0), outputs=outputs, writes=writes))()
     assert a._grad is not b._grad
     assert address(a._grad) != address(b._grad)
 
 
 def test_a_gradient_that_comes_in_is_not_its_own_target(make, leaf):
     fields = {
-        "arguments": (TensorArgument(0, F8, (2,)),),
-        "gradients": (Gradient(leaf, 1, F8, (2,)),),
+        "arguments": (Array(0, F8, (2,), wg.Tensor),),
+        "outputs": (Array(1, F8, (2,)),),
+        "writes": (gradient(leaf, 0),),
     }
     f = make(entry(sums(0, 0, out=1), **fields))
     f(wrap(array(1.0, 1.0)))
@@ -200,7 +206,7 @@ def test_a_gradient_that_comes_in_is_not_its_own_target(make, leaf):
 
 
 def test_no_gradient_is_none(make, leaf):
-    f = make(entry(status(0), gradients=(NoGradient(leaf),)))
+    f = make(entry(status(0), writes=(gradient(leaf, None),)))
     f()
     assert leaf.grad is None
     leaf._grad = wrap(np.zeros(2))
@@ -217,9 +223,9 @@ def test_a_positive_status_ends_as_failed_says(make, leaf):
     f = make(
         entry(
             status(7),
-            outputs=(ArrayOutput(0, F8, (2,), wg.Tensor),),
-            results=(Result("output"),),
-            gradients=(Gradient(leaf, 1, F8, (2,)),),
+            outputs=(Array(0, F8, (2,), wg.Tensor), Array(1, F8, (2,))),
+            results=(Output(0),),
+            writes=(gradient(leaf, 1),),
         )
     )
     for _ in range(3):
@@ -239,9 +245,9 @@ def test_an_exception_in_the_body_is_the_callers(make, leaf, calls):
         make,
         broken,
         calls=calls,
-        outputs=(ArrayOutput(0, F8, (2,), wg.Tensor),),
-        results=(Result("output"),),
-        gradients=(Gradient(leaf, 1, F8, (2,)),),
+        outputs=(Array(0, F8, (2,), wg.Tensor), Array(1, F8, (2,))),
+        results=(Output(0),),
+        writes=(gradient(leaf, 1),),
     )
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
@@ -278,9 +284,10 @@ def test_arrays_outlive_a_body_that_lets_go_of_them(make, leaf):
         make,
         let_go,
         calls=True,
-        arguments=(TensorArgument(2, F8, (2,)),),
-        states=(TensorState(x, 0, F8, (2,), written=True),),
-        gradients=(Gradient(leaf, 1, F8, (2,)),),
+        arguments=(Array(2, F8, (2,), wg.Tensor),),
+        inputs=(state(x, 0, written=True),),
+        outputs=(Array(1, F8, (2,)),),
+        writes=(gradient(leaf, 0),),
     )
     assert f(x.clone()) is None
     assert gone[2] == [True, True]
@@ -298,28 +305,31 @@ def everything(make, slow, leaves, x, members):
             sums(0, 1, out=4),
             slow=slow,
             arguments=(
-                TensorArgument(0, F8, (2,)),
-                ArrayArgument(1, F8, (2,)),
-                NumberArgument(2, "float"),
-                FixedArgument(None),
+                Array(0, F8, (2,), wg.Tensor),
+                Array(1, F8, (2,)),
+                Number(2, float),
+                None,
             ),
             guards=(
-                ItemIs(members, "thing", members["thing"]),
-                AttributeIs(slow, "calls", slow.calls),
-                SlotIs(a, "_node", None, equal=False),
+                Guard(Item(members, "thing"), members["thing"]),
+                Guard(Attribute(slow, "calls"), slow.calls),
+                Guard(Attribute(a, "_node"), None, equal=False),
             ),
-            states=(TensorState(x, 3, F8, (2,), written=True),),
-            numbers=(ItemNumber(members, "lr", 7, "float"),),
+            inputs=(
+                state(x, 3, written=True),
+                Input(Item(members, "lr"), Number(7, float)),
+            ),
             outputs=(
-                ArrayOutput(4, F8, (2,), wg.Tensor),
-                NumberOutput(2, "float"),
-                ArrayOutput(5, F8, ()),
+                Array(4, F8, (2,), wg.Tensor),
+                Number(2, float),
+                Array(5, F8, ()),
+                Array(6, F8, (2,)),
             ),
-            gradients=(Gradient(a, 6, F8, (2,)), NoGradient(b)),
+            writes=(gradient(a, 3), gradient(b, None)),
             results=(
-                *(Result("output", i) for i in range(3)),
-                Result("argument", 0),
-                Result("object", object=slow),
+                *(Output(i) for i in range(3)),
+                Argument(0),
+                Known(slow),
             ),
             many=True,
         )
@@ -376,9 +386,7 @@ def test_an_entry_in_a_cycle_is_collected(make):
     owner = Owner()
     x = wg.zeros(2, dtype=wg.float64)
     code = status(0)
-    owner.entry = make(
-        Entry(code.address("body"), 1, owner.slow, failed, states=(TensorState(x, 0, F8, (2,)),))
-    )
+    owner.entry = make(Entry(code.address("body"), 1, owner.slow, failed, inputs=(state(x, 0),)))
     assert owner.entry() is None
     assert owner.entry(1) is owner
     gone = weakref.ref(owner), weakref.ref(x)

@@ -10,7 +10,8 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.bodies import F8, array, body, calling, each_kind, entry, status, sums
-from wengert.compile.call.entry import KEPT, LARGE, ArrayArgument, ArrayOutput, Result
+from wengert.compile.call.entry import KEPT, LARGE
+from wengert.compile.trace.places import Array, Output
 
 SHAPE = (4, LARGE // 32)
 
@@ -23,9 +24,9 @@ def make(request):
 def doubling(make, kind=wg.Tensor, shape=SHAPE):
     """f(x): an array of which the first two elements are those of x + x."""
     fields = {
-        "arguments": (ArrayArgument(0, F8, (2,)),),
-        "outputs": (ArrayOutput(1, F8, shape, kind),),
-        "results": (Result("output"),),
+        "arguments": (Array(0, F8, (2,)),),
+        "outputs": (Array(1, F8, shape, kind),),
+        "results": (Output(0),),
     }
     return make(entry(sums(0, 0, out=1), **fields))
 
@@ -154,9 +155,9 @@ def test_no_more_than_two_arrays_are_kept_and_they_go_with_the_entry(make):
 
 
 def test_two_outputs_have_arrays_of_their_own(make):
-    outputs = tuple(ArrayOutput(k, F8, SHAPE) for k in (1, 2))
-    results = (Result("output", 0), Result("output", 1))
-    arguments = (ArrayArgument(0, F8, (2,)),)
+    outputs = tuple(Array(k, F8, SHAPE) for k in (1, 2))
+    results = (Output(0), Output(1))
+    arguments = (Array(0, F8, (2,)),)
     code = sums(0, 0, out=1)
     f = make(entry(code, arguments=arguments, outputs=outputs, results=results, many=True))
     for _ in range(3):
@@ -169,8 +170,8 @@ def test_a_result_may_be_the_next_argument(make):
         one = build.load(pointer(0))
         build.store(build.fadd(one, one.type(1.0)), pointer(1))
 
-    arguments, outputs = (ArrayArgument(0, F8, SHAPE),), (ArrayOutput(1, F8, SHAPE),)
-    f = make(entry(body(write), arguments=arguments, outputs=outputs, results=(Result("output"),)))
+    arguments, outputs = (Array(0, F8, SHAPE),), (Array(1, F8, SHAPE),)
+    f = make(entry(body(write), arguments=arguments, outputs=outputs, results=(Output(0),)))
     y = np.zeros(SHAPE)
     for i in range(1, 8):
         before = y
@@ -180,7 +181,7 @@ def test_a_result_may_be_the_next_argument(make):
 
 
 def test_a_failed_call_gives_its_array_back(make):
-    fields = {"outputs": (ArrayOutput(0, F8, SHAPE),), "results": (Result("output"),)}
+    fields = {"outputs": (Array(0, F8, SHAPE),), "results": (Output(0),)}
     f = make(entry(status(7), **fields))
     for _ in range(5):
         with pytest.raises(IndexError, match="status 7"):

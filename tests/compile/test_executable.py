@@ -421,7 +421,8 @@ def test_a_classifier_learns_as_in_numpy() -> None:
 
 def entry(executable: Executable) -> Any:
     """A callable on arrays that returns the first output."""
-    from wengert.compile.call.entry import ArrayArgument, ArrayOutput, Entry, Fixed, Result, make
+    from wengert.compile.call.entry import Entry, make
+    from wengert.compile.trace.places import Argument, Array, Input, Output
 
     plan, table = executable.plan, executable.table
     return make(
@@ -430,14 +431,16 @@ def entry(executable: Executable) -> Any:
             buffers=table.size,
             slow=lambda *arrays: executable.run(list(arrays))[0],
             failed=executable.failed,
-            arguments=tuple(
-                ArrayArgument(table.input(i), v.dtype, v.shape) for i, v in enumerate(plan.inputs)
+            arguments=len(plan.inputs),
+            inputs=tuple(
+                Input(Argument(i), Array(table.input(i), v.dtype, v.shape))
+                for i, v in enumerate(plan.inputs)
             ),
             outputs=tuple(
-                ArrayOutput(table.output(i), v.dtype, v.shape) for i, v in enumerate(plan.outputs)
+                Array(table.output(i), v.dtype, v.shape) for i, v in enumerate(plan.outputs)
             ),
-            fixed=tuple(Fixed(*each) for each in executable.fixed),
-            results=(Result("output", 0),),
+            fixed=tuple(executable.fixed),
+            results=(Output(0),),
             calls=executable.calls,
             keep=executable,
         )

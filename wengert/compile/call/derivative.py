@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,70 +9,12 @@ import numpy as np
 from wengert.autograd import saved
 from wengert.autograd.differentiate import grad
 from wengert.compile.trace.arguments import tracked
-from wengert.compile.trace.capture import Capture
-from wengert.compile.trace.captured import Argument, Cotangent, Held, Source
-from wengert.compile.trace.results import parts_of
+from wengert.compile.trace.places import array_at
+from wengert.compile.trace.results import tensors_in
 from wengert.errors import FreedGraphError
-from wengert.history import modes
 from wengert.history.location import here
 from wengert.history.node import Node, Output
 from wengert.tensor import Tensor, current_node
-
-
-@dataclass
-class Joint:
-    """What the trace of a function says of its derivative.
-
-    `slots` numbers the program's outputs that are differentiable, `leaves` tells by what; the
-    program has one input more per slot, its cotangent, and its last outputs are the gradients.
-    """
-
-    slots: list[int]
-    leaves: list[Source]
-    cotangents: list[Any]
-
-
-def differentiate(capture: Capture, result: Any, arguments: list[tuple[int, Tensor]]) -> Any:
-    """Pull traced cotangents of the results back to everything that requires grad.
-
-    None if nothing does; `Spent` if the function has already run its own backward pass.
-    """
-    outs = [t for t in _tensors(result) if capture.is_made(t) and current_node(t) is not None]
-    outs = list({id(t): t for t in outs}.values())
-    if not outs or not modes.is_grad_enabled():
-        return None
-    own = {id(t): (place, t) for place, t in reversed(arguments) if t.requires_grad}
-    leaves: list[tuple[Source, Tensor]] = [(Argument(place), t) for place, t in own.values()]
-    leaves += [
-        (Held(lifted.tensor), lifted.tensor)
-        for lifted in capture.lifted.values()
-        if lifted.node is not None and lifted.array.dtype.kind in "fc"
-    ]
-    if not leaves:
-        return None
-    values = [
-        capture.input(Cotangent(k), t._array.shape, t._array.dtype, f"g{k}")
-        for k, t in enumerate(outs)
-    ]
-    gs = [capture.trusted(value) for value in values]
-    count = len(capture.program.statements)
-    try:
-        found = grad(outs, [t for _, t in leaves], gs, allow_unused=True, retain_graph=True)
-    except FreedGraphError:
-        del capture.program.statements[count:]  # some of the way back was still there
-        return Spent
-    pairs = [(s, g) for (s, _), g in zip(leaves, found, strict=True) if g is not None]
-    return Found(outs, values, [s for s, _ in pairs], [g._array for _, g in pairs])
-
-
-@dataclass
-class Found:
-    """The tensors and traced arrays behind a `Joint`, while the trace lasts."""
-
-    outs: list[Tensor]
-    cotangents: list[Any]
-    leaves: list[Source]
-    gradients: list[Any]
 
 
 class Spent(Node):
@@ -111,7 +52,7 @@ class CompiledBackward(Node):
     def pull(self, g: Any) -> Any:
         values = self._values()
         owner = self.owner
-        arrays = [owner.backward_array(source, self.flat) for source in owner.read]
+        arrays = [array_at(place, self.flat) for place in owner.read_back]
         gs = [
             np.zeros(shape, dtype) if c is None else c
             for c, (shape, dtype) in zip(self._listed(g), self.likes, strict=True)
@@ -144,7 +85,7 @@ class CompiledBackward(Node):
 def record(owner: Any, flat: list[Any], results: list[Tensor], values: list[Any]) -> None:
     """Give the results of one call their history."""
     node = CompiledBackward()
-    node.begin(tuple(_edge(source, flat) for source in owner.joint.leaves))
+    node.begin(tuple([current_node(place.read(flat)) for place in owner.joint.leaves]))
     node.owner, node.flat, node.saved = owner, flat, values
     node.outputs = len(results)
     node.likes = [(t._array.shape, t._array.dtype) for t in results]
@@ -153,24 +94,14 @@ def record(owner: Any, flat: list[Any], results: list[Tensor], values: list[Any]
         tensor._node = Output(node, slot) if slot else node
 
 
-def _edge(source: Source, flat: list[Any]) -> Any:
-    tensor = flat[source.place] if isinstance(source, Argument) else source.tensor  # type: ignore[union-attr]
-    return current_node(tensor)
-
-
-def _tensors(item: Any) -> list[Tensor]:
-    if isinstance(item, Tensor):
-        return [item]
-    return [t for part in parts_of(item) for t in _tensors(part)]
-
-
 def gradients_of(function: Any, states: list[Tensor]) -> Any:
     """The function that maps arguments and cotangents to gradients, to be compiled in its turn."""
 
     def pulled(arguments: Any, gs: list[Tensor]) -> list[Tensor]:
         args, kwargs = arguments
-        leaves = [t for t in _tensors([args, kwargs]) if t.requires_grad]
-        outs = [t for t in _tensors(tracked(function, args, kwargs)) if current_node(t) is not None]
+        leaves = [t for t in tensors_in([args, kwargs]) if t.requires_grad]
+        result = tracked(function, args, kwargs)
+        outs = [t for t in tensors_in(result) if current_node(t) is not None]
         outs = list({id(t): t for t in outs}.values())
         return list(
             grad(

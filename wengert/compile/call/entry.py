@@ -4,9 +4,8 @@ An entry checks that its call is one that the machine code was made for, hands t
 arrays to it, and wraps what it leaves. Whatever it does not expect it leaves to `slow`, which is
 called with the same arguments, before anything was written. `make` gives the fastest kind there is:
 `entry_native.py` where CPython's and NumPy's objects are laid out as known, else
-`entry_reference.py`, plain Python that does the same.
-
-A *buffer* is a number: a place in the table of addresses that the machine code is called with.
+`entry_reference.py`, plain Python that does the same. `trace/places.py` has the words for all that
+is read, checked and written.
 """
 
 from __future__ import annotations
@@ -14,233 +13,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import CellType
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
+from wengert.compile.trace.places import (
+    Argument,
+    Array,
+    Guard,
+    Input,
+    Known,
+    Number,
+    Output,
+    Write,
+)
 from wengert.tensor import Tensor
-
-Kind = Literal["float", "int", "bool"]
-"""A Python number, of exactly this type; in memory a float64, an int64 or a bool."""
-
-Shape = tuple[int, ...]
-
-
-# ---- what comes in -------------------------------------------------------------------------
-# Arrays must be exactly numpy.ndarray, of this dtype in the machine's byte order and this shape,
-# row-major and aligned; and writeable if `written`.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TensorArgument:
-    """A Tensor of exactly this type, without history unless `history` is allowed.
-
-    A view has none if what it is a view of has none.
-    """
-
-    buffer: int
-    dtype: np.dtype
-    shape: Shape
-    written: bool = False
-    history: bool = False
-    type: type[Tensor] = Tensor
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ArrayArgument:
-    """An array."""
-
-    buffer: int
-    dtype: np.dtype
-    shape: Shape
-    written: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NumberArgument:
-    """A Python number; an int must fit 64 bits."""
-
-    buffer: int
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FixedArgument:
-    """This very object."""
-
-    object: Any
-
-
-Argument = TensorArgument | ArrayArgument | NumberArgument | FixedArgument
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TensorState:
-    """The array that a known Tensor holds at the time of the call."""
-
-    tensor: Tensor
-    buffer: int
-    dtype: np.dtype
-    shape: Shape
-    written: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ArrayState:
-    """A known array."""
-
-    array: np.ndarray
-    buffer: int
-    dtype: np.dtype
-    shape: Shape
-    written: bool = False
-
-
-State = TensorState | ArrayState
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ItemNumber:
-    """The number that `dict[key]` is at the time of the call."""
-
-    dict: dict[Any, Any]
-    key: Any
-    buffer: int
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CellNumber:
-    """The number in a closure's cell at the time of the call."""
-
-    cell: CellType
-    buffer: int
-    kind: Kind
-
-
-Number = ItemNumber | CellNumber
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fixed:
-    """A buffer that lies at one address as long as `keep` lives: the arena, a constant."""
-
-    buffer: int
-    address: int
-    keep: Any = None
-
-
-# ---- what must hold ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ItemIs:
-    """`dict[key] is object`: a global, an attribute in an instance's `__dict__`."""
-
-    dict: dict[Any, Any]
-    key: Any
-    object: Any
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CellIs:
-    """A closure's cell holds this object."""
-
-    cell: CellType
-    object: Any
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AttributeIs:
-    """`owner.name is object`. `ItemIs` is faster where the instance's `__dict__` has it."""
-
-    owner: Any
-    name: str
-    object: Any
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SlotIs:
-    """A Tensor's slot, such as `_node`, is this object; with `equal=False`, is not."""
-
-    tensor: Tensor
-    slot: Literal["_array", "_node", "_origin", "_cell"]
-    object: Any = None
-    equal: bool = True
-
-
-Guard = ItemIs | CellIs | AttributeIs | SlotIs
-
-
-# ---- what goes out -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ArrayOutput:
-    """A fresh array; wrapped in a fresh Tensor of the given type, if any.
-
-    An entry keeps the last `KEPT` large arrays that it gave out for an output, as long as it lives,
-    and gives one out again if nobody else can see it any more: the pages of fresh memory cost as
-    much as writing them.
-    """
-
-    buffer: int
-    dtype: np.dtype
-    shape: Shape
-    type: type[Tensor] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NumberOutput:
-    """A Python number."""
-
-    buffer: int
-    kind: Kind
-
-
-Output = ArrayOutput | NumberOutput
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Gradient:
-    """After the call `tensor._grad` is a Tensor that holds this buffer.
-
-    The memory of the gradient before is used again if nobody else can see it.
-    """
-
-    tensor: Tensor
-    buffer: int
-    dtype: np.dtype
-    shape: Shape
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NoGradient:
-    """After the call `tensor._grad` is None."""
-
-    tensor: Tensor
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Result:
-    """One of what the call returns: an output or an argument, by number, or a known object."""
-
-    kind: Literal["output", "argument", "object"]
-    number: int = 0
-    object: Any = None
-
 
 KEPT = 2
 """Two arrays: in `y = f(x)` the old y lives until the call returns."""
 
 LARGE = 1 << 18
 """Bytes from which on an output's memory is used again."""
-
-
-def keeps(output: Output) -> bool:
-    """Whether an output's memory is used again."""
-    return isinstance(output, ArrayOutput) and nbytes(output) >= LARGE
 
 
 def nothing(*_: Any) -> None:
@@ -257,6 +48,12 @@ class Entry:
     `_cell` somebody else has too, a node that saved it or a view: others do not see the write. A
     call returns the one of `results`, or a tuple of them if `many`; with `rebuild`, what that makes
     of it.
+
+    Each of the outputs goes into fresh memory: an array, or one in a fresh Tensor, or a number. An
+    entry keeps the last `KEPT` large arrays that it gave out for an output, as long as it lives,
+    and gives one out again if nobody else can see it any more: the pages of fresh memory cost as
+    much as writing them. An output that a gradient is to hold takes the memory of the gradient
+    before, if nobody else can see that; it is no result.
     """
 
     body: int
@@ -264,14 +61,14 @@ class Entry:
     slow: Callable[..., Any]
     failed: Callable[[int], Any]
     wrote: Callable[[Tensor], Any] = nothing
-    arguments: tuple[Argument, ...] = ()
+    arguments: int = 0
     guards: tuple[Guard, ...] = ()
-    states: tuple[State, ...] = ()
-    numbers: tuple[Number, ...] = ()
-    fixed: tuple[Fixed, ...] = ()
-    outputs: tuple[Output, ...] = ()
-    gradients: tuple[Gradient | NoGradient, ...] = ()
-    results: tuple[Result, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    fixed: tuple[tuple[int, int, Any], ...] = ()
+    """Buffers that lie at an address as long as something lives: the arena, a constant."""
+    outputs: tuple[Array | Number, ...] = ()
+    writes: tuple[Write, ...] = ()
+    results: tuple[Output | Argument | Known, ...] = ()
     many: bool = False
     rebuild: Callable[[Any], Any] | None = None
     calls: bool = False
@@ -279,38 +76,31 @@ class Entry:
     keep: Any = None  # lives as long as the entry: the `Code` of the body
 
 
+def keeps(output: Array) -> bool:
+    """Whether an output's memory is used again."""
+    return output.nbytes >= LARGE
+
+
 # ---- which memory may not meet -------------------------------------------------------------
 
-Memory = TensorArgument | ArrayArgument | TensorState | ArrayState
+Pairs = list[tuple[Array, Array]]
 
 
-def memories(entry: Entry) -> list[Memory]:
-    """The arrays that come in, arguments first."""
-    arrays: list[Any] = [*entry.arguments, *entry.states]
-    return [a for a in arrays if not isinstance(a, NumberArgument | FixedArgument)]
-
-
-def nbytes(array: Any) -> int:
-    count = array.dtype.itemsize
-    for n in array.shape:
-        count *= n
-    return int(count)
-
-
-def conflicts(entry: Entry) -> tuple[list[tuple[Memory, Memory]], list[tuple[Memory, Memory]]]:
+def conflicts(entry: Entry) -> tuple[Pairs, Pairs]:
     """Pairs whose memory must not overlap, as one of them is written.
 
-    The first list has an argument in each pair. The second, of states only, needs a check only
-    after one of them moved.
+    The first list has an argument in each pair. The second needs a check only after one of them
+    moved.
     """
-    always: list[tuple[Memory, Memory]] = []
-    moved: list[tuple[Memory, Memory]] = []
-    arrays = [array for array in memories(entry) if nbytes(array)]
-    for i, a in enumerate(arrays):
-        for b in arrays[i + 1 :]:
+    always: Pairs = []
+    moved: Pairs = []
+    arrays = [(i.place, i.form) for i in entry.inputs if isinstance(i.form, Array)]
+    arrays = [(place, array) for place, array in arrays if array.nbytes]
+    for i, (place, a) in enumerate(arrays):
+        for other, b in arrays[i + 1 :]:
             if a.written or b.written:
-                of_states = isinstance(a, TensorState | ArrayState)  # then b is one as well
-                (moved if of_states else always).append((a, b))
+                passed = isinstance(place, Argument) or isinstance(other, Argument)
+                (always if passed else moved).append((a, b))
     return always, moved
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Any
 
@@ -44,56 +44,61 @@ class Head(IntEnum):
     MANY = 7
     CALLS = 8
     EMPTY = 9  # the empty tuple
-    ARGUMENTS = 10
+    COUNT = 10  # of arguments
     GUARDS = 12
-    STATES = 14
-    NUMBERS = 16
-    ALWAYS = 18
-    MOVED = 20
-    OUTPUTS = 22
-    GRADIENTS = 24
-    RESULTS = 26
-    WORDS = 28
+    INPUTS = 14
+    ALWAYS = 16
+    MOVED = 18
+    OUTPUTS = 20
+    RESULTS = 22
+    WORDS = 24
 
 
 class Kind(IntEnum):
-    """What a record is about."""
+    """How to come to the object that a record is about."""
+
+    OBJECT = 0  # the owner itself
+    ARGUMENT = 1  # so many bytes after the first
+    ITEM = 2  # of a dict, under a key
+    POINTER = 3  # what lies at an address
+    ATTRIBUTE = 4
+
+
+class Form(IntEnum):
+    """What the object has to be, or is made to be."""
 
     TENSOR = 0
     ARRAY = 1
-    OBJECT = 2
-    FLOAT = 3
-    INT = 4
-    BOOL = 5
-    ITEM = 6
-    POINTER = 7  # what lies at an address
-    OTHER = 8  # anything but what is expected lies there
-    ATTRIBUTE = 9
-    NONE = 10
-    OUTPUT = 11
-    ARGUMENT = 12
+    FLOAT = 2
+    INT = 3
+    BOOL = 4
+    SAME = 5  # as the one expected
+    OTHER = 6
+    GRADIENT = 7  # a Tensor, put where the record says
+    NONE = 8  # put there
 
 
 class Field(IntEnum):
     """The words of a record; each section uses some."""
 
     KIND = 0
-    OBJECT = 1  # expected; or a Tensor's type
-    PLACE = 2  # where the buffer's address goes, or where a number lies
-    DTYPE = 3
-    TYPE_NUMBER = 4
-    NDIM = 5
-    DIMENSIONS = 6
-    FLAGS = 7  # that an array must have
-    OWNER = 8  # a dict, the owner of an attribute, or an address
-    KEY = 9
-    WRITTEN = 10
-    HISTORY = 11
-    KEPT = 11  # of an output: the place of references to arrays given out before, if any are kept
-    LAST = 12  # where a state's data was at the last call
-    ARRAY = 13  # while a call runs
-    MADE = 14  # while a call runs: an object that is ours
-    NUMBER = 15  # the kind of a number, how many bytes, or which
+    OWNER = 1  # a dict, the owner of an attribute, or an address
+    KEY = 2
+    FORM = 3
+    OBJECT = 4  # expected; or a Tensor's type, or 0
+    BUFFER = 5  # where the buffer's address goes, or where a number lies
+    DTYPE = 6
+    TYPE_NUMBER = 7
+    NDIM = 8
+    DIMENSIONS = 9
+    FLAGS = 10  # that an array must have
+    WRITTEN = 11
+    HISTORY = 12  # of an input: that it may have one
+    KEPT = 12  # of an output: the place of references to arrays given out before, if any are kept
+    LAST = 13  # where an input's data was at the last call, unless it is an argument
+    ARRAY = 14  # while a call runs
+    MADE = 15  # while a call runs: an output's object, which is ours
+    FOUND = 15  # while a call runs: an input's object
 
 
 _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
@@ -203,11 +208,11 @@ class Writer:
     ) -> contextlib.AbstractContextManager[ir.Value]:
         return self.each(self.word(table, section), self.word(table, section + 1))
 
-    def is_kind(self, record: ir.Value, *kinds: Kind) -> ir.Value:
-        found = self.word(record, Field.KIND)
-        true = self.same(found, kinds[0])
-        for kind in kinds[1:]:
-            true = self.build.or_(true, self.same(found, kind))
+    def has_form(self, record: ir.Value, *forms: Form) -> ir.Value:
+        found = self.word(record, Field.FORM)
+        true = self.same(found, forms[0])
+        for form in forms[1:]:
+            true = self.build.or_(true, self.same(found, form))
         return true
 
 
@@ -323,19 +328,45 @@ def _write_item(module: ir.Module) -> None:
     w.build.ret(found)
 
 
+def _write_find(module: ir.Module) -> None:
+    """find(record, args): the object that a record is about, borrowed; or 0, with no exception."""
+    w = Writer(module, "find", WORD, WORD, WORD)
+    w.function.linkage = "internal"
+    record, args = w.function.args
+    owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
+    attribute = w.block("attribute")
+    choice = w.build.switch(w.word(record, Field.KIND), attribute)
+
+    def found(kind: Kind, value: Callable[[], ir.Value]) -> None:
+        choice.add_case(w.number(kind), block := w.block(kind.name.lower()))
+        w.build.position_at_end(block)
+        w.build.ret(value())
+
+    found(Kind.ITEM, lambda: w.call("item", owner, key))
+    found(Kind.POINTER, lambda: w.word(owner, 0))
+    found(Kind.OBJECT, lambda: owner)
+    found(Kind.ARGUMENT, lambda: w.word(w.build.add(args, owner), 0))
+    w.build.position_at_end(attribute)
+    value = w.call("python.PyObject_GetAttr", owner, key)
+    with w.when(w.same(value, 0)):
+        w.call("python.PyErr_Clear")
+    w.call("python.Py_DecRef", value)
+    w.build.ret(value)
+
+
 def _write_accept(module: ir.Module) -> None:
-    """accept(kind, object, place): put a Python number's value there; whether it is of the kind."""
+    """accept(form, object, place): put a Python number's value there; whether it is of the form."""
     w = Writer(module, "accept", BIT, WORD, WORD, WORD)
     w.function.linkage = "internal"
-    kind, value, place = w.function.args
+    form, value, place = w.function.args
     no, yes = w.block("no"), w.block("yes")
     w.need(w.differs(value, 0), no)
     found = w.load(value, at.TYPE)
-    with w.when(w.same(kind, Kind.FLOAT)):
+    with w.when(w.same(form, Form.FLOAT)):
         w.need(w.same(found, w.known("python.PyFloat_Type")), no)
         w.store(w.call("python.PyFloat_AsDouble", value), place)
         w.build.branch(yes)
-    with w.when(w.same(kind, Kind.INT)):
+    with w.when(w.same(form, Form.INT)):
         w.need(w.same(found, w.known("python.PyLong_Type")), no)
         number = w.call("python.PyLong_AsLongLong", value)
         with w.when(w.same(number, -1)), w.when(w.differs(w.call("python.PyErr_Occurred"), 0)):
@@ -380,13 +411,12 @@ def _write_release(module: ir.Module) -> None:
     w = Writer(module, "release", ir.VoidType(), WORD)
     w.function.linkage = "internal"
     (table,) = w.function.args
-    for section in (Head.OUTPUTS, Head.GRADIENTS):
-        with w.section(table, section) as record:
-            for field in (Field.ARRAY, Field.MADE):
-                held = w.word(record, field)
-                with w.when(w.differs(held, 0)):
-                    w.store(w.number(0), record, field)
-                    w.call("python.Py_DecRef", held)
+    with w.section(table, Head.OUTPUTS) as record:
+        for field in (Field.ARRAY, Field.MADE):
+            held = w.word(record, field)
+            with w.when(w.differs(held, 0)):
+                w.store(w.number(0), record, field)
+                w.call("python.Py_DecRef", held)
     w.build.ret_void()
 
 
@@ -411,17 +441,13 @@ class _Entry:
         w.need(w.same(w.word(table, Head.BUSY), 0), busy)
         w.store(w.number(1), table, Head.BUSY)
         w.need(w.same(self.names, 0), self.slow)
-        w.need(w.same(self.count, w.word(table, Head.ARGUMENTS + 1)), self.slow)
+        w.need(w.same(self.count, w.word(table, Head.COUNT)), self.slow)
         self.guards()
-        self.arguments()
-        self.states()
-        self.numbers()
-        self.make_outputs()
-        self.make_gradients()
+        self.inputs()
+        self.outputs()
         self.body()
         self.tell_written()
-        self.wrap_outputs()
-        self.set_gradients()
+        self.finish_outputs()
         self.result()
         w.build.position_at_end(self.slow)
         w.store(w.number(0), table, Head.BUSY)
@@ -437,52 +463,60 @@ class _Entry:
         self.w.call("release", self.table)
         self.w.store(self.w.number(0), self.table, Head.BUSY)
 
-    def argument(self, record: ir.Value) -> ir.Value:
-        """The argument that a record of that section is about."""
-        w = self.w
-        distance = w.build.sub(record, w.word(self.table, Head.ARGUMENTS))
-        return w.word(w.build.add(self.args, w.build.udiv(distance, w.number(RECORD))), 0)
+    def find(self, record: ir.Value) -> ir.Value:
+        return self.w.call("find", record, self.args)
 
     # ---- before the body ----
 
     def guards(self) -> None:
         w = self.w
         with w.section(self.table, Head.GUARDS) as record:
-            owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
-            expected = w.word(record, Field.OBJECT)
-            with w.when(w.is_kind(record, Kind.ITEM)):
-                w.need(w.same(w.call("item", owner, key), expected), self.slow)
-            with w.when(w.is_kind(record, Kind.POINTER)):
-                w.need(w.same(w.word(owner, 0), expected), self.slow)
-            with w.when(w.is_kind(record, Kind.OTHER)):
-                w.need(w.differs(w.word(owner, 0), expected), self.slow)
-            with w.when(w.is_kind(record, Kind.ATTRIBUTE)):
-                found = w.call("python.PyObject_GetAttr", owner, key)
-                with w.when(w.same(found, 0)):
-                    w.call("python.PyErr_Clear")
-                w.call("python.Py_DecRef", found)
-                w.need(w.same(found, expected), self.slow)
+            same = w.same(self.find(record), w.word(record, Field.OBJECT))
+            w.need(w.same(same, w.has_form(record, Form.SAME)), self.slow)
 
-    def arguments(self) -> None:
+    def inputs(self) -> None:
+        """Arrays and numbers that come in, and that no memory that is written is another's."""
+        w, table = self.w, self.table
+        moved = w.variable()
+        w.build.store(w.number(0), moved)
+        with w.section(table, Head.INPUTS) as record:
+            found = self.find(record)
+            w.need(w.differs(found, 0), self.slow)
+            is_array = w.has_form(record, Form.TENSOR, Form.ARRAY)
+            with w.build.if_else(is_array) as (array, number):
+                with array:
+                    data = self.take(record, found)
+                    passed = w.same(w.word(record, Field.KIND), Kind.ARGUMENT)
+                    last = w.build.select(passed, data, w.word(record, Field.LAST))
+                    distance = w.build.xor(data, last)
+                    w.build.store(w.build.or_(w.build.load(moved), distance), moved)
+                with number:
+                    form, place = w.word(record, Field.FORM), w.word(record, Field.BUFFER)
+                    w.need(w.call("accept", form, found, place), self.slow)
+        self.apart(Head.ALWAYS)
+        with w.when(w.differs(w.build.load(moved), 0)):
+            self.apart(Head.MOVED)
+            with w.section(table, Head.INPUTS) as record:
+                data = w.word(w.word(record, Field.BUFFER), 0)
+                w.store(data, record, Field.LAST)
+
+    def take(self, record: ir.Value, found: ir.Value) -> ir.Value:
+        """Put where an array's data is into the table of buffers, if it is as expected."""
         w = self.w
-        with w.section(self.table, Head.ARGUMENTS) as record:
-            given = self.argument(record)
-            expected = w.word(record, Field.OBJECT)
-            with w.when(w.is_kind(record, Kind.OBJECT)):
-                w.need(w.same(given, expected), self.slow)
-            with w.when(w.is_kind(record, Kind.FLOAT, Kind.INT, Kind.BOOL)):
-                kind, place = w.word(record, Field.KIND), w.word(record, Field.PLACE)
-                w.need(w.call("accept", kind, given, place), self.slow)
-            with w.when(w.is_kind(record, Kind.TENSOR, Kind.ARRAY)):
-                w.build.store(given, self.array)
-                with w.when(w.is_kind(record, Kind.TENSOR)):
-                    w.need(w.same(w.load(given, at.TYPE), expected), self.slow)
-                    with w.when(w.same(w.word(record, Field.HISTORY), 0)):
-                        node, origin = (self.offsets.node, self.offsets.origin)
-                        w.need(w.same(w.load(given, node), self.none), self.slow)
-                        self.without_history(w.load(given, origin))
-                    w.build.store(w.load(given, self.offsets.array), self.array)
-                self.take(record, w.build.load(self.array))
+        w.build.store(found, self.array)
+        with w.when(w.has_form(record, Form.TENSOR)):
+            w.need(w.same(w.load(found, at.TYPE), w.word(record, Field.OBJECT)), self.slow)
+            with w.when(w.same(w.word(record, Field.HISTORY), 0)):
+                w.need(w.same(w.load(found, self.offsets.node), self.none), self.slow)
+                self.without_history(w.load(found, self.offsets.origin))
+            w.store(found, record, Field.FOUND)
+            w.build.store(w.load(found, self.offsets.array), self.array)
+        array = w.build.load(self.array)
+        w.need(w.call("fits", record, array), self.slow)
+        w.store(array, record, Field.ARRAY)
+        data = w.load(array, at.DATA)
+        w.store(data, w.word(record, Field.BUFFER))
+        return data
 
     def without_history(self, origin: ir.Value) -> None:
         """None, or a view of a tensor that has no history either."""
@@ -491,35 +525,6 @@ class _Entry:
             w.need(w.same(w.load(origin, at.TYPE), w.known("entry.View")), self.slow)
             base = w.load(origin, self.offsets.base)
             w.need(w.same(w.load(base, self.offsets.node), self.none), self.slow)
-
-    def take(self, record: ir.Value, array: ir.Value) -> ir.Value:
-        """Put where an array's data is into the table of buffers, if it is as expected."""
-        w = self.w
-        w.need(w.call("fits", record, array), self.slow)
-        w.store(array, record, Field.ARRAY)
-        data = w.load(array, at.DATA)
-        w.store(data, w.word(record, Field.PLACE))
-        return data
-
-    def states(self) -> None:
-        """The states' arrays, and that no memory that is written is that of another."""
-        w, table = self.w, self.table
-        moved = w.variable()
-        w.build.store(w.number(0), moved)
-        with w.section(table, Head.STATES) as record:
-            owner = w.word(record, Field.OBJECT)
-            w.build.store(owner, self.array)
-            with w.when(w.is_kind(record, Kind.TENSOR)):
-                w.build.store(w.load(owner, self.offsets.array), self.array)
-            data = self.take(record, w.build.load(self.array))
-            distance = w.build.xor(data, w.word(record, Field.LAST))
-            w.build.store(w.build.or_(w.build.load(moved), distance), moved)
-        self.apart(Head.ALWAYS)
-        with w.when(w.differs(w.build.load(moved), 0)):
-            self.apart(Head.MOVED)
-            with w.section(table, Head.STATES) as record:
-                data = w.word(w.word(record, Field.PLACE), 0)
-                w.store(data, record, Field.LAST)
 
     def apart(self, pairs: Head) -> None:
         w = self.w
@@ -531,52 +536,38 @@ class _Entry:
             after = w.build.icmp_unsigned("<=", b_end, a)
             w.need(w.build.or_(before, after), self.slow)
 
-    def numbers(self) -> None:
+    def outputs(self) -> None:
+        """Memory for what the body makes."""
         w = self.w
-        with w.section(self.table, Head.NUMBERS) as record:
-            owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
-            value = self.array  # some place for a word
-            with w.build.if_else(w.is_kind(record, Kind.ITEM)) as (then, otherwise):
-                with then:
-                    w.build.store(w.call("item", owner, key), value)
-                with otherwise:
-                    w.build.store(w.word(owner, 0), value)
-            kind, place = w.word(record, Field.NUMBER), w.word(record, Field.PLACE)
-            w.need(w.call("accept", kind, w.build.load(value), place), self.slow)
-
-    def make_outputs(self) -> None:
-        w = self.w
-        with w.section(self.table, Head.OUTPUTS) as record, w.when(w.is_kind(record, Kind.ARRAY)):
-            self.give(record, "output")
+        with w.section(self.table, Head.OUTPUTS) as record:
+            with w.when(w.has_form(record, Form.TENSOR, Form.ARRAY)):
+                self.give(record, "output")
+            with w.when(w.has_form(record, Form.GRADIENT)):
+                self.give_gradient(record)
 
     def give(self, record: ir.Value, maker: str) -> None:
         w = self.w
         array = w.call(maker, record)
         w.need(w.differs(array, 0), self.lost)
         w.store(array, record, Field.ARRAY)
-        w.store(w.load(array, at.DATA), w.word(record, Field.PLACE))
+        w.store(w.load(array, at.DATA), w.word(record, Field.BUFFER))
 
-    def make_gradients(self) -> None:
+    def give_gradient(self, record: ir.Value) -> None:
         """MADE is the gradient whose memory is used again, if it must be held; ARRAY likewise, or
         a fresh array."""
         w = self.w
-        calls = w.differs(w.word(self.table, Head.CALLS), 0)
-        with (
-            w.section(self.table, Head.GRADIENTS) as record,
-            w.when(w.is_kind(record, Kind.TENSOR)),
-        ):
-            found = w.call("reusable", record)
-            with w.build.if_else(w.same(found, 0)) as (then, otherwise):
-                with then:
-                    self.give(record, "fresh")
-                with otherwise:
-                    array = w.load(found, self.offsets.array)
-                    w.store(w.load(array, at.DATA), w.word(record, Field.PLACE))
-                    with w.when(calls):
-                        w.call("python.Py_IncRef", found)
-                        w.call("python.Py_IncRef", array)
-                        w.store(found, record, Field.MADE)
-                        w.store(array, record, Field.ARRAY)
+        found = w.call("reusable", record)
+        with w.build.if_else(w.same(found, 0)) as (then, otherwise):
+            with then:
+                self.give(record, "fresh")
+            with otherwise:
+                array = w.load(found, self.offsets.array)
+                w.store(w.load(array, at.DATA), w.word(record, Field.BUFFER))
+                with w.when(w.differs(w.word(self.table, Head.CALLS), 0)):
+                    w.call("python.Py_IncRef", found)
+                    w.call("python.Py_IncRef", array)
+                    w.store(found, record, Field.MADE)
+                    w.store(array, record, Field.ARRAY)
 
     # ---- the body ----
 
@@ -594,10 +585,9 @@ class _Entry:
     def hold(self, what: str) -> None:
         """While Python code runs in the body it could let go of the arrays that the body uses."""
         w = self.w
-        with w.when(w.differs(w.word(self.table, Head.CALLS), 0)):
-            for section in (Head.ARGUMENTS, Head.STATES):
-                with w.section(self.table, section) as record:
-                    w.call(what, w.word(record, Field.ARRAY))
+        calls = w.differs(w.word(self.table, Head.CALLS), 0)
+        with w.when(calls), w.section(self.table, Head.INPUTS) as record:
+            w.call(what, w.word(record, Field.ARRAY))
 
     def finish(self, function: ir.Value, value: ir.Value) -> None:
         """Return function(value), where value is ours and may be 0, an error."""
@@ -612,77 +602,74 @@ class _Entry:
 
     def tell_written(self) -> None:
         w = self.w
-        for section in (Head.ARGUMENTS, Head.STATES):
-            with (
-                w.section(self.table, section) as record,
-                w.when(w.differs(w.word(record, Field.WRITTEN), 0)),
-            ):
-                tensor = (
-                    self.argument(record)
-                    if section is Head.ARGUMENTS
-                    else w.word(record, Field.OBJECT)
-                )
-                # Nobody compares a cell that the tensor alone has: no saved value, no view.
-                cell = w.load(tensor, self.offsets.cell)
-                shared = w.differs(w.load(cell, at.COUNT, HALF), 1)
-                with w.when(w.build.and_(w.differs(cell, self.none), shared)):
-                    told = w.call(
-                        "python.PyObject_CallOneArg", w.word(self.table, Head.WROTE), tensor
-                    )
-                    w.need(w.differs(told, 0), self.lost)
-                    w.call("python.Py_DecRef", told)
+        with (
+            w.section(self.table, Head.INPUTS) as record,
+            w.when(w.differs(w.word(record, Field.WRITTEN), 0)),
+        ):
+            tensor = w.word(record, Field.FOUND)
+            # Nobody compares a cell that the tensor alone has: no saved value, no view.
+            cell = w.load(tensor, self.offsets.cell)
+            shared = w.differs(w.load(cell, at.COUNT, HALF), 1)
+            with w.when(w.build.and_(w.differs(cell, self.none), shared)):
+                told = w.call("python.PyObject_CallOneArg", w.word(self.table, Head.WROTE), tensor)
+                w.need(w.differs(told, 0), self.lost)
+                w.call("python.Py_DecRef", told)
 
-    def wrap_outputs(self) -> None:
+    def finish_outputs(self) -> None:
+        """Python's objects around what the body made: for the results, and in gradients' places."""
         w = self.w
         with w.section(self.table, Head.OUTPUTS) as record:
-            place = w.word(record, Field.PLACE)
-            with w.when(w.is_kind(record, Kind.FLOAT)):
+            place = w.word(record, Field.BUFFER)
+            with w.when(w.has_form(record, Form.FLOAT)):
                 number = w.load(place, 0, DOUBLE)
-                w.store(w.call("python.PyFloat_FromDouble", number), record, Field.MADE)
-            with w.when(w.is_kind(record, Kind.INT)):
-                number = w.word(place, 0)
-                w.store(w.call("python.PyLong_FromLongLong", number), record, Field.MADE)
-            with w.when(w.is_kind(record, Kind.BOOL)):
+                self.made(record, w.call("python.PyFloat_FromDouble", number))
+            with w.when(w.has_form(record, Form.INT)):
+                self.made(record, w.call("python.PyLong_FromLongLong", w.word(place, 0)))
+            with w.when(w.has_form(record, Form.BOOL)):
                 number = w.build.zext(w.load(place, 0, BYTE), WORD)
-                w.store(w.call("python.PyBool_FromLong", number), record, Field.MADE)
-            with w.when(w.is_kind(record, Kind.ARRAY)):
-                array, kind = w.word(record, Field.ARRAY), w.word(record, Field.OBJECT)
+                self.made(record, w.call("python.PyBool_FromLong", number))
+            with w.when(w.has_form(record, Form.ARRAY)):
+                array = w.word(record, Field.ARRAY)
                 w.store(w.number(0), record, Field.ARRAY)
-                w.build.store(array, self.array)
-                with w.when(w.differs(kind, 0)):
-                    empty = w.word(self.table, Head.EMPTY)
-                    w.build.store(w.call("wrap", kind, array, empty), self.array)
-                w.store(w.build.load(self.array), record, Field.MADE)
-            w.need(w.differs(w.word(record, Field.MADE), 0), self.lost)
+                self.made(record, array)
+            with w.when(w.has_form(record, Form.TENSOR)):
+                self.wrap(record, w.word(record, Field.OBJECT))
+            with w.when(w.has_form(record, Form.GRADIENT)):
+                self.set_gradient(record)
+            with w.when(w.has_form(record, Form.NONE)):
+                self.clear_gradient(record)
 
-    def set_gradients(self) -> None:
+    def made(self, record: ir.Value, value: ir.Value) -> None:
+        self.w.store(value, record, Field.MADE)
+        self.w.need(self.w.differs(value, 0), self.lost)
+
+    def wrap(self, record: ir.Value, kind: ir.Value) -> None:
+        """The array becomes that of a fresh Tensor."""
         w = self.w
-        with w.section(self.table, Head.GRADIENTS) as record:
-            owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
-            with w.build.if_else(w.is_kind(record, Kind.NONE)) as (then, otherwise):
-                with then:
-                    found = w.call("item", owner, key)
-                    there = w.build.and_(w.differs(found, 0), w.differs(found, self.none))
-                    with w.when(there):
-                        done = w.call("python.PyDict_SetItem", owner, key, self.none)
-                        w.need(w.same(done, 0), self.lost)
-                with otherwise:
-                    self.set_gradient(record, owner, key)
+        array, empty = w.word(record, Field.ARRAY), w.word(self.table, Head.EMPTY)
+        w.store(w.number(0), record, Field.ARRAY)
+        self.made(record, w.call("wrap", kind, array, empty))
 
-    def set_gradient(self, record: ir.Value, owner: ir.Value, key: ir.Value) -> None:
+    def set_gradient(self, record: ir.Value) -> None:
         w = self.w
         array, held = w.word(record, Field.ARRAY), w.word(record, Field.MADE)
-        fresh = w.build.and_(w.same(held, 0), w.differs(array, 0))
-        with w.when(fresh):
-            w.store(w.number(0), record, Field.ARRAY)
-            empty = w.word(self.table, Head.EMPTY)
-            tensor = w.call("wrap", w.known("entry.Tensor"), array, empty)
-            w.need(w.differs(tensor, 0), self.lost)
-            w.store(tensor, record, Field.MADE)
+        with w.when(w.build.and_(w.same(held, 0), w.differs(array, 0))):
+            self.wrap(record, w.known("entry.Tensor"))
         made = w.word(record, Field.MADE)
         with w.when(w.differs(made, 0)):  # else it stands there already
-            done = w.call("python.PyDict_SetItem", owner, key, made)
-            w.need(w.same(done, 0), self.lost)
+            self.set_item(record, made)
+
+    def clear_gradient(self, record: ir.Value) -> None:
+        w = self.w
+        found = self.find(record)
+        with w.when(w.build.and_(w.differs(found, 0), w.differs(found, self.none))):
+            self.set_item(record, self.none)
+
+    def set_item(self, record: ir.Value, value: ir.Value) -> None:
+        w = self.w
+        owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
+        done = w.call("python.PyDict_SetItem", owner, key, value)
+        w.need(w.same(done, 0), self.lost)
 
     def result(self) -> None:
         w, table = self.w, self.table
@@ -691,7 +678,7 @@ class _Entry:
             with one:
                 w.build.store(self.none, value)
                 with w.section(table, Head.RESULTS) as record:
-                    w.build.store(self.returned(record), value)
+                    w.build.store(self.find(record), value)
                 w.call("python.Py_IncRef", w.build.load(value))
             with many:
                 made = w.call("python.PyTuple_New", w.word(table, Head.RESULTS + 1))
@@ -699,7 +686,7 @@ class _Entry:
                 w.build.store(made, value)
                 begin = w.word(table, Head.RESULTS)
                 with w.section(table, Head.RESULTS) as record:
-                    item = self.returned(record)
+                    item = self.find(record)
                     w.call("python.Py_IncRef", item)
                     number = w.build.udiv(w.build.sub(record, begin), w.number(8 * RECORD))
                     w.call("python.PyTuple_SetItem", made, number, item)
@@ -708,18 +695,6 @@ class _Entry:
         with w.when(w.differs(rebuild, 0)):
             self.finish(rebuild, w.build.load(value))
         w.build.ret(w.build.load(value))
-
-    def returned(self, record: ir.Value) -> ir.Value:
-        """One of what the call returns, borrowed."""
-        w = self.w
-        found = w.word(record, Field.OBJECT)
-        w.build.store(found, self.array)
-        with w.when(w.is_kind(record, Kind.OUTPUT)):
-            w.build.store(w.word(found, Field.MADE), self.array)
-        with w.when(w.is_kind(record, Kind.ARGUMENT)):
-            distance = w.build.mul(found, w.number(8))
-            w.build.store(w.word(w.build.add(self.args, distance), 0), self.array)
-        return w.build.load(self.array)
 
 
 # ---- compiling -----------------------------------------------------------------------------
@@ -732,6 +707,7 @@ def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
     _write_output(module)
     _write_wrap(module, offsets)
     _write_item(module)
+    _write_find(module)
     _write_accept(module)
     _write_reusable(module, offsets)
     _write_release(module)

@@ -11,35 +11,27 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.call import layouts as at
-from wengert.compile.call.entry import (
-    KEPT,
+from wengert.compile.call.entry import KEPT, Entry, conflicts, keeps
+from wengert.compile.call.entry_code import RECORD, Field, Form, Head, Kind, entry_code
+from wengert.compile.trace.places import (
     Argument,
-    ArrayOutput,
-    AttributeIs,
-    CellIs,
-    CellNumber,
-    Entry,
-    FixedArgument,
+    Array,
+    Attribute,
     Gradient,
     Guard,
-    ItemIs,
-    NoGradient,
+    Input,
+    Item,
+    Known,
     Number,
-    NumberArgument,
     Output,
-    Result,
-    State,
-    TensorArgument,
-    TensorState,
-    conflicts,
-    keeps,
-    nbytes,
+    Place,
+    Variable,
 )
-from wengert.compile.call.entry_code import RECORD, Field, Head, Kind, entry_code
+from wengert.tensor import Tensor
 
 _PLAIN = at.C_CONTIGUOUS | at.ALIGNED
 _OWN = _PLAIN | at.WRITEABLE | at.OWNS_DATA
-_KINDS = {"float": Kind.FLOAT, "int": Kind.INT, "bool": Kind.BOOL}
+_NUMBERS = {float: Form.FLOAT, int: Form.INT, bool: Form.BOOL}
 _FAST_WITH_KEYWORDS = 0x0080 | 0x0002  # METH_FASTCALL | METH_KEYWORDS
 _GRAD = sys.intern("_grad")
 
@@ -107,31 +99,25 @@ class _Table:
         self.keep: list[Any] = [entry]
         self.buffers = np.zeros(max(entry.buffers, 1), np.uintp)
         self.keep.append(self.buffers)
-        for fixed in entry.fixed:
-            self.buffers[fixed.buffer] = fixed.address
+        for buffer, address, _ in entry.fixed:
+            self.buffers[buffer] = address
 
     def words(self) -> np.ndarray:
         entry = self.entry
         always, moved = conflicts(entry)
         sections: list[tuple[Head, list[Record]]] = [
-            (Head.ARGUMENTS, [self.argument(a) for a in entry.arguments]),
             (Head.GUARDS, [self.guard(g) for g in entry.guards]),
-            (Head.STATES, [self.state(s) for s in entry.states]),
-            (Head.NUMBERS, [self.number(n) for n in entry.numbers]),
+            (Head.INPUTS, [self.input(i) for i in entry.inputs]),
             (Head.ALWAYS, self.pairs(always)),
             (Head.MOVED, self.pairs(moved)),
-            (Head.OUTPUTS, [self.output(o) for o in entry.outputs]),
-            (Head.GRADIENTS, [self.gradient(g) for g in entry.gradients]),
+            (Head.OUTPUTS, self.outputs()),
         ]
         count = sum(len(records) for _, records in sections) + len(entry.results)
         table = np.zeros(Head.WORDS + count * RECORD, np.int64)
-        base = table.ctypes.data
-        at_word, begins = int(Head.WORDS), {}
+        at_word = int(Head.WORDS)
         for section, records in sections:
-            begins[section] = base + 8 * at_word
             at_word = self.put(table, section, at_word, records)
-        results = [self.result(r, begins[Head.OUTPUTS]) for r in entry.results]
-        self.put(table, Head.RESULTS, at_word, results)
+        self.put(table, Head.RESULTS, at_word, [self.result(r, table) for r in entry.results])
         self.head(table)
         return table
 
@@ -156,6 +142,7 @@ class _Table:
         table[Head.MANY] = entry.many
         table[Head.CALLS] = entry.calls
         table[Head.EMPTY] = self.object(())
+        table[Head.COUNT] = entry.arguments
 
     # ---- addresses ----
 
@@ -163,126 +150,123 @@ class _Table:
         self.keep.append(value)
         return id(value)
 
-    def place(self, buffer: int) -> int:
+    def buffer(self, number: int) -> int:
         """Where the address of a buffer is put."""
-        return int(self.buffers.ctypes.data) + 8 * buffer
+        return int(self.buffers.ctypes.data) + 8 * number
 
-    def cell(self, buffer: int) -> int:
-        """Memory for a number, as a buffer."""
-        cell = np.zeros(1, np.int64)
-        self.keep.append(cell)
-        self.buffers[buffer] = cell.ctypes.data
-        return int(cell.ctypes.data)
+    # ---- places: how the code comes to an object ----
 
-    def array(self, described: Any, flags: int) -> Record:
-        """What an array with a buffer must be."""
-        dtype = np.dtype(described.dtype)
-        dimensions = np.array(described.shape, np.int64)
+    def place(self, place: Place) -> Record:
+        if isinstance(place, Argument):
+            return {Field.KIND: Kind.ARGUMENT, Field.OWNER: 8 * place.number}
+        if isinstance(place, Known):
+            return {Field.KIND: Kind.OBJECT, Field.OWNER: self.object(place.object)}
+        if isinstance(place, Item):
+            return self.item(place.mapping, place.key)
+        if isinstance(place, Gradient):
+            members = place.tensor.read(()).__dict__
+            members.setdefault(_GRAD, None)
+            return self.item(members, _GRAD)
+        if isinstance(place, Variable):
+            return self.pointer(place.cell, at.layouts().contents)
+        assert isinstance(place, Attribute), place
+        if isinstance(place.owner, Tensor) and place.name in at.SLOTS:
+            return self.pointer(place.owner, at.layouts().slot(place.name))
+        owner, name = self.object(place.owner), self.object(place.name)
+        return {Field.KIND: Kind.ATTRIBUTE, Field.OWNER: owner, Field.KEY: name}
+
+    def item(self, mapping: dict[Any, Any], key: Any) -> Record:
+        # An instance's dict stays its own, as it is held here.
+        owner = self.object(mapping)
+        return {Field.KIND: Kind.ITEM, Field.OWNER: owner, Field.KEY: self.object(key)}
+
+    def pointer(self, owner: Any, offset: int) -> Record:
+        return {Field.KIND: Kind.POINTER, Field.OWNER: self.object(owner) + offset}
+
+    # ---- forms: what the object has to be ----
+
+    def form(self, form: Array | Number, flags: int) -> Record:
+        return self.number(form) if isinstance(form, Number) else self.array(form, flags)
+
+    def array(self, array: Array, flags: int) -> Record:
+        dtype = np.dtype(array.dtype)
+        dimensions = np.array(array.shape, np.int64)
         self.keep.append(dimensions)
         return {
-            Field.PLACE: self.place(described.buffer),
+            Field.FORM: Form.ARRAY if array.type is None else Form.TENSOR,
+            Field.OBJECT: 0 if array.type is None else self.object(array.type),
+            Field.BUFFER: self.buffer(array.buffer),
             Field.DTYPE: self.object(dtype),
             Field.TYPE_NUMBER: dtype.num,
-            Field.NDIM: len(described.shape),
+            Field.NDIM: len(array.shape),
             Field.DIMENSIONS: dimensions.ctypes.data,
-            Field.FLAGS: flags,
+            Field.FLAGS: flags | (at.WRITEABLE if array.written else 0),
         }
 
-    def incoming(self, described: Any) -> Record:
-        return self.array(described, _PLAIN | (at.WRITEABLE if described.written else 0))
+    def number(self, number: Number) -> Record:
+        """A number lies in memory of its own, as a buffer."""
+        cell = np.zeros(1, np.int64)
+        self.keep.append(cell)
+        self.buffers[number.buffer] = cell.ctypes.data
+        return {Field.FORM: _NUMBERS[number.type], Field.BUFFER: int(cell.ctypes.data)}
 
     # ---- records ----
 
-    def argument(self, argument: Argument) -> Record:
-        if isinstance(argument, FixedArgument):
-            return {Field.KIND: Kind.OBJECT, Field.OBJECT: self.object(argument.object)}
-        if isinstance(argument, NumberArgument):
-            place = self.cell(argument.buffer)
-            return {Field.KIND: _KINDS[argument.kind], Field.PLACE: place}
-        record = self.incoming(argument)
-        if isinstance(argument, TensorArgument):
-            record[Field.KIND] = Kind.TENSOR
-            record[Field.OBJECT] = self.object(argument.type)
-            record[Field.HISTORY] = argument.history
-            record[Field.WRITTEN] = argument.written
-        else:
-            record[Field.KIND] = Kind.ARRAY
-        return record
-
     def guard(self, guard: Guard) -> Record:
-        expected = self.object(guard.object)
-        if isinstance(guard, ItemIs):
-            owner, key = self.object(guard.dict), self.object(guard.key)
-            record: Record = {Field.KIND: Kind.ITEM, Field.OWNER: owner, Field.KEY: key}
-            return {**record, Field.OBJECT: expected}
-        if isinstance(guard, AttributeIs):
-            owner, key = self.object(guard.owner), self.object(guard.name)
-            record = {Field.KIND: Kind.ATTRIBUTE, Field.OWNER: owner, Field.KEY: key}
-            return {**record, Field.OBJECT: expected}
-        offsets = at.layouts()
-        if isinstance(guard, CellIs):
-            address, kind = self.object(guard.cell) + offsets.contents, Kind.POINTER
-        else:
-            slot = getattr(offsets, guard.slot.removeprefix("_"))
-            address = self.object(guard.tensor) + slot
-            kind = Kind.POINTER if guard.equal else Kind.OTHER
-        return {Field.KIND: kind, Field.OWNER: address, Field.OBJECT: expected}
+        place, expected, equal = guard.place, guard.object, guard.equal
+        flagged = _flagged(place)
+        if flagged is not None:  # it requires grad if it has a node
+            place, expected, equal = Attribute(flagged, "_node"), None, not expected
+        form = Form.SAME if equal else Form.OTHER
+        return {**self.place(place), Field.FORM: form, Field.OBJECT: self.object(expected)}
 
-    def state(self, state: State) -> Record:
-        record = self.incoming(state)
-        if isinstance(state, TensorState):
-            record[Field.KIND] = Kind.TENSOR
-            record[Field.OBJECT] = self.object(state.tensor)
-            record[Field.WRITTEN] = state.written
-        else:
-            record[Field.KIND] = Kind.ARRAY
-            record[Field.OBJECT] = self.object(state.array)
+    def input(self, input: Input) -> Record:
+        record = {**self.place(input.place), **self.form(input.form, _PLAIN)}
+        if isinstance(input.form, Array) and input.form.type is not None:
+            record[Field.HISTORY] = input.form.history
+            record[Field.WRITTEN] = input.form.written
         return record
 
-    def number(self, number: Number) -> Record:
-        record = {Field.NUMBER: int(_KINDS[number.kind]), Field.PLACE: self.cell(number.buffer)}
-        if isinstance(number, CellNumber):
-            owner = self.object(number.cell) + at.layouts().contents
-            return {**record, Field.KIND: Kind.POINTER, Field.OWNER: owner}
-        owner, key = self.object(number.dict), self.object(number.key)
-        return {**record, Field.KIND: Kind.ITEM, Field.OWNER: owner, Field.KEY: key}
-
-    def pairs(self, pairs: Sequence[tuple[Any, Any]]) -> list[Record]:
+    def pairs(self, pairs: Sequence[tuple[Array, Array]]) -> list[Record]:
         return [
             {
-                Field(0): self.place(a.buffer),
-                Field(1): nbytes(a),
-                Field(2): self.place(b.buffer),
-                Field(3): nbytes(b),
+                Field(0): self.buffer(a.buffer),
+                Field(1): a.nbytes,
+                Field(2): self.buffer(b.buffer),
+                Field(3): b.nbytes,
             }
             for a, b in pairs
         ]
 
-    def output(self, output: Output) -> Record:
-        if isinstance(output, ArrayOutput):
-            kind = 0 if output.type is None else self.object(output.type)
-            record = {**self.array(output, _OWN), Field.KIND: Kind.ARRAY, Field.OBJECT: kind}
-            if keeps(output):
-                kept = np.full(KEPT, None)  # its words are references, which die with it
-                self.keep.append(kept)
-                record[Field.KEPT] = kept.ctypes.data
-            return record
-        return {Field.KIND: _KINDS[output.kind], Field.PLACE: self.cell(output.buffer)}
+    def outputs(self) -> list[Record]:
+        """All outputs by number, then the gradients that go."""
+        records = [self.output(output) for output in self.entry.outputs]
+        for write in self.entry.writes:
+            place = self.place(write.place)
+            if write.number is None:
+                records.append({**place, Field.FORM: Form.NONE})
+            else:
+                records[write.number] |= {**place, Field.FORM: Form.GRADIENT, Field.KEPT: 0}
+        return records
 
-    def gradient(self, gradient: Gradient | NoGradient) -> Record:
-        # The dict stays the tensor's own, as it is held here.
-        where = {
-            Field.OWNER: self.object(gradient.tensor.__dict__),
-            Field.KEY: self.object(_GRAD),
-        }
-        if isinstance(gradient, NoGradient):
-            return {**where, Field.KIND: Kind.NONE}
-        return {**where, **self.array(gradient, _OWN), Field.KIND: Kind.TENSOR}
+    def output(self, output: Array | Number) -> Record:
+        record = self.form(output, _OWN)
+        if isinstance(output, Array) and keeps(output):
+            kept = np.full(KEPT, None)  # its words are references, which die with it
+            self.keep.append(kept)
+            record[Field.KEPT] = kept.ctypes.data
+        return record
 
-    def result(self, result: Result, outputs: int) -> Record:
-        if result.kind == "output":
-            address = outputs + 8 * RECORD * result.number
-            return {Field.KIND: Kind.OUTPUT, Field.OBJECT: address}
-        if result.kind == "argument":
-            return {Field.KIND: Kind.ARGUMENT, Field.OBJECT: result.number}
-        return {Field.KIND: Kind.OBJECT, Field.OBJECT: self.object(result.object)}
+    def result(self, result: Output | Argument | Known, table: np.ndarray) -> Record:
+        if isinstance(result, Output):
+            record = int(table[Head.OUTPUTS]) + 8 * RECORD * result.number
+            return {Field.KIND: Kind.POINTER, Field.OWNER: record + 8 * Field.MADE}
+        return self.place(result)
+
+
+def _flagged(place: Place) -> Tensor | None:
+    """The tensor, if this is its `requires_grad`; not that of a view, which follows its base."""
+    if not isinstance(place, Attribute) or place.name != "requires_grad":
+        return None
+    x = place.owner
+    return x if isinstance(x, Tensor) and x._origin is None else None

@@ -14,32 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.call.entry import (
-    KEPT,
+from wengert.compile.call.entry import KEPT, Entry, conflicts, keeps
+from wengert.compile.trace.places import (
     Argument,
-    ArrayOutput,
-    AttributeIs,
-    CellIs,
-    CellNumber,
-    Entry,
-    FixedArgument,
+    Array,
     Gradient,
     Guard,
-    ItemIs,
-    Memory,
-    NoGradient,
-    NumberArgument,
-    NumberOutput,
-    TensorArgument,
-    TensorState,
-    conflicts,
-    keeps,
-    nbytes,
+    Input,
+    Number,
+    Output,
 )
 from wengert.tensor import Tensor, View, bare
 
-NUMBERS = {"float": (float, np.float64), "int": (int, np.int64), "bool": (bool, np.bool_)}
-_MISSING = object()
+NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_}
 _count = getattr(sys, "getrefcount", lambda _: -1)
 
 
@@ -83,27 +70,26 @@ class _Running:
         self.table = np.zeros(max(entry.buffers, 1), np.uintp)
         self.body = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(entry.body)
         self.cells: dict[int, Any] = {}
-        numbers = [n for n in entry.arguments if isinstance(n, NumberArgument)]
-        for number in (*numbers, *entry.numbers):
-            self._cell(number.buffer, number.kind)
-        for output in entry.outputs:
-            if isinstance(output, NumberOutput):
-                self._cell(output.buffer, output.kind)
-        for fixed in entry.fixed:
-            self.table[fixed.buffer] = fixed.address
+        for form in (*(i.form for i in entry.inputs), *entry.outputs):
+            if isinstance(form, Number):
+                cell = self.cells[form.buffer] = np.zeros((), NUMBERS[form.type])
+                self.table[form.buffer] = cell.ctypes.data
+        for buffer, address, _ in entry.fixed:
+            self.table[buffer] = address
         self.always, self.moved = conflicts(entry)
-        self.last = [0] * len(entry.states)
+        self.states = [
+            i.form.buffer
+            for i in entry.inputs
+            if isinstance(i.form, Array) and not isinstance(i.place, Argument)
+        ]
+        self.last = [0] * len(self.states)
+        self.gradients = {w.number: w.place for w in entry.writes}
         self.held: list[Any] = []
-        self.arrays: list[Any] = []  # per output
+        self.made: list[Any] = []  # per output: a new array, or the Tensor whose memory is used
         self.kept: dict[int, list[Any]] = {}  # by buffer: large arrays given out before
-        self.fresh: list[Any] = []  # per gradient: a new array, or the Tensor whose memory is used
-
-    def _cell(self, buffer: int, kind: str) -> None:
-        cell = self.cells[buffer] = np.zeros((), NUMBERS[kind][1])
-        self.table[buffer] = cell.ctypes.data
 
     def release(self) -> None:
-        self.held, self.arrays, self.fresh = [], [], []
+        self.held, self.made = [], []
         self.free.release()
 
     # ---- before the body ----
@@ -111,56 +97,45 @@ class _Running:
     def fits(self, args: tuple[Any, ...]) -> bool:
         entry = self.entry
         return (
-            len(args) == len(entry.arguments)
-            and all(map(_holds, entry.guards))
-            and all(map(self._takes, entry.arguments, args))
-            and all(
-                self._lies(s, s.tensor._array if isinstance(s, TensorState) else s.array)
-                for s in entry.states
-            )
-            and all(self._number(n.buffer, n.kind, _read(n)) for n in entry.numbers)
+            len(args) == entry.arguments
+            and all(_holds(guard, args) for guard in entry.guards)
+            and all(self._takes(i, args) for i in entry.inputs)
             and self._apart()
         )
 
-    def _takes(self, argument: Argument, value: Any) -> bool:
-        if isinstance(argument, FixedArgument):
-            return value is argument.object
-        if isinstance(argument, NumberArgument):
-            return self._number(argument.buffer, argument.kind, value)
-        if isinstance(argument, TensorArgument):
-            if type(value) is not argument.type:
-                return False
-            if not argument.history and not _without_history(value):
+    def _takes(self, input: Input, args: tuple[Any, ...]) -> bool:
+        value, form = input.place.read(args), input.form
+        if isinstance(form, Number):
+            return self._number(form, value)
+        if form.type is not None:
+            if type(value) is not form.type or not (form.history or _without_history(value)):
                 return False
             value = value._array
-        return self._lies(argument, value)
+        return self._lies(form, value)
 
-    def _number(self, buffer: int, kind: str, value: Any) -> bool:
-        if type(value) is not NUMBERS[kind][0]:
+    def _number(self, form: Number, value: Any) -> bool:
+        if type(value) is not form.type:
             return False
         try:
-            self.cells[buffer][...] = value
+            self.cells[form.buffer][...] = value
         except OverflowError:
             return False
         return True
 
-    def _lies(self, memory: Memory, array: Any) -> bool:
-        if not _is_plain(array, memory.dtype, memory.shape):
+    def _lies(self, form: Array, array: Any) -> bool:
+        if not _is_plain(array, form) or (form.written and not array.flags.writeable):
             return False
-        if memory.written and not array.flags.writeable:
-            return False
-        self.table[memory.buffer] = array.ctypes.data
+        self.table[form.buffer] = array.ctypes.data
         self.held.append(array)
         return True
 
     def _apart(self) -> bool:
         table = self.table
-        now = [int(table[state.buffer]) for state in self.entry.states]
+        now = [int(table[buffer]) for buffer in self.states]
         pairs = self.always if now == self.last else [*self.always, *self.moved]
         for a, b in pairs:
-            if table[a.buffer] < table[b.buffer] + nbytes(b) and table[b.buffer] < table[
-                a.buffer
-            ] + nbytes(a):
+            begin, other = int(table[a.buffer]), int(table[b.buffer])
+            if begin < other + b.nbytes and other < begin + a.nbytes:
                 return False
         self.last = now
         return True
@@ -168,20 +143,19 @@ class _Running:
     # ---- the body ----
 
     def run(self) -> int:
-        for output in self.entry.outputs:
-            array = None
-            if isinstance(output, ArrayOutput):
-                array = self._array(output)
+        for number, output in enumerate(self.entry.outputs):
+            made = None
+            if number in self.gradients:
+                made = self._gradient(self.gradients[number], output)
+            elif isinstance(output, Array):
+                made = self._array(output)
+            if made is not None:
+                array = made._array if isinstance(made, Tensor) else made
                 self.table[output.buffer] = array.ctypes.data
-            self.arrays.append(array)
-        for gradient in self.entry.gradients:
-            if isinstance(gradient, Gradient):
-                self.fresh.append(self._gradient(gradient))
-            else:
-                self.fresh.append(None)
+            self.made.append(made)
         return int(self.body(self.table.ctypes.data))
 
-    def _array(self, output: ArrayOutput) -> np.ndarray:
+    def _array(self, output: Array) -> np.ndarray:
         """An array given out before that nobody else can see any more, or a new one."""
         if not keeps(output):
             return np.empty(output.shape, output.dtype)
@@ -194,36 +168,27 @@ class _Running:
         del kept[KEPT:]
         return array
 
-    def _gradient(self, gradient: Gradient) -> Any:
+    def _gradient(self, gradient: Any, output: Any) -> Any:
         """The Tensor whose memory may be used again, or a new array."""
-        members = gradient.tensor.__dict__
-        if _is_unshared(members, gradient):
-            used = members["_grad"]
-            array = used._array
-            self.held.append(array)
-        else:
-            used = array = np.empty(gradient.shape, gradient.dtype)
-        self.table[gradient.buffer] = array.ctypes.data
+        members = _members(gradient)
+        if not _is_unshared(members, output):
+            return np.empty(output.shape, output.dtype)
+        used = members["_grad"]
+        self.held.append(used._array)
         return used
 
     # ---- after the body ----
 
     def result(self, args: tuple[Any, ...]) -> Any:
         entry = self.entry
-        for argument, value in zip(entry.arguments, args, strict=True):
-            if isinstance(argument, TensorArgument) and argument.written:
-                self._written(value)
-        for state in entry.states:
-            if isinstance(state, TensorState) and state.written:
-                self._written(state.tensor)
-        outputs = list(map(self._output, entry.outputs, self.arrays))
-        for gradient, fresh in zip(entry.gradients, self.fresh, strict=True):
-            _set_gradient(gradient, fresh)
+        for input in entry.inputs:
+            if isinstance(input.form, Array) and input.form.written and input.form.type is not None:
+                self._written(input.place.read(args))
+        outputs = list(map(self._output, entry.outputs, self.made))
+        for write in entry.writes:
+            _set_gradient(write.place, None if write.number is None else self.made[write.number])
         values = tuple(
-            {"output": outputs, "argument": args}[r.kind][r.number]
-            if r.kind != "object"
-            else r.object
-            for r in entry.results
+            outputs[r.number] if isinstance(r, Output) else r.read(args) for r in entry.results
         )
         return values if entry.many else values[0] if values else None
 
@@ -231,58 +196,38 @@ class _Running:
         if tensor._cell is not None and _count(tensor._cell) != 2:  # the slot's, and the call's
             self.entry.wrote(tensor)
 
-    def _output(self, output: Any, array: Any) -> Any:
-        if isinstance(output, NumberOutput):
+    def _output(self, output: Array | Number, made: Any) -> Any:
+        if isinstance(output, Number):
             return self.cells[output.buffer].item()
-        return array if output.type is None else bare(output.type, array)
+        return made if output.type is None else bare(output.type, made)
 
 
-def _holds(guard: Guard) -> bool:
-    """Whether a guard's condition is true now."""
-    if isinstance(guard, ItemIs):
-        return guard.dict.get(guard.key, _MISSING) is guard.object
-    if isinstance(guard, CellIs):
-        return _contents(guard.cell) is guard.object
-    if isinstance(guard, AttributeIs):
-        try:
-            return getattr(guard.owner, guard.name) is guard.object
-        except Exception:  # the slow way meets it where it belongs
-            return False
-    return (getattr(guard.tensor, guard.slot) is guard.object) is guard.equal
+def _holds(guard: Guard, args: tuple[Any, ...]) -> bool:
+    """Whether this very object is there: what is merely equal is looked at by the slow way."""
+    return (guard.place.read(args) is guard.object) is guard.equal
 
 
-def _read(number: Any) -> Any:
-    if isinstance(number, CellNumber):
-        return _contents(number.cell)
-    return number.dict.get(number.key, _MISSING)
-
-
-def _contents(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # empty
-        return _MISSING
-
-
-def _is_plain(array: Any, dtype: np.dtype, shape: tuple[int, ...]) -> bool:
+def _is_plain(array: Any, form: Array) -> bool:
     """Whether this is such an array, row-major and aligned."""
     return (
         type(array) is np.ndarray
-        and array.dtype.num == dtype.num
+        and array.dtype.num == form.dtype.num
         and array.dtype.isnative
-        and array.shape == shape
+        and array.shape == form.shape
         and array.flags.c_contiguous
         and array.flags.aligned
     )
 
 
-def _set_gradient(gradient: Gradient | NoGradient, fresh: Any) -> None:
-    if isinstance(gradient, NoGradient):
-        if gradient.tensor.__dict__.get("_grad") is not None:
-            gradient.tensor.__dict__["_grad"] = None
-    else:
-        made = bare(Tensor, fresh) if type(fresh) is np.ndarray else fresh
-        gradient.tensor.__dict__["_grad"] = made
+def _members(gradient: Any) -> dict[str, Any]:
+    """Where a known tensor keeps its gradient."""
+    assert isinstance(gradient, Gradient), gradient
+    return vars(gradient.tensor.read(()))
+
+
+def _set_gradient(gradient: Any, made: Any) -> None:
+    fresh = type(made) is np.ndarray
+    _members(gradient)["_grad"] = bare(Tensor, made) if fresh else made
 
 
 # ---- who else holds an array ---------------------------------------------------------------
@@ -296,16 +241,12 @@ def _holders_in(arrays: list[Any], k: int) -> int:
 _ONLY_LISTED = _holders_in([np.zeros(1)], 0)
 
 
-def _is_free(kept: list[Any], k: int, output: ArrayOutput) -> bool:
+def _is_free(kept: list[Any], k: int, output: Array) -> bool:
     """Whether an array given out before can be seen by nobody else."""
     if _holders_in(kept, k) != _ONLY_LISTED or _ONLY_LISTED < 0:
         return False
     array = kept[k]
-    return (
-        _is_plain(array, output.dtype, output.shape)
-        and _is_its_own(array)
-        and weakref.getweakrefcount(array) == 0
-    )
+    return _is_plain(array, output) and _is_its_own(array) and weakref.getweakrefcount(array) == 0
 
 
 def _is_its_own(array: np.ndarray) -> bool:
@@ -322,7 +263,7 @@ def _holders(members: dict[str, Any]) -> tuple[int, int]:
 _ALONE = _holders({"_grad": bare(Tensor, np.zeros(1))})
 
 
-def _is_unshared(members: dict[str, Any], gradient: Gradient) -> bool:
+def _is_unshared(members: dict[str, Any], output: Array) -> bool:
     """Whether the gradient that is there has memory that nobody else can see."""
     if type(members.get("_grad")) is not Tensor or _holders(members) != _ALONE or _ALONE[0] < 0:
         return False
@@ -330,4 +271,4 @@ def _is_unshared(members: dict[str, Any], gradient: Gradient) -> bool:
     if before._node is not None or before._origin is not None or before._cell is not None:
         return False
     array = before._array
-    return _is_plain(array, gradient.dtype, gradient.shape) and _is_its_own(array)
+    return _is_plain(array, output) and _is_its_own(array)

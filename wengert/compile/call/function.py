@@ -15,15 +15,17 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.compile.call.derivative import differentiate, gradients_of
+from wengert.compile.call.derivative import gradients_of
 from wengert.compile.call.link import link
 from wengert.compile.call.specialization import Specialization
 from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import Changed, applied, flatten, rebuild, tracked
 from wengert.compile.trace.array import lost
 from wengert.compile.trace.capture import Capture, Specialize, forget
-from wengert.compile.trace.captured import Argument, Captured
+from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.meanings import Postponed
+from wengert.compile.trace.places import Argument
+from wengert.compile.trace.pullback import pull_back
 from wengert.errors import TracingError
 from wengert.history import modes
 from wengert.history.location import stacklevel
@@ -231,9 +233,9 @@ class CompiledFunction:
                 result = [tracked(self.function, args, kwargs)]
                 tensors = [(i, t) for i, t in enumerate(traced) if t is not flat[i]]
                 tensors = [(i, t) for i, t in tensors if isinstance(t, Tensor)]
-                found = differentiate(capture, result[0], tensors)
+                pulled = pull_back(capture, result[0], tensors)
                 with watch.aside():
-                    return capture.captured(result, found)
+                    return capture.captured(result, pulled)
             except BaseException:
                 capture.trace.decide = lost
                 capture.forget()

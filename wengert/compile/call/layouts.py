@@ -44,7 +44,12 @@ class Layouts:
     object_new: int  # the address of what makes an object of a class, `tp_new` of `object`
     new_array: int  # the address of NumPy's PyArray_NewFromDescr
 
+    def slot(self, name: str) -> int:
+        """Where a Tensor keeps one of `SLOTS`."""
+        return int(getattr(self, name.removeprefix("_")))
 
+
+SLOTS = ("_array", "_node", "_origin", "_cell")
 # CPython's objects begin with these two; the count's lower half is where it always was.
 COUNT, TYPE = 0, 8
 # NumPy's array: PyArrayObject_fields in its header ndarraytypes.h, kept stable for all who compile
@@ -126,10 +131,9 @@ def _check_arrays() -> None:
 
 def _slots() -> tuple[int, int, int, int]:
     """Where a Tensor's slots are: by putting something in each and looking for it."""
-    names = ("_array", "_node", "_origin", "_cell")
     tensor = wrap(None)
-    values: list[Any] = [object() for _ in names]
-    for name, value in zip(names, values, strict=True):
+    values: list[Any] = [object() for _ in SLOTS]
+    for name, value in zip(SLOTS, values, strict=True):
         setattr(tensor, name, value)
     words = [_word(id(tensor) + at) for at in range(0, Tensor.__basicsize__, 8)]
     _expect(all(words.count(id(value)) == 1 for value in values), "the slots of a class")

@@ -12,28 +12,18 @@ from wengert.compile.call.executable import executable
 from wengert.compile.program.partition import partition
 from wengert.compile.program.passes import clean
 from wengert.compile.trace.arguments import rebuild
-from wengert.compile.trace.captured import (
-    Argument,
-    ArgumentGradient,
-    Captured,
-    Cotangent,
-    Given,
-    Gradient,
-    Held,
-    Item,
-    Outside,
-    Source,
-)
+from wengert.compile.trace.captured import Captured
+from wengert.compile.trace.places import Argument, Gradient, Known, Place, array_at
 from wengert.compile.trace.results import filled, outputs_in
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
 
 
 class Specialization:
-    """Runs a captured program on the arrays that its sources name, and carries out its effects.
+    """Runs a captured program on the arrays at its places, and carries out its effects.
 
     `forward` runs at each call; `backward`, if the function is differentiable, when cotangents
-    arrive: on the arrays that `read` names, what `forward` saved, and the cotangents.
+    arrive: on the arrays that `read_back` names, what `forward` saved, and the cotangents.
     """
 
     def __init__(self, owner: Any, captured: Captured, structure: Any, flat: list[Any]) -> None:
@@ -41,24 +31,25 @@ class Specialization:
         self.captured = captured
         self.structure = structure
         self.examples = [_described(x) for x in flat]
-        self.joint = captured.joint if captured.joint is not derivative.Spent else None
+        self.joint = captured.joint
+        self.guards = [*captured.guards, *captured.flags()]
         self.states = [
-            (s, v.shape, v.dtype, s.tensor.requires_grad)
-            for v, s in captured.sources.items()
-            if isinstance(s, (Held, Gradient)) and v in captured.program.inputs
+            (place, value.shape, value.dtype)
+            for value, place in captured.places.items()
+            if value in captured.program.inputs and _is_state(place)
         ]
         self.backward: Any = None
-        self.read: list[Source] = []
+        self.read_back: list[Place] = []
         program = captured.program
         clean(program)
         if self.joint is not None:
             gradients = program.outputs[len(program.outputs) - len(self.joint.leaves) :]
             parts = partition(program, gradients, self.joint.cotangents)
             program = captured.program = parts.forward
-            self.read = [captured.sources[v] for v in parts.read]
+            self.read_back = [captured.places[v] for v in parts.read]
             self.backward = executable(parts.backward)
         self.results = len(program.outputs) - (len(parts.saved) if self.joint else 0)
-        self.sources = [captured.sources[v] for v in program.inputs]
+        self.read = [(value, captured.places[value]) for value in program.inputs]
         self.program = program
         self.forward = executable(program)
         self.entry: Any = None
@@ -72,15 +63,13 @@ class Specialization:
 
     def changed(self) -> str:
         """What is different outside the arguments, in words; nothing if it fits."""
-        for guard in self.captured.guards:
+        for guard in self.guards:
             if not guard.holds():
                 return str(guard)
-        for source, shape, dtype, tracked in self.states:
-            array = read(source, ())
+        for place, shape, dtype in self.states:
+            array = array_at(place, ())
             if array is None or array.shape != shape or array.dtype != dtype:
                 return f"a tensor from outside had shape {list(shape)} and dtype {dtype}"
-            if source.tensor.requires_grad is not tracked:
-                return f"requires_grad of a tensor of shape {list(shape)} was {tracked}"
         return ""
 
     def difference(self, flat: list[Any]) -> str:
@@ -96,14 +85,14 @@ class Specialization:
 
     def overlap(self, flat: list[Any]) -> bool:
         """Whether something that the program writes overlaps with something else that it uses."""
-        written = {i for i, v in enumerate(self.program.inputs) if v in self.program.updates}
-        if not written:
+        updates = self.program.updates
+        if not updates:
             return False
         spans = []
-        for i, source in enumerate(self.sources):
-            array = read(source, flat)
+        for value, place in self.read:
+            array = array_at(place, flat)
             if isinstance(array, np.ndarray) and array.size:
-                spans.append((*np.lib.array_utils.byte_bounds(array), i in written))
+                spans.append((*np.lib.array_utils.byte_bounds(array), value in updates))
         spans.sort()
         end, end_written = 0, 0
         for low, high, is_written in spans:
@@ -117,8 +106,8 @@ class Specialization:
 
     def run(self, flat: list[Any]) -> Any:
         """Run with these flattened arguments."""
-        arrays = [read(source, flat) for source in self.sources]
-        for value, array in zip(self.program.inputs, arrays, strict=True):
+        arrays = [array_at(place, flat) for _, place in self.read]
+        for (value, _), array in zip(self.read, arrays, strict=True):
             if value in self.program.updates and not array.flags.writeable:
                 raise ValueError(
                     f"a compiled function writes into an array of shape {list(array.shape)} that "
@@ -127,11 +116,8 @@ class Specialization:
         outputs = self.forward.run(arrays)
         values = outputs[self.results :]
         captured = self.captured
-        for owner, number in captured.gradients:
-            tensor = flat[owner.place] if isinstance(owner, Argument) else owner
-            tensor._grad = None if number is None else wrap(outputs[number])
-        for tensor, number in captured.leaked:
-            tensor._array = outputs[number]
+        for write in captured.writes:
+            write.place.write(None if write.number is None else outputs[write.number], flat)
         for tensor in captured.written:
             if tensor._cell is not None:
                 mark_written(tensor, "a compiled function")
@@ -140,7 +126,7 @@ class Specialization:
         if self.joint is not None and modes.is_grad_enabled():
             differentiable = [tensors[number] for number in self.joint.slots]
             derivative.record(self, flat, differentiable, values)
-        elif captured.joint is derivative.Spent:
+        elif captured.spent:
             for output in outputs_in(captured.result):
                 if output.tensor and output.requires_grad:
                     tensors[output.number]._node = derivative.spent()
@@ -148,18 +134,10 @@ class Specialization:
 
     # ---- what a node of the history asks for ---------------------------------------------------
 
-    def backward_array(self, source: Source, flat: list[Any]) -> Any:
-        return read(source, flat)
-
     def tensors_read(self, flat: list[Any]) -> list[Tensor]:
         """The tensors whose arrays the backward program reads: they must not have changed."""
-        found = []
-        for source in self.read:
-            if isinstance(source, Held):
-                found.append(source.tensor)
-            elif isinstance(source, Argument) and isinstance(flat[source.place], Tensor):
-                found.append(flat[source.place])
-        return found
+        places = [place for place in self.read_back if isinstance(place, Argument | Known)]
+        return [x for x in (place.read(flat) for place in places) if isinstance(x, Tensor)]
 
     def recorded_gradients(self, flat: list[Any], gs: list[Tensor]) -> list[Any]:
         """The gradients as tensors with a history of their own."""
@@ -172,40 +150,25 @@ class Specialization:
             )
         assert self.joint is not None
         places = [i for i, x in enumerate(flat) if isinstance(x, Tensor) and x.requires_grad]
-        states = [s.tensor for s in self.joint.leaves if isinstance(s, Held)]
+        states = [place.object for place in self.joint.leaves if isinstance(place, Known)]
         found = self.owner.gradients(states)(rebuild(self.structure, flat), gs)
-        by_source = dict(zip([*places, *map(id, states)], found, strict=True))
-        return [
-            by_source[s.place if isinstance(s, Argument) else id(s.tensor)]
-            for s in self.joint.leaves
-        ]
+        tensors = [*(flat[i] for i in places), *states]
+        by_tensor = {id(x): g for x, g in zip(tensors, found, strict=True)}
+        return [by_tensor[id(place.read(flat))] for place in self.joint.leaves]
 
 
-def read(source: Source, flat: Any) -> Any:
-    """What a program reads for a source now."""
-    if isinstance(source, Argument):
-        x = flat[source.place]
-        return x._array if isinstance(x, Tensor) else x
-    if isinstance(source, Held):
-        return source.tensor._array
-    if isinstance(source, Gradient):
-        grad = source.tensor._grad
-        return None if grad is None else grad._array
-    if isinstance(source, ArgumentGradient):
-        grad = flat[source.place]._grad
-        return None if grad is None else grad._array
-    if isinstance(source, Outside):
-        return source.array
-    assert isinstance(source, Item), Cotangent
-    return source.mapping[source.key]
+def _is_state(place: Place) -> bool:
+    """Whether this is the array of a tensor from outside, or of its gradient."""
+    x = place.tensor if isinstance(place, Gradient) else place
+    return isinstance(x, Known) and isinstance(x.object, Tensor)
 
 
 def structured(item: Any, outputs: list[Any], tensors: dict[int, Tensor], flat: list[Any]) -> Any:
     """A result's structure, filled with the outputs; its tensors are noted by number."""
 
     def value_of(leaf: Any) -> Any:
-        if type(leaf) is Given:
-            return flat[leaf.place]
+        if type(leaf) is Argument:
+            return leaf.read(flat)
         array = outputs[leaf.number]
         if not leaf.tensor:
             return array.item() if leaf.weak else array[()] if leaf.scalar else array

@@ -21,7 +21,8 @@ from wengert.compile.program.operations import astype
 from wengert.compile.program.program import Statement, Value
 from wengert.compile.program.source import Printer
 from wengert.compile.trace.arguments import Changed, named_parts_of
-from wengert.compile.trace.captured import Argument, Captured, Given, Held, Output, Outside
+from wengert.compile.trace.captured import Captured
+from wengert.compile.trace.places import Argument, Known, Output, array_at
 from wengert.compile.trace.results import Filled
 from wengert.errors import TracingError
 from wengert.history.location import here
@@ -104,13 +105,12 @@ class Standalone(Printer):
             yield from self._places((own, part) for own, _, part in named)
 
     def _input(self, value: Any) -> str:
-        source = self.captured.sources[value]
-        if isinstance(source, Argument):
-            return self.places[source.place]
-        if isinstance(source, (Held, Outside)):
-            array = source.tensor._array if isinstance(source, Held) else source.array
+        place = self.captured.places[value]
+        if isinstance(place, Argument):
+            return self.places[place.number]
+        if isinstance(place, Known):
             name = self.unique(self.program.names.get(value, "constant"))
-            self.arrays[name] = np.array(array)
+            self.arrays[name] = np.array(array_at(place, ()))
             return name
         raise TracingError(
             f"the source of {self.title} would read something that its arguments do not hold (a "
@@ -149,8 +149,8 @@ class Standalone(Printer):
     def _structured(self, item: Any, texts: list[str]) -> str:
         if type(item) is Output:
             return texts[item.number]
-        if type(item) is Given:
-            return self.places[item.place]
+        if type(item) is Argument:
+            return self.places[item.number]
         if type(item) is dict:
             parts = (f"{k!r}: {self._structured(part, texts)}" for k, part in item.items())
             return "{" + ", ".join(parts) + "}"

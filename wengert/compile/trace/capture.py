@@ -21,22 +21,20 @@ from wengert.compile.program import operations
 from wengert.compile.program.program import Value, mapped
 from wengert.compile.trace import watch
 from wengert.compile.trace.array import Storage, Trace, TracedArray, undecided
-from wengert.compile.trace.captured import (
+from wengert.compile.trace.captured import Captured, Joint
+from wengert.compile.trace.places import (
+    PLAIN,
     Argument,
-    ArgumentGradient,
-    Captured,
-    CellIs,
+    Attribute,
     Cotangent,
-    Given,
     Gradient,
     Guard,
-    HasGradient,
-    Held,
     Item,
-    ItemIs,
+    Known,
     Output,
-    Outside,
-    Source,
+    Place,
+    Variable,
+    Write,
 )
 from wengert.compile.trace.results import Filled, leaves_of, named_parts, sequence
 from wengert.errors import TracingError
@@ -58,7 +56,7 @@ class Capture:
         self.trace.decide = self.decide
         self.trace.keep = self.keep
         self.program = self.trace.program
-        self.sources: dict[Value, Source] = {}
+        self.sources: dict[Value, Place] = {}
         self.guards: dict[Any, Guard] = {}
         self.lifted: dict[int, Lifted] = {}  # by the tensor's id
         self.spans: list[tuple[int, int, TracedArray, Any]] = []
@@ -80,7 +78,7 @@ class Capture:
 
     # ---- inputs ---------------------------------------------------------------------------------
 
-    def input(self, source: Source, shape: Any, dtype: Any, name: str, weak: bool = False) -> Value:
+    def input(self, source: Place, shape: Any, dtype: Any, name: str, weak: bool = False) -> Value:
         dtype = dtypes.canonical(dtype) if dtype.isnative else dtype
         value = self.program.input(shape, dtype, name, weak)
         self.sources[value] = source
@@ -148,8 +146,8 @@ class Capture:
         if value in self.numbers:
             source, number = self.numbers[value]
             if isinstance(source, Argument):
-                raise Specialize(source.place)
-            self.note(ItemIs(source.mapping, source.key, number), (id(source.mapping), source.key))
+                raise Specialize(source.number)
+            self.note(Guard(source, number), (id(source.mapping), source.key))
             return number
         maker = makers.get(value)
         if maker is None or not value.weak:
@@ -195,7 +193,7 @@ class Capture:
                 return traced
             _, real = self.kept[id(array)]
             self.lifted[id(tensor)] = Lifted(tensor, real, array, fresh=True)
-            self.sources[array.value] = Held(tensor)
+            self.sources[array.value] = Known(tensor)
             return real
         if type(before) is not np.ndarray:
             return traced
@@ -208,9 +206,11 @@ class Capture:
         traced = self._shared(array)
         if traced is None:
             owner = next((g.tensor for g in self.grads.values() if g.before is tensor), None)
-            source: Source = Gradient(owner) if owner is not None else Held(tensor)
+            source: Place = Known(tensor)
             if id(owner) in self.stand_ins:
-                source = ArgumentGradient(self.stand_ins[id(owner)][0])
+                source = Gradient(Argument(self.stand_ins[id(owner)][0]))
+            elif owner is not None:
+                source = Gradient(Known(owner))
             value = self.input(source, array.shape, array.dtype, self._name(tensor))
             traced = TracedArray(self.trace, Storage(value, value), ())
             low, high = np.lib.array_utils.byte_bounds(array)
@@ -252,7 +252,7 @@ class Capture:
             self.grads[id(tensor)] = Grad(tensor, own, own)
             return own
         self.grads[id(tensor)] = Grad(tensor, own, own)
-        self.note(HasGradient(tensor, own is not None), (id(tensor), "grad"))
+        self.note(Guard(Gradient(Known(tensor)), None, equal=own is None), (id(tensor), "grad"))
         return own
 
     def grad_for(self, tensor: Tensor, grad: Any) -> bool:
@@ -291,14 +291,14 @@ class Capture:
         """An attribute of a module is read."""
         if type(value) is dict and name in _MEMBERS:
             for key, member in value.items():
-                self.note(ItemIs(value, key, member), (id(value), key))
+                self.note(Guard(Item(value, key), member), (id(value), key))
                 if isinstance(member, Tensor):
                     self.named.setdefault(id(member), key)
         elif _guarded(value):
             attributes = object.__getattribute__(owner, "__dict__")
             for mapping in (attributes, *(attributes.get(name, {}) for name in _MEMBERS)):
                 if name in mapping:
-                    self.note(ItemIs(mapping, name, value), (id(mapping), name))
+                    self.note(Guard(Item(mapping, name), value), (id(mapping), name))
                     if isinstance(value, Tensor):
                         self.named.setdefault(id(value), name)
                     return
@@ -306,7 +306,7 @@ class Capture:
     def outside(self, mapping: dict[str, Any], key: str, value: Any) -> None:
         """A user's function reads a global."""
         if _guarded(value):
-            self.note(ItemIs(mapping, key, value), (id(mapping), key))
+            self.note(Guard(Item(mapping, key), value), (id(mapping), key))
 
     def inside(self, owner: Any, names: Iterable[Any]) -> None:
         """A user's function names these attributes of an object, or keys of a dictionary."""
@@ -314,7 +314,7 @@ class Capture:
         if type(mapping) is dict:
             for name in names:
                 if _guarded(mapping.get(name, self)):
-                    self.note(ItemIs(mapping, name, mapping[name]), (id(mapping), name))
+                    self.note(Guard(Item(mapping, name), mapping[name]), (id(mapping), name))
 
     def enclosed(self, cell: Any) -> None:
         """A user's function has a variable of an enclosing one."""
@@ -323,7 +323,7 @@ class Capture:
         except ValueError:
             return
         if _guarded(value):
-            self.note(CellIs(cell, value), (id(cell), ""))
+            self.note(Guard(Variable(cell), value), (id(cell), ""))
 
     def note(self, guard: Guard, key: Any) -> None:
         self.guards.setdefault(key, guard)
@@ -334,7 +334,7 @@ class Capture:
         """Put traced numbers in the place of optimizers' settings."""
         for holder in list(SETTINGS):
             values: list[Value] = []
-            guards: list[Guard] = [ItemIs(vars(holder), "param_groups", holder.param_groups)]
+            guards: list[Guard] = [Guard(Item(vars(holder), "param_groups"), holder.param_groups)]
             for i, group in enumerate(holder.param_groups):
                 for key, number in list(group.items()):
                     if type(number) is float:
@@ -343,8 +343,8 @@ class Capture:
                         values.append(traced.value)
                         self.borrowed.append((group, key, number))
                         group[key] = traced
-                    elif type(number) in watch.PLAIN:
-                        guards.append(ItemIs(group, key, number))
+                    elif type(number) in PLAIN:
+                        guards.append(Guard(Item(group, key), number))
             self.settings.append((values, guards))
 
     # ---- the end ----------------------------------------------------------------------------
@@ -363,23 +363,23 @@ class Capture:
             vars(cell).clear()
             vars(cell).update(state)
 
-    def captured(self, result: list[Any], found: Any) -> Captured:
+    def captured(self, result: list[Any], pulled: Any) -> Captured:
         """The program, complete with its effects, once the function has returned.
 
-        `result` is a list that holds what it returned, and is emptied; `found` is what
-        `derivative.differentiate` found.
+        `result` is a list that holds what it returned, and is emptied; `pulled` is what
+        `pull_back` found.
         """
         program = self.program
-        captured = Captured(program, {}, None)
+        captured = Captured(program, self.sources, None, spent=pulled.spent)
         captured.result = self._structure(result.pop())
-        captured.joint, gradients = self._joint(found)
+        captured.joint, gradients = self._joint(pulled)
         for grad in self.grads.values():
             if grad.now is grad.before:
                 continue
             number = None if grad.now is None else self._output(grad.now)
             place, _ = self.stand_ins.get(id(grad.tensor), (None, None))
-            target = grad.tensor if place is None else Argument(place)
-            captured.gradients.append((target, number))
+            target = Known(grad.tensor) if place is None else Argument(place)
+            captured.writes.append(Write(Gradient(target), number))
             grad.now = None
         self._check_flags()
         for lifted in self.lifted.values():
@@ -399,28 +399,24 @@ class Capture:
         for ref in list(self.born.values()):
             leaked = ref()
             if leaked is not None:
-                captured.leaked.append((leaked, self._output(leaked)))
+                captured.writes.append(Write(Attribute(leaked, "_array"), self._output(leaked)))
         program.outputs += gradients
         self._adopt_arrays()
         self._keep_used(bool(gradients))
-        captured.sources = self.sources
         captured.made = self.made
         # What the function itself has changed is no condition on later calls.
-        captured.guards = [g for g in self.guards.values() if type(g) is HasGradient or g.holds()]
+        kept = (g for g in self.guards.values() if type(g.place) is Gradient or g.holds())
+        captured.guards = list(kept)
         return captured
 
-    def _joint(self, found: Any) -> tuple[Any, list[Value]]:
+    def _joint(self, pulled: Any) -> tuple[Joint | None, list[Value]]:
         """The derivative in terms of the program, and the values of the gradients."""
-        from wengert.compile.call.derivative import Found, Joint
-
-        if not isinstance(found, Found):
-            return found, []
-        if not found.leaves:
+        if not pulled.leaves:
             return None, []
-        slots = [self.outputs[id(t)] for t in found.outs]
-        gradients = [g.value for g in found.gradients]
-        found.outs.clear()  # what is alive after this has outlived the function
-        return Joint(slots, found.leaves, found.cotangents), gradients
+        slots = [self.outputs[id(t)] for t in pulled.outs]
+        gradients = [g.value for g in pulled.gradients]
+        pulled.outs.clear()  # what is alive after this has outlived the function
+        return Joint(slots, pulled.leaves, pulled.cotangents), gradients
 
     def trusted(self, value: Value) -> Tensor:
         """A tensor for an input of the program."""
@@ -436,8 +432,8 @@ class Capture:
         for values, guards in self.settings:
             if not used.isdisjoint(values):
                 for guard in guards:
-                    assert isinstance(guard, ItemIs)
-                    self.note(guard, (id(guard.mapping), guard.key))
+                    assert isinstance(guard.place, Item)
+                    self.note(guard, (id(guard.place.mapping), guard.place.key))
         used |= {*program.outputs, *program.updates, *program.updates.values()}
         program.inputs = [
             v
@@ -487,7 +483,7 @@ class Capture:
     def _structure(self, item: Any) -> Any:
         if isinstance(item, Tensor):
             if id(item) in self.stand_ins:
-                return Given(self.stand_ins[id(item)][0])
+                return Argument(self.stand_ins[id(item)][0])
             if self.is_held(item):
                 return item
             if id(item) not in self.outputs:
@@ -498,7 +494,7 @@ class Capture:
         if type(item) is TracedArray:
             for place, traced in self.arguments.items():
                 if item is traced and place not in self.given:
-                    return Given(place)
+                    return Argument(place)
             return Output(self._output(item), False, weak=item.weak, scalar=item.single)
         if isinstance(item, (list, tuple)):
             return sequence(type(item), [self._structure(part) for part in item])
@@ -541,7 +537,7 @@ class Capture:
 
     def _adopt_arrays(self) -> None:
         """Arrays that somebody outside holds are read at each call; others are constants."""
-        named = {id(g.value) for g in self.guards.values() if isinstance(g, (ItemIs, CellIs))}
+        named = {id(g.object) for g in self.guards.values()}
         for key in list(self.arrays):
             array, copy, value = self.arrays.pop(key)
             changed = not _equal(copy, array)
@@ -552,7 +548,7 @@ class Capture:
                 del self.program.constants[value]
                 self.program.inputs.append(value)
                 self.program.names[value] = f"array_{len(self.sources)}"
-                self.sources[value] = Outside(array)
+                self.sources[value] = Known(array)
 
 
 def forget(made: list[tuple[Any, Any]]) -> None:
@@ -566,7 +562,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _guarded(value: Any) -> bool:
     return (
-        type(value) in watch.PLAIN
+        type(value) in PLAIN
         or isinstance(value, (Tensor, np.ndarray, *DECIDING))
         or hasattr(type(value), "add_param_group")
     )

@@ -11,7 +11,8 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from wengert.compile.trace.captured import Given, Output
+from wengert.compile.trace.places import Argument, Output
+from wengert.tensor import Tensor
 
 
 class Filled(NamedTuple):
@@ -43,6 +44,13 @@ def parts_of(container: Any) -> Iterable[Any]:
     return (named_parts(container) or {}).values()
 
 
+def tensors_in(item: Any) -> list[Tensor]:
+    """The tensors in nested containers, in order."""
+    if isinstance(item, Tensor):
+        return [item]
+    return [t for part in parts_of(item) for t in tensors_in(part)]
+
+
 def sequence(kind: type, parts: list[Any]) -> Any:
     """A list, tuple or named tuple."""
     return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
@@ -50,7 +58,7 @@ def sequence(kind: type, parts: list[Any]) -> Any:
 
 def leaves_of(structure: Any) -> list[Any]:
     """The outputs, and the arguments, in a result's structure."""
-    if type(structure) in (Output, Given):
+    if type(structure) in (Output, Argument):
         return [structure]
     if type(structure) is Filled:
         return leaves_of(structure.parts)
@@ -68,7 +76,7 @@ def outputs_in(structure: Any) -> list[Output]:
 
 def filled(structure: Any, value_of: Callable[[Any], Any]) -> Any:
     """The result of a call: `value_of` gives what an output or an argument is in it."""
-    if type(structure) in (Output, Given):
+    if type(structure) in (Output, Argument):
         return value_of(structure)
     if type(structure) is Filled:
         return _with(structure.empty, filled(structure.parts, value_of))

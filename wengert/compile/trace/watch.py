@@ -170,7 +170,6 @@ def aside() -> Iterator[None]:
 _LIBRARY = tuple(
     sorted({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 )
-PLAIN = (int, float, bool, complex, str, bytes, type(None), tuple)
 
 
 class Calls:

@@ -1,0 +1,242 @@
+"""Places: where a call finds what it reads, and puts what the function wrote.
+
+A *place* says how to come to an object: an argument, a known object, what a dictionary has under a
+key. All that a call does is said in terms of places: an `Array` or a `Number` read from one, a
+`Guard` on what must be there, and a `Write`. So one description gives what is fetched at each call,
+the condition on which a program may be used again, and the sentence that says why it may not.
+
+`call/entry.py` makes a call of such a description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+from wengert.tensor import Tensor, wrap
+
+PLAIN = (int, float, bool, complex, str, bytes, type(None), tuple)
+"""Classes of objects that are the same to a program if they are equal."""
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = _Missing()
+"""What is found where there is nothing."""
+
+
+# ---- where --------------------------------------------------------------------------------------
+# `read` gives what is there now, for a call with these flattened arguments.
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The argument of this number among the flattened ones."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"argument {self.number}"
+
+    def read(self, flat: Any) -> Any:
+        return flat[self.number]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """This very object: a tensor or an array that the function found around it."""
+
+    object: Any
+
+    def __str__(self) -> str:
+        x = self.object
+        return f"a tensor of shape {list(x.shape)}" if isinstance(x, Tensor) else _shown(x)
+
+    def read(self, flat: Any) -> Any:
+        return self.object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """What a dictionary has under a key: a global, an attribute, a setting."""
+
+    mapping: dict[Any, Any]
+    key: Any
+
+    def __str__(self) -> str:
+        return str(self.key)
+
+    def read(self, flat: Any) -> Any:
+        return self.mapping.get(self.key, MISSING)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """What a variable of an enclosing function holds."""
+
+    cell: CellType
+
+    def __str__(self) -> str:
+        return "a variable of an enclosing function"
+
+    def read(self, flat: Any) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return MISSING
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """An attribute of a known object, however it comes by it."""
+
+    owner: Any
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} of {Known(self.owner)}"
+
+    def read(self, flat: Any) -> Any:
+        try:
+            return getattr(self.owner, self.name)
+        except Exception:  # the function itself meets it where it belongs
+            return MISSING
+
+    def write(self, value: Any, flat: Any) -> None:
+        setattr(self.owner, self.name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """The gradient of a tensor, a tensor or None."""
+
+    tensor: Argument | Known
+
+    def __str__(self) -> str:
+        return f"the gradient of {self.tensor}"
+
+    def read(self, flat: Any) -> Any:
+        return self.tensor.read(flat)._grad
+
+    def write(self, value: Any, flat: Any) -> None:
+        self.tensor.read(flat)._grad = None if value is None else wrap(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Cotangent:
+    """The cotangent of a differentiable result: not there at the call, it comes from behind."""
+
+    number: int
+
+    def read(self, flat: Any) -> Any:
+        raise AssertionError(self)
+
+
+Place = Argument | Known | Item | Variable | Attribute | Gradient | Cotangent
+
+
+def array_at(place: Place, flat: Any) -> Any:
+    """The array at a place, that of the tensor if there is one; or the number."""
+    x = place.read(flat)
+    return x._array if isinstance(x, Tensor) else x
+
+
+# ---- what is read -------------------------------------------------------------------------------
+# A buffer is a number: an entry of the table of addresses that the machine code is called with.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Array:
+    """An array in a buffer: in the machine's byte order, row-major and aligned.
+
+    With a `type` it is that of a Tensor of exactly this type, which has no history unless `history`
+    is allowed; else it is a numpy.ndarray. One that is `written` must be writeable.
+    """
+
+    buffer: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    type: type[Tensor] | None = None
+    written: bool = False
+    history: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        count = self.dtype.itemsize
+        for n in self.shape:
+            count *= n
+        return int(count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Number:
+    """A Python number, of exactly this type; in memory a float64, an int64 or a bool."""
+
+    buffer: int
+    type: type[float] | type[int] | type[bool]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Input:
+    """What a call reads: of this form, from this place."""
+
+    place: Place
+    form: Array | Number
+
+
+# ---- what must hold -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """At a place must be this object; with `equal=False`, another one."""
+
+    place: Place
+    object: Any
+    equal: bool = True
+
+    def holds(self) -> bool:
+        now = self.place.read(())
+        return (now is self.object or _same(now, self.object)) is self.equal
+
+    def __str__(self) -> str:
+        other = "" if self.equal else "not "
+        return f"{self.place} was {other}{_shown(self.object)} and is {_shown(self.place.read(()))}"
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and type(a) in PLAIN and bool(a == b)
+
+
+def _shown(x: Any) -> str:
+    plain = x is MISSING or type(x) in PLAIN
+    return repr(x) if plain else f"an object of class {type(x).__name__}"
+
+
+# ---- what goes out ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Among a call's results: the program's output of this number, a tensor or an array."""
+
+    number: int
+    tensor: bool = False
+    requires_grad: bool = False
+    leaf: bool = False  # made by the function to differentiate by
+    weak: bool = False  # a Python number
+    scalar: bool = False  # one of NumPy's
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Write:
+    """After a call a place holds the program's output of this number, or None."""
+
+    place: Gradient | Attribute
+    number: int | None

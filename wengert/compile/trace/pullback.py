@@ -1,0 +1,60 @@
+"""The derivative of a traced function is traced with it: cotangents of its results, pulled back.
+
+What runs backward is cut from the program later (`program/partition.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from wengert.autograd.differentiate import grad
+from wengert.compile.program.program import Value
+from wengert.compile.trace.capture import Capture
+from wengert.compile.trace.places import Argument, Cotangent, Known
+from wengert.compile.trace.results import tensors_in
+from wengert.errors import FreedGraphError
+from wengert.history import modes
+from wengert.tensor import Tensor, current_node
+
+
+@dataclass
+class Pulled:
+    """What the derivative is of, by what, and the traced arrays of the gradients."""
+
+    outs: list[Tensor] = field(default_factory=list)
+    cotangents: list[Value] = field(default_factory=list)
+    leaves: list[Argument | Known] = field(default_factory=list)
+    gradients: list[Any] = field(default_factory=list)
+    spent: bool = False
+    """Nothing could be pulled back: the function has already run its own backward pass."""
+
+
+def pull_back(capture: Capture, result: Any, arguments: list[tuple[int, Tensor]]) -> Pulled:
+    """Pull traced cotangents of the results back to everything that requires grad."""
+    outs = [t for t in tensors_in(result) if capture.is_made(t) and current_node(t) is not None]
+    outs = list({id(t): t for t in outs}.values())
+    if not outs or not modes.is_grad_enabled():
+        return Pulled()
+    own = {id(t): (place, t) for place, t in reversed(arguments) if t.requires_grad}
+    leaves: list[tuple[Argument | Known, Tensor]] = [(Argument(i), t) for i, t in own.values()]
+    leaves += [
+        (Known(lifted.tensor), lifted.tensor)
+        for lifted in capture.lifted.values()
+        if lifted.node is not None and lifted.array.dtype.kind in "fc"
+    ]
+    if not leaves:
+        return Pulled()
+    values = [
+        capture.input(Cotangent(k), t._array.shape, t._array.dtype, f"g{k}")
+        for k, t in enumerate(outs)
+    ]
+    gs = [capture.trusted(value) for value in values]
+    count = len(capture.program.statements)
+    try:
+        found = grad(outs, [t for _, t in leaves], gs, allow_unused=True, retain_graph=True)
+    except FreedGraphError:
+        del capture.program.statements[count:]  # some of the way back was still there
+        return Pulled(spent=True)
+    pairs = [(place, g) for (place, _), g in zip(leaves, found, strict=True) if g is not None]
+    return Pulled(outs, values, [place for place, _ in pairs], [g._array for _, g in pairs])
