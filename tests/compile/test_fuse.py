@@ -3,7 +3,6 @@
 Plans are run by an interpreter in NumPy (`plans.py`), which also holds each kernel to the rules.
 """
 
-import importlib
 import time
 
 import numpy as np
@@ -11,13 +10,11 @@ import pytest
 
 from tests.compile.builder import Builder, arrays_for, random_program, transformer
 from tests.compile.plans import NumPy, execute
+from wengert.compile.plan import fit
 from wengert.compile.plan.kernel import Load, Reduce, Store
 from wengert.compile.plan.plan import Call, Loops, Multiply
 from wengert.compile.plan.planner import plan
 from wengert.compile.program.operations import added, astype, full, number, take, updated, view
-
-# The package also holds a function of that name, so the module is asked for by its full name.
-GROUP = importlib.import_module("wengert.compile.plan.group")
 
 
 def planned(made, *arrays, fuse=True):
@@ -500,8 +497,8 @@ def test_long_random_programs(seed):
 
 @pytest.mark.parametrize("seed", range(2000, 2040))
 def test_random_programs_of_what_counts_as_large(seed, monkeypatch):
-    monkeypatch.setattr(GROUP, "CACHED", 0)
-    monkeypatch.setattr(GROUP, "ROW", 5 + seed % 10)
+    monkeypatch.setattr(fit, "CACHED", 0)
+    monkeypatch.setattr(fit, "ROW", 5 + seed % 10)
     planned(random_program(seed, 40))
 
 

@@ -7,21 +7,23 @@ another) makes is computed. Nothing is emitted that no store needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from wengert.compile.plan.group import take_axes
+from wengert.compile.plan.arrays import Arrays
+from wengert.compile.plan.groups import summed as summed_loops
 from wengert.compile.plan.indices import ZERO, Affine, NeedsCopy, Split, before, of_operand, summed
 from wengert.compile.plan.loops import Frame, Loop, resolved, split
+from wengert.compile.plan.reads import take_axes
 from wengert.compile.plan.roles import (
     BOOL,
     INT,
     REDUCTIONS,
     SEARCHES,
     STARTS,
-    Roles,
     axes_of,
     map_name,
     operand_dtypes,
@@ -31,18 +33,6 @@ from wengert.compile.plan.strides import Strided, entries_of_view, start_and_ste
 from wengert.compile.plan.terms import Built, Draft, Term
 from wengert.compile.program.operations import added, full
 from wengert.compile.program.program import Statement, Value
-
-
-class Memory(Protocol):
-    """What an emitter asks: where values lie, and what statements are."""
-
-    roles: Roles
-
-    def located(self, value: Value) -> Strided | None: ...
-
-    def scalar(self, value: Value) -> Any: ...
-
-    def work_frame(self, s: Statement) -> Frame: ...
 
 
 class Target:
@@ -67,14 +57,26 @@ class Target:
         self.adds = adds
 
 
-def build(
-    memory: Memory, loops: tuple[Loop, ...], inner: tuple[Loop, ...] | None, targets: list[Target]
-) -> Built:
-    """The kernel that computes and stores these values; loops are split until that can be said."""
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a kernel is to compute: the targets, along these loops.
+
+    `inner` are those within a row, None if nothing says; `work` tells along which the reductions
+    work.
+    """
+
+    targets: list[Target]
+    loops: tuple[Loop, ...]
+    inner: tuple[Loop, ...] | None = None
+    work: Mapping[Statement, Frame] = field(default_factory=dict)
+
+
+def build(job: Job, arrays: Arrays) -> Built:
+    """The kernel that computes and stores values; loops are split until that can be said."""
     while True:
-        emitter = Emitter(memory, resolved(loops), None if inner is None else resolved(inner))
+        emitter = Emitter(job, arrays)
         try:
-            for target in targets:
+            for target in job.targets:
                 emitter.store(target)
         except Split as wish:
             loop = emitter.loops[wish.loop]
@@ -88,15 +90,16 @@ def build(
 class Emitter:
     """The terms of one kernel."""
 
-    def __init__(
-        self, memory: Memory, loops: tuple[Loop, ...], inner: tuple[Loop, ...] | None
-    ) -> None:
-        self.memory = memory
-        self.roles = memory.roles
-        self.loops = loops
-        self.number = {loop: k for k, loop in enumerate(loops)}
-        self.inner = None if inner is None else frozenset(self.number[k] for k in inner)
-        self.draft = Draft([k.extent for k in loops], self.inner)
+    def __init__(self, job: Job, arrays: Arrays) -> None:
+        self.work = job.work
+        self.arrays = arrays
+        self.roles = arrays.roles
+        self.loops = resolved(job.loops)
+        self.number = {loop: k for k, loop in enumerate(self.loops)}
+        self.inner: frozenset[int] | None = None
+        if job.inner is not None:
+            self.inner = frozenset(self.number[k] for k in resolved(job.inner))
+        self.draft = Draft([k.extent for k in self.loops], self.inner)
         self.pulled: dict[tuple[Value, tuple[Any, ...]], Term] = {}
 
     # ---- stores -----------------------------------------------------------------------------
@@ -114,7 +117,7 @@ class Emitter:
     def store(self, target: Target) -> None:
         axes = self.axes(target.frame)
         s = self.roles.made.get(target.value)
-        if s is not None and self.memory.located(target.value) is not None:
+        if s is not None and self.arrays.located(target.value) is not None:
             s = None
         combine, over = "", frozenset[int]()
         if s is not None and self.roles.of[s] == "reduce" and not self._is_row(s):
@@ -133,9 +136,7 @@ class Emitter:
             self.draft.store(term, array, places, combine, over)
 
     def _over(self, s: Statement) -> frozenset[int]:
-        work = self.memory.work_frame(s)
-        loops = resolved([loop for k in axes_of(s) for loop in work[k] or ()])
-        return frozenset(self.number[k] for k in loops)
+        return frozenset(self.number[k] for k in summed_loops(s, self.work[s]))
 
     def _is_row(self, s: Statement) -> bool:
         """Whether a reduction is made within a row (or of single elements: then it is none)."""
@@ -152,20 +153,20 @@ class Emitter:
         return term
 
     def _pull(self, value: Value, axes: tuple[Any, ...]) -> Term:
-        number = self.memory.scalar(value)
+        number = self.arrays.scalar(value)
         if number is not None:
             return self.draft.const(number, value.dtype)
         s = self.roles.made.get(value)
         if s is not None and self.roles.of[s] == "layout" and self._is_number(s.args[0]):
             return self.pull(s.args[0], ())
-        array = self.memory.located(value)
+        array = self.arrays.located(value)
         if array is not None:
             return self.draft.load(array, axes, value.dtype)
         assert s is not None, f"{value} is nowhere"
         return PULLS[self.roles.of[s]](self, s, axes)
 
     def _is_number(self, value: Value) -> bool:
-        return value.shape == () and self.memory.scalar(value) is not None
+        return value.shape == () and self.arrays.scalar(value) is not None
 
     def extent(self, loop: int) -> int:
         return self.loops[loop].extent
@@ -224,7 +225,7 @@ class Emitter:
 
     def _reduced(self, s: Statement, axes: tuple[Any, ...]) -> Term:
         """The element of a reduction's operand, for the element of its result."""
-        x, work, gone = s.args[0], self.memory.work_frame(s), axes_of(s)
+        x, work, gone = s.args[0], self.work[s], axes_of(s)
         kept = iter(axes)
         keeps = len(axes) == len(x.shape)
         inside: list[Any] = []

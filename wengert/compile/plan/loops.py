@@ -40,6 +40,11 @@ def new_frame(shape: Shape, whole: bool = False) -> Frame:
     return tuple((Loop(n, whole),) if n != 1 else () for n in shape)
 
 
+def along(frame: Frame) -> tuple[Loop, ...]:
+    """All loops of a frame, in order."""
+    return tuple(loop for axis in frame for loop in axis or ())
+
+
 def resolved(loops: Sequence[Loop], by: dict[Loop, list[Loop]] | None = None) -> tuple[Loop, ...]:
     """The loops that these are now, or would be after replacing some more."""
     result: list[Loop] = []

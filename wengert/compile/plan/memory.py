@@ -9,22 +9,59 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wengert.compile.plan.kernel import Kernel
-from wengert.compile.plan.plan import Place
-from wengert.compile.plan.strides import Buffer
+from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Step
+from wengert.compile.plan.strides import Buffer, Strided
 from wengert.compile.plan.terms import Built, Touch
+from wengert.compile.program.program import Statement, Value
 
 ALIGNMENT = 64
 
 
 @dataclass(slots=True)
-class Use:
-    """What a step touches: all buffers, and for a kernel also how."""
+class Draft:
+    """A step whose arrays have no places yet: all buffers that it touches, for a kernel also how,
+    and what makes the step when they have."""
 
     buffers: list[Buffer]
+    step: Callable[[], Step]
     built: Built | None = None
+
+    @staticmethod
+    def kernel(built: Built, statements: list[Statement]) -> Draft:
+        def step() -> Step:
+            return Loops(built.kernel, tuple(map(_place, built.buffers)), statements)
+
+        return Draft(built.buffers, step, built)
+
+    @staticmethod
+    def product(s: Statement, a: Strided, b: Strided, out: Strided) -> Draft:
+        def step() -> Step:
+            return Multiply(_layout(a), _layout(b), _layout(out), statements=[s])
+
+        return Draft([a.buffer, b.buffer, out.buffer], step)
+
+    @staticmethod
+    def call(s: Statement, inputs: dict[Value, Strided], outs: list[Strided]) -> Draft:
+        def step() -> Step:
+            read = {v: _layout(a) for v, a in inputs.items()}
+            return Call(s, read, tuple(map(_layout, outs)))
+
+        return Draft([a.buffer for a in (*inputs.values(), *outs)], step)
+
+
+def _place(buffer: Buffer) -> Place:
+    assert buffer.place is not None
+    return buffer.place
+
+
+def _layout(a: Strided) -> Layout:
+    place = _place(a.buffer)
+    place = Place(place.kind, place.number, place.offset + a.offset * a.buffer.dtype.itemsize)
+    return Layout(place, a.shape, a.strides, a.buffer.dtype)
 
 
 @dataclass(slots=True)
@@ -65,23 +102,29 @@ def rounded(nbytes: int) -> int:
     return max(-(-nbytes // ALIGNMENT), 1) * ALIGNMENT
 
 
-def lay_out(uses: list[Use]) -> int:
+def placed(drafts: list[Draft]) -> tuple[list[Step], int]:
+    """The steps on arrays that have places, and the size of the arena in bytes."""
+    size = _lay_out(drafts)
+    return [draft.step() for draft in drafts], size
+
+
+def _lay_out(drafts: list[Draft]) -> int:
     """Give every buffer that has none a place in the arena; the arena's size in bytes."""
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
-    for k, use in enumerate(uses):
-        for b in use.buffers:
+    for k, draft in enumerate(drafts):
+        for b in draft.buffers:
             if b.place is None:
                 first.setdefault(b, k)
                 last[b] = k
     arena = Arena()
-    for k, use in enumerate(uses):
-        mine = [b for b in dict.fromkeys(use.buffers) if b in first]
+    for k, draft in enumerate(drafts):
+        mine = [b for b in dict.fromkeys(draft.buffers) if b in first]
         new = sorted((b for b in mine if first[b] == k), key=lambda b: -b.nbytes)
         dying = [b for b in mine if last[b] == k]
         gone = [b for b in dying if first[b] != k]
         for b in new:
-            old = _replaced(use.built, b, gone)
+            old = _replaced(draft.built, b, gone)
             if old is not None:
                 gone.remove(old)
                 dying.remove(old)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wengert.compile.plan.group import Group, Grouping
-from wengert.compile.plan.roles import CHEAP, Roles, map_name, operands
-from wengert.compile.program.program import Program, Statement, Value, values_in
+from wengert.compile.plan.groups import Group, Groups
+from wengert.compile.plan.roles import CHEAP, map_name, operands
+from wengert.compile.program.program import Statement, Value, values_in
 
 DEPTH = 4
 """The most functions that are computed again in place of one load."""
@@ -17,30 +17,36 @@ class Needs:
     comparison, a scaled gradient.
     """
 
-    def __init__(self, program: Program, roles: Roles, grouping: Grouping) -> None:
-        self.roles = roles
-        self.grouping = grouping
+    def __init__(self, groups: Groups) -> None:
+        self.roles = groups.roles
+        self.made_in_groups = groups.of
         self.readers: dict[Value, set[int]] = {}
         self.stored: set[Value] = set()
         # For values that may be computed again: how many functions, of which values in memory,
         # and how many bytes of each.
         self.again: dict[Value, tuple[int, dict[Value, int]]] = {}
-        groups = dict.fromkeys(g.now for g in grouping.groups.values())
-        self.groups: dict[int, Group] = {g.node: g for g in groups}
+        distinct = dict.fromkeys(g.now for g in groups.of.values())
+        self.groups: dict[int, Group] = {g.node: g for g in distinct}
+        forced = self._read(groups)
+        for s in self.roles.program.statements:
+            if s in groups.of:
+                self._decide(s, s.output in forced)
+
+    def _read(self, groups: Groups) -> set[Value]:
+        """Note who reads what; the values that have to lie in memory."""
+        roles = self.roles
         # A result that is a view is copied from what it is a view of.
-        forced = {v for r in program.results if (v := grouping.source(r)) is not None}
-        for group in groups:
+        forced = {v for r in roles.program.results if (v := roles.source(r)) is not None}
+        for node, group in self.groups.items():
             for v in group.reads:
-                if grouping.group_of(v) is not group:
-                    self.readers.setdefault(v, set()).add(group.node)
-        for s, node in grouping.nodes.items():
-            for v in grouping.sources(s):
+                if groups.group_of(v) is not group:
+                    self.readers.setdefault(v, set()).add(node)
+        for s, node in groups.nodes.items():
+            for v in roles.sources(s):
                 self.readers.setdefault(v, set()).add(node)
                 if roles.of[s] not in ("parts", "scatter"):
                     forced.add(v)
-        for s in program.statements:
-            if s in grouping.groups:
-                self._decide(s, s.output in forced)
+        return forced
 
     def _decide(self, s: Statement, forced: bool) -> None:
         value = s.output
@@ -68,11 +74,11 @@ class Needs:
             return None
         count, leaves = 1, {}
         for x, moved in reads:
-            source = self.grouping.source(x)
+            source = self.roles.source(x)
             if source is None or (role == "take" and self.roles.ramp(x) is not None):
                 continue
             made = self.roles.made.get(source)
-            if made not in self.grouping.groups or source in self.stored:
+            if made not in self.made_in_groups or source in self.stored:
                 leaves[source] = min(moved, source.nbytes)
             elif source in self.again:
                 count += self.again[source][0]

@@ -115,6 +115,7 @@ class Roles:
         self.backend = backend
         self.program = program
         self.made: dict[Value, Statement] = {v: s for s in program.statements for v in s.outputs}
+        self.uses = program.users()
         self._known: dict[tuple[str, tuple[np.dtype, ...]], bool] = {}
         self.hits: dict[Statement, Hit] = {}
         self.of: dict[Statement, str] = {s: self._role(s) for s in program.statements}
@@ -219,6 +220,23 @@ class Roles:
         return s.function is updated or self._can("add", x.dtype, x.dtype)
 
     # ---- what values are ----------------------------------------------------------------------
+
+    def source(self, value: Value) -> Value | None:
+        """What a value is a view of; None for one that is made of nothing."""
+        while True:
+            s = self.made.get(value)
+            role = self.of[s] if s is not None else ""
+            if role == "source":
+                return None
+            if role != "layout":
+                return value
+            assert s is not None
+            value = s.args[0]
+
+    def sources(self, s: Statement) -> list[Value]:
+        """What the values that a statement reads are views of."""
+        found = (self.source(v) for v in s.inputs)
+        return list(dict.fromkeys(v for v in found if v is not None))
 
     def is_full_of(self, value: Any, number: Any) -> bool:
         """Whether every element is this number."""

@@ -1,0 +1,104 @@
+"""In which order steps run, and which of them compute a result where it is wanted.
+
+That is in the memory of an output, or of the input that an update writes over, if all other readers
+of that have run by then. Other updates are written at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wengert.compile.plan.arrays import Goal
+from wengert.compile.plan.groups import Group, Groups
+from wengert.compile.plan.needs import Needs
+from wengert.compile.program.program import Statement, Value
+
+
+@dataclass(slots=True)
+class Copy:
+    """A result that no step makes: an input, a constant, a view, the same value once more.
+
+    `held` says that another step still reads what is to be written over.
+    """
+
+    value: Value
+    goal: Goal
+    held: bool = False
+
+
+Task = Group | Statement | Copy
+
+
+@dataclass(slots=True)
+class Sequence:
+    """The tasks in order; `goals` of values in memory that is not ours, and those written `late`.
+
+    `last` is the number of the last task that reads a value.
+    """
+
+    tasks: list[Task]
+    goals: dict[Value, list[Goal]]
+    late: list[tuple[Value, Goal]]
+    last: dict[Value, int]
+
+
+def sequence(groups: Groups, needs: Needs) -> Sequence:
+    """The order of all steps of a program."""
+    ordering = _Ordering(groups, needs)
+    ordering.set_goals()
+    place = groups.order.place
+    nodes = sorted(ordering.tasks, key=place.__getitem__)
+    number = {node: k for k, node in enumerate(nodes)}
+    last = {v: max(map(number.__getitem__, read)) for v, read in ordering.readers.items() if read}
+    return Sequence([ordering.tasks[n] for n in nodes], ordering.goals, ordering.late, last)
+
+
+class _Ordering:
+    def __init__(self, groups: Groups, needs: Needs) -> None:
+        self.program = groups.roles.program
+        self.groups = groups
+        self.readers = {v: set(nodes) for v, nodes in needs.readers.items()}
+        self.tasks: dict[int, Task] = dict(needs.groups)
+        self.tasks |= {node: s for s, node in groups.nodes.items()}
+        self.goals: dict[Value, list[Goal]] = {}
+        self.late: list[tuple[Value, Goal]] = []
+
+    def set_goals(self) -> None:
+        number = {v: k for k, v in enumerate(self.program.inputs)}
+        wanted = [(v, ("output", k)) for k, v in enumerate(self.program.outputs)]
+        wanted += [(v, ("input", number[t])) for t, v in self.program.updates.items()]
+        writers: dict[Goal, int] = {}
+        for value, goal in wanted:
+            node = self.groups.node_of(value)
+            if node is not None:
+                self.goals.setdefault(value, []).append(goal)
+            elif goal[0] == "input" and self.program.inputs[goal[1]] is value:
+                continue
+            else:
+                node = self._copy(value, goal)
+            writers[goal] = node
+        for value, goal in wanted:
+            if goal[0] == "input" and goal in writers:
+                self._write_over(value, goal, writers[goal])
+
+    def _copy(self, value: Value, goal: Goal) -> int:
+        """The step that copies a value to where it is wanted."""
+        source = self.groups.roles.source(value)
+        node = self.groups.order.add(set() if source is None else self.groups.makers([source]))
+        self.tasks[node] = Copy(value, goal)
+        if source is not None:
+            self.readers.setdefault(source, set()).add(node)
+        return node
+
+    def _write_over(self, value: Value, goal: Goal, writer: int) -> None:
+        """Have an input's readers run before the step that writes over it, or write later."""
+        readers = self.readers.get(self.program.inputs[goal[1]], set())
+        task, link = self.tasks[writer], self.groups.order.link
+        in_step = writer not in readers or not isinstance(task, Copy)
+        if in_step and all(r == writer or link(r, writer) for r in readers):
+            return
+        if isinstance(task, Copy):
+            task.held = True
+        else:
+            self.goals[value].remove(goal)
+            self.late.append((value, goal))

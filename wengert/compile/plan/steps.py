@@ -1,0 +1,331 @@
+"""From tasks in order to steps: kernels, products and calls, on arrays that lie somewhere.
+
+What a kernel cannot read where it lies is copied first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.plan.arrays import Arrays, fresh
+from wengert.compile.plan.emit import Job, Target, build
+from wengert.compile.plan.groups import Group, Groups, summed
+from wengert.compile.plan.homes import Homes, slices
+from wengert.compile.plan.indices import NeedsCopy
+from wengert.compile.plan.loops import along, new_frame
+from wengert.compile.plan.memory import Draft, in_step
+from wengert.compile.plan.needs import Needs
+from wengert.compile.plan.reads import own_frames
+from wengert.compile.plan.roles import SEARCHES
+from wengert.compile.plan.sequence import Copy, Sequence, Task
+from wengert.compile.plan.strides import Buffer, Strided, part_of
+from wengert.compile.plan.terms import Built
+from wengert.compile.program.infer import infer
+from wengert.compile.program.operations import added, take
+from wengert.compile.program.program import Shape, Statement, Value, values_in
+
+
+@dataclass(slots=True)
+class Drafts:
+    """The steps of a plan whose arrays have no places yet, and the constants that they read."""
+
+    steps: list[Draft]
+    constants: list[Any]
+
+
+def steps(groups: Groups, needs: Needs, sequence: Sequence) -> Drafts:
+    """All steps of a program."""
+    writer = _Writer(groups, needs, sequence)
+    for number, task in enumerate(sequence.tasks):
+        writer.carry_out(task, number)
+    writer.write_late()
+    return Drafts(writer.drafts, writer.arrays.constants)
+
+
+class _Writer:
+    def __init__(self, groups: Groups, needs: Needs, sequence: Sequence) -> None:
+        self.roles = groups.roles
+        self.program = groups.roles.program
+        self.groups = groups
+        self.needs = needs
+        self.last = sequence.last
+        self.number = 0
+        self.arrays = Arrays(groups.roles)
+        self.homes = Homes(self.arrays, sequence)
+        self.drafts: list[Draft] = []
+        self.index = {s: k for k, s in enumerate(self.program.statements)}
+
+    def carry_out(self, task: Task, number: int) -> None:
+        self.number = number
+        if isinstance(task, Group):
+            self._group(task)
+        elif isinstance(task, Copy):
+            self._result(task)
+        else:
+            ALONE[self.roles.of[task]](self, task)
+
+    def write_late(self) -> None:
+        for value, goal in self.homes.late:
+            array = self.arrays.located(value)
+            assert array is not None
+            self._copy_to(value, array, self.arrays.whole(goal, value.shape))
+
+    # ---- kernels ---------------------------------------------------------------------------------
+
+    def _kernel(self, built: Built, statements: list[Statement]) -> None:
+        self.drafts.append(Draft.kernel(built, statements))
+
+    def _built(self, job: Job) -> Built:
+        """A kernel; what it cannot read where it lies is copied first."""
+        while True:
+            try:
+                return build(job, self.arrays)
+            except NeedsCopy as wish:
+                if wish.value in self.arrays.copies or not self._complete(wish.value):
+                    raise
+                self._copy(wish.value)
+
+    def _complete(self, value: Value) -> bool:
+        """Whether a value can be computed from what is in memory now, element by element."""
+        source = self.roles.source(value)
+        if source is None or source in self.needs.again:
+            return True
+        return self.arrays.located(source) is not None
+
+    def _copy(self, value: Value) -> Strided:
+        """The elements of a value by themselves, contiguous."""
+        copies = self.arrays.copies
+        if value not in copies:
+            array = fresh(value)
+            self._copy_to(value, None, array)
+            copies[value] = array
+        return copies[value]
+
+    def _copy_to(self, value: Value, array: Strided | None, to: Strided) -> None:
+        if not value.size:
+            return
+        assert array is None or array.buffer is not to.buffer, "a copy onto itself"
+        s = self.roles.made.get(value)
+        self._compute(value, value.shape, to, [s] if s else [])
+
+    def _compute(
+        self,
+        value: Value,
+        shape: Shape,
+        to: Strided,
+        statements: list[Statement],
+        scatter: Statement | None = None,
+        adds: bool = False,
+    ) -> None:
+        """A kernel of loops along a shape, for one value."""
+        frame = new_frame(shape)
+        target = Target(value, frame, [to], scatter, adds)
+        self._kernel(self._built(Job([target], along(frame))), statements)
+
+    # ---- groups ----------------------------------------------------------------------------------
+
+    def _group(self, group: Group) -> None:
+        group.statements.sort(key=self.index.__getitem__)
+        values = [s.output for s in group.statements if s.output in self.needs.stored]
+        values = [v for v in values if v.size]
+        if not values:
+            return
+        try:
+            built, targets = self._together(group, values)
+        except NeedsCopy:
+            self._one_by_one(group)
+            return
+        for target in targets:
+            self.arrays.of[target.value] = target.arrays[0]
+        self._kernel(built, group.statements)
+
+    def _together(self, group: Group, values: list[Value]) -> tuple[Built, list[Target]]:
+        """One kernel for a group."""
+        job = self._job(group, values)
+        built = self._built(job)
+        if not _safe(built):
+            for v in values:
+                self.homes.postpone(v)
+            job = self._job(group, values)
+            built = self._built(job)
+        return built, job.targets
+
+    def _job(self, group: Group, values: list[Value]) -> Job:
+        targets = [Target(v, self.groups.frames[v], self.homes.of(v)) for v in values]
+        return Job(targets, group.loops, group.inner, self.groups.work)
+
+    def _one_by_one(self, group: Group) -> None:
+        """A kernel for each statement: always possible."""
+        for s in group.statements:
+            self.homes.postpone(s.output)
+        for s in group.statements:
+            if not s.output.size:
+                continue
+            frame, work = own_frames(s, self.roles)
+            inner = summed(s, work) if s.function in SEARCHES else None
+            target = Target(s.output, frame, self.homes.of(s.output))
+            self._kernel(self._built(Job([target], along(work), inner, {s: work})), [s])
+            self.arrays.of[s.output] = target.arrays[0]
+
+    def _result(self, task: Copy) -> None:
+        value = task.value
+        if not task.held:
+            self._copy_to(value, None, self.arrays.whole(task.goal, value.shape))
+        elif value.size:
+            array, held = fresh(value), Value(value.shape, value.dtype)
+            self._copy_to(value, None, array)
+            self.arrays.of[held] = array
+            self.homes.late.append((held, task.goal))
+
+    # ---- statements that stand alone -------------------------------------------------------------
+
+    def _finish(self, value: Value, homes: list[Strided]) -> None:
+        """Copy a value to the rest of its places."""
+        self.arrays.of[value] = homes[0]
+        for home in homes[1:]:
+            self._copy_to(value, homes[0], home)
+
+    def _multiply(self, s: Statement) -> None:
+        out = s.output
+        if not out.size:
+            return
+        if not s.args[0].size:
+            self._fill(s)
+            return
+        a, b = (self._matrix(x) for x in s.args)
+        self._keep_apart(s, list(s.args))
+        homes = self.homes.of(out)
+        self.drafts.append(Draft.product(s, a, b, homes[0]))
+        self._finish(out, homes)
+
+    def _fill(self, s: Statement) -> None:
+        """A product over no elements is zero."""
+        homes = self.homes.of(s.output)
+        zero = self.arrays.number(0, s.output.dtype)
+        self._compute(zero, s.output.shape, homes[0], [s])
+        self._finish(s.output, homes)
+
+    def _matrix(self, value: Value) -> Strided:
+        """An operand of a product, as the back end reads it."""
+        array = self.arrays.located(value)
+        return array if array is not None and self.homes.is_matrix(array) else self._copy(value)
+
+    def _call(self, s: Statement) -> None:
+        inputs = {v: self.arrays.located(v) or self._copy(v) for v in dict.fromkeys(s.inputs)}
+        self._keep_apart(s, s.inputs)
+        homes = [self.homes.of(v) for v in s.outputs]
+        self.drafts.append(Draft.call(s, inputs, [h[0] for h in homes]))
+        for value, own in zip(s.outputs, homes, strict=True):
+            self._finish(value, own)
+
+    def _parts(self, s: Statement) -> None:
+        """Write the parts of an array one after the other."""
+        if not s.output.size:
+            return
+        if s.function is np.concatenate:
+            self._concatenate(s)
+            return
+        homes = self._base(s)
+        part = part_of(homes[0], s)
+        if 0 not in part.shape:
+            self._write(s, part.shape, part)
+        self._finish(s.output, homes)
+
+    def _concatenate(self, s: Statement) -> None:
+        self._keep_apart(s, list(s.args[0]))
+        homes = self.homes.of_concatenation(s)
+        for v, part in zip(s.args[0], slices(s, homes[0]), strict=True):
+            if self.arrays.located(v) != part:
+                self._copy_to(v, None, part)
+        self._finish(s.output, homes)
+
+    def _scatter(self, s: Statement) -> None:
+        """Write, or add, at computed places, in the order of the index."""
+        out = s.output
+        if not out.size:
+            return
+        homes = self._base(s)
+        shape = infer(take, s.args[:2])[0]  # type: ignore[index]
+        if 0 not in shape:
+            self._write(s, shape, homes[0], s)
+        self._finish(out, homes)
+
+    def _write(
+        self, s: Statement, shape: Shape, to: Strided, scatter: Statement | None = None
+    ) -> None:
+        """Write a statement's third argument to an array or a part of it."""
+        value = s.args[2]
+        if type(value) is not Value:
+            value = self.arrays.number(value, s.output.dtype)
+        self._compute(value, shape, to, [s], scatter, adds=s.function is added)
+
+    # ---- writing over what is read ---------------------------------------------------------------
+
+    def _base(self, s: Statement) -> list[Strided]:
+        """The memory of a statement that writes into an array: it holds what is left as it is."""
+        x, index, value = s.args
+        within = self._dying(s)
+        homes = self.homes.of(s.output)
+        if within is not None and homes[0].buffer is within.buffer:
+            return homes
+        if within is not None and not self.homes.goals.get(s.output):
+            return [within]
+        self._keep_apart(s, [x, value, *values_in(index)])
+        homes = self.homes.of(s.output)
+        self._copy_to(x, None, homes[0])
+        return homes
+
+    def _keep_apart(self, s: Statement, read: list[Any]) -> None:
+        """Do not write over an input that is still read while its parts are written."""
+        buffers = self._buffers_of(*read)
+        for v in s.outputs:
+            goals = self.homes.goals.get(v, ())
+            if any(self.arrays.whole(goal, v.shape).buffer in buffers for goal in goals):
+                self.homes.postpone(v)
+
+    def _buffers_of(self, *values: Any) -> list[Buffer]:
+        leaves = (leaf for v in values if type(v) is Value for leaf in self._leaves(v))
+        return [array.buffer for leaf in leaves if (array := self.arrays.located(leaf)) is not None]
+
+    def _leaves(self, value: Value) -> Iterator[Value]:
+        source = self.roles.source(value)
+        if source is not None:
+            yield source
+            again = self.needs.again.get(source)
+            if again is not None:
+                yield from again[1]
+
+    def _dying(self, s: Statement) -> Strided | None:
+        """The array that a statement writes a part of, if nobody needs what it held before."""
+        x, index, value = s.args
+        array, program = self.arrays.of.get(x), self.program
+        if array is None or x in program.constants or x in program.outputs:
+            return None
+        if array.buffer in self._buffers_of(value, *values_in(index)):
+            return None
+        if self.last.get(x, 0) > self.number:
+            return None
+        if any(array.buffer is other.buffer for v, other in self.arrays.of.items() if v is not x):
+            return None
+        place = array.buffer.place
+        if place is None:
+            return array if x not in program.results else None
+        return array if place.kind == "input" and program.updates.get(x) is s.output else None
+
+
+ALONE = {
+    "multiply": _Writer._multiply,
+    "parts": _Writer._parts,
+    "scatter": _Writer._scatter,
+    "call": _Writer._call,
+}
+
+
+def _safe(built: Built) -> bool:
+    """Whether inputs that are written over are read in step with that."""
+    touches = zip(built.buffers, built.touches, strict=True)
+    return all(in_step(built.kernel, t, t) for b, t in touches if b.place and t.stores)
