@@ -1,15 +1,98 @@
-"""What lies here and is no test: programs written for PyTorch, as their authors would run them."""
+"""How the tests are run: on all cores, in full or without the long sweeps, and out of the way.
+
+`pytest` runs what tells within minutes whether something broke. Sweeps that are long by nature (a
+fuzzer at full length, every operator in every dtype) bear the mark `sweep` and run with
+`pytest --full`, as `.ci/run` does; a line at the end says how many were left out.
+"""
+
+from __future__ import annotations
 
 import gc
+import os
+from typing import Any
+
+import pytest
 
 collect_ignore = ["programs"]
+"""What lies here and is no test: programs written for PyTorch, as their authors would run them."""
+
+MOST_WORKERS = 16
+"""Each worker collects all the tests: more of them take longer to do so than they save."""
+
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="Run the long sweeps as well.")
+
+
+# ---- all cores -----------------------------------------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run on all cores unless the command says how, or has no use for them."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return  # workers come here too, and would start workers of their own
+    option = config.option
+    if getattr(option, "numprocesses", 0) is None and not option.tx and option.dist == "no":
+        option.numprocesses = 0 if in_this_process(config) else "auto"
+        option.dist = "worksteal"
+
+
+def in_this_process(config: pytest.Config) -> bool:
+    """Whether workers would be in the way: of a few files, of a debugger, of what is printed."""
+    option = config.option
+    few = all(os.path.isfile(arg.partition("::")[0]) for arg in config.args)  # noqa: PTH113
+    return few or option.usepdb or option.trace or option.capture == "no"
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Any:
+    return min((yield), MOST_WORKERS)
+
+
+# ---- long sweeps ---------------------------------------------------------------------------
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the sweeps out, unless one was asked for by its name."""
+    if config.getoption("full"):
+        return
+    named = {arg.partition("[")[0] for arg in config.args if "::" in arg}
+    kept, left = [], []
+    for item in items:
+        long = item.get_closest_marker("sweep") and item.nodeid.partition("[")[0] not in named
+        (left if long else kept).append(item)
+    items[:] = kept
+    count(config, len(left))
+
+
+def count(config: pytest.Config, left: int) -> None:
+    """Note how many tests were left out; a worker tells the process that started it."""
+    config.stash[LEFT_OUT] = left
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left_out"] = left
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if left := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(f"{left} long sweeps were left out: pytest --full runs them.")
+
+
+# ---- the garbage collector -----------------------------------------------------------------
 
 
 def pytest_collection_finish() -> None:
     """Take the tests themselves out of the garbage collector's sight.
 
-    They are forty thousand, with millions of objects, and tests that collect garbage would walk
-    over all of them each time.
+    They are thousands, with millions of objects, and tests that collect garbage would walk over all
+    of them each time.
     """
     gc.collect()
     gc.freeze()

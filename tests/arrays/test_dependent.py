@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.rules.calls import (
     arrays_of,
-    completed,
     gradients,
     leaf,
     listed,
@@ -21,18 +20,12 @@ from tests.rules.calls import (
     recorded,
     with_arrays,
 )
-from tests.rules.samples import SAMPLES
+from tests.rules.each import each_sample
+from tests.rules.test_table import CASES
 from wengert.arrays.dependent.array import DependentArray, ids_of
 from wengert.arrays.dependent.origins import Origins
 from wengert.errors import PatternError
-from wengert.rules import RULES
 from wengert.tensor import Tensor, wrap
-
-CALLS = [
-    pytest.param(rule, completed(rule, call), id=f"{rule}-{k}")
-    for rule in RULES.values()
-    for k, call in enumerate(SAMPLES.get(rule.function, []))
-]
 
 
 def dependent(arrays, origins):
@@ -70,12 +63,12 @@ def jacobian(rule, call):
     return np.stack(columns, axis=-1)
 
 
-@pytest.mark.parametrize(("rule", "call"), CALLS)
+@each_sample(CASES)
 def test_a_rule_s_pattern_contains_every_nonzero_of_its_jacobian(rule, call):
     arrays = arrays_of(rule, call)
     n = sum(x.size for x in arrays)
     if not n:
-        pytest.skip("nothing to differentiate by")
+        return  # nothing to differentiate by
     origins = Origins(n)
     ys = listed(rule.apply(with_arrays(rule, call, dependent(arrays, origins))))
     expected = rule.apply(call)
@@ -91,7 +84,7 @@ def test_a_rule_s_pattern_contains_every_nonzero_of_its_jacobian(rule, call):
 
 FEW = [
     case
-    for case in CALLS
+    for case in CASES
     if int(case.id.rpartition("-")[2]) < 3
     and 0 < sum(x.size for x in arrays_of(*case.values)) <= 12
     and all(x.dtype.kind == "f" for x in arrays_of(*case.values))
@@ -111,14 +104,14 @@ def slopes(rule, call, leaves):
     return gradients([total], leaves, None, create_graph=True)
 
 
-@pytest.mark.parametrize(("rule", "call"), FEW)
+@each_sample(FEW)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_the_pattern_of_a_gradient_contains_every_nonzero_of_the_hessian(rule, call):
     arrays = arrays_of(rule, call)
     leaves = [leaf(array) for array in arrays]
     first = slopes(rule, call, leaves)
     if first is None:
-        pytest.skip("no output has a derivative")
+        return  # no output has a derivative
     flat = [s.reshape(-1)[k] for s in first for k in range(s.numel())]
     rows = [
         np.concatenate(

@@ -1,7 +1,8 @@
 """Random functions, eagerly and compiled: results, gradients and what else they change.
 
-WENGERT_FUZZ_PROGRAMS says how many are drawn in all (10000 before a release), WENGERT_FUZZ_SEED
-where their seeds begin. A failure shows the source of the function and its seed:
+Two hundred are drawn, and ten thousand by `pytest --full`; WENGERT_FUZZ_PROGRAMS asks for another
+number, WENGERT_FUZZ_SEED says where their seeds begin. A failure shows the source of the function
+and its seed:
 `WENGERT_FUZZ_SEED=1234 WENGERT_FUZZ_PROGRAMS=1` runs that one alone.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,18 +18,33 @@ import pytest
 import wengert as wg
 from tests.compile.random_functions import Function, compare, draw, outcome
 
-COUNT = int(os.environ.get("WENGERT_FUZZ_PROGRAMS", "200"))
 FIRST = int(os.environ.get("WENGERT_FUZZ_SEED", "0"))
+ASKED = os.environ.get("WENGERT_FUZZ_PROGRAMS")
+COUNT = int(ASKED or 10_000)
+USUAL = int(ASKED or 200)
+"""So many functions are drawn in any run, the others in the full one."""
 CHUNK = 20
 """So many functions are one test."""
 
 
-@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
-def test_compiled_is_eager(first: int) -> None:
+def chunks() -> list[Any]:
+    starts = range(FIRST, FIRST + COUNT, CHUNK)
+    return [
+        pytest.param(
+            range(start, min(start + CHUNK, FIRST + COUNT)),
+            id=str(start),
+            marks=[] if start < FIRST + USUAL else [pytest.mark.sweep],
+        )
+        for start in starts
+    ]
+
+
+@pytest.mark.parametrize("seeds", chunks())
+def test_compiled_is_eager(seeds: range) -> None:
     found = []
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for seed in range(first, min(first + CHUNK, FIRST + COUNT)):
+        for seed in seeds:
             function = draw(seed)
             error = trouble([function])
             if error is not None:

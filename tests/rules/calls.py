@@ -173,23 +173,24 @@ def bent(y: Any) -> Any:
     return y * (1 + y * (1 / 2 + y / 6))
 
 
-def derivative_of_order(order: int, rule: Rule, call: Call, arrays: Arrays, seed: int) -> Any:
-    """A scalar made of derivatives of `order`, and the leaves it depends on.
+def derivatives(n: int, rule: Rule, call: Call, arrays: Arrays, seed: int) -> Any:
+    """Scalars made of the derivatives of order 0 to n - 1, and the leaves they depend on.
 
-    At order 0 it is Re <w, bent(f(x))>, where the bend makes a linear function's cotangents depend
-    on x, so that its transpose is differentiated too. Each further order contracts the gradient
-    with random numbers.
+    The first is Re <w, bent(f(x))>, where the bend makes a linear function's cotangents depend
+    on x, so that its transpose is differentiated too. Each further one contracts the gradient of
+    the one before with random numbers.
     """
     random = np.random.default_rng(seed)
     leaves = [leaf(array) for array in arrays]
     ys = [bent(y) for y in recorded(rule, call, leaves)]
-    value = scalar([like(y._array, random) for y in ys], ys)
-    for _ in range(order):
-        if not (isinstance(value, Tensor) and value.requires_grad):
-            break  # constant, as the derivative of a step is: what follows is 0
-        slopes = gradients([value], leaves, None, create_graph=True)
-        value = scalar([like(x, random) for x in arrays], slopes)
-    return value, leaves
+    values = [scalar([like(y._array, random) for y in ys], ys)]
+    while len(values) < n:
+        value: Any = 0.0  # the derivative of a constant, such as the derivative of a step
+        if isinstance(values[-1], Tensor) and values[-1].requires_grad:
+            slopes = gradients([values[-1]], leaves, None, create_graph=True)
+            value = scalar([like(x, random) for x in arrays], slopes)
+        values.append(value)
+    return values, leaves
 
 
 def number(value: Any) -> np.ndarray:

@@ -71,18 +71,19 @@ def bent_sum(rule: Rule, call: Call, random: np.random.Generator) -> Function:
     return f
 
 
-@pytest.mark.parametrize("mix", ["FFF", "FRF", "RFR"])
 @every_sample
-def test_all_mixes_of_modes_agree(rule: Rule, call: Call, mix: str) -> None:
+def test_all_mixes_of_modes_agree(rule: Rule, call: Call) -> None:
     random = np.random.default_rng(7)
     arrays = arrays_of(rule, call)
     if not arrays:
-        pytest.skip("nothing to differentiate by")
+        return  # nothing to differentiate by
     f = bent_sum(rule, call, random)
-    directions = [[allowed(rule, like(x, random)) for x in arrays] for _ in mix]
-    expected = derivative("R" * len(mix), f, arrays, directions)
-    found = derivative(mix, f, arrays, directions)
-    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8 * max(1.0, abs(expected)))
+    directions = [[allowed(rule, like(x, random)) for x in arrays] for _ in range(3)]
+    expected = derivative("RRR", f, arrays, directions)
+    room = 1e-8 * max(1.0, abs(expected))
+    for mix in ("FFF", "FRF", "RFR"):
+        found = derivative(mix, f, arrays, directions)
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=room, err_msg=mix)
 
 
 @every_sample

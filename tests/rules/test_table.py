@@ -18,7 +18,7 @@ from tests.rules.calls import (
     allowed,
     arrays_of,
     completed,
-    derivative_of_order,
+    derivatives,
     difference_quotient,
     gradients,
     inner,
@@ -33,6 +33,7 @@ from tests.rules.calls import (
     recorded,
     with_arrays,
 )
+from tests.rules.each import each_sample
 from tests.rules.samples import SAMPLES
 from wengert.autograd.record import recorder
 from wengert.errors import FreedGraphError
@@ -61,29 +62,27 @@ CASES = [
     for k, call in enumerate(calls)
 ]
 FIRST = [case for case in CASES if str(case.id).endswith("-0")]
-every_sample = pytest.mark.parametrize(("rule", "call"), CASES)
+every_sample = each_sample(CASES)
 every_rule = pytest.mark.parametrize(("rule", "call"), FIRST)
 
 
-@pytest.fixture
-def random() -> np.random.Generator:
+def seeded() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
 def assert_close(found: list[Any], expected: list[Any], tolerance: float) -> None:
     """Equal up to `tolerance`, relative to the largest of the numbers compared."""
-    for x, y in zip(found, expected, strict=True):
+    for k, (x, y) in enumerate(zip(found, expected, strict=True)):
         scale = np.max(np.abs(y), initial=1.0)
-        np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * scale)
+        np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * scale, err_msg=f"number {k}")
 
 
 # ---- the two directions --------------------------------------------------------------------
 
 
 @every_sample
-def test_pushed_tangent_is_the_difference_quotient(
-    rule: Rule, call: Call, random: np.random.Generator
-) -> None:
+def test_pushed_tangent_is_the_difference_quotient(rule: Rule, call: Call) -> None:
+    random = seeded()
     for place in places(rule, call):
         x = place.of(call)
         # A complex array is perturbed along 1 and along i.
@@ -98,7 +97,8 @@ def test_pushed_tangent_is_the_difference_quotient(
 
 
 @every_sample
-def test_pull_is_the_transpose_of_push(rule: Rule, call: Call, random: np.random.Generator) -> None:
+def test_pull_is_the_transpose_of_push(rule: Rule, call: Call) -> None:
+    random = seeded()
     gs = [like(y, random) for y in outputs(rule, call)]
     for place, cotangent in zip(places(rule, call), pulled(rule, call, gs), strict=True):
         x = place.of(call)
@@ -114,9 +114,8 @@ def test_pull_is_the_transpose_of_push(rule: Rule, call: Call, random: np.random
 
 
 @every_sample
-def test_recorder_agrees_with_the_literal_reading(
-    rule: Rule, call: Call, random: np.random.Generator
-) -> None:
+def test_recorder_agrees_with_the_literal_reading(rule: Rule, call: Call) -> None:
+    random = seeded()
     arrays, expected = arrays_of(rule, call), outputs(rule, call)
     gs = [like(y, random) for y in expected]
     cotangents = pulled(rule, call, gs)
@@ -131,9 +130,8 @@ def test_recorder_agrees_with_the_literal_reading(
 
 
 @every_sample
-def test_each_argument_can_be_the_only_one_tracked(
-    rule: Rule, call: Call, random: np.random.Generator
-) -> None:
+def test_each_argument_can_be_the_only_one_tracked(rule: Rule, call: Call) -> None:
+    random = seeded()
     arrays = arrays_of(rule, call)
     gs = [like(y, random) for y in outputs(rule, call)]
     for k, cotangent in enumerate(pulled(rule, call, gs)):
@@ -153,24 +151,27 @@ def test_numpy_dispatches_to_the_recorder(rule: Rule, call: Call) -> None:
 # ---- derivatives of every order ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
 @every_sample
-def test_rules_run_on_tensors_give_the_higher_derivatives(
-    rule: Rule, call: Call, order: int, random: np.random.Generator
-) -> None:
+def test_rules_run_on_tensors_give_the_higher_derivatives(rule: Rule, call: Call) -> None:
+    """The derivatives of order 1, 2 and 3 are slopes of those of order 0, 1 and 2."""
+    random = seeded()
     arrays = arrays_of(rule, call)
     ts = [allowed(rule, like(x, random)) for x in arrays]
 
     def lower(h: float) -> list[np.ndarray]:
         moved = [np.asarray(x + h * t) for x, t in zip(arrays, ts, strict=True)]
-        return [number(derivative_of_order(order - 1, rule, call, moved, seed=order)[0])]
+        return [number(value) for value in derivatives(3, rule, call, moved, seed=1)[0]]
 
-    value, leaves = derivative_of_order(order - 1, rule, call, arrays, seed=order)
-    slopes = arrays and [np.zeros_like(x) for x in arrays]
-    if isinstance(value, Tensor) and value.requires_grad:
-        slopes = [number(g) for g in gradients([value], leaves, None)]
+    values, leaves = derivatives(3, rule, call, arrays, seed=1)
+    found = [np.asarray(inner(slopes_of(value, leaves), ts)) for value in values]
     # Third derivatives near poles are large, and so is the quotient's own error.
-    assert_close([np.asarray(inner(slopes, ts))], difference_quotient(lower, 2**-7), 1e-6)
+    assert_close(found, difference_quotient(lower, 2**-7), 1e-6)
+
+
+def slopes_of(value: Any, leaves: list[Tensor]) -> list[np.ndarray]:
+    if isinstance(value, Tensor) and value.requires_grad:
+        return [number(g) for g in gradients([value], leaves, None, retain_graph=True)]
+    return [np.zeros(x.shape) for x in leaves]
 
 
 # ---- dtypes and layouts --------------------------------------------------------------------
@@ -187,7 +188,8 @@ def _single(value: Any) -> Any:
 
 
 @every_sample
-def test_single_precision_stays_single(rule: Rule, call: Call, random: np.random.Generator) -> None:
+def test_single_precision_stays_single(rule: Rule, call: Call) -> None:
+    random = seeded()
     call = {name: _single(value) for name, value in call.items()}
     arrays = arrays_of(rule, call)
     ys = outputs(rule, call)
@@ -206,9 +208,8 @@ def test_single_precision_stays_single(rule: Rule, call: Call, random: np.random
 
 
 @every_sample
-def test_numpy_scalars_stand_for_0d_cotangents(
-    rule: Rule, call: Call, random: np.random.Generator
-) -> None:
+def test_numpy_scalars_stand_for_0d_cotangents(rule: Rule, call: Call) -> None:
+    random = seeded()
     # Arithmetic turns 0-d arrays into scalars, so they travel between nodes.
     gs = [like(y, random) for y in outputs(rule, call)]
     found = pulled(rule, call, [g[()] for g in gs])
@@ -226,8 +227,9 @@ def _strided(x: np.ndarray) -> np.ndarray:
 _not_about_strides = [case for case in FIRST if case.values[0].function is not as_strided]
 
 
-@pytest.mark.parametrize(("rule", "call"), _not_about_strides)
-def test_strides_do_not_matter(rule: Rule, call: Call, random: np.random.Generator) -> None:
+@each_sample(_not_about_strides)
+def test_strides_do_not_matter(rule: Rule, call: Call) -> None:
+    random = seeded()
     strided = with_arrays(rule, call, [_strided(x) for x in arrays_of(rule, call)])
     ys = outputs(rule, call)
     gs = [like(y, random) for y in ys]
@@ -239,7 +241,7 @@ def test_strides_do_not_matter(rule: Rule, call: Call, random: np.random.Generat
 _kept_results = [case for case in CASES if case.values[0].function not in (overwritten, refilled)]
 
 
-@pytest.mark.parametrize(("rule", "call"), _kept_results)
+@each_sample(_kept_results)
 def test_results_that_share_memory_are_known_as_views(rule: Rule, call: Call) -> None:
     xs = [wrap(np.array(x)) for x in arrays_of(rule, call)]
     for y in recorded(rule, call, xs):

@@ -1,0 +1,69 @@
+"""How the tests are run: on all cores, without the long sweeps, and in full when asked."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+TESTS = """
+import os
+import pytest
+
+def test_short():
+    pass
+
+def test_a_worker_starts_no_workers(pytestconfig):
+    assert "PYTEST_XDIST_WORKER" not in os.environ or not pytestconfig.option.numprocesses
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("n", range(3))
+def test_long(n):
+    pass
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run some tests with the settings of these, as from a shell, and give what is printed."""
+    pytest.importorskip("xdist")
+    (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sweep\n", encoding="utf-8")
+    shell = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", *arguments]
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**shell, "PYTHONPATH": str(ROOT)}, capture_output=True
+        )
+        return done.stdout.decode()
+
+    return run
+
+
+def test_a_plain_run_uses_workers_and_says_what_it_left_out(run):
+    said = run()
+    assert "worker" in said
+    assert "2 passed" in said
+    assert "3 long sweeps were left out: pytest --full runs them." in said
+
+
+def test_a_full_run_leaves_nothing_out(run):
+    said = run("--full")
+    assert "5 passed" in said
+    assert "left out" not in said
+
+
+def test_a_file_runs_in_one_process(run):
+    said = run("test_some.py")
+    assert "worker" not in said
+    assert "2 passed" in said
+    assert "3 long sweeps were left out" in said
+
+
+def test_a_sweep_that_is_named_runs(run):
+    assert "3 passed" in run("test_some.py::test_long")
+    assert "1 passed" in run("test_some.py::test_long[1]")
