@@ -171,3 +171,55 @@ def test_modules_in_the_reference_exist_and_stand_in_one_page():
     assert len(lines) == len(set(lines))
     for name in described():
         importlib.import_module(name)
+
+
+# ---- names of files ------------------------------------------------------------------------------
+
+FILES = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.suffix in (".py", ".md")]
+FILES = [f"/{file}" for file in FILES if not file.startswith((".", "site/", "build/"))]
+ELSEWHERE = {"runs/"}
+"""Folders of a reader's own."""
+
+
+def named(text):
+    """What is written as a file of Python or a folder: `plan/roles.py`, `plan/`."""
+    return set(re.findall(r"`([\w./]+(?:\.py|\w/))(?:::?[\w.]+)?`", text)) - ELSEWHERE
+
+
+@pytest.mark.parametrize("folder", ["wengert", "docs", "tests", "benchmarks", "examples"])
+def test_files_and_folders_that_are_named_exist(folder):
+    gone = []
+    for path in (file for file in FILES if file.startswith(f"/{folder}/")):
+        for name in named((ROOT / path[1:]).read_text(encoding="utf-8")):
+            end = f"/{name}"
+            if not any(
+                file.endswith(end) if end.endswith(".py") else end in file for file in FILES
+            ):
+                gone.append(f"{path[1:]}: {name}")
+    assert gone == []
+
+
+COMPILER = ROOT / "wengert" / "compile"
+
+
+def test_the_page_on_the_compiler_goes_through_its_folders():
+    page = (DOCS / "compiler.md").read_text(encoding="utf-8")
+    told = re.findall(r"^## \d\. `(\w+)`", page, re.MULTILINE)
+    assert told == ["trace", "program", "plan", "llvm", "call"]
+    assert set(told) == {path.parent.name for path in COMPILER.glob("*/__init__.py")}
+    assert re.findall(r"^    (\w+)/ ", ast.get_docstring(_tree(COMPILER)), re.MULTILINE) == told
+
+
+ROOMS = [path.parent for path in COMPILER.rglob("__init__.py") if path.parent.name != "passes"]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_a_folder_of_the_compiler_says_where_to_begin_and_what_it_imports(room):
+    told = ast.get_docstring(_tree(room))
+    assert 8 <= len(told.splitlines()) <= 22
+    assert "egin" in told
+    assert "mport" in told
+
+
+def _tree(folder):
+    return ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ import pytest
 import scipy.special
 
 import wengert as wg
-from wengert.compile.program.standalone import Standalone
+from wengert.compile.call.standalone import Standalone
 from wengert.errors import TracingError
 
 RANDOM = np.random.default_rng(5)

@@ -1,1 +1,14 @@
-"""The compiler: a traced function becomes a program, fused loops, and machine code."""
+"""The compiler: a traced function becomes a program, fused loops, and machine code.
+
+A call goes through the folders in this order:
+
+    trace/     from a call to a program: arrays that write down what is done to them
+    program/   the program: a list of statements, its passes, its text
+    plan/      from a program to a plan: which loops are one, where arrays lie
+    llvm/      from a plan to machine code, the first back end: see `backend.py` for what one is
+    call/      what `wengert.compile` returns: it finds the code for a call, and runs it
+
+Begin with `call/function.py`, or with `docs/compiler.md`, which follows one training step. A folder
+imports from `program` and `plan` what it needs; only `call` knows all. `plan` and `call` ask a back
+end through `backend.py`; nothing but the entry of Python's calls, in `call`, imports `llvm`.
+"""

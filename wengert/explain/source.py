@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.compile.call.function import CompiledFunction
+from wengert.compile.call.standalone import Standalone
 from wengert.compile.program.passes import clean
-from wengert.compile.program.standalone import Standalone
 from wengert.compile.trace.capture import Specialize
 from wengert.errors import TracingError
 from wengert.history.location import line_of

@@ -2,7 +2,7 @@
 
 Matrices are the last two dimensions of a tensor; those before are a batch. The derivatives are in
 `rules/linalg.py` and `rules/eigen.py`, the factorisations in `decompositions.py`, what NumPy's
-functions mean on Tensors in `numpy_linalg.py`. `wengert/linalg.py` is the namespace.
+functions mean on Tensors in `numpy/linalg.py`. `wengert/linalg.py` is the namespace.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The text goes through Python's own parser and then through a whitelist: numbers, names, arithmetic,
 and the functions of one table. Nothing is ever evaluated as code, and sizes are bounded, so a
-formula may come from anywhere. A parsed formula is an ordinary function; `explain.py` traces it.
+formula may come from anywhere. A parsed formula is an ordinary function, which `explain` traces.
 """
 
 from __future__ import annotations

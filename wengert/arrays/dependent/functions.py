@@ -1,6 +1,6 @@
 """What functions mean on dependent arrays: which elements of a result depend on which arguments.
 
-Read `dependent.py` first. Ufuncs and elementwise rules need no word here. What moves numbers about
+Read `array.py` first. Ufuncs and elementwise rules need no word here. What moves numbers about
 is a list of names. A function that adds numbers up where another one takes them from is answered by
 running that other one on the numbers of the places. The rest is said one by one.
 """

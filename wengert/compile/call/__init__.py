@@ -1,1 +1,13 @@
-"""From a call to machine code and back: specializations, the native entry, and the derivative."""
+"""From a call to its code and back: specializations, the native entry, and the derivative.
+
+Begin with `function.py`, which finds or makes the specialization for a call.
+`specialization.py` is one captured program made ready to run, `executable.py` its plan as code of
+the back end, `derivative.py` what runs when cotangents arrive. `entry.py` is how Python calls the
+code without Python in between: `entry_native.py` and `entry_code.py` in machine code,
+`entry_reference.py` in Python where objects are not laid out as `layouts.py` expects.
+`report.py` explains a function, `standalone.py` writes it out as text that needs no compiler, and
+`by_blocks.py` lends machine code to eager mode.
+
+Imports all of the compiler, the back end through `backend.py`. What a call may read or must check
+is one more class there and one more case of the entry, native and in Python.
+"""

@@ -1,4 +1,4 @@
-"""A kernel: one fused nest of loops over arrays, as data. `llvm/loops.py` makes machine code of it.
+"""A kernel: one fused nest of loops over arrays, as data. a back end makes code of it.
 
 The iteration space is a box. Its first `outer` loops run over rows; the remaining ones run within a
 row, once per stage. A stage is a list of operations on the elements of a row; its reductions give

@@ -1,1 +1,11 @@
-"""From a call to a program: traced arrays, and the capture of what a function reads and writes."""
+"""From a call to a program: traced arrays, and the capture of what a function reads and writes.
+
+Begin with `array.py`: an array with a shape and a dtype and no numbers, which appends a statement
+for each function of NumPy's that meets it. What functions mean on it is said in `core.py`,
+`ufuncs.py`, `reductions.py`, `products.py`, `shapes.py`, `indexing.py` and `primitives.py`.
+`capture.py` runs a function on such arrays: `arguments.py` takes what comes in apart, `watch.py`
+notices the tensors found outside, `results.py` puts together what is handed back.
+
+Imports `program`, and of `plan` the arithmetic of strides. A function gets a meaning beside its
+like; one without is kept as a statement that calls it.
+"""

@@ -1,6 +1,6 @@
 """What NumPy's elementwise functions and choices mean on Tensors: compositions, as NumPy's are.
 
-Read `numpy.py` first. Several arguments may be tensors, or only one of them.
+Read `calls.py` first. Several arguments may be tensors, or only one of them.
 """
 
 from __future__ import annotations

@@ -1,1 +1,11 @@
-"""Kernels as loop nests in LLVM IR: their order, phases, and vectors."""
+"""Kernels as loop nests in LLVM IR: their order, their passes over a row, and vectors.
+
+A kernel goes through `schedule.py` (the order of the loops, and which is taken in vectors),
+`phases.py` (what is computed in which pass over a row), `streams.py` (two passes that may be one),
+`traffic.py` (what is fetched ahead or written past the caches), and `loops.py`, which writes the
+code; its reductions are in `accumulators.py`.
+
+Begin with `loops.define`. Imports `machine` and `elementary`, and of the plan its kernels. A new
+operation of kernels needs a class in `plan/kernel.py`, its cost in `schedule.py`, and its code in
+`loops.py`.
+"""
