@@ -94,5 +94,15 @@ def pytest_collection_finish() -> None:
     They are thousands, with millions of objects, and tests that collect garbage would walk over all
     of them each time.
     """
+    freeze()
+
+
+@pytest.fixture(scope="module")
+def small_heap() -> None:
+    """What earlier tests left, such as compiled programs, is out of sight as well."""
+    freeze()
+
+
+def freeze() -> None:
     gc.collect()
     gc.freeze()

@@ -119,6 +119,7 @@ def test_an_error_deep_in_nested_passes_reaches_the_caller(lib):
 # ---- wengert's own -------------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 def test_a_chain_of_a_million_operations():
     x = wg.tensor(1.0, requires_grad=True)
     y = x

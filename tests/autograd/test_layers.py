@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,7 @@ def is_for_types_only(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
+@cache
 def imports(path: Path) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
     """The imports that run when the module does, and those inside functions."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

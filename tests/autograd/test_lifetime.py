@@ -13,6 +13,8 @@ import pytest
 
 import wengert as wg
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 
 @pytest.fixture(autouse=True)
 def no_collector() -> Iterator[None]:

@@ -236,8 +236,13 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(blocks, name, value)
 
 
-@pytest.mark.parametrize("add", [False, True])
-@pytest.mark.parametrize("dtype", [*FLOATS, np.int32, np.int8])
+BLOCKED = [(np.float32, False), (np.float64, True), (np.int32, True), (np.int8, False)]
+OTHERS = [(dtype, not add) for dtype, add in BLOCKED]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "add"), [*BLOCKED, *(pytest.param(*way, marks=pytest.mark.sweep) for way in OTHERS)]
+)
 def test_large_products_are_cut_into_blocks(dtype: Any, add: bool, small_blocks: None) -> None:
     sizes = [(31, 97, 75), (24, 64, 64), (40, 33, 17)]
     ways = itertools.product(sizes, ["slice of rows", "columns"], ["rows", "slice of columns"])

@@ -247,8 +247,10 @@ def test_wrong_settings_are_refused():
 
 PROGRAM = textwrap.dedent(
     """
-    import os, sys, time
+    import os, signal, sys, time
     from wengert.utils.data import DataLoader, Dataset
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background jobs
 
     class Slow(Dataset):
         def __len__(self):
