@@ -1,0 +1,719 @@
+"""What is promised and does not hold yet: for each test the cause, the cases, and how it fails.
+
+A repair takes lines out: a listed case that passes is a failure.
+"""
+
+from __future__ import annotations
+
+from wengert.errors import TracingError
+
+Broken = tuple[str, frozenset[str] | None, type[BaseException]]
+
+
+def some(text: str) -> frozenset[str]:
+    return frozenset(filter(None, map(str.strip, text.strip().splitlines())))
+
+
+BROKEN: dict[str, tuple[Broken, ...]] = {
+    # test_checks.py
+    "test_values_out_of_range_are_refused_as_in_eager_mode": (
+        (
+            "compiled code does not make this check",
+            some(
+                """
+            cross_entropy, too low
+            nll_loss, too low
+            embedding, too low
+            gather, too low
+            index_select, too low
+            index_add, too low
+            index_copy, too low
+            index_fill, too low
+            index_fill, far too low
+            index_fill, too high
+            scatter, too low
+            scatter_add, too low
+            take, far too low
+            take, too high
+            one_hot, too low
+            one_hot, far too low
+            one_hot, too high
+            binary_cross_entropy, too low
+            binary_cross_entropy, far too low
+            binary_cross_entropy, too high
+            bernoulli, too low
+            bernoulli, far too low
+            bernoulli, too high
+            """
+            ),
+            AssertionError,
+        ),
+        (
+            "the error has another class or other words",
+            some(
+                """
+            cross_entropy, far too low
+            cross_entropy, too high
+            nll_loss, too high
+            embedding, far too low
+            embedding, too high
+            gather, far too low
+            gather, too high
+            index_select, far too low
+            index_select, too high
+            index_add, far too low
+            index_add, too high
+            index_copy, far too low
+            index_copy, too high
+            scatter, far too low
+            scatter, too high
+            scatter_add, far too low
+            scatter_add, too high
+            an index, far too low
+            an index, too high
+            a second index, far too low
+            a second index, too high
+            an item set, far too low
+            an item set, too high
+            np.take, far too low
+            np.take, too high
+            a NumPy index, far too low
+            a NumPy index, too high
+            """
+            ),
+            AssertionError,
+        ),
+        (
+            "refused while tracing",
+            some(
+                """
+            scatter_reduce, too low
+            scatter_reduce, far too low
+            scatter_reduce, too high
+            multinomial, too low
+            multinomial, far too low
+            multinomial, too high
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    # test_errors.py
+    "test_a_compiled_gradient_of_an_inner_function_keeps_its_native_entry": (
+        ("inner functions over traced values go through Python", None, AssertionError),
+    ),
+    "test_arguments_of_bfloat16": (("bfloat16 does not compile", None, TracingError),),
+    "test_parameters_of_bfloat16": (("bfloat16 does not compile", None, TracingError),),
+    "test_what_runs_eagerly_runs_compiled": (
+        (
+            "traced arrays cannot say this of themselves",
+            some(
+                """
+            storage_offset
+            data_ptr
+            BatchNorm with a cumulative average
+            """
+            ),
+            AssertionError,
+        ),
+        (
+            "the derivative is taken at the call, whether asked for or not",
+            some(
+                """
+            a write to what was saved, returned
+            """
+            ),
+            AssertionError,
+        ),
+        (
+            "the trace has other rules than NumPy here",
+            some(
+                """
+            isclose of truth values
+            allclose of truth values
+            """
+            ),
+            AssertionError,
+        ),
+        (
+            "a function inside a traced one closes over a batched value",
+            some(
+                """
+            vmap of grad over an inner function
+            jacfwd of an inner function, compiled itself
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    # test_isolation.py
+    "test_an_interrupt_at_any_line_of_a_trace_leaves_all_as_it_was": (
+        ("what is installed and put back line by line can be interrupted", None, AssertionError),
+    ),
+    "test_a_process_forked_within_the_locks_of_a_trace_compiles": (
+        ("locks held at a fork stay held in the child", None, AssertionError),
+    ),
+    "test_an_unrelated_optimizer_trains_in_another_thread": (
+        ("a trace changes what other threads see", None, TracingError),
+    ),
+    "test_settings_of_an_unrelated_optimizer_stay_numbers": (
+        ("a trace changes what other threads see", None, AssertionError),
+    ),
+    "test_the_classes_that_another_thread_sees_are_as_always": (
+        ("a trace changes what other threads see", None, AssertionError),
+    ),
+    # test_kept_state.py
+    "test_what_a_function_keeps_is_there_at_its_next_call": (
+        (
+            "what a function keeps outside is written while tracing only",
+            some(
+                """
+            a nonlocal number
+            an attribute of an object
+            an attribute of the object whose method it is
+            an attribute of a nested object
+            averages in a dictionary
+            a global dictionary
+            a dictionary of numbers
+            a list that is appended to
+            a list that is appended to and read
+            a list item
+            a deque
+            a class attribute
+            an attribute of the function
+            a default that is mutable
+            a generator that is advanced
+            a NumPy array written
+            requires_grad switched
+            the mode of a module
+            a parameter registered anew
+            a recurrent state
+            a count in a module
+            a float in a module
+            a count that is not read
+            a buffer assigned anew
+            a global tensor
+            a global number
+            a nonlocal tensor
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    "test_what_is_kept_may_be_replaced_from_outside": (
+        ("what a function keeps outside is written while tracing only", None, AssertionError),
+    ),
+    # test_numbers.py
+    "test_a_number_is_read_again": (
+        (
+            "a number that is no plain Python number is that of the first call",
+            some(
+                """
+            np.dtype in attribute of an object
+            np.float64 in global
+            np.float32 in global
+            np.int64 in global
+            np.bool_ in global
+            np.float64 that decides in global
+            Enum in global
+            Fraction in global
+            dtype in global
+            np.dtype in global
+            np.float64 in closure
+            np.float32 in closure
+            np.int64 in closure
+            np.bool_ in closure
+            np.float64 that decides in closure
+            Enum in closure
+            Fraction in closure
+            dtype in closure
+            np.dtype in closure
+            np.float64 in attribute of a module
+            np.float32 in attribute of a module
+            np.int64 in attribute of a module
+            np.bool_ in attribute of a module
+            np.float64 that decides in attribute of a module
+            Enum in attribute of a module
+            Fraction in attribute of a module
+            dtype in attribute of a module
+            np.dtype in attribute of a module
+            np.float64 in attribute of an object
+            np.float32 in attribute of an object
+            np.int64 in attribute of an object
+            np.bool_ in attribute of an object
+            np.float64 that decides in attribute of an object
+            Enum in attribute of an object
+            Fraction in attribute of an object
+            dtype in attribute of an object
+            """
+            ),
+            AssertionError,
+        ),
+        (
+            "defaults are those of the first call",
+            some(
+                """
+            float in default
+            int in default
+            bool in default
+            str in default
+            None in default
+            np.float64 in default
+            np.float32 in default
+            np.int64 in default
+            np.bool_ in default
+            np.float64 that decides in default
+            Enum in default
+            Fraction in default
+            dtype in default
+            np.dtype in default
+            np.cos in default
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    "test_a_schedule_that_uses_numpy_is_followed": (
+        ("a number that is no plain Python number is that of the first call", None, AssertionError),
+    ),
+    "test_a_setting_of_an_optimizer_is_read_again": (
+        (
+            "a number that is no plain Python number is that of the first call",
+            some(
+                """
+            np.float64 as lr
+            np.float64 as momentum
+            np.float64 as weight_decay
+            np.float32 as lr
+            np.float32 as momentum
+            np.float32 as weight_decay
+            Fraction as lr
+            0-d array as lr
+            0-d array as momentum
+            0-d array as weight_decay
+            0-d tensor as lr
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    "test_equal_values_of_another_kind_are_another_value": (
+        (
+            "guards take equal values for the same",
+            some(
+                """
+            ints and a float in global
+            ints and a float in closure
+            ints and a float in attribute of a module
+            ints and a float in attribute of an object
+            zeros of two signs in global
+            zeros of two signs in closure
+            zeros of two signs in attribute of a module
+            zeros of two signs in attribute of an object
+            a float and an int in global
+            a float and an int in closure
+            a float and an int in attribute of a module
+            a float and an int in attribute of an object
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    # test_optimizer_state.py
+    "test_a_checkpoint_loaded_after_the_first_call_is_gone_on_from": (
+        ("an optimizer's state and groups are those of the first call", None, AssertionError),
+    ),
+    "test_groups_that_are_popped_stay_as_they_are": (
+        ("an optimizer's state and groups are those of the first call", None, AssertionError),
+    ),
+    "test_parameters_popped_from_a_group_stay_as_they_are": (
+        ("an optimizer's state and groups are those of the first call", None, AssertionError),
+    ),
+    "test_settings_that_are_changed_are_read": (
+        (
+            "an optimizer's state and groups are those of the first call",
+            some(
+                """
+            set-no momentum
+            whole group-momentum
+            whole group-no momentum
+            whole group-decay
+            whole group-nesterov
+            whole group-maximize
+            whole group-betas
+            whole group-eps
+            whole group-amsgrad
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    "test_state_tensors_that_are_replaced_are_read": (
+        ("an optimizer's state and groups are those of the first call", None, AssertionError),
+    ),
+    "test_state_that_is_cleared_starts_anew": (
+        ("an optimizer's state and groups are those of the first call", None, AssertionError),
+    ),
+    # test_replaced.py
+    "test_hooks_that_are_added_run": (
+        ("hooks added or removed later are not noticed", None, AssertionError),
+    ),
+    "test_hooks_that_are_removed_run_no_more": (
+        ("hooks added or removed later are not noticed", None, AssertionError),
+    ),
+    "test_what_is_replaced_is_noticed": (
+        (
+            "a read that nothing guards",
+            some(
+                """
+            a function
+            a function of the user
+            the code of a function
+            a function in a closure
+            a function in a dictionary
+            a method
+            a method of one object
+            forward
+            forward of a part
+            forward of the class
+            defaults
+            keyword defaults
+            defaults of another function
+            a partial's keywords
+            the keywords of a partial that is called
+            a class
+            the class of a module
+            a class attribute
+            a class attribute of a module
+            a class attribute by its class
+            an attribute that hides that of the class
+            an attribute of an imported module
+            a slot
+            a SimpleNamespace
+            a nested object
+            a nested object replaced
+            self.cfg.scale
+            hasattr
+            a global that hides a builtin
+            a list
+            an item of a list
+            an item of a list, by iteration
+            a list that grows
+            the length of a list
+            the sum of a list
+            a list asked for truth
+            a list asked for a member
+            a list of lists
+            a set
+            a dictionary
+            an item that get did not find
+            an item by a computed key
+            the items of a dictionary
+            the keys of a dictionary
+            a dictionary as keywords
+            a dictionary in a module
+            a tensor in a list
+            a layer in a list
+            a layer appended to a list
+            a layer popped from a list
+            layers reversed
+            ModuleList.append
+            ModuleDict's items
+            add_module seen by children
+            add_module seen by modules
+            a parameter seen by parameters
+            os.environ
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    # test_results.py
+    "test_a_weight_that_a_compiled_step_wrote_is_refused_by_an_earlier_graph": (
+        ("writes by compiled code do not count in version counters", None, AssertionError),
+    ),
+    "test_a_write_through_a_chain_of_views_arrives": (
+        (
+            "a write through a diagonal of a transposed view is lost",
+            some(
+                """
+            own-mT.diagonal
+            own-T.diagonal
+            own-diagonal of a permuted view
+            argument-mT.diagonal
+            argument-T.diagonal
+            argument-diagonal of a permuted view
+            global-mT.diagonal
+            global-T.diagonal
+            global-diagonal of a permuted view
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    "test_a_write_to_a_result_reaches_what_it_is_a_view_of": (
+        ("results are copies, not the views or objects of eager mode", None, AssertionError),
+    ),
+    "test_activations_keep_the_dtype": (
+        (
+            "half precision is computed in single, and not cast back",
+            some(
+                """
+            float16-gelu
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    "test_gelu_of_half_precision_stays_so": (
+        ("half precision is computed in single, and not cast back", None, AssertionError),
+    ),
+    "test_inference_mode_marks_results": (
+        ("inference mode does not mark results", None, AssertionError),
+    ),
+    "test_results_share_memory_as_in_eager_mode": (
+        (
+            "results are copies, not the views or objects of eager mode",
+            some(
+                """
+            a view of the argument
+            the argument reshaped
+            the argument transposed
+            the argument detached
+            the argument's data
+            a view of a tensor from outside
+            a tensor from outside detached
+            a parameter's data
+            a parameter detached
+            a parameter transposed
+            a result and its first row
+            a result and all of it in a row
+            a result and its transpose
+            a result and its detached self
+            a result and its data
+            an expanded result
+            a NumPy array of the argument
+            a reshape that does not
+            flatten
+            broadcast_to
+            the gradient of a parameter
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    "test_the_layout_of_an_argument_is_that_of_the_call": (
+        (
+            "the layout of arguments is taken to be dense",
+            some(
+                """
+            a copy by reshape: dense, then transposed
+            a copy by reshape: transposed, then dense
+            a copy by reshape: dense, then reversed
+            a copy by reshape: dense, then expanded
+            a copy by contiguous: dense, then transposed
+            a copy by contiguous: transposed, then dense
+            a copy by contiguous: dense, then every other
+            a copy by contiguous: dense, then reversed
+            a copy by contiguous: dense, then expanded
+            a copy by flatten: dense, then transposed
+            a copy by flatten: transposed, then dense
+            a copy by flatten: dense, then reversed
+            a copy by flatten: dense, then expanded
+            is_contiguous: dense, then transposed
+            is_contiguous: transposed, then dense
+            is_contiguous: dense, then every other
+            is_contiguous: dense, then reversed
+            is_contiguous: dense, then expanded
+            stride: dense, then transposed
+            stride: transposed, then dense
+            stride: dense, then every other
+            stride: dense, then expanded
+            stride of a dimension: dense, then transposed
+            stride of a dimension: transposed, then dense
+            stride of a dimension: dense, then every other
+            stride of a dimension: dense, then reversed
+            flags of the array: dense, then transposed
+            flags of the array: transposed, then dense
+            flags of the array: dense, then every other
+            flags of the array: dense, then reversed
+            flags of the array: dense, then expanded
+            stride of a result: dense, then transposed
+            stride of a result: transposed, then dense
+            view: dense, then transposed
+            view: transposed, then dense
+            view: dense, then reversed
+            view: dense, then expanded
+            """
+            ),
+            AssertionError,
+        ),
+        (
+            "traced arrays cannot say this of themselves",
+            some(
+                """
+            storage_offset: dense, then transposed
+            storage_offset: transposed, then dense
+            storage_offset: dense, then every other
+            storage_offset: dense, then reversed
+            storage_offset: dense, then expanded
+            storage_offset: dense, then offset
+            data_ptr: dense, then transposed
+            data_ptr: transposed, then dense
+            data_ptr: dense, then every other
+            data_ptr: dense, then reversed
+            data_ptr: dense, then expanded
+            data_ptr: dense, then offset
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    "test_writes_count": (
+        (
+            "writes by compiled code do not count in version counters",
+            some(
+                """
+            argument-add_
+            argument-an item
+            argument-under no_grad
+            argument-copy_
+            argument-zero_
+            argument-a view
+            global-add_
+            global-an item
+            global-under no_grad
+            global-copy_
+            global-zero_
+            global-a view
+            buffer-add_
+            buffer-an item
+            buffer-under no_grad
+            buffer-copy_
+            buffer-zero_
+            buffer-a view
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    # test_same_memory.py
+    "test_a_compiled_loss_of_a_tensor_and_itself_is_not_zero_for_ever": (
+        (
+            "the native entry does not ask which arguments are one object or memory",
+            None,
+            AssertionError,
+        ),
+    ),
+    "test_a_function_may_ask_whether_its_arguments_are_one_object": (
+        (
+            "the native entry does not ask which arguments are one object or memory",
+            None,
+            AssertionError,
+        ),
+    ),
+    "test_a_write_to_one_argument_is_seen_through_the_other": (
+        (
+            "the native entry does not ask which arguments are one object or memory",
+            some(
+                """
+            one
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    "test_an_argument_and_a_view_of_it": (
+        (
+            "the native entry does not ask which arguments are one object or memory",
+            None,
+            AssertionError,
+        ),
+    ),
+    "test_an_argument_given_twice_does_not_hide_a_second_one_later": (
+        (
+            "the native entry does not ask which arguments are one object or memory",
+            None,
+            AssertionError,
+        ),
+    ),
+    "test_gradients_of_two_arguments_after_calls_with_one": (
+        (
+            "the native entry does not ask which arguments are one object or memory",
+            None,
+            AssertionError,
+        ),
+    ),
+    "test_numpy_arguments_given_twice": (
+        (
+            "the native entry does not ask which arguments are one object or memory",
+            None,
+            AssertionError,
+        ),
+    ),
+    "test_parameters_that_come_to_share_memory_train_as_in_eager_mode": (
+        (
+            "which parameters share memory is that of the first call",
+            some(
+                """
+            data
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    # test_surroundings.py
+    "test_a_clock_that_is_read_is_refused": (
+        ("NumPy's and Python's random numbers are drawn while tracing", None, AssertionError),
+    ),
+    "test_a_write_to_an_array_from_outside_happens_at_each_call_or_is_refused": (
+        ("a write to an outside array happens while tracing only", None, AssertionError),
+    ),
+    "test_an_array_from_outside_is_read_again": (
+        (
+            "an outside array is a constant where its items are read",
+            some(
+                """
+            an item, written
+            an item as a float, written
+            item(), written
+            a product, written
+            a product with a number, written
+            a sum, written
+            np.sum, written
+            a tensor of it, written
+            a mean in a branch, written
+            a slice, written
+            tolist, written
+            iteration, written
+            as an index, written
+            as a mask, written
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+    "test_random_numbers_are_drawn_at_each_call_or_refused": (
+        (
+            "NumPy's and Python's random numbers are drawn while tracing",
+            some(
+                """
+            np.random.normal
+            np.random.normal of a size
+            np.random.rand
+            np.random.randint
+            np.random.permutation
+            default_rng
+            default_rng in a number
+            RandomState
+            random.random
+            random.gauss
+            random.choice
+            random.shuffle
+            random.Random
+            """
+            ),
+            AssertionError,
+        ),
+    ),
+}

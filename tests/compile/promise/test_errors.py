@@ -1,0 +1,119 @@
+"""Functions that run in eager mode, and raise when they are compiled."""
+
+# ruff: noqa: E501  (programs as text read best with a statement on a line)
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import caught, module, numbers, same, thrice
+
+FUNCTIONS: dict[str, str] = {
+    "storage_offset": "def f(x): return x * (1 + x.storage_offset())",
+    "data_ptr": "def f(x): return x * (x.data_ptr() > 0)",
+    "a write to what was saved, never differentiated": (
+        "w = wg.ones(3, requires_grad=True)\n"
+        "def f(x):\n    y = (w * x).exp()\n    z = y * y\n    with wg.no_grad(): y.mul_(2)\n    return z.detach()"
+    ),
+    "a write to what was saved, returned": (
+        "w = wg.ones(3, requires_grad=True)\n"
+        "def f(x):\n    y = (w * x).exp()\n    z = y * y\n    with wg.no_grad(): y.mul_(2)\n    return z"
+    ),
+    "a write to one of several views, never differentiated": (
+        "w = wg.ones(4, requires_grad=True)\n"
+        "def f(x):\n    a, b = (w * 2).chunk(2)\n    with wg.no_grad(): a.add_(1)\n    return (a + b).detach()"
+    ),
+    "a write to a view of several, returned": (
+        "w = wg.ones(4, requires_grad=True)\n"
+        "def f(x):\n    y = w * 2\n    a, b = y.unbind(0)[:2]\n    y.add_(1)\n    return y"
+    ),
+    "take of an array of truth values": (
+        "M = np.array([True, False, True])\n"
+        "def f(x): return wg.from_numpy((x.numpy() > 0).take(1)) if False else (x.numpy() > 1).take(1)"
+    ),
+    "take by indices": "def f(x): return (x.numpy() > 1).take(np.array([0, 2]))",
+    "isclose of truth values": "def f(x): return wg.isclose(x > 1, x > 2)",
+    "allclose of truth values": "def f(x): return (x > 1).isclose(x > 1)",
+    "BatchNorm with a cumulative average": (
+        "net = nn.BatchNorm1d(1, momentum=None)\ndef f(x): return net(x.reshape(3, 1)).detach()"
+    ),
+    "an inner function over a traced value": (
+        "def f(x):\n    def inner(y): return (y * x).sum()\n    return wg.grad(inner)(x * 2)"
+    ),
+    "an inner function under vmap": (
+        "def f(x):\n    def inner(y): return (y * x).sum()\n    return wg.vmap(inner)(wg.ones(2, 3))"
+    ),
+    "jacfwd of a function": "def g(y): return y * y.sum()\nf = wg.jacfwd(g)",
+    "jacrev of a function": "def g(y): return y * y.sum()\nf = wg.jacrev(g)",
+    "jacfwd over an inner function": (
+        "def f(x):\n    def inner(y): return y * (x * y).sum()\n    return wg.jacfwd(inner)(x * 2)"
+    ),
+    "vmap of grad": "def g(y): return (y * y).sum()\nh = wg.vmap(wg.grad(g))\ndef f(x): return h(x.reshape(3, 1))",
+    "vmap of grad, compiled itself": ("def g(y): return y * y * y\nf = wg.vmap(wg.grad(g))"),
+    "vmap of grad over an inner function": (
+        "def g(y):\n    def inner(z): return y * z * z\n    return wg.grad(inner)(y)\nf = wg.vmap(g)"
+    ),
+    "jacfwd of an inner function, compiled itself": (
+        "def g(y):\n    def inner(z): return (y * z).sum()\n    return inner(y * 2) * y\nf = wg.jacfwd(g)"
+    ),
+    "hessian": "def g(y): return (y * y * y).sum()\nf = wg.hessian(g)",
+    "grad, compiled itself": "def g(y): return (y * y).sum()\nf = wg.grad(g)",
+    "grad of a function with an inner one": (
+        "def g(y):\n    def inner(z): return (y * z).sum()\n    return inner(y * 2)\nf = wg.grad(g)"
+    ),
+    "a print": "def f(x):\n    repr(x.shape)\n    return x * 2",
+}
+
+
+@pytest.mark.parametrize("name", (FUNCTIONS))
+def test_what_runs_eagerly_runs_compiled(name: str) -> None:
+    def story(compile: Any) -> Any:
+        f = compile(module(FUNCTIONS[name]).f)
+        return [caught(f, numbers(1, 2, 3)) for _ in range(4)]
+
+    same(story)
+
+
+def test_arguments_of_bfloat16() -> None:
+    pytest.importorskip("ml_dtypes")
+
+    def story(compile: Any) -> Any:
+        return thrice(compile(lambda x: (x * 2 + 1).float()), numbers(1, 2).to(wg.bfloat16))
+
+    same(story, 1e-2)
+
+
+def test_parameters_of_bfloat16() -> None:
+    pytest.importorskip("ml_dtypes")
+
+    def story(compile: Any) -> Any:
+        w = numbers(1, 2).to(wg.bfloat16).requires_grad_()
+
+        def step(x: Any) -> Any:
+            w.grad = None
+            loss = (w * x).sum()
+            loss.backward()
+            with wg.no_grad():
+                w.sub_(w.grad * 0.5)
+            return loss.detach().float()
+
+        return [*thrice(compile(step), numbers(1, 2).to(wg.bfloat16)), w.detach().float()]
+
+    same(story, 1e-2)
+
+
+def test_a_compiled_gradient_of_an_inner_function_keeps_its_native_entry() -> None:
+    def g(x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            return (y * x).sum()
+
+        return inner(x * 2)
+
+    f = wg.compile(wg.grad(g))
+    for _ in range(3):
+        f(numbers(1, 2, 3))
+    assert f._entry != f._call

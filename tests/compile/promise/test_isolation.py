@@ -1,0 +1,317 @@
+"""Tracing changes nothing that another thread sees, and leaves nothing behind."""
+
+# ruff: noqa: E501  (programs as text read best with a statement on a line)
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import numbers
+from wengert import nn, optim
+
+WAIT = 10.0
+
+
+def during_a_trace(other: Any) -> Any:
+    """Run `other` in another thread while this one traces, and return what it gave or raised."""
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append(other())
+        except BaseException as error:
+            found.append(error)
+
+    def traced(x: Any) -> Any:
+        w = numbers(1, 2, requires_grad=True)
+        optimizer = optim.SGD([w], lr=0.1, momentum=0.9)
+        if not found:
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join(WAIT)
+        (w * x).sum().backward()
+        optimizer.step()
+        return w.detach() * 2
+
+    f = wg.compile(traced)
+    # Making an optimizer in the function may be refused: what the other thread saw counts.
+    with contextlib.suppress(wg.errors.TracingError):
+        f(numbers(1, 2))
+    assert found
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
+
+
+def training(make: Any = optim.SGD, **settings: Any) -> Any:
+    w = numbers(1, 2, requires_grad=True)
+    optimizer = make([w], lr=0.1, **settings)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        ((w * 3) ** 2).sum().backward()
+        optimizer.step()
+        return w.detach().numpy().copy()
+
+    return step
+
+
+def test_an_unrelated_optimizer_trains_in_another_thread() -> None:
+    step, twin = training(momentum=0.9), training(momentum=0.9)
+    expected = [twin() for _ in range(4)]
+    found = [step(), *during_a_trace(lambda: [step() for _ in range(3)])]
+    np.testing.assert_allclose(found, expected)
+
+
+def test_settings_of_an_unrelated_optimizer_stay_numbers() -> None:
+    w = numbers(1, 2, requires_grad=True)
+    optimizer = optim.SGD([w], lr=0.1, momentum=0.9)
+    group = during_a_trace(lambda: dict(optimizer.param_groups[0]))
+    assert type(group["lr"]) is float
+    assert group["lr"] == 0.1
+
+
+def test_an_optimizer_is_made_in_another_thread() -> None:
+    step, twin = during_a_trace(lambda: training(optim.Adam)), training(optim.Adam)
+    np.testing.assert_allclose([step() for _ in range(3)], [twin() for _ in range(3)])
+
+
+def test_a_module_runs_in_another_thread() -> None:
+    net = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5), nn.BatchNorm1d(2))
+    net.eval()
+    x = wg.ones(3, 2)
+    expected = net(x).detach().numpy()
+    found = during_a_trace(lambda: net(x).detach().numpy())
+    np.testing.assert_allclose(found, expected)
+
+
+def test_the_classes_that_another_thread_sees_are_as_always() -> None:
+    before = {c: dict(vars(c)) for c in (wg.Tensor, nn.Module, wg.Generator)}
+    found = during_a_trace(lambda: {c: dict(vars(c)) for c in before})
+    for cls, names in before.items():
+        changed = {
+            n for n in names.keys() | found[cls].keys() if names.get(n) is not found[cls].get(n)
+        }
+        assert not changed, (cls, changed)
+
+
+def test_two_threads_trace_at_once() -> None:
+    barrier, found = threading.Barrier(2), {}
+
+    def work(k: int) -> None:
+        w = numbers(1, 2, requires_grad=True)
+        optimizer = optim.SGD([w], lr=0.1, momentum=0.9)
+        waited = []
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            if not waited:
+                waited.append(wait(barrier))
+            loss = ((w * x) ** 2).sum()
+            loss.backward()
+            if len(waited) == 1:
+                waited.append(wait(barrier))
+            optimizer.step()
+            return loss
+
+        step = wg.compile(step)
+        try:
+            found[k] = [float(step(numbers(1, k))) for _ in range(3)]
+        except BaseException as error:
+            found[k] = error
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(4 * WAIT)
+    for k in (1, 2):
+        w, v, losses = np.array([1.0, 2.0]), np.zeros(2), []
+        x = np.array([1.0, k])
+        for _ in range(3):
+            losses.append(((w * x) ** 2).sum())
+            v = 0.9 * v + 2 * w * x * x
+            w = w - 0.1 * v
+        if isinstance(found[k], BaseException):
+            raise found[k]
+        np.testing.assert_allclose(found[k], losses, rtol=1e-5)
+
+
+def wait(barrier: threading.Barrier) -> int:
+    try:
+        return barrier.wait(2.0)
+    except threading.BrokenBarrierError:
+        return -1
+
+
+INTERRUPTED = """
+    import gc, sys
+    import numpy as np
+    import wengert as wg
+    from wengert import nn, optim
+
+    net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+    optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    classes = [wg.Tensor, nn.Module, wg.Generator, *{type(m) for m in net.modules()}]
+    before = [dict(vars(c)) for c in classes]
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = (net(x) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    x = wg.ones(3, 2)
+    tracing = wg.compile.__globals__['watch'].__name__.rpartition('.')[0].replace('.', '/')
+
+    def interrupt(n):
+        def line(frame, event, arg):
+            if tracing not in frame.f_code.co_filename:
+                return line if event == 'call' else None
+            if event == 'line':
+                count[0] += 1
+                if n == 0:
+                    states.append([*map(id, [v for c in classes for v in vars(c).values()]), sys.getprofile()])
+                elif count[0] == n:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
+            return line
+        return line
+
+    def call(n):
+        count[0] = 0
+        f = wg.compile(step)
+        sys.settrace(interrupt(n))
+        try:
+            f(x)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+
+    # The lines at and around which something changes that others can see.
+    count, states = [0], []
+    call(-1)  # the first trace of a process has more lines
+    call(0)
+    changes = [n for n in range(2, len(states)) if states[n] != states[n - 1]]
+    few = [1, 100, len(states) // 2, len(states) - 1, *changes[:20], *changes[-20:]]
+    places = sorted({n + d for n in few for d in (-1, 0, 1, 2) if n + d > 0})
+    wrong = []
+    for n in places:
+        call(n)
+        for c, names in zip(classes, before):
+            now = dict(vars(c))
+            if any(names.get(k) is not now.get(k) for k in names.keys() | now.keys()):
+                wrong.append((n, 'class', c.__name__))
+        for p in net.parameters():
+            if type(p._array) is not np.ndarray or not isinstance(p.grad, (wg.Tensor, type(None))):
+                wrong.append((n, 'parameter'))
+        if type(optimizer.param_groups[0]['lr']) is not float:
+            wrong.append((n, 'setting'))
+        scale = wg.ones(3, 2)
+        scaled = wg.compile(lambda t: t * scale)
+        scaled(x), scale.mul_(3)
+        if scaled(x).tolist() != [[3.0, 3.0]] * 3:
+            wrong.append((n, 'the next trace'))
+        if sys.getprofile() is not None:
+            wrong.append((n, 'profile'))
+        if wrong:
+            break
+    assert not wrong, wrong
+"""
+
+
+def in_a_process(text: str, timeout: float = 120.0) -> None:
+    """Run a program of its own, and raise AssertionError with the end of what it says."""
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", textwrap.dedent(text)],
+            capture_output=True, text=True, timeout=timeout, env=environment,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise AssertionError("it hangs") from error
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-500:]
+
+
+def test_an_interrupt_at_any_line_of_a_trace_leaves_all_as_it_was() -> None:
+    in_a_process(textwrap.dedent(INTERRUPTED))
+
+
+def test_a_process_forked_while_another_thread_traces_compiles() -> None:
+    in_a_process(
+        """
+        import os, threading, signal
+        import wengert as wg
+
+        inside, go = threading.Event(), threading.Event()
+
+        def slow(x):
+            inside.set()
+            go.wait(20)
+            return x * 2
+
+        thread = threading.Thread(target=wg.compile(slow), args=(wg.ones(2),))
+        thread.start()
+        inside.wait(20)
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+            f = wg.compile(lambda x: x * 3)
+            good = all(f(wg.ones(2)).tolist() == [3.0, 3.0] for _ in range(3))
+            os._exit(0 if good else 1)
+        status = os.waitpid(pid, 0)[1]
+        go.set()
+        thread.join()
+        assert status == 0, status
+        """
+    )
+
+
+def test_a_process_forked_within_the_locks_of_a_trace_compiles() -> None:
+    in_a_process(
+        """
+        import os, signal, sys, threading
+        import wengert as wg
+
+        # A fork at the moment in which a thread holds a lock of the compiler's, as happens by chance.
+        locks = {id(v): v for m in list(sys.modules.values())
+                 if getattr(m, '__name__', '').startswith('wengert.') for v in vars(m).values()
+                 if type(v) in (type(threading.Lock()), type(threading.RLock()))}
+        held, go = threading.Event(), threading.Event()
+
+        def hold():
+            for lock in locks.values():
+                lock.acquire()
+            held.set()
+            go.wait(1)
+            for lock in locks.values():
+                lock.release()
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait(20)
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(6)
+            f = wg.compile(lambda x: x * 3)
+            good = all(f(wg.ones(2)).tolist() == [3.0, 3.0] for _ in range(3))
+            os._exit(0 if good else 1)
+        status = os.waitpid(pid, 0)[1]
+        go.set()
+        thread.join()
+        assert status == 0, status
+        """
+    )

@@ -1,0 +1,339 @@
+"""What a function keeps for its next call is a result like any other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import module, numbers, same, same_or_refused
+from wengert import nn
+
+# Each text makes `f(x)`, and `state()` tells what it keeps.
+FUNCTIONS = {
+    "a recurrent state": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.RNNCell(2, 2)
+        self.h = wg.zeros(1, 2)
+    def forward(self, x):
+        self.h = self.cell(x.reshape(1, 2), self.h).detach()
+        return self.h
+f = Net()
+state = lambda: f.h
+""",
+    "a count in a module": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+    def forward(self, x):
+        self.n += 1
+        return x * self.n
+f = Net()
+state = lambda: f.n
+""",
+    "a float in a module": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rate = 1.0
+    def forward(self, x):
+        self.rate = self.rate * 0.5
+        return x * self.rate
+f = Net()
+state = lambda: f.rate
+""",
+    "a count that is not read": """
+class Net(nn.Module):
+    n = 0
+    def forward(self, x):
+        self.n += 1
+        return x * 2
+f = Net()
+state = lambda: f.n
+""",
+    "a buffer assigned anew": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer('mean', wg.zeros(2))
+    def forward(self, x):
+        self.mean = self.mean * 0.9 + x * 0.1
+        return x - self.mean
+f = Net()
+state = lambda: f.mean
+""",
+    "a buffer written in place": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer('mean', wg.zeros(2))
+    def forward(self, x):
+        self.mean.mul_(0.9).add_(x * 0.1)
+        return x - self.mean
+f = Net()
+state = lambda: f.mean
+""",
+    "the last value, if there is one": """
+class Net(nn.Module):
+    last = None
+    def forward(self, x):
+        y = x if self.last is None else x - self.last
+        self.last = x
+        return y
+f = Net()
+state = lambda: f.last
+""",
+    "a global tensor": """
+H = wg.zeros(2)
+def f(x):
+    global H
+    H = H * 0.9 + x
+    return H * 2
+state = lambda: H
+""",
+    "a global number": """
+N = 1
+def f(x):
+    global N
+    N = N + 1
+    return x * N
+state = lambda: N
+""",
+    "a nonlocal tensor": """
+def make():
+    h = wg.zeros(2)
+    def f(x):
+        nonlocal h
+        h = h * 0.9 + x
+        return h * 2
+    return f, lambda: h
+f, state = make()
+""",
+    "a nonlocal number": """
+def make():
+    n = 1
+    def f(x):
+        nonlocal n
+        n *= 2
+        return x * n
+    return f, lambda: n
+f, state = make()
+""",
+    "an attribute of an object": """
+class C: pass
+obj = C()
+obj.h = wg.zeros(2)
+def f(x):
+    obj.h = obj.h * 0.9 + x
+    return obj.h * 2
+state = lambda: obj.h
+""",
+    "an attribute of the object whose method it is": """
+class C:
+    def __init__(self):
+        self.h = wg.zeros(2)
+    def step(self, x):
+        self.h = self.h * 0.9 + x
+        return self.h * 2
+obj = C()
+f = obj.step
+state = lambda: obj.h
+""",
+    "an attribute of a nested object": """
+class C: pass
+obj = C()
+obj.inner = C()
+obj.inner.h = wg.zeros(2)
+def f(x):
+    obj.inner.h = obj.inner.h * 0.9 + x
+    return obj.inner.h * 2
+state = lambda: obj.inner.h
+""",
+    "averages in a dictionary": """
+def make():
+    ema = {'a': wg.zeros(2), 'b': wg.ones(2)}
+    def f(x):
+        for k, v in (('a', x), ('b', x * x)):
+            ema[k] = ema[k] * 0.9 + v * 0.1
+        return ema['a'] + ema['b']
+    return f, lambda: ema
+f, state = make()
+""",
+    "a global dictionary": """
+T = {'h': wg.zeros(2)}
+def f(x):
+    T['h'] = T['h'] * 0.9 + x
+    return T['h'] * 2
+state = lambda: T
+""",
+    "a dictionary of numbers": """
+T = {'n': 1}
+def f(x):
+    T['n'] += 1
+    return x * T['n']
+state = lambda: T
+""",
+    "a list that is appended to": """
+SEEN = []
+def f(x):
+    SEEN.append(x * 2)
+    return x * 3
+state = lambda: SEEN
+""",
+    "a list that is appended to and read": """
+SEEN = []
+def f(x):
+    y = x * (1 + len(SEEN))
+    SEEN.append(y)
+    return sum(SEEN[-2:], 0 * x)
+state = lambda: SEEN
+""",
+    "a list item": """
+ITEMS = [wg.zeros(2), 1]
+def f(x):
+    ITEMS[0] = ITEMS[0] + x
+    ITEMS[1] += 1
+    return ITEMS[0] * ITEMS[1]
+state = lambda: ITEMS
+""",
+    "a cache": """
+CACHE = {}
+def f(x):
+    if 'mask' not in CACHE:
+        CACHE['mask'] = wg.ones(2) * 3
+    return x * CACHE['mask']
+state = lambda: CACHE
+""",
+    "a deque": """
+import collections
+LAST = collections.deque([wg.zeros(2)], maxlen=2)
+def f(x):
+    LAST.append(x * 2)
+    return LAST[0] + x
+state = lambda: list(LAST)
+""",
+    "a class attribute": """
+class C:
+    n = 1
+def f(x):
+    C.n += 1
+    return x * C.n
+state = lambda: C.n
+""",
+    "an attribute of the function": """
+def f(x):
+    f0.n += 1
+    return x * f0.n
+f.n = 1
+f0 = f
+state = lambda: f0.n
+""",
+    "a default that is mutable": """
+def f(x, seen=[]):
+    seen.append(1)
+    return x * len(seen)
+f0 = f
+state = lambda: f0.__defaults__[0]
+""",
+    "a generator that is advanced": """
+import itertools
+N = itertools.count(1)
+def f(x):
+    return x * next(N)
+state = lambda: repr(N)
+""",
+    "a NumPy array written": """
+A = np.zeros(2)
+def f(x):
+    A[0] += 1
+    return x * float(A[0])
+state = lambda: A
+""",
+    "a gradient set": """
+W = wg.ones(2, requires_grad=True)
+def f(x):
+    W.grad = x * 2
+    return x * 3
+state = lambda: W.grad
+""",
+    "requires_grad switched": """
+W = wg.ones(2)
+def f(x):
+    y = (W * x).sum()
+    W.requires_grad_(not W.requires_grad)
+    return y.detach()
+state = lambda: W.requires_grad
+""",
+    "the mode of a module": """
+class Net(nn.Module):
+    def forward(self, x):
+        y = x * (2 if self.training else 3)
+        self.train(not self.training)
+        return y
+f = Net()
+state = lambda: f.training
+""",
+    "data replaced": """
+W = wg.ones(2, requires_grad=True)
+def f(x):
+    W.data = W.data * 0.5
+    return (W * x).detach()
+state = lambda: W.detach()
+""",
+    "a parameter registered anew": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(wg.ones(2))
+    def forward(self, x):
+        self.w = nn.Parameter(self.w.detach() * 0.5)
+        return (self.w * x).detach()
+f = Net()
+state = lambda: f.w.detach()
+""",
+}
+
+
+@pytest.mark.parametrize("name", (FUNCTIONS))
+def test_what_a_function_keeps_is_there_at_its_next_call(name: str) -> None:
+    def story(compile: Any) -> Any:
+        m = module(FUNCTIONS[name])
+        f = compile(m.f)
+        seen = []
+        for k in range(5):
+            seen += [f(numbers(1, k)), m.state()]
+            seen[-1] = copied(seen[-1])
+        return seen
+
+    same_or_refused(story)
+
+
+def copied(x: Any) -> Any:
+    if isinstance(x, wg.Tensor):
+        return x.detach().clone()
+    if isinstance(x, dict):
+        return {k: copied(v) for k, v in x.items()}
+    return [copied(v) for v in x] if isinstance(x, list) else x
+
+
+def test_what_is_kept_may_be_replaced_from_outside() -> None:
+    def story(compile: Any) -> Any:
+        net: Any = nn.Module()
+        net.register_buffer("h", wg.zeros(2))
+
+        def f(x: Any) -> Any:
+            net.h = net.h + x
+            return net.h * 2
+
+        f = compile(f)
+        seen = [f(numbers(1, 2)) for _ in range(3)]
+        net.h = numbers(5, 6)
+        return [*seen, *(f(numbers(1, 2)) for _ in range(3))]
+
+    same(story)

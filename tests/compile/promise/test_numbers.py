@@ -1,0 +1,213 @@
+"""Numbers of every kind, wherever they are kept, are those of the call."""
+
+from __future__ import annotations
+
+import enum
+import fractions
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import module, numbers, same, same_or_refused, thrice
+from wengert import nn, optim
+
+
+class Level(enum.Enum):
+    LOW = 2.0
+    HIGH = 5.0
+
+
+VALUES: dict[str, tuple[Any, Any, str]] = {
+    "float": (2.0, 5.0, "x * {v}"),
+    "int": (2, 5, "x * {v}"),
+    "bool": (True, False, "(x * 2 if {v} else x * 5)"),
+    "str": ("two", "five", "(x * 2 if {v} == 'two' else x * 5)"),
+    "None": (None, 5.0, "(x * 2 if {v} is None else x * {v})"),
+    "np.float64": (np.float64(2.0), np.float64(5.0), "x * {v}"),
+    "np.float32": (np.float32(2.0), np.float32(5.0), "x * {v}"),
+    "np.int64": (np.int64(2), np.int64(5), "x * {v}"),
+    "np.bool_": (np.bool_(True), np.bool_(False), "(x * 2 if {v} else x * 5)"),
+    "np.float64 that decides": (np.float64(2), np.float64(5), "(x if {v} > 3 else x * 5)"),
+    "Enum": (Level.LOW, Level.HIGH, "x * {v}.value"),
+    "Fraction": (fractions.Fraction(1, 2), fractions.Fraction(3, 2), "x * float({v})"),
+    "dtype": (wg.float64, wg.float32, "x.to({v})"),
+    "np.dtype": (np.dtype("f8"), np.dtype("f4"), "(x * 2).numpy().astype({v})"),
+    "np.cos": (2.0, 5.0, "x * np.cos({v})"),
+}
+
+PLACES: dict[str, tuple[str, str]] = {
+    # A module's text in which V is read, and the statement that sets it to `new`.
+    "global": ("V = old\ndef f(x): return {at V}", "m.V = new"),
+    "closure": (
+        (
+            "def make():\n    v = old\n    def f(x): return {at v}\n"
+            "    def change(new):\n        nonlocal v\n        v = new\n"
+            "    return f, change\nf, change = make()"
+        ),
+        "m.change(new)",
+    ),
+    "attribute of a module": (
+        (
+            "class Net(nn.Module):\n"
+            "    def __init__(self):\n        super().__init__()\n        self.v = old\n"
+            "    def forward(self, x): return {at self.v}\nnet = f = Net()"
+        ),
+        "m.net.v = new",
+    ),
+    "attribute of an object": (
+        "class C: pass\nc = C()\nc.v = old\ndef f(x): return {at c.v}",
+        "m.c.v = new",
+    ),
+    "default": ("def g(x, v=old): return {at v}\nf = g", "m.g.__defaults__ = (new,)"),
+    "argument": (
+        "V = old\ng = compile(lambda x, v: {at v})\ndef f(x): return g(x, V)",
+        "m.V = new",
+    ),
+}
+
+KEPT = [f"{value} in {place}" for place in PLACES for value in VALUES]
+
+
+@pytest.mark.parametrize("case", (KEPT))
+def test_a_number_is_read_again(case: str) -> None:
+    value, place = case.split(" in ", 1)
+    text, change = PLACES[place]
+    old, new, use = VALUES[value]
+    before, _, rest = text.partition("{at ")
+    name, _, after = rest.partition("}")
+    source = before + use.format(v=name) + after
+
+    def story(compile: Any) -> Any:
+        m = module(source, old=old, compile=compile)
+        f = m.f if place == "argument" else compile(m.f)
+        x = numbers(1, 2)
+        seen = thrice(f, x)
+        exec(change, {"m": m, "new": new})  # noqa: S102
+        seen += thrice(f, x)
+        exec(change, {"m": m, "new": old})  # noqa: S102
+        return [*seen, *thrice(f, x)]
+
+    same(story)
+
+
+def training(compile: Any, rates: list[Any], setting: str = "lr") -> Any:
+    w = numbers(1, 2, requires_grad=True)
+    optimizer = optim.SGD([w], lr=0.1, momentum=0.5)
+    optimizer.param_groups[0][setting] = rates[0]
+
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = ((w * x) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step = compile(step)
+    seen = []
+    for rate in rates:
+        optimizer.param_groups[0][setting] = rate
+        seen += thrice(step, numbers(0.3, 0.4))
+    return seen
+
+
+RATES: dict[str, Any] = {
+    "float": float,
+    "np.float64": np.float64,
+    "np.float32": np.float32,
+    "int": lambda r: round(10 * r),
+    "Fraction": fractions.Fraction,
+    "0-d array": np.array,
+    "0-d tensor": wg.tensor,
+}
+
+
+SETTINGS = [f"{kind} as {s}" for kind in RATES for s in ("lr", "momentum", "weight_decay")]
+SETTINGS = [s for s in SETTINGS if s not in ("Fraction as momentum", "Fraction as weight_decay")]
+
+
+@pytest.mark.parametrize("case", (SETTINGS))
+def test_a_setting_of_an_optimizer_is_read_again(case: str) -> None:
+    kind, setting = case.split(" as ")
+    make = RATES[kind]
+    same_or_refused(lambda compile: training(compile, [make(r) for r in (0.1, 0.2, 0.3)], setting))
+
+
+def test_a_schedule_that_uses_numpy_is_followed() -> None:
+    def story(compile: Any) -> Any:
+        w = numbers(1, 2, requires_grad=True)
+        optimizer = optim.SGD([w], lr=0.1)
+        schedule = optim.lr_scheduler.LambdaLR(optimizer, lambda n: (1 + np.cos(n / 3)) / 2)
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            loss = ((w * x) ** 2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = compile(step)
+        seen = []
+        for _ in range(6):
+            seen += [step(numbers(0.3, 0.4)), w.detach().clone()]
+            schedule.step()
+        return seen
+
+    same(story)
+
+
+PAIRS: dict[str, tuple[Any, Any]] = {
+    "ints and a float": ((1, 2), (1.0, 2.0)),
+    "an int and a truth value": ((1, 2), (True, 2)),
+    "zeros of two signs": ((0.0, 2), (-0.0, 2)),
+    "a float and an int": ((3.0, 2), (3, 2)),
+}
+
+
+EQUAL = [f"{p} in {at}" for p in PAIRS for at in PLACES if at != "default"]
+
+
+@pytest.mark.parametrize("case", (EQUAL))
+def test_equal_values_of_another_kind_are_another_value(case: str) -> None:
+    pair, place = case.split(" in ", 1)
+    text, change = PLACES[place]
+    old, new = PAIRS[pair]
+    before, _, rest = text.partition("{at ")
+    name, _, after = rest.partition("}")
+    use = f"[x.int() * {name}[0], wg.atan2(x * {name}[0], -x)]"
+
+    def story(compile: Any) -> Any:
+        m = module(before + use + after, old=old, compile=compile)
+        f = m.f if place == "argument" else compile(m.f)
+        seen = thrice(f, numbers(1, 2))
+        exec(change, {"m": m, "new": new})  # noqa: S102
+        return [*seen, *thrice(f, numbers(1, 2))]
+
+    same(story)
+
+
+@pytest.mark.parametrize("values", [(1, 1.0), (1, True), (0.0, -0.0), (2.0, 2)], ids=str)
+def test_equal_numbers_of_another_kind_are_another_argument(values: tuple[Any, Any]) -> None:
+    def story(compile: Any) -> Any:
+        f = compile(lambda x, v: [x.int() * v, wg.atan2(x * v, -x)])
+        x = numbers(1, 2)
+        return [*thrice(f, x, values[0]), *thrice(f, x, values[1]), f(x, values[0])]
+
+    same(story)
+
+
+def test_a_number_that_a_module_counts_up_outside_the_function() -> None:
+    def story(compile: Any) -> Any:
+        net: Any = nn.Module()
+        net.n = 0
+        f = compile(lambda x: x * net.n)
+        seen = []
+        for _ in range(5):
+            net.n += 1
+            seen.append(f(numbers(1, 2)))
+        return seen
+
+    same(story)

@@ -1,0 +1,144 @@
+"""What an optimizer remembers is read at each call, however it came there."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import numbers, same, thrice
+from wengert import optim
+
+Make = Callable[[Any], Any]
+MAKERS: dict[str, Make] = {
+    "momentum": lambda p: optim.SGD(p, lr=0.1, momentum=0.9),
+    "adam": lambda p: optim.Adam(p, lr=0.1),
+    "rmsprop": lambda p: optim.RMSprop(p, lr=0.1, momentum=0.5),
+    "adagrad": lambda p: optim.Adagrad(p, lr=0.1),
+}
+each_optimizer = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+
+def trained(compile: Any, make: Make, change: Callable[[Any, Any, Any], None]) -> Any:
+    """Three steps, a change, and three steps more; `change(optimizer, w, earlier)`."""
+    w = numbers(1, 2, requires_grad=True)
+    optimizer = make([w])
+
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = ((w * x) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    earlier = None
+    step = compile(step)
+    x = numbers(3, 4)
+    seen: list[Any] = []
+    for _ in range(3):
+        seen.append(thrice(step, x)[0])
+        earlier = earlier or copy.deepcopy(optimizer.state_dict())
+    change(optimizer, w, earlier)
+    seen += [*thrice(step, x), w.detach().clone()]
+    return [*seen, [dict(sorted(state.items())) for state in optimizer.state.values()]]
+
+
+@each_optimizer
+def test_a_checkpoint_loaded_after_the_first_call_is_gone_on_from(make: Make) -> None:
+    same(lambda compile: trained(compile, make, lambda o, w, s: o.load_state_dict(s)))
+
+
+@each_optimizer
+def test_state_that_is_cleared_starts_anew(make: Make) -> None:
+    same(lambda compile: trained(compile, make, lambda o, w, s: o.state.clear()))
+
+
+@each_optimizer
+def test_state_tensors_that_are_replaced_are_read(make: Make) -> None:
+    def replace(optimizer: Any, w: Any, earlier: Any) -> None:
+        for name, value in optimizer.state[w].items():
+            if isinstance(value, wg.Tensor):
+                optimizer.state[w][name] = value * 0.5
+
+    same(lambda compile: trained(compile, make, replace))
+
+
+@each_optimizer
+def test_state_tensors_that_are_written_are_read(make: Make) -> None:
+    def write(optimizer: Any, w: Any, earlier: Any) -> None:
+        for value in optimizer.state[w].values():
+            if isinstance(value, wg.Tensor):
+                value.mul_(0.5)
+
+    same(lambda compile: trained(compile, make, write))
+
+
+@each_optimizer
+def test_a_rate_that_is_set_is_read(make: Make) -> None:
+    def slower(optimizer: Any, w: Any, earlier: Any) -> None:
+        optimizer.param_groups[0]["lr"] = 0.01
+
+    same(lambda compile: trained(compile, make, slower))
+
+
+SETTINGS = {
+    "momentum": ("momentum", {"momentum": 0.5}),
+    "no momentum": ("momentum", {"momentum": 0.0}),
+    "decay": ("momentum", {"weight_decay": 0.1}),
+    "nesterov": ("momentum", {"nesterov": True}),
+    "maximize": ("momentum", {"maximize": True}),
+    "betas": ("adam", {"betas": (0.5, 0.5)}),
+    "eps": ("adam", {"eps": 0.5}),
+    "amsgrad": ("adam", {"weight_decay": 0.1}),
+}
+
+
+@pytest.mark.parametrize(("name", "settings"), SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("how", ["set", "whole group"])
+def test_settings_that_are_changed_are_read(name: str, settings: dict[str, Any], how: str) -> None:
+    def change(optimizer: Any, w: Any, earlier: Any) -> None:
+        if how == "set":
+            optimizer.param_groups[0].update(settings)
+        else:
+            optimizer.param_groups[0] = {**optimizer.param_groups[0], **settings}
+
+    same(lambda compile: trained(compile, MAKERS[name], change))
+
+
+def test_parameters_popped_from_a_group_stay_as_they_are() -> None:
+    def pop(optimizer: Any, w: Any, earlier: Any) -> None:
+        optimizer.param_groups[0]["params"].pop()
+
+    same(lambda compile: trained(compile, MAKERS["momentum"], pop))
+
+
+def test_groups_that_are_popped_stay_as_they_are() -> None:
+    def pop(optimizer: Any, w: Any, earlier: Any) -> None:
+        optimizer.param_groups.pop()
+
+    same(lambda compile: trained(compile, MAKERS["momentum"], pop))
+
+
+def test_parameters_that_are_added_are_trained() -> None:
+    def story(compile: Any) -> Any:
+        w, v = numbers(1, 2, requires_grad=True), numbers(3, 4, requires_grad=True)
+        optimizer = optim.SGD([w], lr=0.1)
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            loss = ((w * v * x) ** 2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = compile(step)
+        seen = thrice(step, numbers(0.1, 0.2))
+        optimizer.add_param_group({"params": [v], "lr": 0.05})
+        return [*seen, *thrice(step, numbers(0.1, 0.2)), w.detach(), v.detach()]
+
+    same(story)

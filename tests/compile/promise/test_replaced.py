@@ -1,0 +1,435 @@
+"""What is replaced, added or removed around a function between its calls."""
+
+# ruff: noqa: E501  (programs as text read best with a statement on a line)
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import caught, module, numbers, same, thrice
+
+NET = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        wg.manual_seed(0)
+        self.one, self.two = nn.Linear(2, 2), nn.Linear(2, 2)
+    def forward(self, x):
+        return self.two(self.one(x).tanh())
+net = Net()
+"""
+OBJECTS = "class C:\n    pass\n"
+LAYERS = "wg.manual_seed(0)\nlayers = [nn.Linear(2, 2) for _ in range(3)]\n"
+WALK = "def f(x):\n    for layer in layers: x = layer(x)\n    return x.detach()\n"
+
+# What makes `f(x)`, and what happens between the calls: with the names of the module.
+CHANGES: dict[str, tuple[str, str]] = {
+    "a function": ("ACT = wg.relu\ndef f(x): return ACT(x - 1.5)", "ACT = wg.tanh"),
+    "a function of the user": (
+        "def act(x): return x * 2\ndef f(x): return act(x)",
+        "def act(x): return x * 3",
+    ),
+    "the code of a function": (
+        "def act(x): return x * 2\ndef f(x): return act(x)",
+        "act.__code__ = (lambda x: x * 3).__code__",
+    ),
+    "a function in a closure": (
+        (
+            "def make():\n    act = wg.relu\n    def f(x): return act(x - 1.5)\n"
+            "    def change():\n        nonlocal act\n        act = wg.tanh\n    return f, change\n"
+            "f, change = make()"
+        ),
+        "change()",
+    ),
+    "a function in a dictionary": (
+        "T = {'act': wg.relu}\ndef f(x): return T['act'](x - 1.5)",
+        "T['act'] = wg.tanh",
+    ),
+    "a function of wengert": ("def f(x): return F.relu(x - 1.5)", "F = wg"),
+    "a method": (
+        "class C:\n    def act(self, x): return x * 2\nc = C()\ndef f(x): return c.act(x)",
+        "C.act = lambda self, x: x * 3",
+    ),
+    "a method of one object": (
+        "class C:\n    def act(self, x): return x * 2\nc = C()\ndef f(x): return c.act(x)",
+        "c.act = lambda x: x * 3",
+    ),
+    "forward": (NET + "f = net", "net.forward = lambda x: net.one(x)"),
+    "forward of a part": (NET + "f = net", "net.one.forward = lambda x: x * 2"),
+    "forward of the class": (NET + "f = net", "Net.forward = lambda self, x: self.one(x)"),
+    "defaults": ("def f(x, k=2.0): return x * k\ng = f", "g.__defaults__ = (3.0,)"),
+    "keyword defaults": (
+        "def f(x, *, k=2.0): return x * k\ng = f",
+        "g.__kwdefaults__ = {'k': 3.0}",
+    ),
+    "defaults of another function": (
+        "def g(x, k=2.0): return x * k\ndef f(x): return g(x)",
+        "g.__defaults__ = (3.0,)",
+    ),
+    "a partial's keywords": (
+        "import functools\ndef g(x, k): return x * k\nf = p = functools.partial(g, k=2.0)",
+        "p.keywords['k'] = 3.0",
+    ),
+    "the keywords of a partial that is called": (
+        (
+            "import functools\ndef g(x, k): return x * k\np = functools.partial(g, k=2.0)\n"
+            "def f(x): return p(x)"
+        ),
+        "p.keywords['k'] = 3.0",
+    ),
+    "a class": (
+        (
+            "class A:\n    def act(self, x): return x * 2\n"
+            "class B:\n    def act(self, x): return x * 3\nc = A()\ndef f(x): return c.act(x)"
+        ),
+        "c.__class__ = B",
+    ),
+    "the class of a module": (
+        NET + "class Other(Net):\n    def forward(self, x): return self.one(x)\nf = net",
+        "net.__class__ = Other",
+    ),
+    "a class attribute": (
+        "class C:\n    k = 2.0\nc = C()\ndef f(x): return x * c.k",
+        "C.k = 3.0",
+    ),
+    "a class attribute of a module": (
+        "class Net(nn.Module):\n    k = 2.0\n    def forward(self, x): return x * self.k\nf = Net()",
+        "Net.k = 3.0",
+    ),
+    "a class attribute by its class": (
+        "class C:\n    k = 2.0\ndef f(x): return x * C.k",
+        "C.k = 3.0",
+    ),
+    "an attribute that hides that of the class": (
+        "class C:\n    k = 2.0\nc = C()\ndef f(x): return x * c.k",
+        "c.k = 3.0",
+    ),
+    "a property": (
+        (
+            "class C:\n    @property\n    def k(self): return self._k\nc = C()\nc._k = 2.0\n"
+            "def f(x): return x * c.k"
+        ),
+        "c._k = 3.0",
+    ),
+    "an attribute of an imported module": (
+        (
+            "import types\nconfig = types.ModuleType('config')\nconfig.scale = 2.0\n"
+            "def f(x): return x * config.scale"
+        ),
+        "config.scale = 3.0",
+    ),
+    "a slot": (
+        "class C:\n    __slots__ = ('k',)\nc = C()\nc.k = 2.0\ndef f(x): return x * c.k",
+        "c.k = 3.0",
+    ),
+    "a SimpleNamespace": (
+        "import types\nc = types.SimpleNamespace(k=2.0)\ndef f(x): return x * c.k",
+        "c.k = 3.0",
+    ),
+    "a dataclass": (
+        (
+            "import dataclasses\n@dataclasses.dataclass\nclass C:\n    k: float = 2.0\nc = C()\n"
+            "def f(x): return x * c.k"
+        ),
+        "c.k = 3.0",
+    ),
+    "a nested object": (
+        OBJECTS + "c = C()\nc.d = C()\nc.d.k = 2.0\ndef f(x): return x * c.d.k",
+        "c.d.k = 3.0",
+    ),
+    "a nested object replaced": (
+        OBJECTS + "c = C()\nc.d = C()\nc.d.k = 2.0\ndef f(x): return x * c.d.k",
+        "c.d = C()\nc.d.k = 3.0",
+    ),
+    "self.cfg.scale": (
+        OBJECTS + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.cfg = C()\n        self.cfg.scale = 2.0\n"
+        "    def forward(self, x): return x * self.cfg.scale\nf = Net()",
+        "f0.cfg.scale = 3.0",
+    ),
+    "getattr by a name that is computed": (
+        OBJECTS + "c = C()\nc.key = 2.0\ndef f(x): return x * getattr(c, 'k' + 'ey')",
+        "c.key = 3.0",
+    ),
+    "vars": (
+        OBJECTS + "c = C()\nc.key = 2.0\ndef f(x): return x * vars(c)['key']",
+        "c.key = 3.0",
+    ),
+    "hasattr": (
+        OBJECTS + "c = C()\ndef f(x): return x * (3 if hasattr(c, 'key') else 2)",
+        "c.key = 1",
+    ),
+    "an attribute deleted": (
+        OBJECTS + "c = C()\nc.key = 1\ndef f(x): return x * (3 if hasattr(c, 'key') else 2)",
+        "del c.key",
+    ),
+    "an attribute deleted that is read": (
+        OBJECTS + "c = C()\nc.key = 2.0\ndef f(x): return x * c.key",
+        "del c.key",
+    ),
+    "a global deleted": ("K = 2.0\ndef f(x): return x * K", "del K"),
+    "a global that hides a builtin": (
+        "def f(x): return x * len([1, 2])",
+        "len = lambda x: 7",
+    ),
+    "a list": ("L = [2.0, 3.0]\ndef f(x): return x * L[0]", "L = [5.0, 3.0]"),
+    "an item of a list": ("L = [2.0, 3.0]\ndef f(x): return x * L[0]", "L[0] = 5.0"),
+    "an item of a list, by iteration": (
+        "L = [2.0, 3.0]\ndef f(x):\n    for k in L: x = x * k\n    return x",
+        "L[1] = 5.0",
+    ),
+    "a list that grows": (
+        "L = [2.0, 3.0]\ndef f(x):\n    for k in L: x = x * k\n    return x",
+        "L.append(5.0)",
+    ),
+    "the length of a list": ("L = [2.0, 3.0]\ndef f(x): return x * len(L)", "L.append(5.0)"),
+    "the sum of a list": ("L = [2.0, 3.0]\ndef f(x): return x * sum(L)", "L.append(5.0)"),
+    "a list asked for truth": ("L = []\ndef f(x): return x * 2 if L else x * 3", "L.append(1)"),
+    "a list asked for a member": (
+        "L = [1]\ndef f(x): return x * 2 if 5 in L else x * 3",
+        "L.append(5)",
+    ),
+    "a list of lists": ("L = [[2.0], [3.0]]\ndef f(x): return x * L[1][0]", "L[1][0] = 5.0"),
+    "a tuple": ("L = (2.0, 3.0)\ndef f(x): return x * L[0]", "L = (5.0, 3.0)"),
+    "a set": ("S = {1}\ndef f(x): return x * 2 if 5 in S else x * 3", "S.add(5)"),
+    "a dictionary": ("T = {'k': 2.0}\ndef f(x): return x * T['k']", "T = {'k': 5.0}"),
+    "an item of a dictionary": ("T = {'k': 2.0}\ndef f(x): return x * T['k']", "T['k'] = 5.0"),
+    "an item by get": ("T = {'k': 2.0}\ndef f(x): return x * T.get('k', 1.0)", "T['k'] = 5.0"),
+    "an item that get did not find": (
+        "T = {}\ndef f(x): return x * T.get('k', 1.0)",
+        "T['k'] = 5.0",
+    ),
+    "an item by a computed key": (
+        "T = {'k1': 2.0}\ndef f(x): return x * T['k' + str(1)]",
+        "T['k1'] = 5.0",
+    ),
+    "the items of a dictionary": (
+        "T = {'a': 2.0, 'b': 3.0}\ndef f(x):\n    for k, v in T.items(): x = x * v\n    return x",
+        "T['b'] = 5.0",
+    ),
+    "the keys of a dictionary": (
+        "T = {'a': 2.0}\ndef f(x):\n    for k in T: x = x * 2\n    return x",
+        "T['b'] = 5.0",
+    ),
+    "a dictionary as keywords": (
+        "T = {'alpha': 2.0}\ndef f(x): return wg.add(x, x, **T)",
+        "T['alpha'] = 5.0",
+    ),
+    "a dictionary in a module": (
+        (
+            "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.t = {'k': 2.0}\n    def forward(self, x): return x * self.t['k']\nf = Net()"
+        ),
+        "f0.t['k'] = 5.0",
+    ),
+    "a tensor in a list": (
+        "L = [wg.ones(2)]\ndef f(x): return x * L[0]",
+        "L[0] = wg.ones(2) * 5",
+    ),
+    "a tensor in a dictionary": (
+        "T = {'k': wg.ones(2)}\ndef f(x): return x * T['k']",
+        "T['k'] = wg.ones(2) * 5",
+    ),
+    "a tensor in an object": (
+        OBJECTS + "c = C()\nc.t = wg.ones(2)\ndef f(x): return x * c.t",
+        "c.t = wg.ones(2) * 5",
+    ),
+    "a global tensor": ("T = wg.ones(2)\ndef f(x): return x * T", "T = wg.ones(2) * 5"),
+    "a global tensor of another shape": (
+        "T = wg.ones(2)\ndef f(x): return x * T",
+        "T = wg.ones(1) * 5",
+    ),
+    "a tensor's data": ("T = wg.ones(2)\ndef f(x): return x * T", "T.data = wg.ones(1) * 5"),
+    "requires_grad": (
+        "T = wg.ones(2)\ndef f(x): return (x * T).sum()",
+        "T.requires_grad_()",
+    ),
+    "a layer in a list": (LAYERS + WALK, "layers[1] = nn.Linear(2, 2)"),
+    "a layer appended to a list": (LAYERS + WALK, "layers.append(nn.Linear(2, 2))"),
+    "a layer popped from a list": (LAYERS + WALK, "layers.pop()"),
+    "layers reversed": (LAYERS + WALK, "layers.reverse()"),
+    "a layer in a tuple": (
+        LAYERS.replace("[nn", "tuple([nn").replace("(3)]", "(3)])") + WALK,
+        "layers = layers[:1]",
+    ),
+    "a layer in a Sequential": (
+        LAYERS + "net = nn.Sequential(*layers)\ndef f(x): return net(x).detach()",
+        "net[1] = nn.Tanh()",
+    ),
+    "a layer in a module": (NET + "def f(x): return net(x).detach()", "net.one = nn.Tanh()"),
+    "a layer deeper in a module": (
+        NET + "outer = nn.Sequential(net)\ndef f(x): return outer(x).detach()",
+        "net.one = nn.Tanh()",
+    ),
+    "ModuleList.append": (
+        LAYERS + "layers = nn.ModuleList(layers)\n" + WALK,
+        "layers.append(nn.Tanh())",
+    ),
+    "ModuleDict's items": (
+        LAYERS + "layers = nn.ModuleDict({'a': layers[0]})\n"
+        "def f(x):\n    for k, layer in layers.items(): x = layer(x)\n    return x.detach()\n",
+        "layers['b'] = nn.Tanh()",
+    ),
+    "ParameterList.append": (
+        (
+            "ps = nn.ParameterList([nn.Parameter(wg.ones(2))])\n"
+            "def f(x):\n    for p in ps: x = x * (p + 1)\n    return x.detach()\n"
+        ),
+        "ps.append(nn.Parameter(wg.ones(2)))",
+    ),
+    "add_module seen by children": (
+        LAYERS + "net = nn.Sequential(*layers)\n"
+        "def f(x):\n    for layer in net.children(): x = layer(x)\n    return x.detach()\n",
+        "net.add_module('more', nn.Tanh())",
+    ),
+    "add_module seen by modules": (
+        LAYERS + "net = nn.Sequential(*layers)\ndef f(x): return x * len(list(net.modules()))\n",
+        "net.add_module('more', nn.Tanh())",
+    ),
+    "a parameter seen by parameters": (
+        LAYERS + "net = nn.Sequential(*layers)\n"
+        "def f(x): return x * sum(p.sum().detach() for p in net.parameters())\n",
+        "net[0].more = nn.Parameter(wg.ones(2))",
+    ),
+    "a parameter": (
+        NET + "def f(x): return net(x).detach()",
+        "net.one.weight = nn.Parameter(wg.ones(2, 2))",
+    ),
+    "a parameter by register_parameter": (
+        NET + "def f(x): return net(x).detach()",
+        "net.one.register_parameter('weight', nn.Parameter(wg.ones(2, 2)))",
+    ),
+    "a bias removed": (NET + "def f(x): return net(x).detach()", "net.one.bias = None"),
+    "a buffer": (
+        NET + "net.register_buffer('b', wg.ones(2))\ndef f(x): return net.b * x",
+        "net.b = wg.zeros(2)",
+    ),
+    "load_state_dict": (
+        NET + "def f(x): return net(x).detach()",
+        "net.load_state_dict({k: v * 2 for k, v in net.state_dict().items()})",
+    ),
+    "load_state_dict with assign": (
+        NET + "def f(x): return net(x).detach()",
+        "net.load_state_dict({k: v * 2 for k, v in net.state_dict().items()}, assign=True)",
+    ),
+    "the dtype of a module": (
+        NET + "def f(x): return net(x.to(net.one.weight.dtype)).detach()",
+        "net.double()",
+    ),
+    "the mode of a module": (
+        "net = nn.Sequential(nn.BatchNorm1d(2))\ndef f(x): return net(x.reshape(2, 1) * wg.ones(2)).detach()",
+        "net.eval()",
+    ),
+    "the mode of a part": (
+        "net = nn.Sequential(nn.BatchNorm1d(2))\ndef f(x): return net(x.reshape(2, 1) * wg.ones(2)).detach()",
+        "net[0].eval()",
+    ),
+    "the p of a dropout": (
+        "d = nn.Dropout(1.0)\ndef f(x): return d(x)",
+        "d.p = 0.0",
+    ),
+    "os.environ": (
+        "import os\ndef f(x): return x * float(os.environ.get('WENGERT_TEST_SCALE', 2))",
+        "os.environ['WENGERT_TEST_SCALE'] = '5'",
+    ),
+    "the default dtype": (
+        "def f(x): return wg.zeros(2) + 1",
+        "wg.set_default_dtype(wg.float64)",
+    ),
+    "the grad mode": (
+        "w = wg.ones(2, requires_grad=True)\ndef f(x): return w * x",
+        "import functools\nno_grad = wg.set_grad_enabled(False)",
+    ),
+    "float32 from the default": (
+        "K = 2.0\ndef f(x): return wg.tensor(K) * wg.tensor([1.0])",
+        "wg.set_default_dtype(wg.float64)",
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Any:
+    yield
+    put_back()
+
+
+@pytest.mark.parametrize("name", (CHANGES))
+def test_what_is_replaced_is_noticed(name: str) -> None:
+    text, change = CHANGES[name]
+
+    def story(compile: Any) -> Any:
+        m = module(text)
+        m.f0, x = m.f, numbers(1, 2)
+        f = compile(m.f)
+        seen = thrice(f, x)
+        exec(change, vars(m))  # noqa: S102
+        seen += [caught(f, x) for _ in range(3)]
+        put_back()
+        return seen
+
+    same(story)
+
+
+def put_back() -> None:
+    os.environ.pop("WENGERT_TEST_SCALE", None)
+    wg.set_default_dtype(wg.float32)
+    wg.set_grad_enabled(True)
+
+
+HOOKED = (
+    NET
+    + """
+optimizer = wg.optim.SGD(net.parameters(), lr=0.1)
+def f(x):
+    optimizer.zero_grad()
+    loss = (net(x) ** 2).sum()
+    loss.backward()
+    optimizer.step()
+    return loss.detach()
+"""
+)
+HOOKS: dict[str, str] = {
+    "forward hook": "net.one.register_forward_hook(lambda m, args, y: y * 2)",
+    "forward hook of the whole": "net.register_forward_hook(lambda m, args, y: y * 2)",
+    "forward pre-hook": "net.one.register_forward_pre_hook(lambda m, args: (args[0] * 2,))",
+    "full backward hook": "net.two.register_full_backward_hook(lambda m, gi, go: tuple(g * 2 for g in gi))",
+    "tensor hook": "net.one.weight.register_hook(lambda g: g * 2)",
+    "post-accumulate hook": "net.one.weight.register_post_accumulate_grad_hook("
+    "lambda p: p.grad.mul_(2))",
+    "optimizer step pre-hook": "optimizer.register_step_pre_hook("
+    "lambda o, a, k: [o.param_groups[0]['params'][0].grad.mul_(2)].clear())",
+    "optimizer step post-hook": "optimizer.register_step_post_hook("
+    "lambda o, a, k: [o.param_groups[0]['params'][0].data.mul_(0.5)].clear())",
+}
+
+
+@pytest.mark.parametrize("name", (HOOKS))
+def test_hooks_that_are_added_run(name: str) -> None:
+    def story(compile: Any) -> Any:
+        m = module(HOOKED)
+        f, x = compile(m.f), numbers(1, 2)
+        seen = thrice(f, x)
+        exec("handle = " + HOOKS[name], vars(m))  # noqa: S102
+        seen += thrice(f, x)
+        m.handle.remove()
+        return [*seen, *thrice(f, x), [p.detach() for p in m.net.parameters()]]
+
+    same(story)
+
+
+@pytest.mark.parametrize("name", (HOOKS))
+def test_hooks_that_are_removed_run_no_more(name: str) -> None:
+    def story(compile: Any) -> Any:
+        m = module(HOOKED)
+        exec("handle = " + HOOKS[name], vars(m))  # noqa: S102
+        f, x = compile(m.f), numbers(1, 2)
+        seen = thrice(f, x)
+        m.handle.remove()
+        return [*seen, *thrice(f, x), [p.detach() for p in m.net.parameters()]]
+
+    same(story)

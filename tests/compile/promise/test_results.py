@@ -1,0 +1,329 @@
+"""What results and written arguments are in memory: versions, views and layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import caught, module, numbers, same, same_or_refused, thrice
+from wengert import optim
+from wengert.nn import functional as F
+
+# ---- versions ------------------------------------------------------------------------------
+
+
+def test_a_weight_that_a_compiled_step_wrote_is_refused_by_an_earlier_graph() -> None:
+    def story(compile: Any) -> Any:
+        w = numbers(1, 2, requires_grad=True)
+        optimizer = optim.SGD([w], lr=0.1)
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            loss = ((w * x) ** 2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = compile(step)
+        seen = thrice(step, numbers(3, 4))
+        y = (w * w * numbers(5, 6)).sum()
+        step(numbers(3, 4))
+        error = caught(y.backward)
+        return [*seen, error[0] if error else "no error"]
+
+    same(story)
+
+
+WRITES = {
+    "add_": "t.add_(1)",
+    "an item": "t[0] = 3",
+    "under no_grad": "exec('with wg.no_grad(): t.mul_(2)')",
+    "copy_": "t.copy_(x)",
+    "zero_": "t.zero_()",
+    "a view": "t[:1].add_(1)",
+    "data": "t.data.add_(1)",
+}
+
+
+@pytest.mark.parametrize("name", (WRITES))
+@pytest.mark.parametrize("whose", ["argument", "global", "buffer"])
+def test_writes_count(name: str, whose: str) -> None:
+    def story(compile: Any) -> Any:
+        holder = {"argument": "x", "global": "T", "buffer": "net.b"}[whose]
+        m = module(
+            "T = wg.ones(2)\nnet = nn.Module()\nnet.register_buffer('b', wg.ones(2))\n"
+            f"def f(x, y):\n    t, x = {holder}, y\n    {WRITES[name]}\n    return t * 2\n"
+        )
+        f, seen = compile(m.f), []
+        x, y = numbers(1, 2), numbers(3, 4)
+        for _ in range(4):
+            before = [t._version for t in (x, m.T, m.net.b)]
+            f(x, y)
+            seen.append([t._version > v for t, v in zip((x, m.T, m.net.b), before, strict=True)])
+        return seen
+
+    same(story)
+
+
+# ---- aliasing ------------------------------------------------------------------------------
+
+RESULTS: dict[str, str] = {
+    "the argument": "[x]",
+    "the argument in a tuple": "[x, x * 2]",
+    "a view of the argument": "[x[0]]",
+    "the argument reshaped": "[x.view(-1)]",
+    "the argument transposed": "[x.T]",
+    "the argument detached": "[x.detach()]",
+    "the argument's data": "[x.data]",
+    "a tensor from outside": "[T]",
+    "a view of a tensor from outside": "[T[0]]",
+    "a tensor from outside detached": "[T.detach()]",
+    "a parameter": "[net.weight]",
+    "a parameter's data": "[net.weight.data]",
+    "a parameter detached": "[net.weight.detach()]",
+    "a parameter transposed": "[net.weight.mT]",
+    "twice the same": "(lambda y: [y, y])(x * 2)",
+    "a result and its first row": "(lambda y: [y, y[0]])(x * 2)",
+    "a result and all of it in a row": "(lambda y: [y, y.view(-1)])(x * 2)",
+    "a result and its transpose": "(lambda y: [y, y.T])(x * 2)",
+    "a result and its detached self": "(lambda y: [y, y.detach()])(x * 2)",
+    "a result and its data": "(lambda y: [y, y.data])(x * 2)",
+    "two rows of one": "(lambda y: [y[0], y[1]])(x * 2)",
+    "chunks": "list((x * 2).chunk(2))",
+    "an expanded result": "(lambda y: [y, y.expand(2, 2, 2)])(x * 2)",
+    "contiguous": "[x.contiguous()]",
+    "to the same dtype": "[x.to(wg.float32)]",
+    "the result of an in-place function": "[x.add_(1)]",
+    "a NumPy array of the argument": "[x.numpy()]",
+    "clone": "[x.clone()]",
+    "a reshape that copies": "[x.T.reshape(-1)]",
+    "a reshape that does not": "[x.reshape(-1)]",
+    "flatten": "[x.flatten()]",
+    "dropout in evaluation": "[F.dropout(x, 0.5, training=False)]",
+    "broadcast_to": "[x[0].broadcast_to((2, 2))]",
+    "the gradient of a parameter": "[grad_of(x)]",
+}
+
+
+@pytest.mark.parametrize("name", (RESULTS))
+def test_results_share_memory_as_in_eager_mode(name: str) -> None:
+    def story(compile: Any) -> Any:
+        m = module(
+            "T = wg.ones(2, 2)\nnet = nn.Linear(2, 2, bias=False)\n"
+            "def grad_of(x):\n    net.weight.grad = None\n    (net.weight * x).sum().backward()\n"
+            "    return net.weight.grad\n"
+            f"def f(x): return {RESULTS[name]}"
+        )
+        f, seen = compile(m.f), []
+        for _ in range(4):
+            x = numbers(1, 2, 3, 4).reshape(2, 2).clone()
+            results = f(x)
+            known = [x, m.T, m.net.weight, m.net.weight.grad, *results]
+            seen.append(shared(known))
+            seen.append([any(r is k for k in known[:4]) for r in results])
+        return seen
+
+    same(story)
+
+
+def shared(items: list[Any]) -> list[list[bool]]:
+    arrays = [
+        np.zeros(1) if x is None else x.detach().numpy() if isinstance(x, wg.Tensor) else x
+        for x in items
+    ]
+    return [[bool(np.shares_memory(a, b)) for b in arrays] for a in arrays]
+
+
+def test_a_write_to_a_result_reaches_what_it_is_a_view_of() -> None:
+    def story(compile: Any) -> Any:
+        f = compile(lambda x: x[0])
+        seen = []
+        for _ in range(4):
+            x = numbers(1, 2, 3, 4).reshape(2, 2).clone()
+            f(x).add_(10)
+            seen.append(x)
+        return seen
+
+    same(story)
+
+
+def test_results_of_two_calls_are_two() -> None:
+    def story(compile: Any) -> Any:
+        f = compile(lambda x: x * 2)
+        kept = [f(numbers(1, k)) for k in range(5)]
+        kept[0].add_(1)
+        return kept
+
+    same(story)
+
+
+# ---- layout --------------------------------------------------------------------------------
+
+LAYOUTS: dict[str, Callable[[], Any]] = {
+    "dense": lambda: wg.arange(12.0).reshape(3, 4).clone(),
+    "transposed": lambda: wg.arange(12.0).reshape(4, 3).clone().T,
+    "every other": lambda: wg.arange(24.0).reshape(3, 8).clone()[:, ::2],
+    "reversed": lambda: wg.from_numpy(np.arange(12.0, dtype=np.float32).reshape(3, 4)[:, ::-1]),
+    "expanded": lambda: wg.arange(4.0).expand(3, 4),
+    "offset": lambda: wg.arange(16.0).clone()[4:].view(3, 4),
+}
+LOOKS = {
+    "a copy by reshape": "y = x.reshape(-1); y += 1; return x * 1",
+    "a copy by contiguous": "y = x.contiguous(); y += 1; return x * 1",
+    "a copy by flatten": "y = x.flatten(); y += 1; return x * 1",
+    "is_contiguous": "return x * (2 if x.is_contiguous() else 3)",
+    "stride": "return x * x.stride()[0]",
+    "stride of a dimension": "return x * x.stride(1)",
+    "storage_offset": "return x * (1 + x.storage_offset())",
+    "flags of the array": "return x * (2 if x.numpy().flags.c_contiguous else 3)",
+    "stride of a result": "return x * (x * 2).stride()[0]",
+    "view": "return x.view(-1) * 2",
+    "data_ptr": "return x * (2 if x.data_ptr() == x.detach().data_ptr() else 3)",
+    "element_size": "return x * x.element_size()",
+}
+
+
+CASES = [f"{look}: {first}, then {then}" for look in LOOKS for first, then in (
+    ("dense", "transposed"), ("transposed", "dense"), ("dense", "every other"),
+    ("dense", "reversed"), ("dense", "expanded"), ("dense", "offset"),
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", (CASES))
+def test_the_layout_of_an_argument_is_that_of_the_call(case: str) -> None:
+    look, _, layouts = case.partition(": ")
+
+    def story(compile: Any) -> Any:
+        f, seen = compile(module(f"def f(x): {LOOKS[look]}").f), []
+        for layout in layouts.split(", then "):
+            x = LAYOUTS[layout]()
+            seen += [[caught(f, x), x] for _ in range(3)]
+        return seen
+
+    same(story)
+
+
+# ---- other ---------------------------------------------------------------------------------
+
+
+CHAINS = {
+    "mT.diagonal": "v.mT.diagonal().fill_(1)",
+    "T.diagonal": "v.T.diagonal().fill_(1)",
+    "diagonal": "v.diagonal().fill_(1)",
+    "diagonal of a slice": "v[1:].diagonal().fill_(1)",
+    "slice of a diagonal": "v.diagonal()[1:].fill_(1)",
+    "transposed slices": "v[::2].T[1:].fill_(1)",
+    "flattened": "v.view(-1)[::5].fill_(1)",
+    "unfold": "v.unfold(0, 2, 1)[0].fill_(1)",
+    "expand": "v[:1].expand(1, 4).fill_(1)",
+    "movedim": "v.movedim(0, 1)[0].fill_(1)",
+    "select": "v.select(1, 2).fill_(1)",
+    "narrow": "v.narrow(1, 1, 2).fill_(1)",
+    "split": "v.split(1)[1].fill_(1)",
+    "unbind": "v.unbind(1)[1].fill_(1)",
+    "real": "v.real[0].fill_(1)",
+    "diagonal of a permuted view": "v.permute(1, 0).diagonal(1).fill_(1)",
+    "data": "v.data[0].fill_(1)",
+    "detach": "v.detach()[0].fill_(1)",
+    "numpy": "v.numpy()[0] = 1",
+}
+
+
+@pytest.mark.parametrize("name", (CHAINS))
+@pytest.mark.parametrize("whose", ["own", "argument", "global"])
+def test_a_write_through_a_chain_of_views_arrives(name: str, whose: str) -> None:
+    def story(compile: Any) -> Any:
+        start = {"own": "(x * 0)", "argument": "x", "global": "T"}[whose]
+        m = module(
+            f"T = wg.zeros(3, 4)\ndef f(x):\n    v = {start}\n    {CHAINS[name]}\n    return v * 2"
+        )
+        f, seen = compile(m.f), []
+        for _ in range(4):
+            x = wg.arange(12.0).reshape(3, 4).clone()
+            seen += [f(x), x, m.T.clone()]
+        return seen
+
+    same_or_refused(story)
+
+
+def test_gelu_of_half_precision_stays_so() -> None:
+    def story(compile: Any) -> Any:
+        return thrice(compile(F.gelu), numbers(1, 2).half())
+
+    same(story, 1e-2)
+
+
+KEPT_DTYPES = [
+    "gelu",
+    "silu",
+    "softplus",
+    "mish",
+    "elu",
+    "selu",
+    "hardtanh",
+    "leaky_relu",
+    "logsigmoid",
+    "softmax",
+    "layer_norm",
+]
+
+
+@pytest.mark.parametrize("name", (KEPT_DTYPES))
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_activations_keep_the_dtype(name: str, dtype: str) -> None:
+    def story(compile: Any) -> Any:
+        function = getattr(F, name)
+        extra = {"softmax": (0,), "layer_norm": ((2,),)}.get(name, ())
+        return thrice(compile(lambda x: function(x, *extra)), numbers(1, 2).to(getattr(wg, dtype)))
+
+    same(story, 1e-2)
+
+
+@pytest.mark.parametrize(
+    "case",
+    (
+        [
+            f"{v} to {d}"
+            for v in ("nan", "inf", "-inf", "1e30", "-1.5", "300.0")
+            for d in ("int32", "int64", "uint8", "int8", "bool")
+        ]
+    ),
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numbers_that_no_integer_is_become_the_same(case: str) -> None:
+    value, dtype = case.split(" to ")
+
+    def story(compile: Any) -> Any:
+        f = compile(lambda x: x.to(getattr(wg, dtype)))
+        return thrice(f, wg.full((5,), float(value)))
+
+    same(story)
+
+
+def test_inference_mode_marks_results() -> None:
+    def story(compile: Any) -> Any:
+        w = numbers(1, 2, requires_grad=True)
+        f = compile(lambda x: w * x)
+        with wg.inference_mode():
+            return [f(numbers(3, 4)).is_inference() for _ in range(3)]
+
+    same(story)
+
+
+def test_results_under_each_grad_mode() -> None:
+    def story(compile: Any) -> Any:
+        w = numbers(1, 2, requires_grad=True)
+        f = compile(lambda x: w * x)
+        seen = []
+        for mode in (wg.enable_grad, wg.no_grad, wg.inference_mode, wg.enable_grad, wg.no_grad):
+            with mode():
+                seen += thrice(f, numbers(3, 4))
+        return seen
+
+    same(story)

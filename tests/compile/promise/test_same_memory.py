@@ -1,0 +1,184 @@
+"""Arguments and parameters that are, or share, the same memory in one call and not in another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import forms, numbers, same, thrice
+from wengert import nn, optim
+from wengert.nn import functional as F
+
+
+@pytest.mark.parametrize("make", forms("x * 10 + y"))
+def test_an_argument_given_twice_does_not_hide_a_second_one_later(make: Any) -> None:
+    def story(compile: Any) -> Any:
+        f = compile(make())
+        a, b = numbers(1, 2), numbers(3, 4)
+        return [*thrice(f, a, a), f(a, b), f(b, a), f(a, a)]
+
+    same(story)
+
+
+@pytest.mark.parametrize("make", forms("x * 10 + y"))
+def test_two_arguments_may_become_one(make: Any) -> None:
+    def story(compile: Any) -> Any:
+        f = compile(make())
+        a, b = numbers(1, 2), numbers(3, 4)
+        return [*thrice(f, a, b), f(a, a), f(b, b)]
+
+    same(story)
+
+
+def test_gradients_of_two_arguments_after_calls_with_one() -> None:
+    def story(compile: Any) -> Any:
+        f = compile(lambda x, y: (x * 10 + y * y).sum())
+        a, b = numbers(1, 2, requires_grad=True), numbers(3, 4, requires_grad=True)
+        seen = []
+        for x, y in ((a, a), (a, a), (a, a), (a, b), (b, a)):
+            a.grad = b.grad = None
+            f(x, y).backward()
+            seen.append([x.grad, y.grad])
+        return seen
+
+    same(story)
+
+
+def test_numpy_arguments_given_twice() -> None:
+    def story(compile: Any) -> Any:
+        f = compile(lambda x, y: x * 10 + y)
+        a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+        return [*thrice(f, a, a), f(a, b), f(b, a)]
+
+    same(story)
+
+
+def test_an_argument_and_a_view_of_it() -> None:
+    def story(compile: Any) -> Any:
+        f = compile(lambda x, y: x * 10 + y)
+        a, b = numbers(1, 2), numbers(3, 4)
+        return [*thrice(f, a, a.view(2)), f(a, b)]
+
+    same(story)
+
+
+def test_a_compiled_loss_of_a_tensor_and_itself_is_not_zero_for_ever() -> None:
+    def story(compile: Any) -> Any:
+        loss = compile(F.mse_loss)
+        a, b = numbers(1, 2), numbers(3, 5)
+        return [*thrice(loss, a, a), loss(a, b)]
+
+    same(story)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param("one", id="one object first"),
+        pytest.param("two", id="two objects first"),
+    ],
+)
+def test_a_function_may_ask_whether_its_arguments_are_one_object(first: str) -> None:
+    def story(compile: Any) -> Any:
+        f = compile(lambda x, y: x * 2 if x is y else x * 3)
+        a, b = numbers(1, 2), numbers(3, 4)
+        calls = [(a, a), (a, b)] if first == "one" else [(a, b), (a, a)]
+        return [*thrice(f, *calls[0]), f(*calls[1]), f(*calls[0])]
+
+    same(story)
+
+
+@pytest.mark.parametrize("first", ["one", "two"])
+def test_a_write_to_one_argument_is_seen_through_the_other(first: str) -> None:
+    def story(compile: Any) -> Any:
+        def write(x: Any, y: Any) -> Any:
+            x += 1
+            return x * 10 + y
+
+        f = compile(write)
+        a, b = numbers(1, 2), numbers(3, 4)
+        calls = [(a, a), (a, b)] if first == "one" else [(a, b), (a, a)]
+        return [*thrice(f, *calls[0]), f(*calls[1]), f(*calls[0]), a, b]
+
+    same(story)
+
+
+def test_arguments_in_containers_given_twice() -> None:
+    def story(compile: Any) -> Any:
+        f = compile(lambda pair: pair[0] * 10 + pair[1])
+        a, b = numbers(1, 2), numbers(3, 4)
+        return [*thrice(f, (a, a)), f((a, b))]
+
+    same(story)
+
+
+def test_an_argument_that_is_a_parameter_in_one_call_and_not_in_another() -> None:
+    def story(compile: Any) -> Any:
+        w = numbers(5, 6)
+        f = compile(lambda x: x * 10 + w)
+        return [*thrice(f, w), f(numbers(1, 2)), f(w)]
+
+    same(story)
+
+
+def test_an_argument_that_becomes_a_parameter_which_is_written() -> None:
+    def story(compile: Any) -> Any:
+        w = numbers(5, 6)
+
+        def write(x: Any) -> Any:
+            w.add_(1)
+            return x * 10
+
+        f = compile(write)
+        return [*thrice(f, numbers(1, 2)), f(w), f(w.view(2)), w]
+
+    same(story)
+
+
+def two_layers() -> Any:
+    net = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+    optimizer = optim.SGD(net.parameters(), lr=0.1)
+
+    def step(x: Any) -> Any:
+        optimizer.zero_grad()
+        loss = (net[1](net[0](x).tanh()) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return net, step
+
+
+@pytest.mark.parametrize("how", ["data", "set"])
+def test_parameters_that_come_to_share_memory_train_as_in_eager_mode(how: str) -> None:
+    def story(compile: Any) -> Any:
+        net, step = two_layers()
+        step = compile(step)
+        x = numbers(1, 2).reshape(1, 2)
+        seen = thrice(step, x)
+        if how == "data":
+            net[1].weight.data = net[0].weight.data
+        else:
+            net[1].weight = net[0].weight
+        return [*seen, *thrice(step, x), [p.detach() for p in net.parameters()]]
+
+    same(story)
+
+
+def test_parameters_that_stop_sharing_memory() -> None:
+    def story(compile: Any) -> Any:
+        net, step = two_layers()
+        net[1].weight = net[0].weight
+        step = compile(step)
+        x = numbers(1, 2).reshape(1, 2)
+        seen = thrice(step, x)
+        with wg.no_grad():
+            net[1].weight = nn.Parameter(net[0].weight.clone())
+        return [*seen, *thrice(step, x), [p.detach() for p in net.parameters()]]
+
+    same(story)
