@@ -87,7 +87,8 @@ def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
         yield _input(place, flat, table.input(i), value in updates)
     read = {place for _, place in spec.read if isinstance(place, Argument)}
     for i, x in enumerate(flat):
-        if i in spec.owner._static or not isinstance(x, Tensor | np.ndarray | float):
+        numeric = isinstance(x, Tensor | np.ndarray) or type(x) is float  # np.float64 is one too
+        if i in spec.owner._static or not numeric:
             yield Guard(Argument(i), x)
         elif Argument(i) not in read:
             yield _input(Argument(i), flat, table.size + i, False)
