@@ -20,11 +20,9 @@ from wengert.compile.call.link import link
 from wengert.compile.call.specialization import Specialization
 from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import Changed, applied, flatten, rebuild, tracked
-from wengert.compile.trace.array import lost
 from wengert.compile.trace.capture import Capture, Specialize, forget
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.meanings import Postponed
-from wengert.compile.trace.places import Argument
 from wengert.compile.trace.pullback import pull_back
 from wengert.errors import TracingError
 from wengert.history import modes
@@ -202,7 +200,7 @@ class CompiledFunction:
             try:
                 captured = self.capture(args, kwargs)
             except Specialize as decision:
-                (self._graded if decision.graded else self._static).add(decision.place)
+                (self._graded if decision.graded else self._static).add(decision.number)
                 continue
             except Postponed:
                 return None
@@ -220,16 +218,15 @@ class CompiledFunction:
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
-        capture = Capture({k: i for k, i in places.items() if i not in self._static})
-        capture.graded = self._graded
+        capture = Capture({k: i for k, i in places.items() if i not in self._static}, self._graded)
         same = {i: first for i, first, _ in _same_memory(flat)}
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)
         with watch.watch(capture):
             try:
-                capture.borrow_settings()
+                capture.conditions.borrow_settings()
                 for cell in getattr(self.function, "__closure__", None) or ():
-                    capture.enclosed(cell)
+                    capture.conditions.variable(cell)
                 result = [tracked(self.function, args, kwargs)]
                 tensors = [(i, t) for i, t in enumerate(traced) if t is not flat[i]]
                 tensors = [(i, t) for i, t in tensors if isinstance(t, Tensor)]
@@ -237,8 +234,7 @@ class CompiledFunction:
                 with watch.aside():
                     return capture.captured(result, pulled)
             except BaseException:
-                capture.trace.decide = lost
-                capture.forget()
+                capture.fail()
                 raise
             finally:
                 with watch.aside():
@@ -253,11 +249,11 @@ class CompiledFunction:
         if place in self._static:
             return x
         if isinstance(x, Tensor):
-            return capture.stand_in(place, x, f"x{place}", same)
+            return capture.passed.tensor(place, x, same)
         if isinstance(x, np.ndarray):
-            return capture.argument(place, x, f"x{place}", same)
+            return capture.passed.array(place, x, same)
         if type(x) is float:
-            return capture.number(Argument(place), x, f"x{place}")
+            return capture.passed.number(place, x)
         return x
 
     def _explain_retrace(self, args: Any, kwargs: Any) -> None:

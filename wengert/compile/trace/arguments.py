@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -84,29 +84,28 @@ def named_parts_of(item: Any) -> dict[Any, Any] | None:
     return _attributes(item) if form else None
 
 
-def rebuild(structure: Any, leaves: list[Any]) -> Any:
+def rebuild(structure: Any, leaves: Iterable[Any]) -> Any:
     """The containers of `flatten`, around other leaves."""
-    items = iter(leaves)
+    return _built(structure, iter(leaves))
 
-    def build(part: Any) -> Any:
-        if part is None:
-            return next(items)
-        kind, parts = part
-        if kind is tuple or kind is list:
-            return kind([build(p) for p in parts])
-        named = {key: build(p) for key, p in parts}
-        if type(kind) is Defaulting:
-            return defaultdict(kind.factory, named)
-        if kind in _MAPPINGS:
-            return named if kind is dict else kind(named)
-        if issubclass(kind, tuple):
-            return tuple.__new__(kind, named.values())
-        made = kind.__new__(kind)
-        for key, value in named.items():
-            object.__setattr__(made, key, value)  # which a frozen one allows too
-        return made
 
-    return build(structure)
+def _built(part: Any, items: Iterator[Any]) -> Any:
+    if part is None:
+        return next(items)
+    kind, parts = part
+    if kind is tuple or kind is list:
+        return kind([_built(p, items) for p in parts])
+    named = {key: _built(p, items) for key, p in parts}
+    if type(kind) is Defaulting:
+        return defaultdict(kind.factory, named)
+    if kind in _MAPPINGS:
+        return named if kind is dict else kind(named)
+    if issubclass(kind, tuple):
+        return tuple.__new__(kind, named.values())
+    made = kind.__new__(kind)
+    for key, value in named.items():
+        object.__setattr__(made, key, value)  # which a frozen one allows too
+    return made
 
 
 # ---- what the function does to them -----------------------------------------------------------

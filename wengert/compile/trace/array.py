@@ -53,7 +53,7 @@ class Trace:
         self.program = Program()
         self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
         self.decide: Callable[[TracedArray, str], Any] = undecided
-        self.keep: Callable[[np.ndarray[Any, Any], Any, Any], TracedArray] = _unkept
+        self.keep: Callable[[np.ndarray[Any, Any], Any, Any], Storage] = _unkept
 
     def record(
         self, function: Function, args: tuple[Any, ...], shape: Shape, dtype: Any, **kwargs: Any
@@ -176,7 +176,7 @@ def lost(x: TracedArray, what: str) -> Any:
     )
 
 
-def _unkept(array: Any, mapping: Any, key: Any) -> TracedArray:
+def _unkept(array: Any, mapping: Any, key: Any) -> Storage:
     raise TracingError("a trace by itself keeps no arrays for later calls")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.compile.program import operations
 from wengert.compile.program.program import Value
-from wengert.compile.trace.array import Trace
+from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.core import (
     MEANINGS,
     OPAQUE,
@@ -144,7 +144,7 @@ def _lasting(trace: Trace, x: Any, mapping: Any, key: Any) -> Any:
         if maker is None or maker.inputs:
             raise Postponed
         made = maker.function(*maker.args, **maker.kwargs)
-    return trace.keep(np.array(made), mapping, key)
+    return TracedArray(trace, trace.keep(np.array(made), mapping, key), ())
 
 
 def _met(trace: Trace, x: Any) -> Any:

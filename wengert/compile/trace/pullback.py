@@ -32,29 +32,26 @@ class Pulled:
 
 def pull_back(capture: Capture, result: Any, arguments: list[tuple[int, Tensor]]) -> Pulled:
     """Pull traced cotangents of the results back to everything that requires grad."""
-    outs = [t for t in tensors_in(result) if capture.is_made(t) and current_node(t) is not None]
-    outs = list({id(t): t for t in outs}.values())
+    made = [t for t in tensors_in(result) if capture.back.is_made(t)]
+    outs = list({id(t): t for t in made if current_node(t) is not None}.values())
     if not outs or not modes.is_grad_enabled():
         return Pulled()
     own = {id(t): (place, t) for place, t in reversed(arguments) if t.requires_grad}
     leaves: list[tuple[Argument | Known, Tensor]] = [(Argument(i), t) for i, t in own.values()]
-    leaves += [
-        (Known(lifted.tensor), lifted.tensor)
-        for lifted in capture.lifted.values()
-        if lifted.node is not None and lifted.array.dtype.kind in "fc"
-    ]
+    found = [f.tensor for f in capture.outside.tensors.values() if f.is_differentiable()]
+    leaves += [(Known(tensor), tensor) for tensor in found]
     if not leaves:
         return Pulled()
     values = [
-        capture.input(Cotangent(k), t._array.shape, t._array.dtype, f"g{k}")
+        capture.inputs.add(Cotangent(k), t._array.shape, t._array.dtype, f"g{k}")
         for k, t in enumerate(outs)
     ]
     gs = [capture.trusted(value) for value in values]
     count = len(capture.program.statements)
     try:
-        found = grad(outs, [t for _, t in leaves], gs, allow_unused=True, retain_graph=True)
+        gradients = grad(outs, [t for _, t in leaves], gs, allow_unused=True, retain_graph=True)
     except FreedGraphError:
         del capture.program.statements[count:]  # some of the way back was still there
         return Pulled(spent=True)
-    pairs = [(place, g) for (place, _), g in zip(leaves, found, strict=True) if g is not None]
+    pairs = [(place, g) for (place, _), g in zip(leaves, gradients, strict=True) if g is not None]
     return Pulled(outs, values, [place for place, _ in pairs], [g._array for _, g in pairs])

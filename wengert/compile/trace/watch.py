@@ -107,7 +107,7 @@ def _getattribute(self: Any, name: str) -> Any:
         value = type(self).__getattr__(self, name)  # where modules keep their parameters
     capture = _thread.capture
     if capture is not None and not name.startswith("__"):
-        capture.attribute(self, name, value)
+        capture.conditions.attribute(self, name, value)
     return value
 
 
@@ -199,14 +199,14 @@ class Calls:
             owners = [frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]]
             for name in code.co_names:
                 if name in frame.f_globals:
-                    self.capture.outside(frame.f_globals, name, frame.f_globals[name])
+                    self.capture.conditions.item(frame.f_globals, name, frame.f_globals[name])
                     owners.append(frame.f_globals[name])
             if code.co_freevars:
                 self._enclosed(frame)
             owners += [frame.f_locals[name] for name in code.co_freevars if name in frame.f_locals]
             for owner in owners:
                 if type(owner) is dict or is_users(type(owner)):
-                    self.capture.inside(owner, names)
+                    self.capture.conditions.inside(owner, names)
 
     def _enclosed(self, frame: types.FrameType) -> None:
         code = frame.f_code
@@ -215,7 +215,7 @@ class Calls:
         if not any(all(map(operator.is_, values, others)) for others in known):
             known.append(values)
             for cell in cells_of(frame, values):
-                self.capture.enclosed(cell)
+                self.capture.conditions.variable(cell)
 
 
 def is_users_code(frame: types.FrameType) -> bool:

@@ -1,0 +1,140 @@
+"""What must be as it was for a program to be used again, beside its arguments.
+
+The watch tells what the function reads: attributes of modules, globals, variables of enclosing
+functions. What decides something by being what it is becomes a guard. Settings of optimizers are
+numbers that the program reads; for the time of a trace, traced ones stand in their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.program.program import Value
+from wengert.compile.trace.array import Trace
+from wengert.compile.trace.inputs import Inputs
+from wengert.compile.trace.places import PLAIN, Gradient, Guard, Item, Known, Place, Variable
+from wengert.history.surroundings import DECIDING, SETTINGS
+from wengert.tensor import Tensor
+
+_MEMBERS = ("_modules", "_parameters", "_buffers")  # where a module keeps what it consists of
+
+
+class Conditions:
+    """The guards of one trace, and the settings that it borrows."""
+
+    def __init__(self, trace: Trace, inputs: Inputs) -> None:
+        self.trace = trace
+        self.inputs = inputs
+        self.guards: dict[Any, Guard] = {}
+        """By place: the first thing seen there counts."""
+        self.names: dict[int, str] = {}
+        """What modules call their tensors, by id."""
+        self.borrowed: list[tuple[dict[str, Any], str, Any]] = []
+        self.settings: list[tuple[list[Value], list[Guard]]] = []
+        """Of each optimizer: what is traced, and what must hold if any of that is used."""
+
+    def note(self, guard: Guard) -> None:
+        self.guards.setdefault(_key(guard.place), guard)
+
+    # ---- what the watch tells -------------------------------------------------------------------
+
+    def attribute(self, owner: Any, name: str, value: Any) -> None:
+        """An attribute of a module is read."""
+        if type(value) is dict and name in _MEMBERS:
+            for key, member in value.items():
+                self._member(value, key, member)
+        elif _decides(value):
+            attributes = object.__getattribute__(owner, "__dict__")
+            for mapping in (attributes, *(attributes.get(name, {}) for name in _MEMBERS)):
+                if name in mapping:
+                    self._member(mapping, name, value)
+                    return
+
+    def _member(self, mapping: dict[str, Any], key: str, member: Any) -> None:
+        self.note(Guard(Item(mapping, key), member))
+        if isinstance(member, Tensor):
+            self.names.setdefault(id(member), key)
+
+    def item(self, mapping: dict[str, Any], key: str, value: Any) -> None:
+        """A user's function reads a global."""
+        if _decides(value):
+            self.note(Guard(Item(mapping, key), value))
+
+    def inside(self, owner: Any, names: Iterable[Any]) -> None:
+        """A user's function names these attributes of an object, or keys of a dictionary."""
+        mapping = owner if type(owner) is dict else getattr(owner, "__dict__", None)
+        if type(mapping) is dict:
+            for name in names:
+                if name in mapping:
+                    self.item(mapping, name, mapping[name])
+
+    def variable(self, cell: Any) -> None:
+        """A user's function has a variable of an enclosing one."""
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            return
+        if _decides(value):
+            self.note(Guard(Variable(cell), value))
+
+    # ---- settings of optimizers -----------------------------------------------------------------
+
+    def borrow_settings(self) -> None:
+        """Put traced numbers in the place of optimizers' settings."""
+        for holder in list(SETTINGS):
+            values: list[Value] = []
+            guards = [Guard(Item(vars(holder), "param_groups"), holder.param_groups)]
+            for i, group in enumerate(holder.param_groups):
+                for key, number in list(group.items()):
+                    if type(number) is float:
+                        name = f"{key}_{i}" if i else key
+                        values.append(self._borrow(group, key, number, name))
+                    elif type(number) in PLAIN:
+                        guards.append(Guard(Item(group, key), number))
+            self.settings.append((values, guards))
+
+    def _borrow(self, group: dict[str, Any], key: str, number: float, name: str) -> Value:
+        value = self.inputs.number(Item(group, key), number, name)
+        self.borrowed.append((group, key, number))
+        group[key] = self.trace.array(value)
+        return value
+
+    def give_back(self) -> None:
+        for group, key, number in self.borrowed:
+            group[key] = number
+
+    # ---- the end --------------------------------------------------------------------------------
+
+    def final(self) -> list[Guard]:
+        """All guards, those on settings that are used among them.
+
+        What the function itself has changed is no condition on later calls.
+        """
+        used = {v for s in self.inputs.program.statements for v in s.inputs}
+        for values, guards in self.settings:
+            for guard in () if used.isdisjoint(values) else guards:
+                self.note(guard)
+        for guard in self.inputs.decisive:
+            self.note(guard)
+        return [g for g in self.guards.values() if isinstance(g.place, Gradient) or g.holds()]
+
+
+def _key(place: Place) -> Any:
+    if isinstance(place, Item):
+        return id(place.mapping), place.key
+    if isinstance(place, Variable):
+        return id(place.cell)
+    assert isinstance(place, Gradient)
+    assert isinstance(place.tensor, Known)
+    return id(place.tensor.object), Gradient
+
+
+def _decides(value: Any) -> bool:
+    return (
+        type(value) in PLAIN
+        or isinstance(value, (Tensor, np.ndarray, *DECIDING))
+        or hasattr(type(value), "add_param_group")
+    )

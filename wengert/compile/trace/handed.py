@@ -1,0 +1,212 @@
+"""What a traced function hands back: its result, and what it changed outside.
+
+All of it becomes outputs and updates of the program, and a description of where they go.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.program import operations
+from wengert.compile.program.program import Value
+from wengert.compile.trace import watch
+from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.captured import Joint
+from wengert.compile.trace.inputs import Inputs, Passed
+from wengert.compile.trace.outside import Outside
+from wengert.compile.trace.places import Argument, Attribute, Gradient, Known, Output, Write
+from wengert.compile.trace.results import Filled, leaves_of, named_parts, sequence
+from wengert.errors import TracingError
+from wengert.history.node import AccumulateGrad
+from wengert.tensor import Tensor, current_node
+
+
+class Born:
+    """The tensors that a function makes. They are not kept: those alive in the end outlive it."""
+
+    def __init__(self) -> None:
+        self._tensors: dict[int, weakref.ref[Tensor]] = {}
+
+    def add(self, tensor: Tensor) -> None:
+        self._tensors[id(tensor)] = weakref.ref(tensor)
+
+    def discard(self, tensor: Tensor) -> None:
+        del self._tensors[id(tensor)]
+
+    def __contains__(self, tensor: Tensor) -> bool:
+        known = self._tensors.get(id(tensor))
+        return known is not None and known() is tensor
+
+    def alive(self) -> Iterator[Tensor]:
+        for known in list(self._tensors.values()):
+            tensor = known()
+            if tensor is not None:
+                yield tensor
+
+
+class HandedBack:
+    """Writes the end of one trace's program."""
+
+    def __init__(
+        self, trace: Trace, inputs: Inputs, passed: Passed, outside: Outside, born: Born
+    ) -> None:
+        self.trace = trace
+        self.program = trace.program
+        self.inputs = inputs
+        self.passed = passed
+        self.outside = outside
+        self.born = born
+        self.numbers: dict[int, int] = {}
+        """Of the outputs that are tensors of the result, by id; the tensors are not kept."""
+
+    # ---- the result -----------------------------------------------------------------------------
+
+    def result(self, item: Any) -> Any:
+        """The structure of what the function returned."""
+        if isinstance(item, Tensor):
+            return self._tensor(item)
+        if type(item) is TracedArray:
+            number = self.passed.number_of(item)
+            if number is not None:
+                return Argument(number)
+            return Output(self._output(item), False, weak=item.weak, scalar=item.single)
+        if isinstance(item, (list, tuple)):
+            return sequence(type(item), [self.result(part) for part in item])
+        named = named_parts(item)
+        if named is not None:
+            parts = {key: self.result(part) for key, part in named.items()}
+            if type(item) is dict:
+                return parts
+            # An object that holds nothing of this call is the same one each time.
+            return Filled.like(item, parts) if leaves_of(parts) else item
+        if isinstance(item, Iterator):
+            raise TracingError(
+                f"a compiled function returned a {type(item).__name__}, whose items would be "
+                "computed after it has ended. Return a list."
+            )
+        self._check_holds_nothing(item)
+        return item
+
+    def _tensor(self, x: Tensor) -> Any:
+        passed = self.passed.stand_ins.get(x)
+        if passed is not None:
+            return Argument(passed.number)
+        if self.is_held(x):
+            return x
+        if id(x) not in self.numbers:
+            self.numbers[id(x)] = self._output(x)
+        node = current_node(x)  # of a view, after what was written into its base
+        leaf = isinstance(node, AccumulateGrad)
+        return Output(self.numbers[id(x)], True, node is not None, leaf)
+
+    def _output(self, x: Any) -> int:
+        """Which output of the program this becomes."""
+        array = self._array(x) if isinstance(x, Tensor) else x
+        if type(array) is not TracedArray:
+            array = self.trace.array(self.inputs.external(np.asarray(array)))
+        value = array.value
+        if array.weak:
+            value = self.trace.record(operations.astype, (value, value.dtype), (), value.dtype)
+        self.program.outputs.append(value)
+        return len(self.program.outputs) - 1
+
+    def _array(self, tensor: Tensor) -> Any:
+        found = self.outside.tensors.get(tensor)
+        return watch.SLOT.__get__(tensor) if found is None else found.now
+
+    def _check_holds_nothing(self, item: Any) -> None:
+        """Later calls return the same object: it must not hold what this one computes."""
+        for name, value in getattr(item, "__dict__", {}).items():
+            if type(value) is TracedArray or (isinstance(value, Tensor) and value in self.born):
+                raise TracingError(
+                    f"a compiled function returned a {type(item).__name__} whose attribute "
+                    f"{name!r} is computed in it. Return the numbers themselves, in a tuple, a "
+                    "dictionary or a dataclass, and make the object of them outside."
+                )
+
+    def is_made(self, tensor: Tensor) -> bool:
+        """Whether a result was computed by the function: no argument, or tensor from outside."""
+        if tensor in self.passed.stand_ins or self.is_held(tensor):
+            return False
+        return not isinstance(tensor._node, AccumulateGrad)
+
+    def is_held(self, tensor: Tensor) -> bool:
+        """Whether a tensor was there before the trace, and is no gradient (these are replaced)."""
+        if tensor in self.born or tensor in self.passed.stand_ins:
+            return False
+        return not any(g.before is tensor for g in self.outside.gradients.values())
+
+    # ---- its derivative -------------------------------------------------------------------------
+
+    def joint(self, pulled: Any) -> tuple[Joint | None, list[Value]]:
+        """The derivative in terms of the program, and the values of the gradients."""
+        if not pulled.leaves:
+            return None, []
+        slots = [self.numbers[id(t)] for t in pulled.outs]
+        gradients = [g.value for g in pulled.gradients]
+        pulled.outs.clear()  # what is alive after this has outlived the function
+        return Joint(slots, pulled.leaves, pulled.cotangents), gradients
+
+    # ---- what it changed ------------------------------------------------------------------------
+
+    def gradients(self) -> Iterator[Write]:
+        """Gradients that are others than before."""
+        for gradient in self.outside.gradients.values():
+            if gradient.now is not gradient.before:
+                number = None if gradient.now is None else self._output(gradient.now)
+                passed = self.passed.stand_ins.get(gradient.tensor)
+                owner = Known(gradient.tensor) if passed is None else Argument(passed.number)
+                yield Write(Gradient(owner), number)
+                gradient.now = None
+
+    def leaked(self) -> Iterator[Write]:
+        """Tensors that the function made, and that somebody has: each call gives them an array."""
+        for tensor in self.born.alive():
+            yield Write(Attribute(tensor, "_array"), self._output(tensor))
+
+    def updates(self) -> Iterator[Tensor]:
+        """Write down what arrays from outside, and those passed, hold in the end.
+
+        Gives the tensors from outside that were written.
+        """
+        updates = self.program.updates
+        for found in self.outside.tensors.values():
+            origin = found.traced.storage.origin
+            value = _final(found.now, found.traced)
+            if value is not origin:
+                updates[origin] = value
+                yield found.tensor
+        for traced in self.passed.arrays.values():
+            if traced.storage.value is not traced.storage.origin:
+                updates[traced.storage.origin] = traced.storage.value
+        for passed in self.passed.stand_ins.values():
+            storage = passed.traced.storage
+            value = _final(watch.SLOT.__get__(passed.tensor), passed.traced)
+            if value is not storage.value:  # it was given another array
+                updates[storage.origin] = value
+
+    def check_flags(self) -> None:
+        """Whether a tensor requires grad is its owner's to decide, and no program changes it."""
+        for before, tensor in self.outside.flags():
+            if before is not (tensor._node is not None):
+                raise TracingError(
+                    f"requires_grad of a tensor of shape {list(tensor.shape)} that the compiled "
+                    f"function was given, or found, was {before} and became {not before}: by "
+                    "requires_grad_(), or because something that requires grad was written into "
+                    "it. Call requires_grad_() before; write under no_grad(), or what was "
+                    "detached, or into a clone()."
+                )
+
+
+def _final(now: TracedArray, traced: TracedArray) -> Value:
+    if now is not traced and (now.shape, now.dtype) != (traced.shape, traced.dtype):
+        raise TracingError(
+            f"a tensor from outside was given an array of shape {list(now.shape)} and "
+            f"dtype {now.dtype} in the place of {list(traced.shape)} and {traced.dtype} "
+            "inside a compiled function; return the new one instead."
+        )
+    return now.value

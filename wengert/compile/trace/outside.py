@@ -1,0 +1,179 @@
+"""State that a function finds outside: tensors that are no arguments, and gradients.
+
+A tensor from outside gets a traced array at the moment its own is first read: parameters, buffers,
+optimizer state. Its slot keeps the real array all the time; what it holds in the trace is kept
+here, and so is what becomes of gradients. When the trace ends, all is as it was before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.trace import watch
+from wengert.compile.trace.array import Storage, Trace, TracedArray
+from wengert.compile.trace.conditions import Conditions
+from wengert.compile.trace.identity import ByIdentity
+from wengert.compile.trace.inputs import Inputs, Passed, Specialize
+from wengert.compile.trace.places import Argument, Gradient, Guard, Known, Place
+from wengert.errors import TracingError
+from wengert.history.location import here, line_of
+from wengert.history.node import AccumulateGrad
+from wengert.tensor import Tensor
+
+
+@dataclass(slots=True, eq=False)
+class Found:
+    """A tensor from outside: the traced array that stands for its own, and what it holds `now`.
+
+    `before` is the history that it had; None of state that was made in the trace.
+    """
+
+    tensor: Tensor
+    array: Any
+    traced: TracedArray
+    now: TracedArray
+    before: tuple[Any, Any, Any] | None
+
+    def is_differentiable(self) -> bool:
+        return self.requires_grad() and self.array.dtype.kind in "fc"
+
+    def requires_grad(self) -> bool:
+        return self.before is not None and self.before[0] is not None
+
+    def restore(self) -> None:
+        tensor = self.tensor
+        tensor._node, tensor._cell, tensor._origin = self.before or (None, None, None)
+
+
+@dataclass(slots=True, eq=False)
+class FoundGradient:
+    """The gradient of a tensor before the trace, and what it is by now."""
+
+    tensor: Tensor
+    before: Any
+    now: Any
+
+
+class Outside:
+    """What one trace has found, by the tensors that it found."""
+
+    def __init__(
+        self, trace: Trace, inputs: Inputs, passed: Passed, conditions: Conditions, graded: set[int]
+    ) -> None:
+        self.trace = trace
+        self.inputs = inputs
+        self.passed = passed
+        self.conditions = conditions
+        self.graded = graded
+        """Arguments of whose gradients the signature knows."""
+        self.tensors: ByIdentity[Tensor, Found] = ByIdentity()
+        self.gradients: ByIdentity[Tensor, FoundGradient] = ByIdentity()
+        self._spans: list[tuple[int, int, TracedArray, Any]] = []
+        self._cells: list[tuple[Any, dict[str, Any]]] = []
+
+    # ---- tensors --------------------------------------------------------------------------------
+
+    def find(self, tensor: Tensor, array: Any) -> Found:
+        """A tensor whose array is read or set."""
+        found = self.tensors.get(tensor)
+        if found is None:
+            number = self.passed.numbers.get(id(tensor))
+            if number is not None:
+                raise Specialize(number)  # it is an argument too
+            with watch.aside():
+                found = self._add(tensor, array)
+        return found
+
+    def _add(self, tensor: Tensor, array: Any) -> Found:
+        """A traced array in the place of an array from outside, which the program reads."""
+        traced = self._shared(array)
+        if traced is None:
+            name = self.conditions.names.get(id(tensor), "state")
+            value = self.inputs.add(self._place(tensor), array.shape, array.dtype, name)
+            traced = TracedArray(self.trace, Storage(value, value), ())
+            low, high = np.lib.array_utils.byte_bounds(array)
+            self._spans.append((low, high, traced, array))
+        before = tensor._node, tensor._cell, tensor._origin
+        found = self.tensors[tensor] = Found(tensor, array, traced, traced, before)
+        if before[0] is not None and not isinstance(before[0], AccumulateGrad):
+            tensor._node = AccumulateGrad(tensor)  # its history is no part of this function's
+        if tensor._cell is not None:
+            self._cells.append((tensor._cell, dict(vars(tensor._cell))))
+        return found
+
+    def _place(self, tensor: Tensor) -> Place:
+        """Known, unless it is the gradient of something."""
+        owner = next((g.tensor for g in self.gradients.values() if g.before is tensor), None)
+        if owner is None:
+            return Known(tensor)
+        passed = self.passed.stand_ins.get(owner)
+        return Gradient(Known(owner) if passed is None else Argument(passed.number))
+
+    def _shared(self, array: Any) -> TracedArray | None:
+        """What stands for the same memory already."""
+        low, high = np.lib.array_utils.byte_bounds(array)
+        for first, last, traced, other in self._spans:
+            if low < last and first < high and array.size:
+                if (low, array.shape, array.strides, array.dtype) == (
+                    first, other.shape, other.strides, other.dtype,
+                ):  # fmt: skip
+                    return traced
+                if np.shares_memory(array, other):
+                    raise TracingError(
+                        "two tensors that a compiled function uses overlap in memory (one is a "
+                        f"view of part of the other), at\n  {line_of(*here())}\nTake the view "
+                        "inside the function, or clone() one of them."
+                    )
+        return None
+
+    def add_kept(self, tensor: Tensor, array: TracedArray, real: Any) -> None:
+        """A tensor that holds state made in the trace, for later calls."""
+        self.tensors[tensor] = Found(tensor, real, array, array, None)
+        self.inputs.places[array.value] = Known(tensor)
+
+    # ---- gradients ------------------------------------------------------------------------------
+
+    def gradient(self, tensor: Tensor) -> Any:
+        """A tensor's gradient is read."""
+        found = self.gradients.get(tensor)
+        if found is None:
+            own = self._own_gradient(tensor)
+            found = self.gradients[tensor] = FoundGradient(tensor, own, own)
+            if tensor not in self.passed.stand_ins:
+                self.conditions.note(Guard(Gradient(Known(tensor)), None, equal=own is None))
+        return found.now
+
+    def set_gradient(self, tensor: Tensor, gradient: Any) -> None:
+        found = self.gradients.get(tensor)
+        if found is None:
+            found = FoundGradient(tensor, self._own_gradient(tensor), None)
+            self.gradients[tensor] = found
+        found.now = gradient
+
+    def _own_gradient(self, tensor: Tensor) -> Any:
+        """What the tensor has, or the one passed has that it stands for, as the signature says."""
+        passed = self.passed.stand_ins.get(tensor)
+        if passed is not None:
+            if passed.number not in self.graded:
+                raise Specialize(passed.number, graded=True)
+            tensor = passed.given
+        return tensor.__dict__.get("_grad")
+
+    # ---- the end --------------------------------------------------------------------------------
+
+    def flags(self) -> Iterator[tuple[bool, Tensor]]:
+        """Whether tensors required grad before, and those tensors."""
+        yield from ((found.requires_grad(), found.tensor) for found in self.tensors.values())
+        yield from ((s.given.requires_grad, s.tensor) for s in self.passed.stand_ins.values())
+
+    def restore(self) -> None:
+        """Put everything back as it was before the trace."""
+        for found in self.tensors.values():
+            found.restore()
+        for cell, state in self._cells:
+            vars(cell).clear()
+            vars(cell).update(state)
