@@ -14,6 +14,12 @@ import pytest
 
 import wengert as wg
 from wengert import nn, optim
+from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.capture import Capture
+from wengert.compile.trace.conditions import Conditions
+from wengert.compile.trace.handed import HandedBack
+from wengert.compile.trace.inputs import Inputs, Passed
+from wengert.compile.trace.outside import Outside
 from wengert.errors import FreedGraphError, ModifiedError, TracingError
 from wengert.nn import functional as F
 
@@ -674,3 +680,47 @@ def test_gradients_are_clipped_inside_of_a_step(order: float) -> None:
         return [y.item() for _ in range(4) for y in run(wg.ones(5, 3))]
 
     np.testing.assert_allclose(losses(True), losses(False), rtol=1e-5)
+
+
+def test_a_setting_that_decides_is_a_condition() -> None:
+    # It was looked at while a traced number stood in its place, and so was dropped.
+    optimizer = optim.SGD([nn.Parameter(wg.ones(3))], lr=0.1)
+    group = optimizer.param_groups[0]
+    f = wg.compile(lambda x: x * 2 if optimizer.param_groups[0]["lr"] > 0.05 else x * 3)
+    x = wg.ones(2)
+    assert [f(x)[0].item() for _ in range(3)] == [2, 2, 2]
+    group["lr"] = 0.01
+    assert [f(x)[0].item() for _ in range(3)] == [3, 3, 3]
+    assert f.retraces == ["lr was 0.1 and is 0.01"]
+
+
+def test_a_change_of_requires_grad_is_named() -> None:
+    w = wg.ones(3)
+    f = wg.compile(lambda x: x * w)
+    for _ in range(3):
+        f(wg.ones(3))
+    w.requires_grad_()
+    for _ in range(3):
+        assert f(wg.ones(3)).requires_grad
+    assert f.retraces == ["requires_grad of a tensor of shape [3] was False and is True"]
+
+
+@pytest.mark.parametrize("make", [lambda p: optim.SGD(p, lr=0.1), lambda p: optim.Adam(p)])
+def test_nothing_of_a_trace_outlives_it(make: Any) -> None:
+    # A cycle kept what the trace held until the collector came, and made the next calls slow.
+    net = network(nn.Tanh)
+    step = wg.compile(stepper(net, make(net.parameters())))
+    kinds = (Capture, Trace, Inputs, Passed, Conditions, Outside, HandedBack, TracedArray)
+
+    def alive() -> int:
+        return sum(type(x) in kinds for x in gc.get_objects())
+
+    gc.collect()
+    before = alive()
+    gc.disable()
+    try:
+        for i in range(3):
+            step(*batch(i))
+            assert alive() == before
+    finally:
+        gc.enable()
