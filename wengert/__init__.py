@@ -73,6 +73,7 @@ from wengert.functions.calculus import gradient as gradient
 from wengert.functions.calculus import trapezoid as trapezoid
 from wengert.functions.calculus import trapz as trapz
 from wengert.functions.calculus import vander as vander
+from wengert.functions.choosing import where as where
 from wengert.functions.comparison import all as all
 from wengert.functions.comparison import allclose as allclose
 from wengert.functions.comparison import any as any
@@ -182,7 +183,6 @@ from wengert.functions.indexing import masked_select as masked_select
 from wengert.functions.indexing import nonzero as nonzero
 from wengert.functions.indexing import take as take
 from wengert.functions.indexing import take_along_dim as take_along_dim
-from wengert.functions.indexing import where as where
 from wengert.functions.inplace_functions import abs_ as abs_
 from wengert.functions.inplace_functions import acos_ as acos_
 from wengert.functions.inplace_functions import acosh_ as acosh_

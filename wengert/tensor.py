@@ -370,6 +370,17 @@ def requires_grad(x: Tensor) -> bool:
     return x._node is not None or (type(view) is View and _follows_its_base(x, view))
 
 
+def require(x: Tensor) -> Tensor:
+    """Mark a leaf: history ends here, and gradients are added here."""
+    if not dtypes.is_inexact(x._array.dtype):
+        raise RuntimeError(
+            "only Tensors of floating point and complex dtype can require gradients, but this one "
+            f"is {x._array.dtype}. Use x.float() or dtype=wengert.float32."
+        )
+    x._node = AccumulateGrad(x)
+    return x
+
+
 def is_leaf(x: Tensor) -> bool:
     node = x._node if x._origin is None else current_node(x)
     return node is None or isinstance(node, AccumulateGrad)

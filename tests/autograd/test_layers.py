@@ -73,10 +73,6 @@ UPWARD = {
         "autograd",
         "transforms",
     ): "gradients for a batch of cotangents, is_grads_batched, are a vmap over the sweep",
-    (
-        "autograd",
-        "functions",
-    ): "methods of Tensor that make tensors, and random numbers that are replayed",
 }
 """Imports inside functions that point upward, each with its reason."""
 

@@ -154,7 +154,7 @@ def lend(out: Tensor, x: Tensor, copies: bool = False) -> Tensor:
     """`out`, another tensor for the value of `x`, with the tangents of `x`, or copies of them."""
     for level in active():
         t = tangent(x, level)
-        level.give(out, _copied(t) if copies and t is not None else t)
+        level.give(out, copy(t) if copies and t is not None else t)
     return out
 
 
@@ -185,12 +185,6 @@ def outside(level: Level) -> tuple[Level, ...]:
 
 def _from(level: Level, levels: tuple[Level, ...]) -> tuple[Level, ...]:
     return levels[levels.index(level) :]
-
-
-def _copied(t: Tensor) -> Tensor:
-    from wengert.autograd.record import recorder
-
-    return recorder(copy)(t)
 
 
 # ---- after an operation --------------------------------------------------------------------
@@ -317,7 +311,7 @@ def _own(t: Tensor, others: Sequence[Tensor]) -> Tensor:
     else:
         array = t._array
         shared = any(shares(array, other._array) for other in others) or not array.flags.writeable
-    return _copied(t) if shared else t
+    return copy(t) if shared else t
 
 
 def _innermost(array: Any) -> Any:
@@ -344,7 +338,7 @@ def first(x: Tensor, level: Level, new: Tensor) -> None:
     """A tensor without tangent gets one; so does the base that it looks into, zero elsewhere."""
     view = x._origin
     if type(view) is not View or (x._tangents and level in x._tangents):
-        level.give(x, _copied(new))
+        level.give(x, copy(new))
         return
     base = view.base._array
     zeros = in_layout_of(base, base.dtype) if type(base) is np.ndarray else np.zeros_like(base)

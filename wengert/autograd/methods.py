@@ -24,6 +24,8 @@ from wengert.tensor import (
     cell_of,
     current_node,
     is_leaf,
+    may_record,
+    require,
     wrap,
 )
 
@@ -122,8 +124,6 @@ class HistoryMethods:
         """Mark this leaf as one to differentiate by, or unmark it; returns the tensor."""
         if requires_grad:
             if not self.requires_grad:
-                from wengert.functions.creation import require
-
                 if self._origin is INFERENCE and not modes.is_inference_mode_enabled():
                     raise InferenceError(
                         "Setting requires_grad=True on inference tensor outside InferenceMode is "
@@ -172,8 +172,6 @@ class HistoryMethods:
             return out
         out._cell = cell_of(self)
         if modes.special:
-            from wengert.tensor import may_record
-
             may_record(out)
             out._origin = None
         return out

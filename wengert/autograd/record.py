@@ -22,6 +22,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import codegen, saved, zeros
 from wengert.autograd.forward import carried
+from wengert.autograd.out import into
 from wengert.dispatch import Function, met
 from wengert.errors import DtypeError, LinAlgError, MissingRuleError, ShapeError
 from wengert.history import modes
@@ -369,13 +370,6 @@ class SequenceNode(Node):
         if g.dtype.kind == "c" and items:
             return [np.conj(x) for x in transpose(np.conj(g), *values)]
         return transpose(g, *values)
-
-
-def into(*call: Any) -> Any:
-    """What `out=` asks for; see `functions.arguments`, which is above this."""
-    from wengert.functions import arguments
-
-    return arguments.into(*call)
 
 
 def refuse(rule: Rule, argument: str) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from wengert.autograd import anomaly
 from wengert.errors import FreedGraphError, InferenceError, ModifiedError
 from wengert.history import modes
 from wengert.history.location import INTERNAL, line_of, user_frame
@@ -201,8 +202,6 @@ def restored_output(node: Node, value: Any, cell: Cell | None, edge: Any) -> Ten
 
 def settle_node(node: Node, made: Any = None) -> None:
     """After recording in an unusual mode: pack what was saved, note where and what was made."""
-    from wengert.autograd import anomaly
-
     state = modes.current()
     if state.level is not None:
         state.level.enclose(node)

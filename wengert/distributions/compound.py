@@ -13,7 +13,7 @@ from wengert.distributions.transforms import (
     StickBreakingTransform,
     Transform,
 )
-from wengert.functions.indexing import where
+from wengert.functions.choosing import where
 from wengert.functions.math import log_softmax
 from wengert.functions.reductions import logsumexp
 from wengert.history.modes import no_grad

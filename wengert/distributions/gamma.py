@@ -22,7 +22,7 @@ from wengert.distributions.distribution import (
     tiny,
 )
 from wengert.functions.arguments import constant
-from wengert.functions.indexing import where
+from wengert.functions.choosing import where
 from wengert.functions.joining import stack
 from wengert.functions.math import log1p
 from wengert.functions.special import digamma, gammainc, gammaincc, lgamma, xlog1py, xlogy

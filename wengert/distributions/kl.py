@@ -35,8 +35,8 @@ from wengert.distributions.location import (
 from wengert.distributions.multivariate import LowRankMultivariateNormal, MultivariateNormal
 from wengert.distributions.relaxed import ContinuousBernoulli
 from wengert.distributions.tails import Pareto
+from wengert.functions.choosing import where
 from wengert.functions.creation import full_like
-from wengert.functions.indexing import where
 from wengert.functions.linalg import solve_triangular
 from wengert.functions.special import digamma, lgamma, xlogy
 from wengert.tensor import Tensor

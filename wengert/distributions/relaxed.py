@@ -21,7 +21,7 @@ from wengert.distributions.distribution import (
     uniforms,
 )
 from wengert.distributions.transforms import ExpTransform, SigmoidTransform
-from wengert.functions.indexing import where
+from wengert.functions.choosing import where
 from wengert.functions.reductions import logsumexp
 from wengert.tensor import Tensor
 

@@ -14,8 +14,8 @@ from wengert.distributions.distribution import (
     finite,
     uniforms,
 )
+from wengert.functions.choosing import where
 from wengert.functions.creation import full_like, zeros_like
-from wengert.functions.indexing import where
 from wengert.functions.special import digamma, lgamma
 from wengert.tensor import Tensor
 

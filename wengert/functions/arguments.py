@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.out import into as into
+from wengert.autograd.out import takes_out as takes_out
 from wengert.dispatch import Function
 from wengert.functions import creation
-from wengert.functions.out import into as into
-from wengert.functions.out import takes_out as takes_out
 from wengert.tensor import Size, Tensor, settle, wrap
 
 Dim = int | Sequence[int] | None

@@ -1,4 +1,4 @@
-"""`where` with functions: each evaluated only where its mask holds."""
+"""`where`, and what it does with functions: each is evaluated only where its mask holds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,65 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast
-from wengert.dispatch import known
+from wengert.autograd.record import cast, recorder
+from wengert.dispatch import as_array, known
 from wengert.errors import ShapeError, WengertError
-from wengert.functions.arguments import array_of, constant, tensor_of
-from wengert.functions.indexing import get
+from wengert.functions.arguments import array_of, constant, takes_out, tensor_of
+from wengert.functions.indexing import get, nonzero
 from wengert.functions.joining import cat
 from wengert.functions.shapes import broadcast_shapes, broadcast_to, reshape
-from wengert.tensor import Tensor
+from wengert.tensor import Tensor, wrap
+
+_where = recorder(np.where)
+
+
+@takes_out
+def where(condition: Any, input: Any = None, other: Any = None, *operands: Any) -> Any:
+    """`input` where the condition holds, `other` elsewhere; given only the condition, its indices.
+
+    >>> import wengert as wg
+    >>> wg.where(wg.tensor([True, False]), wg.tensor([1.0, 2.0]), 0)
+    tensor([1., 0.])
+
+    Either may be a function, which is evaluated only where it is chosen. It is called once, with
+    those elements of the `operands`, in one dimension, and returns one value for each; without
+    operands it is called with the mask, to index with. (Both are called even if they are chosen
+    nowhere, with no elements, so that the dtype of the result does not depend on the data.) Where a
+    function is singular outside its mask, this keeps NaN out of the gradient, which computing both
+    and choosing does not:
+
+    >>> x = wg.tensor([0.0, 4.0], requires_grad=True)
+    >>> wg.where(x > 0, wg.sqrt, 0.0, x).sum().backward()
+    >>> x.grad
+    tensor([0.0000, 0.2500])
+    >>> wg.where(x > 0, lambda at: x[at].log(), lambda at: x[at] - 1).tolist()
+    [-1.0, 1.3862943649291992]
+
+    Errors: ShapeError if a function is not elementwise, WengertError inside vmap and compile, where
+    the condition has no numbers yet.
+    """
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    condition = tensor_of(condition, "condition")
+    if condition.dtype != dtypes.bool:
+        if condition.dtype != dtypes.uint8:
+            raise RuntimeError(
+                "where expected condition to be a boolean tensor, but got a tensor with dtype "
+                f"{condition.dtype}"
+            )
+        condition = constant(condition._array.astype(bool))
+    if callable(input) or callable(other):
+        return evaluated(condition, (input, other), operands)
+    if operands:
+        raise TypeError(
+            f"where() takes {len(operands)} operands only for functions, to be evaluated on them: "
+            "where(mask, f, g, x)"
+        )
+    kind = dtypes.result_type(array_of(input), array_of(other))
+    input, other = (
+        cast(x, kind) if isinstance(x, Tensor) else wrap(as_array(x, kind)) for x in (input, other)
+    )
+    return _where(condition, input, other)
 
 
 def evaluated(condition: Tensor, choices: tuple[Any, Any], operands: tuple[Any, ...]) -> Tensor:

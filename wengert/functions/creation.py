@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.out import fill_out
 from wengert.dispatch import alike, known
 from wengert.functions.conversion import to_array
 from wengert.functions.device import strided
-from wengert.functions.out import fill_out
 from wengert.history import modes
-from wengert.history.node import AccumulateGrad
-from wengert.tensor import INFERENCE, Tensor, wrap
+from wengert.tensor import INFERENCE, Size, Tensor, require, wrap
 
 Shape = Any
 
@@ -29,17 +28,6 @@ def finish(array: Any, requires_grad: bool = False) -> Tensor:
     if requires_grad:
         require(out)
     return out
-
-
-def require(x: Tensor) -> Tensor:
-    """Mark a leaf: history ends here, and gradients are added here."""
-    if not dtypes.is_inexact(x._array.dtype):
-        raise RuntimeError(
-            "only Tensors of floating point and complex dtype can require gradients, but this one "
-            f"is {x._array.dtype}. Use x.float() or dtype=wengert.float32."
-        )
-    x._node = AccumulateGrad(x)
-    return x
 
 
 def tensor(
@@ -166,9 +154,6 @@ def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
             return finish(np.zeros(args[0], dtype))
         return finish(to_array(args[0], dtype))
     return finish(np.zeros(shape_of(args), dtype))
-
-
-from wengert.tensor import Size  # noqa: E402
 
 
 def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from wengert.autograd.record import cast, floating, recorder
 from wengert.functions import creation
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.functions.numpy.calls import means
+from wengert.functions.shapes import view_as_real
 from wengert.rules.fft import OTHER, axes_of
 from wengert.rules.shapes import overlapped, windows
 from wengert.tensor import Tensor, wrap
@@ -431,8 +432,6 @@ def stft(
     onesided = not is_complex if onesided is None else onesided
     spectra = (rfft if onesided else fft)(frames, norm=norm).transpose(-1, -2)
     if return_complex is False:
-        from wengert.functions.shapes import view_as_real
-
         return view_as_real(spectra)
     return spectra
 

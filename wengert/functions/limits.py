@@ -9,6 +9,8 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.functions.arguments import array_of, of_tensors
+from wengert.functions.creation import check_device
+from wengert.functions.device import CPU
 from wengert.tensor import Tensor
 
 
@@ -73,10 +75,29 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
+class Storage:
+    """The memory that one or more tensors look into."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return self._array.__array_interface__["data"][0]
+
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return self._array.nbytes
+
+    def size(self) -> int:
+        """The size in bytes."""
+        return self._array.nbytes
+
+    __len__ = size
+
+
 def is_storage(obj: Any) -> bool:
     """Whether an object is the memory behind tensors."""
-    from wengert.functions.methods.conversations import Storage
-
     return isinstance(obj, Storage)
 
 
@@ -201,15 +222,11 @@ def set_num_threads(num: int) -> None:
 
 def get_default_device() -> Any:
     """The device of new tensors: the CPU."""
-    from wengert.functions.device import CPU
-
     return CPU
 
 
 def set_default_device(device: Any) -> None:
     """Say where new tensors are made: the CPU, or an error."""
-    from wengert.functions.creation import check_device
-
     check_device(device)
 
 

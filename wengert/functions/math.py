@@ -16,7 +16,7 @@ from wengert.autograd.record import cast, floating, recorder
 from wengert.dispatch import as_array
 from wengert.errors import DtypeError
 from wengert.functions import results
-from wengert.functions.arguments import array_of, constant, into, takes_out, tensor_of
+from wengert.functions.arguments import array_of, constant, into, one_dim, takes_out, tensor_of
 from wengert.rules import elementwise as rules
 from wengert.rules import neural
 from wengert.rules import reductions as reduction_rules
@@ -428,8 +428,6 @@ def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
 
 
 def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype: Any) -> Any:
-    from wengert.functions.arguments import one_dim
-
     input = tensor_of(input)
     if dim is None:
         raise TypeError(f"{name}() needs dim, the dimension whose elements add up; often dim=-1")

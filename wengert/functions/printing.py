@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from wengert import dtypes
 from wengert.autograd import forward
 from wengert.dispatch import known
 from wengert.history.node import AccumulateGrad, source
-
-if TYPE_CHECKING:
-    from wengert.tensor import Tensor
+from wengert.tensor import Tensor
 
 OPTIONS: dict[str, Any] = {
     "precision": 4,

@@ -19,6 +19,8 @@ from wengert import dtypes
 from wengert.dispatch import as_array, known
 from wengert.functions.arguments import array_of, constant, of_tensors, takes_out, tensor_of
 from wengert.functions.creation import check_device, check_layout, factory, finish, kind, shape_of
+from wengert.functions.device import CPU
+from wengert.functions.indexing import overwrite
 from wengert.history import modes
 from wengert.tensor import Tensor
 
@@ -111,9 +113,7 @@ class Generator:
 
     @property
     def device(self) -> Any:
-        from wengert.functions.device import device
-
-        return device("cpu")
+        return CPU
 
     def __repr__(self) -> str:
         return f"<wengert.Generator of seed {self._seed}>"
@@ -440,8 +440,6 @@ def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tenso
 
 def filled(x: Tensor, draw: Any, name: str) -> Tensor:
     """Make `x` hold an array just drawn."""
-    from wengert.functions.indexing import overwrite
-
     return overwrite(x, constant(as_array(draw).astype(x.dtype)), name)
 
 

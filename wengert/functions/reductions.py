@@ -14,6 +14,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.record import cast, recorder, usually
 from wengert.dispatch import as_array, known
+from wengert.functions import math as elementwise
 from wengert.functions import results
 from wengert.functions.arguments import (
     Dim,
@@ -25,6 +26,7 @@ from wengert.functions.arguments import (
     takes_out,
     tensor_of,
 )
+from wengert.functions.indexing import masked_fill
 from wengert.rules import indexing as indexing_rules
 from wengert.rules import reductions as rules
 from wengert.rules.quick import EXACT  # noqa: F401  (`_USUAL` names it)
@@ -141,8 +143,6 @@ def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = 
 
 
 def _without_nan(input: Tensor) -> Tensor:
-    from wengert.functions.indexing import masked_fill
-
     return masked_fill(input, constant(np.isnan(input._array)), 0)
 
 
@@ -369,8 +369,6 @@ def _extremum(full: Any, of_two: str, find: Any, result: Any) -> Any:
         if other is None and isinstance(dim, (Tensor, np.ndarray)):
             other = dim
         if other is not None:
-            from wengert.functions import math as elementwise
-
             return getattr(elementwise, of_two)(input, other)
         if dim is None:
             _refuse_empty(input, extreme.__name__)

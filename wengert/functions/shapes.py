@@ -25,7 +25,7 @@ from wengert.functions.creation import check_device
 from wengert.rules import shapes as rules
 from wengert.rules.indexing import select as select_rule
 from wengert.rules.indexing import slices as slices_rule
-from wengert.tensor import Size, Tensor, wrap
+from wengert.tensor import Size, Tensor, cell_of, wrap
 
 _reshape, _expand = recorder(np.reshape), recorder(rules.expand)
 _transpose, _swapaxes = recorder(np.transpose), recorder(np.swapaxes)
@@ -109,8 +109,6 @@ def view(input: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor
 
 def _reinterpreted(input: Tensor, dtype: np.dtype[Any]) -> Tensor:
     out = wrap(input._array.view(dtype))
-    from wengert.tensor import cell_of
-
     out._cell = cell_of(input)
     return out
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
+from wengert.functions.creation import check_device
 from wengert.history.node import RemovableHandle
 from wengert.history.surroundings import DECIDING
 from wengert.nn.hooks import BackwardHooks
@@ -549,8 +550,6 @@ class Module(StateMethods):
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Cast floating-point parameters and buffers: `to(dtype)`, `to(device)`, `to(tensor)`."""
-        from wengert.functions.creation import check_device
-
         dtype = kwargs.pop("dtype", None)
         device = kwargs.pop("device", None)
         for argument in args:
@@ -594,8 +593,6 @@ class Module(StateMethods):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Parameters and buffers as new memory on a device, with zeros in it."""
-        from wengert.functions.creation import check_device
-
         check_device(device)
         return self._apply(lambda t: wrap(np.zeros_like(t._array)), recurse)
 
@@ -609,8 +606,6 @@ class Module(StateMethods):
 
     def cuda(self, device: Any = None) -> Self:
         """Refused: wengert computes on the CPU."""
-        from wengert.functions.creation import check_device
-
         check_device("cuda")
         return self
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.functions.creation import as_tensor, check_device, require
-from wengert.tensor import Tensor, bare, cell_of
+from wengert.functions.creation import as_tensor, check_device
+from wengert.tensor import Tensor, bare, cell_of, require
 
 
 class Parameter(Tensor):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive
+from wengert.rules.indexing import add_at, getitem
 from wengert.rules.rule import linear, unbroadcast
 
 # ---- rearranging ---------------------------------------------------------------------------
@@ -87,8 +88,6 @@ linear(np.repeat, lambda g, a_shape, repeats, axis: _unrepeat(g, a_shape, repeat
 
 
 def _unrepeat(g: Any, shape: tuple[int, ...], repeats: Any, axis: int | None) -> Any:
-    from wengert.rules.indexing import add_at
-
     if axis is None:
         flat = _unrepeat(np.reshape(g, (-1,)), (math.prod(shape),), repeats, 0)
         return np.reshape(flat, shape)
@@ -324,8 +323,6 @@ def _places(size: Any, stride: Any, offset: int) -> Any:
 
 def _unstride(g: Any, shape: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
     """Cotangents added up in memory, then read in the layout of the input."""
-    from wengert.rules.indexing import add_at, getitem
-
     there, here = _places(size, stride, offset), _places(shape, layout, 0)
     low = min(there.min(initial=0), here.min(initial=0))
     high = max(there.max(initial=0), here.max(initial=0))

@@ -18,13 +18,12 @@ from wengert.autograd import engine
 from wengert.autograd.differentiate import edge_of
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
-from wengert.functions.creation import require
 from wengert.functions.joining import stack
 from wengert.functions.shapes import movedim, reshape
 from wengert.history.location import line_of
 from wengert.history.node import AccumulateGrad, Node, source, tick
 from wengert.tape.variables import EagerTensor, Variable, active, eager, read
-from wengert.tensor import Tensor, wrap
+from wengert.tensor import Tensor, require, wrap
 from wengert.transforms.calls import flatten, rebuild
 from wengert.transforms.vmap import each
 

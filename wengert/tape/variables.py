@@ -16,9 +16,9 @@ import numpy as np
 
 from wengert.autograd.engine import mark_written
 from wengert.dispatch import once
-from wengert.functions.creation import as_tensor, require
+from wengert.functions.creation import as_tensor
 from wengert.functions.methods.operators import COMPARISONS, OPERATORS
-from wengert.tensor import Tensor, bare, current_node
+from wengert.tensor import Tensor, bare, current_node, require
 
 
 class Listener(Protocol):

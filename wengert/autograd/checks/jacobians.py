@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert import numeric
+from wengert.autograd import forward_ad
 from wengert.autograd.differentiate import grad
 from wengert.tensor import Tensor, wrap
 
@@ -158,8 +159,6 @@ def pushed(func: Function, inputs: Sequence[Any], tangents: dict[int, Any]) -> l
     `tangents` are by position. The function gets inputs that do not require grad; those without
     a tangent that did require grad get a zero one, except where the tangent is given as None.
     """
-    from wengert.autograd import forward_ad
-
     with forward_ad.dual_level():
         arguments = []
         for i, x in enumerate(inputs):

@@ -30,6 +30,8 @@ from wengert.functions import (
     shapes,
 )
 from wengert.functions import device as devices
+from wengert.functions.arguments import one_dim
+from wengert.functions.limits import Storage, bfloat16
 from wengert.history import modes
 from wengert.history.location import here, line_of, stacklevel
 from wengert.tensor import Size, Tensor, attach, carries, wrap
@@ -108,8 +110,6 @@ class TensorMethods:
         shape = self._array.shape
         if dim is None:
             return Size(shape)
-        from wengert.functions.arguments import one_dim
-
         if not shape:
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         return shape[one_dim(dim, len(shape))]
@@ -465,8 +465,6 @@ class TensorMethods:
 
     def bfloat16(self: Any, memory_format: Any = None) -> Any:
         """The tensor as bfloat16, which needs the package ml_dtypes."""
-        from wengert.functions.limits import bfloat16
-
         return cast(self, bfloat16())
 
     # ---- new tensors of the same kind -----------------------------------------------------
@@ -540,27 +538,6 @@ class TensorMethods:
         return other / self
 
     __invert__ = comparison.bitwise_not
-
-
-class Storage:
-    """The memory that one or more tensors look into."""
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-
-    def data_ptr(self) -> int:
-        """The address of the first byte."""
-        return self._array.__array_interface__["data"][0]
-
-    def nbytes(self) -> int:
-        """The size in bytes."""
-        return self._array.nbytes
-
-    def size(self) -> int:
-        """The size in bytes."""
-        return self._array.nbytes
-
-    __len__ = size
 
 
 def _matrices(name: str, x: Any, swap: Any) -> Any:

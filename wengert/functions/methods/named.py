@@ -14,6 +14,7 @@ from wengert import dtypes
 from wengert.autograd.record import cast
 from wengert.functions import (
     calculus,
+    choosing,
     comparison,
     copies,
     decompositions,
@@ -44,7 +45,7 @@ def _cast_to(dtype: np.dtype[Any]) -> Any:
 
 def _where(self: Any, condition: Any, other: Any) -> Any:
     """The elements where the condition holds, those of `other` elsewhere."""
-    return indexing.where(condition, self, other)
+    return choosing.where(condition, self, other)
 
 
 @attach

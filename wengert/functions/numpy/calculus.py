@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import as_array
+from wengert.functions.calculus import slope
 from wengert.functions.numpy.calls import means, no_more
 from wengert.tensor import Tensor, wrap
 
@@ -42,8 +43,6 @@ def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
 
 @means(np.gradient)
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    from wengert.functions.calculus import slope
-
     f = as_array(f)
     f = np.astype(f, np.float64) if f.dtype.kind in "biu" else f
     n = len(f.shape)

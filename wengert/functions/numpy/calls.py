@@ -18,10 +18,10 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
+from wengert.autograd.out import refuse_tracked_out
 from wengert.autograd.record import cast, recorder
 from wengert.dispatch import as_array, meanings
 from wengert.errors import MissingRuleError
-from wengert.functions.out import refuse_tracked_out
 from wengert.history import modes
 from wengert.rules import RULES, reductions
 from wengert.rules.rule import Rule

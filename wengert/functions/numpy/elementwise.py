@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known
+from wengert.functions.math import frexp
 from wengert.functions.numpy.calls import means, no_more
 from wengert.rules import indexing, shapes
 from wengert.rules import special as special_rules
@@ -82,8 +83,6 @@ def _modf(x: Any) -> Any:
 
 @means(np.frexp)
 def _frexp(x: Any) -> Any:
-    from wengert.functions.math import frexp
-
     return tuple(frexp(x))
 
 

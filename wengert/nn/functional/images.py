@@ -11,7 +11,7 @@ import numpy as np
 from wengert.functions.arguments import of_tensors
 from wengert.nn.functional import grids
 from wengert.nn.functional.shared import apply, reshape
-from wengert.nn.functional.windows import along
+from wengert.nn.functional.windows import _adaptive_avg, along
 from wengert.rules import convolution as rules
 from wengert.tensor import Tensor
 
@@ -138,8 +138,6 @@ def interpolate(
         )
     out, scales = _resized(spatial, size, scale_factor, recompute_scale_factor)
     if mode == "area":
-        from wengert.nn.functional.windows import _adaptive_avg
-
         return _adaptive_avg(n, input, out)
     for i in range(n):
         axis = 2 + i

@@ -12,6 +12,7 @@ from wengert.functions.arguments import of_tensors, one_dim
 from wengert.nn.functional import chance
 from wengert.nn.functional.losses import _norm
 from wengert.nn.functional.shared import apply, mean, reshape, where, written_by
+from wengert.rules import convolution
 from wengert.rules import normalization as rules
 from wengert.rules.blocks import many
 from wengert.tensor import Tensor, wrap
@@ -299,8 +300,6 @@ def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
     """x / (k + alpha mean of x^2 over `size` neighbouring channels)^beta."""
-    from wengert.rules import convolution
-
     n, c, *spatial = input._array.shape
     squares = reshape(input * input, (n, 1, c, -1))
     after = (size - 1) // 2

@@ -12,7 +12,7 @@ from wengert.errors import ShapeError
 from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.shared import apply, reshape, sizes
 from wengert.rules import convolution as rules
-from wengert.rules import products
+from wengert.rules import neural, products
 from wengert.tensor import Tensor, wrap
 
 Sizes = tuple[int, ...]
@@ -558,8 +558,6 @@ def lp_pool2d(
 
 
 def relu_of(x: Tensor) -> Tensor:
-    from wengert.rules import neural
-
     return apply(neural.relu, x)
 
 

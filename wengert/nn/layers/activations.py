@@ -11,6 +11,7 @@ from wengert import dtypes
 from wengert.autograd.record import recorder
 from wengert.nn import functional as F
 from wengert.nn.functional.activations import relu
+from wengert.nn.init import constant_
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
 from wengert.rules import neural
@@ -319,8 +320,6 @@ class PReLU(Module):
 
     def reset_parameters(self) -> None:
         """Back to the initial slope."""
-        from wengert.nn.init import constant_
-
         constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:

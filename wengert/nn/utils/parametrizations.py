@@ -9,6 +9,7 @@ import numpy as np
 from wengert.autograd.engine import mark_written
 from wengert.functions.random import gaussian
 from wengert.nn.functional.shared import apply, reshape, total
+from wengert.nn.layers.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from wengert.nn.module import Module
 from wengert.nn.utils import parametrize
 from wengert.tensor import Tensor, wrap
@@ -148,12 +149,6 @@ def spectral_norm(
 
 def output_dim(module: Module) -> int:
     """Which dimension of a module's weight counts its outputs."""
-    from wengert.nn.layers.convolution import (
-        ConvTranspose1d,
-        ConvTranspose2d,
-        ConvTranspose3d,
-    )
-
     return int(isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)))
 
 
