@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd import engine
+from wengert.autograd.batching import each
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
 from wengert.history import modes
@@ -230,8 +231,6 @@ def _batched(
     def one(*gs: Any) -> Any:
         cast = [None if g is None else g.to(r.dtype) for r, g in zip(roots, gs, strict=True)]
         return grad(roots, wanted, cast, retain, create_graph, allow_unused=unused)
-
-    from wengert.transforms.vmap import each
 
     gradients = each(one, n, *given)
     return tuple(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import forward
+from wengert.autograd.batching import each
 from wengert.autograd.differentiate import grad
 from wengert.autograd.record import recorder
 from wengert.errors import GradError
@@ -379,8 +380,6 @@ def _is_forward(strategy: str) -> bool:
 
 def _by_columns(func: Function, inputs: Tensors, create_graph: bool, strict: bool) -> Any:
     """The Jacobian by forward mode: all unit vectors at once, as batched tangents."""
-    from wengert.transforms.vmap import each
-
     if strict:
         raise RuntimeError(
             'jacobian: `strict=True` and `strategy="forward-mode"` are not supported together '

@@ -17,6 +17,7 @@ import numpy as np
 from wengert.arrays.dependent.array import DependentArray, ids_of
 from wengert.arrays.dependent.origins import Origins
 from wengert.autograd import engine
+from wengert.autograd.batching import each
 from wengert.errors import BatchingError, GradError, PatternError
 from wengert.history import modes
 from wengert.tensor import Tensor, current_node, wrap
@@ -24,7 +25,6 @@ from wengert.transforms.calls import flatten, rebuild
 from wengert.transforms.forward import Push
 from wengert.transforms.reverse import MOST_NUMBERS, Again
 from wengert.transforms.run import Argnums, Function, Run, called, places
-from wengert.transforms.vmap import each
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 

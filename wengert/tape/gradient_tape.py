@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import engine
+from wengert.autograd.batching import each
 from wengert.autograd.differentiate import edge_of
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
@@ -25,7 +26,6 @@ from wengert.history.node import AccumulateGrad, Node, source, tick
 from wengert.tape.variables import EagerTensor, Variable, active, eager, read
 from wengert.tensor import Tensor, require, wrap
 from wengert.transforms.calls import flatten, rebuild
-from wengert.transforms.vmap import each
 
 Place = tuple[Node, int]
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.autograd import forward
+from wengert.autograd.batching import each
 from wengert.autograd.record import recorder
 from wengert.dispatch import alike
 from wengert.errors import GradError
@@ -33,7 +34,6 @@ from wengert.transforms.run import (
     of_arrays,
     places,
 )
-from wengert.transforms.vmap import each
 
 
 class _Pushing(forward.within):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import engine
+from wengert.autograd.batching import each
 from wengert.autograd.record import recorder
 from wengert.history import modes
 from wengert.history.node import Node
@@ -18,7 +19,6 @@ from wengert.tensor import Tensor, current_node, wrap
 from wengert.transforms import calls
 from wengert.transforms.calls import Results, paths, rebuild
 from wengert.transforms.run import Argnums, Function, Run, checked, like
-from wengert.transforms.vmap import each
 
 # ---- gradients -----------------------------------------------------------------------------
 

@@ -14,12 +14,12 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray, Level, entered, is_batched, left
+from wengert.autograd.batching import running, within
+from wengert.autograd.levels import entering, leaving, leaving_view
 from wengert.errors import BatchingError
 from wengert.functions import random
-from wengert.history import modes
 from wengert.tensor import Tensor, View, carries, wrap
 from wengert.transforms.calls import LEAF, NOTHING, flatten, rebuild
-from wengert.transforms.levels import entering, leaving, leaving_view
 
 Dims = Any  # an int, None, or (nested) tuples, lists and dicts of them
 _PLAIN = (int, float, complex, bool, np.generic)
@@ -135,36 +135,6 @@ class _Call:
         if isinstance(x, Tensor):
             return x if self.tensors or x.requires_grad or carries(x) else x._array
         return wrap(np.asarray(x) if isinstance(x, _PLAIN) else x) if self.tensors else x
-
-
-# ---- levels ---------------------------------------------------------------------------------
-
-
-class running:
-    """A level that lives as long as the block."""
-
-    __slots__ = ("level",)
-
-    def __init__(self, size: int, randomness: Any = "error") -> None:
-        self.level = Level(size, randomness, modes.current().level)
-
-    def __enter__(self) -> Level:
-        return self.level
-
-    def __exit__(self, *exception: object) -> None:
-        self.level.alive = False
-
-
-class within(modes.Mode):
-    """What the function does: operations recorded here are inside of the level."""
-
-    fields: tuple[str, ...] = ("level",)
-
-    def __init__(self, level: Level) -> None:
-        self.level = level
-
-    def _changed(self, state: modes.State) -> modes.State:
-        return state._replace(level=self.level)
 
 
 def _entered(x: Any, dim: int | None, level: Level) -> Any:
@@ -300,29 +270,4 @@ def _in_chunks(call: _Call, leaves: list[Any], dims: list[Any], size: int, chunk
     return rebuild(tree, iter(joined))
 
 
-# ---- many cotangents at once ----------------------------------------------------------------
-
-
-def each(f: Callable[..., Any], size: int, *arrays: Any, randomness: Any = "error") -> Any:
-    """`f` of batched arrays (None stays None), for the engine: its results, with the batch first.
-
-    The level lives while f runs; what f returns are Tensors or None.
-    """
-    with running(size, randomness) as level:
-        inside = [None if x is None else _crossing(entered, entering, x, level) for x in arrays]
-        with within(level):
-            made = f(*inside)
-        return [None if x is None else _crossing(left, leaving, x, level) for x in made]
-
-
-def _crossing(function: Any, record: Any, x: Tensor, level: Level) -> Tensor:
-    """A tensor on the other side of a level: what nobody follows need not be recorded."""
-    if x._node is None and x._origin is None and not carries(x):
-        array = x._array
-        known = type(array) is np.ndarray or type(array) is BatchedArray
-        return wrap((function.plain if known else function)(array, 0, level))
-    crossed: Tensor = record(x, 0, level)
-    return crossed
-
-
-__all__ = ["BatchingError", "each", "vmap"]
+__all__ = ["BatchingError", "vmap"]
