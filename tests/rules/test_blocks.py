@@ -103,6 +103,15 @@ def test_without_the_compiler_functions_run_step_by_step(monkeypatch):
     assert np.array_equal(by_rows(lambda x: x + x, LARGE[1], [x]), 2 * x)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_blocks_in_turn_read_what_those_before_them_wrote(compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.delattr(blocks.MACHINE, "in_turn")
+    x = np.ones((4, 3))
+    blocks.MACHINE.in_turn([x[1:]], lambda x: (2 * x,), 1, [x[:-1]], [], [0, 1, 2])
+    assert x[:, 0].tolist() == [1, 2, 4, 8]
+
+
 def test_importing_the_package_does_not_load_the_library_of_the_compiler():
     code = "import sys, wengert; print('llvmlite' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

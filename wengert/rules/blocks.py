@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,29 @@ BLOCK = 1 << 15
 EXACT = (np.dtype(np.float32), np.dtype(np.float64))
 
 
+def _in_turn(
+    outs: Any, function: Function, step: int, blocks: Any, shared: Any, starts: Sequence[int]
+) -> None:
+    for start in starts:
+        rows = slice(start, start + step)
+        results = function(*[x[rows] for x in blocks], *shared)
+        for out, result in zip(outs, results, strict=True):
+            out[rows] = result
+
+
 class _Machine:
     """What runs functions as machine code; `compile/call/by_blocks.py`, above this, says so.
 
     `run(function, step, blocks, shared, settings)` gives `function(*blocks, *shared, *settings)`,
     computed `step` rows of `blocks` at a time, or None where that is left to NumPy.
+
+    `in_turn(outs, function, step, blocks, shared, starts)` writes the results of the blocks that
+    begin at the rows `starts`, in this order. `outs` may overlap with `blocks`: what one block has
+    written, those after it read.
     """
 
     run: Function = staticmethod(lambda *call: None)
+    in_turn: Function = staticmethod(_in_turn)
 
 
 MACHINE = _Machine()

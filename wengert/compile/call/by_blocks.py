@@ -41,9 +41,18 @@ def code(
     return made(function, step, blocks, shared, settings).run(blocks, shared)
 
 
-MACHINE.run = code
 LIMIT = 32
 """So many kinds of blocks a function may have: rows of ever new lengths are not worth compiling."""
+
+
+def in_turn(
+    outs: Any, function: Function, step: int, blocks: Any, shared: Any, starts: Sequence[int]
+) -> None:
+    """Write the results of the blocks that begin at the rows `starts`, in this order."""
+    made(function, step, blocks, shared).run_into(outs, blocks, shared, starts)
+
+
+MACHINE.run, MACHINE.in_turn = code, in_turn
 
 
 def made(

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive
+from wengert.rules.blocks import MACHINE
 from wengert.rules.neural import sigmoid
 
 Runs = list[tuple[int, int]]
@@ -69,8 +70,6 @@ def _by_machine(
     step: Step, runs: Runs, rows: Any, states: Any, shared: Any, outs: Any
 ) -> list[tuple[Any, Any, Any]]:
     """What one time leaves of a state is what the next one finds, in the same memory."""
-    from wengert.compile.call.by_blocks import made  # LLVM is loaded when first needed
-
     (start, stop), (end, _) = runs[0], runs[-1]
     n = stop - start
     before, after = slice(None, -n), slice(n, None)
@@ -82,7 +81,7 @@ def _by_machine(
     given = [*map(np.ascontiguousarray, rows), *(whole[before] for whole in kept)]
     written = [*outs, *(whole[after] for whole in kept)]
     shared = [np.ascontiguousarray(x) for x in shared]
-    made(step, n, given, shared).run_into(written, given, shared, [first for first, _ in runs])
+    MACHINE.in_turn(written, step, n, given, shared, [first for first, _ in runs])
     return [(k[before], k[after], k[after][end : end + n].copy()) for k in kept]
 
 
