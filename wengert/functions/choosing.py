@@ -55,7 +55,7 @@ def where(condition: Any, input: Any = None, other: Any = None, *operands: Any) 
             )
         condition = constant(condition._array.astype(bool))
     if callable(input) or callable(other):
-        return evaluated(condition, (input, other), operands)
+        return _evaluated(condition, (input, other), operands)
     if operands:
         raise TypeError(
             f"where() takes {len(operands)} operands only for functions, to be evaluated on them: "
@@ -68,7 +68,7 @@ def where(condition: Any, input: Any = None, other: Any = None, *operands: Any) 
     return _where(condition, input, other)
 
 
-def evaluated(condition: Tensor, choices: tuple[Any, Any], operands: tuple[Any, ...]) -> Tensor:
+def _evaluated(condition: Tensor, choices: tuple[Any, Any], operands: tuple[Any, ...]) -> Tensor:
     """`where`, with functions among its two choices; see there.
 
     The selected elements of both choices are laid end to end, and each place of the result picks
