@@ -20,26 +20,11 @@ from typing import Any as _Any
 from numpy import dtype as dtype
 
 from wengert import autograd as autograd
-from wengert import backends as backends
-from wengert import compiler as compiler
-from wengert import cuda as cuda
-from wengert import jit as jit
-from wengert import linalg as linalg
-from wengert import nn as nn
-from wengert import numeric as numeric
-from wengert import optim as optim
-from wengert import primitive as primitive
-from wengert import random as random
-from wengert import rules as rules
-from wengert import special as special
-from wengert import utils as utils
-from wengert import version as version
+from wengert import compile as _compile
+from wengert import explain as _explain
+from wengert import imports as _imports
 from wengert.arrays import heap as _heap
 from wengert.autograd import methods as _history
-from wengert.autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-from wengert.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
-from wengert.compile.call import by_blocks as _by_blocks
-from wengert.compile.call.function import compile as compile
 from wengert.dtypes import bool as bool
 from wengert.dtypes import cdouble as cdouble
 from wengert.dtypes import cfloat as cfloat
@@ -65,8 +50,6 @@ from wengert.dtypes import uint8 as uint8
 from wengert.dtypes import uint16 as uint16
 from wengert.dtypes import uint32 as uint32
 from wengert.dtypes import uint64 as uint64
-from wengert.explain import explain as explain
-from wengert.explain.source import source as source
 from wengert.functions.calculus import cumulative_trapezoid as cumulative_trapezoid
 from wengert.functions.calculus import diff as diff
 from wengert.functions.calculus import gradient as gradient
@@ -419,8 +402,6 @@ from wengert.functions.methods import inplace as _inplace_methods
 from wengert.functions.methods import named as _named_methods
 from wengert.functions.methods import operators as _operators
 from wengert.functions.numpy import calculus as _numpy_calculus
-
-# Importing these gives Tensor its operators and methods.
 from wengert.functions.numpy import calls as _numpy
 from wengert.functions.numpy import elementwise as _numpy_elementwise
 from wengert.functions.numpy import linalg as _numpy_linalg
@@ -600,128 +581,121 @@ from wengert.history.modes import is_grad_enabled as is_grad_enabled
 from wengert.history.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from wengert.history.modes import no_grad as no_grad
 from wengert.history.modes import set_grad_enabled as set_grad_enabled
-
-# Those functions of nn.functional that PyTorch has in the package itself, with the same arguments.
-from wengert.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
-from wengert.nn.functional import alpha_dropout as alpha_dropout
-from wengert.nn.functional import avg_pool1d as avg_pool1d
-from wengert.nn.functional import bilinear as bilinear
-from wengert.nn.functional import celu as celu
-from wengert.nn.functional import celu_ as celu_
-from wengert.nn.functional import channel_shuffle as channel_shuffle
-from wengert.nn.functional import conv1d as conv1d
-from wengert.nn.functional import conv2d as conv2d
-from wengert.nn.functional import conv3d as conv3d
-from wengert.nn.functional import conv_transpose1d as conv_transpose1d
-from wengert.nn.functional import conv_transpose2d as conv_transpose2d
-from wengert.nn.functional import conv_transpose3d as conv_transpose3d
-from wengert.nn.functional import cosine_similarity as cosine_similarity
-from wengert.nn.functional import dropout as dropout
-from wengert.nn.functional import feature_alpha_dropout as feature_alpha_dropout
-from wengert.nn.functional import group_norm as group_norm
-from wengert.nn.functional import hardshrink as hardshrink
-from wengert.nn.functional import layer_norm as layer_norm
-from wengert.nn.functional import max_pool1d as max_pool1d
-from wengert.nn.functional import max_pool2d as max_pool2d
-from wengert.nn.functional import max_pool3d as max_pool3d
-from wengert.nn.functional import pairwise_distance as pairwise_distance
-from wengert.nn.functional import pdist as pdist
-from wengert.nn.functional import pixel_shuffle as pixel_shuffle
-from wengert.nn.functional import pixel_unshuffle as pixel_unshuffle
-from wengert.nn.functional import prelu as prelu
-from wengert.nn.functional import relu_ as relu_
-from wengert.nn.functional import rms_norm as rms_norm
-from wengert.nn.functional import rrelu as rrelu
-from wengert.nn.functional import rrelu_ as rrelu_
-from wengert.nn.functional import selu as selu
-from wengert.nn.functional import selu_ as selu_
-from wengert.nn.functional import threshold as threshold
-from wengert.nn.functional import threshold_ as threshold_
-from wengert.nn.functional.images import constant_pad_nd as constant_pad_nd
-from wengert.serialization import load as load
-from wengert.serialization import save as save
+from wengert.pytorch.version import __version__ as __version__
 from wengert.tensor import Size as Size
 from wengert.tensor import Tensor as Tensor
-from wengert.transforms.forward import jacfwd as jacfwd
-from wengert.transforms.forward import jvp as jvp
-from wengert.transforms.reverse import grad as grad
-from wengert.transforms.reverse import jacrev as jacrev
-from wengert.transforms.reverse import value_and_grad as value_and_grad
-from wengert.transforms.reverse import vjp as vjp
-from wengert.transforms.second import hessian as hessian
-from wengert.transforms.second import hvp as hvp
-from wengert.transforms.second import jacobian as jacobian
-from wengert.transforms.second import vhp as vhp
-from wengert.transforms.vmap import vmap as vmap
 
-# What few programs use is imported when it is first asked for, so that importing stays quick.
+# What a program may do without is imported when it is first asked for, so that importing stays
+# quick: `__getattr__` reads these lines.
 if _TYPE_CHECKING:
     from wengert import amp as amp
+    from wengert import datasets as datasets
+    from wengert import distributions as distributions
+    from wengert import errors as errors
     from wengert import fft as fft
     from wengert import func as func
-    from wengert import implicit as implicit
-    from wengert import masked as masked
-    from wengert import signal as signal
+    from wengert import interop as interop
+    from wengert import linalg as linalg
+    from wengert import nn as nn
+    from wengert import numeric as numeric
+    from wengert import optim as optim
+    from wengert import optimize as optimize
+    from wengert import primitive as primitive
+    from wengert import profiler as profiler
+    from wengert import random as random
+    from wengert import rules as rules
+    from wengert import special as special
+    from wengert import symbolic as symbolic
     from wengert import tape as tape
+    from wengert import utils as utils
+    from wengert import visual as visual
     from wengert.amp import GradScaler as GradScaler
     from wengert.amp import autocast as autocast
     from wengert.amp import get_autocast_dtype as get_autocast_dtype
     from wengert.amp import is_autocast_enabled as is_autocast_enabled
+    from wengert.autograd.anomaly import (
+        is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    )
+    from wengert.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
+    from wengert.compile.call.function import compile as compile
+    from wengert.explain import explain as explain
     from wengert.explain.explanation import Explanation as Explanation
+    from wengert.explain.source import source as source
     from wengert.functions import array_api as array_api
+    from wengert.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
+    from wengert.nn.functional import alpha_dropout as alpha_dropout
+    from wengert.nn.functional import avg_pool1d as avg_pool1d
+    from wengert.nn.functional import bilinear as bilinear
+    from wengert.nn.functional import celu as celu
+    from wengert.nn.functional import celu_ as celu_
+    from wengert.nn.functional import channel_shuffle as channel_shuffle
+    from wengert.nn.functional import conv1d as conv1d
+    from wengert.nn.functional import conv2d as conv2d
+    from wengert.nn.functional import conv3d as conv3d
+    from wengert.nn.functional import conv_transpose1d as conv_transpose1d
+    from wengert.nn.functional import conv_transpose2d as conv_transpose2d
+    from wengert.nn.functional import conv_transpose3d as conv_transpose3d
+    from wengert.nn.functional import cosine_similarity as cosine_similarity
+    from wengert.nn.functional import dropout as dropout
+    from wengert.nn.functional import feature_alpha_dropout as feature_alpha_dropout
+    from wengert.nn.functional import group_norm as group_norm
+    from wengert.nn.functional import hardshrink as hardshrink
+    from wengert.nn.functional import layer_norm as layer_norm
+    from wengert.nn.functional import max_pool1d as max_pool1d
+    from wengert.nn.functional import max_pool2d as max_pool2d
+    from wengert.nn.functional import max_pool3d as max_pool3d
+    from wengert.nn.functional import pairwise_distance as pairwise_distance
+    from wengert.nn.functional import pdist as pdist
+    from wengert.nn.functional import pixel_shuffle as pixel_shuffle
+    from wengert.nn.functional import pixel_unshuffle as pixel_unshuffle
+    from wengert.nn.functional import prelu as prelu
+    from wengert.nn.functional import relu_ as relu_
+    from wengert.nn.functional import rms_norm as rms_norm
+    from wengert.nn.functional import rrelu as rrelu
+    from wengert.nn.functional import rrelu_ as rrelu_
+    from wengert.nn.functional import selu as selu
+    from wengert.nn.functional import selu_ as selu_
+    from wengert.nn.functional import threshold as threshold
+    from wengert.nn.functional import threshold_ as threshold_
+    from wengert.nn.functional.images import constant_pad_nd as constant_pad_nd
+    from wengert.pytorch import as_torch as as_torch
+    from wengert.pytorch import backends as backends
+    from wengert.pytorch import compiler as compiler
+    from wengert.pytorch import cuda as cuda
+    from wengert.pytorch import jit as jit
+    from wengert.pytorch import masked as masked
+    from wengert.pytorch import signal as signal
+    from wengert.pytorch import version as version
+    from wengert.serialization import load as load
+    from wengert.serialization import save as save
+    from wengert.solvers import implicit as implicit
     from wengert.solvers.ode import odeint as odeint
     from wengert.sparse.derivatives import sparse_hessian as sparse_hessian
     from wengert.sparse.derivatives import sparse_jacobian as sparse_jacobian
+    from wengert.transforms.forward import jacfwd as jacfwd
+    from wengert.transforms.forward import jvp as jvp
+    from wengert.transforms.reverse import grad as grad
+    from wengert.transforms.reverse import jacrev as jacrev
+    from wengert.transforms.reverse import value_and_grad as value_and_grad
+    from wengert.transforms.reverse import vjp as vjp
+    from wengert.transforms.second import hessian as hessian
+    from wengert.transforms.second import hvp as hvp
+    from wengert.transforms.second import jacobian as jacobian
+    from wengert.transforms.second import vhp as vhp
+    from wengert.transforms.vmap import vmap as vmap
 
 newaxis = None
-__version__ = version.__version__
 _heap.keep_what_is_freed()
-
-
-_LATER = {
-    "Explanation": "explain.explanation",
-    "GradScaler": "amp",
-    "autocast": "amp",
-    "get_autocast_dtype": "amp",
-    "is_autocast_enabled": "amp",
-    "odeint": "solvers.ode",
-    "sparse_hessian": "sparse.derivatives",
-    "sparse_jacobian": "sparse.derivatives",
-}
-"""Where to find such names; modules have names of their own."""
-_MODULES = {
-    "amp": "amp",
-    "array_api": "functions.array_api",
-    "distributions": "distributions",
-    "fft": "fft",
-    "func": "func",
-    "implicit": "implicit",
-    "masked": "masked",
-    "optimize": "optimize",
-    "profiler": "profiler",
-    "signal": "signal",
-    "symbolic": "symbolic",
-    "tape": "tape",
-    "visual": "visual",
-}
+# Two folders have the names of functions. Each is imported above, so that no later import of it
+# puts the folder in the function's place, and gives way to the function here.
+for _name in ("compile", "explain"):
+    del globals()[_name]
+_later, __dir__ = _imports.later(__name__)
 
 
 def __getattr__(name: str) -> _Any:
-    from importlib import import_module
-
     if name == "bfloat16":  # needs a package that not everybody has
         from wengert.functions.limits import bfloat16
 
         return bfloat16()
-    if name in _LATER:
-        item = getattr(import_module(f"wengert.{_LATER[name]}"), name)
-    elif name in _MODULES:
-        item = import_module(f"wengert.{_MODULES[name]}")
-    else:
-        raise AttributeError(f"module 'wengert' has no attribute {name!r}")
-    globals()[name] = item
-    return item
-
-
-def __dir__() -> _Any:
-    return sorted({*globals(), *_LATER, *_MODULES})
+    return _later(name)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,23 @@ def signature(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The names of a function's arguments, in order, and the defaults of those that have one."""
     if isinstance(function, np.ufunc):
         return tuple("abcd"[: function.nin]) if function.nin > 1 else ("x",), {}
+    written = inspect.unwrap(function, stop=lambda f: hasattr(f, "__signature__"))
+    if type(written) is FunctionType and not hasattr(written, "__signature__"):
+        return _as_written(written)
     parameters = inspect.signature(function).parameters
     names = tuple(p.name for p in parameters.values() if p.kind is not p.VAR_KEYWORD)
     defaults = {p.name: p.default for p in parameters.values() if p.default is not p.empty}
     return names, defaults
+
+
+def _as_written(function: FunctionType) -> tuple[tuple[str, ...], dict[str, Any]]:
+    # What inspect.signature says, in a tenth of its time: it is asked hundreds of times at import.
+    code = function.__code__
+    count, keywords = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    rest = keywords + bool(code.co_flags & inspect.CO_VARARGS)
+    named = code.co_varnames
+    positional = named[:count]
+    given = function.__defaults__ or ()
+    defaults = dict(zip(positional[count - len(given) :], given, strict=True))
+    names = (*positional, *named[keywords:rest], *named[count:keywords])
+    return names, defaults | (function.__kwdefaults__ or {})

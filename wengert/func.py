@@ -1,4 +1,4 @@
-"""`wengert.func`: functions of functions, under the names of `torch.func`."""
+"""Functions of functions, as `torch.func` has them: gradients, Jacobians, batching."""
 
 from wengert.sparse.derivatives import sparse_hessian as sparse_hessian
 from wengert.sparse.derivatives import sparse_jacobian as sparse_jacobian

@@ -21,14 +21,15 @@ from griffe import Parameters as Given
 
 SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 
-EXPORTING = {"fft", "func", "implicit", "linalg", "primitive", "random", "special"}
+EXPORTING = {"fft", "func", "linalg", "primitive", "random", "special"}
 """Modules that export what others hold, as the `__init__` files of folders do."""
 
 OPEN = {
-    "autograd.forward_ad", "autograd.functional", "autograd.graph", "datasets", "errors", "masked",
+    "autograd.forward_ad", "autograd.functional", "autograd.graph", "datasets", "errors",
     "nn.init", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune",
     "nn.utils.rnn", "nn.utils.stateless", "numeric", "optim.lr_scheduler", "optim.swa_utils",
-    "profiler", "rules.rule", "serialization.archive", "signal.windows", "symbolic.formula",
+    "profiler", "pytorch.masked", "pytorch.signal.windows", "rules.rule", "serialization.archive",
+    "symbolic.formula",
     "tape.math", "tape.optimizers", "utils.checkpoint", "utils.tensorboard", "utils.training",
 }  # fmt: skip
 """Modules whose own functions and classes are public."""

@@ -18,7 +18,7 @@ import wengert
 ROOT = Path(wengert.__file__).parent
 
 LAYERS = [
-    {"errors", "dispatch", "dtypes"},
+    {"errors", "imports", "dispatch", "dtypes"},
     {"rules"},
     {"history"},
     {"arrays"},
@@ -32,7 +32,7 @@ LAYERS = [
 ]
 """From the ground up: what others lean on. A module may import its own room, and those below."""
 
-HALL = {"__init__", "__main__", "cli", "as_torch"}
+HALL = {"__init__", "__main__", "cli"}
 """Where all comes together. Every room that stands neither here nor above is a leaf."""
 
 UPWARD = {

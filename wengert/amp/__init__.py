@@ -1,4 +1,4 @@
-"""`amp`: mixed precision, as far as it has a meaning on a CPU.
+"""Mixed precision, as `torch.amp` has it, as far as that has a meaning on a CPU.
 
 On GPUs `autocast` makes products faster by rounding their factors to 16 bits. NumPy's products of
 16-bit numbers are slower than those of 32 bits, by far; so here a region of `autocast` computes in

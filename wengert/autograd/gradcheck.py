@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.checks import robustness
-from wengert.autograd.checks.comparison import Check, compare, generator
-from wengert.autograd.checks.jacobians import as_tuple, is_complex, tracked
+from wengert.autograd import checks
 from wengert.autograd.differentiate import grad
 from wengert.errors import GradcheckError as GradcheckError
 from wengert.history.location import stacklevel
@@ -70,31 +68,31 @@ def gradcheck(
     """
     _check_arguments(check_backward_ad, check_forward_ad, check_batched_grad,
                      check_batched_forward_grad)  # fmt: skip
-    arguments = as_tuple(inputs)
+    arguments = checks.as_tuple(inputs)
     _check_inputs(arguments)
-    outputs = as_tuple(func(*arguments))
+    outputs = checks.as_tuple(func(*arguments))
     _check_outputs(outputs)
-    check = Check(
+    check = checks.Check(
         func, arguments, outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode,
         bool(masked),
     )  # fmt: skip
     try:
         if check_backward_ad:
             for part in _parts_of_outputs(check):
-                compare(part)
+                checks.compare(part)
         if check_forward_ad:
             for part in _parts_of_inputs(check):
-                compare(part)
+                checks.compare(part)
                 if check_undefined_grad:
-                    robustness.absent_tangents(part)
+                    checks.robustness.absent_tangents(part)
         if check_batched_forward_grad:
-            robustness.batched_tangents(check)
+            checks.robustness.batched_tangents(check)
         if check_backward_ad:
             if check_batched_grad:
-                robustness.batched_cotangents(check)
-            robustness.zeros_for_zeros(check)
+                checks.robustness.batched_cotangents(check)
+            checks.robustness.zeros_for_zeros(check)
             if check_undefined_grad:
-                robustness.undefined_cotangents(check)
+                checks.robustness.undefined_cotangents(check)
     except GradcheckError:
         if raise_exception:
             raise
@@ -144,12 +142,12 @@ def gradgradcheck(
     ]:
         if given and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
-    arguments = as_tuple(inputs)
+    arguments = checks.as_tuple(inputs)
     if grad_outputs is None:
-        outputs = tracked(as_tuple(func(*arguments)))
+        outputs = checks.tracked(checks.as_tuple(func(*arguments)))
         cotangents = _random_cotangents(outputs, gen_non_contig_grad_outputs)
     else:
-        cotangents = as_tuple(grad_outputs)
+        cotangents = checks.as_tuple(grad_outputs)
     places = _tracked_places(arguments)
     given_places = _tracked_places(cotangents)
     count = len(arguments)
@@ -157,7 +155,7 @@ def gradgradcheck(
     def gradients(*args: Any) -> tuple[Any, ...]:
         # Forward mode gives inputs that do not require grad; the gradients are still by them.
         xs = _requiring(args[:count], places)
-        outputs = tracked(as_tuple(func(*xs)))
+        outputs = checks.tracked(checks.as_tuple(func(*xs)))
         given = _requiring(args[count:], given_places)
         wanted = [xs[i] for i in places]
         gs = grad(outputs, wanted, given, create_graph=True, allow_unused=True) if wanted else ()
@@ -182,11 +180,11 @@ def gradgradcheck(
 
 
 def _random_cotangents(outputs: Sequence[Tensor], gaps: bool) -> tuple[Tensor, ...]:
-    numbers = generator()
+    numbers = checks.generator()
     made = []
     for y in outputs:
         array = numbers.uniform(-1, 1, (*y.shape, 2) if gaps else y.shape)
-        if is_complex(y):
+        if checks.is_complex(y):
             array = array + 1j * numbers.uniform(-1, 1, array.shape)
         array = array.astype(y.dtype)
         made.append(wrap(array[..., 0] if gaps else array).requires_grad_())
@@ -220,7 +218,7 @@ def _check_arguments(backward: bool, forward: bool, batched: bool, batched_forwa
 
 
 def _check_inputs(inputs: Sequence[Any]) -> None:
-    if not tracked(inputs):
+    if not checks.tracked(inputs):
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them "
             "have requires_grad=True. Mark one with requires_grad_()."
@@ -256,15 +254,15 @@ def _check_outputs(outputs: Sequence[Any]) -> None:
 # ---- complex numbers: one part at a time ---------------------------------------------------
 
 
-def _parts_of_outputs(check: Check) -> list[Check]:
+def _parts_of_outputs(check: checks.Check) -> list[checks.Check]:
     """Reverse mode differentiates real functions: those of the imaginary and of the real part."""
-    if not any(map(is_complex, check.outputs)):
+    if not any(map(checks.is_complex, check.outputs)):
         return [check]
 
-    def part(take: str, name: str) -> Check:
+    def part(take: str, name: str) -> checks.Check:
         def func(*args: Any) -> tuple[Any, ...]:
-            outputs = as_tuple(check.func(*args))
-            return tuple(getattr(y, take) if is_complex(y) else y for y in outputs)
+            outputs = checks.as_tuple(check.func(*args))
+            return tuple(getattr(y, take) if checks.is_complex(y) else y for y in outputs)
 
         note = f"While considering the {name} part of complex outputs only, "
         return replace(check, func=func, outputs=func(*check.inputs), note=note)
@@ -272,29 +270,30 @@ def _parts_of_outputs(check: Check) -> list[Check]:
     return [part("imag", "imaginary"), part("real", "real")]
 
 
-def _parts_of_inputs(check: Check) -> list[Check]:
+def _parts_of_inputs(check: checks.Check) -> list[checks.Check]:
     """Forward mode differentiates by real numbers: the imaginary, then the real parts."""
     check = replace(check, forward=True)
-    if not any(map(is_complex, check.inputs)):
+    if not any(map(checks.is_complex, check.inputs)):
         return [check]
 
-    def part(name: str) -> Check:
+    def part(name: str) -> checks.Check:
         real = name == "real"
 
         def func(*args: Any) -> Any:
             whole = [
                 (a + 1j * x.detach().imag if real else x.detach().real + 1j * a)
-                if is_complex(x)
+                if checks.is_complex(x)
                 else a
                 for a, x in zip(args, check.inputs, strict=True)
             ]
             return check.func(*whole)
 
         inputs = tuple(
-            _leaf(x.real if real else x.imag, x) if is_complex(x) else x for x in check.inputs
+            _leaf(x.real if real else x.imag, x) if checks.is_complex(x) else x
+            for x in check.inputs
         )
         note = f"While considering the {name} part of complex inputs only, "
-        outputs = as_tuple(func(*inputs))
+        outputs = checks.as_tuple(func(*inputs))
         return replace(check, func=func, inputs=inputs, outputs=outputs, note=note)
 
     return [part("imaginary"), part("real")]

@@ -12,3 +12,22 @@ Begin with `call/function.py`, or with `docs/compiler.md`, which follows one tra
 imports from `program` and `plan` what it needs; only `call` knows all. `plan` and `call` ask a back
 end through `backend.py`; nothing but the entry of Python's calls, in `call`, imports `llvm`.
 """
+
+from typing import Any
+
+from wengert.rules.blocks import MACHINE
+
+
+def _code(*call: Any) -> Any:
+    from wengert.compile.call.by_blocks import code  # the compiler: few programs need it
+
+    return code(*call)
+
+
+def _in_turn(*call: Any) -> None:
+    from wengert.compile.call.by_blocks import in_turn
+
+    in_turn(*call)
+
+
+MACHINE.run, MACHINE.in_turn = _code, _in_turn

@@ -6,7 +6,6 @@ Read `autograd/record.py` first: a function here normalises its arguments and ca
 from __future__ import annotations
 
 import functools
-import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 
 from wengert.autograd.out import into as into
 from wengert.autograd.out import takes_out as takes_out
-from wengert.dispatch import Function
+from wengert.dispatch import Function, signature
 from wengert.functions import creation
 from wengert.tensor import Size, Tensor, settle, wrap
 
@@ -46,7 +45,7 @@ def of_tensors(count: int) -> Callable[[Function], Function]:
     """The first `count` arguments of a function are tensors, or arrays: TypeError for others."""
 
     def decorate(function: Function) -> Function:
-        names = list(inspect.signature(function).parameters)[:count]
+        names = signature(function)[0][:count]
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
@@ -63,7 +62,7 @@ def of_tensors(count: int) -> Callable[[Function], Function]:
     return decorate
 
 
-def _tensor(x: Any, function: Function, names: list[str], place: int) -> Tensor:
+def _tensor(x: Any, function: Function, names: tuple[str, ...], place: int) -> Tensor:
     if isinstance(x, Tensor) or hasattr(x, "__array_function__"):
         return tensor_of(x)
     raise TypeError(

@@ -7,9 +7,9 @@ and a counter. The sequences are wengert's own, not PyTorch's.
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 import pickle
-import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,11 +56,18 @@ class Generator:
                 f"Overflow when unpacking long long: a seed has 64 bits, and {seed} does not fit"
             )
         self._seed = seed % 2**64
-        self._numbers = np.random.Generator(np.random.Philox(self._seed))
+        self.__dict__.pop("_numbers", None)
         return self
+
+    @functools.cached_property
+    def _numbers(self) -> np.random.Generator:
+        # Made when first asked for: NumPy imports `numpy.random` no sooner.
+        return np.random.Generator(np.random.Philox(self._seed))
 
     def seed(self) -> int:
         """Start an unpredictable sequence; returns its seed."""
+        import secrets  # takes long, and few programs need it
+
         self.manual_seed(secrets.randbits(63))
         return self._seed
 

@@ -14,9 +14,6 @@ tensor([2.])
 from __future__ import annotations
 
 import contextlib
-import importlib
-import importlib.abc
-import importlib.machinery
 import importlib.util
 import runpy
 import sys
@@ -25,7 +22,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import wengert
+from wengert.imports import Aliases
+from wengert.pytorch.version import __version__
 
 ELSEWHERE = {
     "torch.utils.data.dataset": "wengert.utils.data.datasets",
@@ -43,38 +41,18 @@ ELSEWHERE = {
 """PyTorch's modules whose names are others here; all others have the same."""
 
 
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the module of wengert that stands for a module of PyTorch."""
-
-    def find_spec(
-        self, fullname: str, path: Any = None, target: Any = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != "torch" and not fullname.startswith("torch."):
-            return None
-        return importlib.util.spec_from_loader(fullname, self)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = _counterpart(spec.name)
-        self.own_spec = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self.own_spec  # the import system has just given it another one
-
-
-def _counterpart(name: str) -> ModuleType:
-    """The module of wengert for one of PyTorch; ImportError if there is none."""
+def _counterpart(name: str) -> str | None:
+    """The name of wengert's module for one of PyTorch; ModuleNotFoundError if there is none."""
+    if name != "torch" and not name.startswith("torch."):
+        return None
     ours = ELSEWHERE.get(name, "wengert" + name.removeprefix("torch"))
     # PyTorch has a file for each class there, or for a few.
     if name.startswith("torch.nn.modules."):
         ours = "wengert.nn"
-    elif name.startswith("torch.distributions.") and importlib.util.find_spec(ours) is None:
+    elif name.startswith("torch.distributions.") and not _exists(ours):
         ours = "wengert.distributions"
-    try:
-        return importlib.import_module(ours)
-    except ModuleNotFoundError as error:
-        if error.name is None or not ours.startswith(error.name):
-            raise
+    if _exists(ours):
+        return ours
     raise ModuleNotFoundError(
         f"wengert has nothing that stands for {name}. docs/coming_from_pytorch.md lists what is "
         "missing.",
@@ -82,11 +60,20 @@ def _counterpart(name: str) -> ModuleType:
     )
 
 
+def _exists(ours: str) -> bool:
+    try:
+        return importlib.util.find_spec(ours) is not None
+    except ModuleNotFoundError as error:  # its parent is missing, or something that this imports
+        if error.name is None or not ours.startswith(error.name):
+            raise
+        return False
+
+
 @contextlib.contextmanager
 def installed() -> Iterator[None]:
     """Let `import torch` mean wengert in a `with` block, even where PyTorch is imported already."""
     before = _take_out()
-    finder = _Finder()
+    finder = Aliases(_counterpart)
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -119,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command: runs the program that the first argument names."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(f"wengert {wengert.__version__}: python -m wengert.as_torch PROGRAM [ARGUMENTS...]")
+        print(f"wengert {__version__}: python -m wengert.as_torch PROGRAM [ARGUMENTS...]")
         print("Runs a program written for PyTorch, with wengert in the place of torch.")
         return 0 if arguments else 2
     if not Path(arguments[0]).is_file():

@@ -1,4 +1,4 @@
-"""`compiler`: what programs ask about, and tell, the compiler."""
+"""What programs ask and tell the compiler, as `torch.compiler` has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TorchScript's names. Functions and modules stay what they are: `wengert.compile` compiles."""
+"""TorchScript's names, those of `torch.jit`: functions stay what they are."""
 
 from __future__ import annotations
 

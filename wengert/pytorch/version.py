@@ -1,4 +1,4 @@
-"""Versions, as programs look them up."""
+"""Versions, as programs look them up in `torch.version`."""
 
 __version__ = "0.1.0"
 cuda: str | None = None

@@ -34,7 +34,7 @@ def _in_turn(
 
 
 class _Machine:
-    """What runs functions as machine code; `compile/call/by_blocks.py`, above this, says so.
+    """What runs functions as machine code; `compile/__init__.py`, above this, says so.
 
     `run(function, step, blocks, shared, settings)` gives `function(*blocks, *shared, *settings)`,
     computed `step` rows of `blocks` at a time, or None where that is left to NumPy.

@@ -13,8 +13,6 @@ on plain arrays they give numbers, on Tensors a recorded computation, and so on.
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -87,10 +85,9 @@ class Rule:
 RULES: dict[Function, Rule] = {}
 
 
-@functools.cache
 def parameters(rule: Lambda) -> tuple[str, ...]:
     """The names of a lambda's parameters after the first, the (co)tangent."""
-    return tuple(inspect.signature(rule).parameters)[1:]
+    return signature(rule)[0][1:]
 
 
 # Arguments of NumPy functions that concern where a result goes, not what it is.

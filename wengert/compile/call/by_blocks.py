@@ -17,7 +17,6 @@ from wengert.compile.call.executable import aligned, executable
 from wengert.compile.program.passes import clean
 from wengert.compile.trace.array import Storage, Trace, TracedArray
 from wengert.dispatch import Function
-from wengert.rules.blocks import MACHINE
 
 Kind = tuple[tuple[int, ...], np.dtype[Any]]
 
@@ -50,9 +49,6 @@ def in_turn(
 ) -> None:
     """Write the results of the blocks that begin at the rows `starts`, in this order."""
     made(function, step, blocks, shared).run_into(outs, blocks, shared, starts)
-
-
-MACHINE.run, MACHINE.in_turn = code, in_turn
 
 
 def made(

@@ -8,7 +8,6 @@ are in `inplace.py`, those that are functions in `named.py`.
 from __future__ import annotations
 
 import dis
-import html
 import operator
 import warnings
 from collections.abc import Iterator
@@ -275,6 +274,8 @@ class TensorMethods:
         return printing.tensor_text(self)
 
     def _repr_html_(self: Any) -> str:
+        import html  # with all its entities
+
         return f"<pre>{html.escape(repr(self))}</pre>"
 
     def __dir__(self: Any) -> list[str]:

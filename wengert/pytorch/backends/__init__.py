@@ -1,15 +1,15 @@
-"""`backends`: what programs ask about, and set on, the libraries underneath PyTorch.
+"""What programs ask `torch.backends`, and set there, about the libraries underneath.
 
 Of those only a BLAS is underneath wengert. Switches can be set, and read back, and change nothing:
 they choose among GPU kernels.
 """
 
-from wengert.backends import cuda as cuda
-from wengert.backends import cudnn as cudnn
-from wengert.backends import mkl as mkl
-from wengert.backends import mkldnn as mkldnn
-from wengert.backends import mps as mps
-from wengert.backends import openmp as openmp
+from wengert.pytorch.backends import cuda as cuda
+from wengert.pytorch.backends import cudnn as cudnn
+from wengert.pytorch.backends import mkl as mkl
+from wengert.pytorch.backends import mkldnn as mkldnn
+from wengert.pytorch.backends import mps as mps
+from wengert.pytorch.backends import openmp as openmp
 
 
 class cpu:

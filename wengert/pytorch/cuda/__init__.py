@@ -1,10 +1,10 @@
-"""What programs ask about GPUs before they choose a device: there is none here."""
+"""What programs ask `torch.cuda` before they choose a device: there is no GPU here."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from wengert.cuda import amp as amp
+from wengert.pytorch.cuda import amp as amp
 
 
 def is_available() -> bool:

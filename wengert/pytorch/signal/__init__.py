@@ -1,3 +1,3 @@
-"""Signal processing, under PyTorch's names: `wengert.signal.windows`."""
+"""Signal processing, as `torch.signal` has it: windows."""
 
-from wengert.signal import windows as windows
+from wengert.pytorch.signal import windows as windows

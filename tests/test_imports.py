@@ -1,0 +1,117 @@
+"""What `import wengert` loads, and the names by which modules are found."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import wengert as wg
+from wengert import imports, pytorch
+
+ROOT = Path(wg.__file__).parent
+
+
+def run(*lines):
+    """What a program of these lines prints."""
+    command = [sys.executable, "-c", "\n".join(lines)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT.parent)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+LATER = [
+    "llvmlite", "scipy", "rich", "matplotlib", "sympy", "safetensors", "numpy.random",
+    "wengert.compile.", "wengert.distributions", "wengert.explain.", "wengert.nn",
+    "wengert.numeric", "wengert.optim", "wengert.profiler", "wengert.pytorch.",
+    "wengert.serialization", "wengert.solvers", "wengert.sparse", "wengert.tape", "wengert.transforms", "wengert.utils",
+    "wengert.visual",
+]  # fmt: skip
+"""What a program that takes a gradient may do without."""
+
+
+def test_importing_the_package_loads_what_every_program_needs():
+    loaded = run("import sys, wengert", "print(*sys.modules)")
+    found = [name for name in loaded if name.startswith(tuple(LATER))]
+    assert found == ["wengert.pytorch.version"]
+
+
+def test_every_name_that_waits_is_found():
+    for name in dir(wg):
+        getattr(wg, name)
+    assert {"nn", "optim", "compile", "conv2d", "autocast", "cuda"} <= {*dir(wg)}
+    assert {"Explanation", "MAX_STEPS", "explain"} <= {*dir(sys.modules["wengert.explain"])}
+    with pytest.raises(AttributeError, match="module 'wengert' has no attribute 'gone'"):
+        wg.gone
+
+
+def test_a_star_takes_what_waits_as_well():
+    found = run("from wengert import *", "print(nn.Linear(1, 1).bias.shape == conv2d.__name__)")
+    assert found == ["False"]
+
+
+@pytest.mark.parametrize("name", imports.MOVED)
+def test_modules_are_found_by_the_names_they_had(name):
+    module = importlib.import_module(name)
+    assert module is importlib.import_module(imports.MOVED[name])
+    assert module.__name__ == module.__spec__.name == imports.MOVED[name]
+
+
+def modules_of_pytorch():
+    return [info.name for info in pkgutil.walk_packages(pytorch.__path__, "wengert.pytorch.")]
+
+
+@pytest.mark.parametrize("first", ["wengert", "wengert.pytorch"])
+def test_modules_of_pytorch_have_its_names_and_are_loaded_once(first):
+    own = modules_of_pytorch()
+    public = [name.replace(".pytorch.", ".") for name in own]
+    order = [*public, *own] if first == "wengert" else [*own, *public]
+    same = [f"print({a} is {b})" for a, b in zip(own, public, strict=True)]
+    assert run("import " + ", ".join(order), *same) == ["True"] * len(own)
+    assert run("import wengert.cuda.amp", "print(wengert.cuda.amp.__name__)") == [
+        "wengert.pytorch.cuda.amp"
+    ]
+
+
+def test_modules_of_pytorch_are_attributes_of_the_package():
+    for info in pkgutil.iter_modules(pytorch.__path__):
+        assert getattr(wg, info.name) is importlib.import_module(f"wengert.pytorch.{info.name}")
+
+
+def test_a_module_that_is_missing_is_missing():
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'wengert\.gone'"):
+        import wengert.gone
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'wengert\.cuda\.gone'"):
+        import wengert.cuda.gone  # noqa: F401
+
+
+NAMESAKES = [
+    "import wengert.compile, wengert.explain", "import wengert.compile.call.function",
+    "import wengert.explain.source", "from wengert.explain import explain as f",
+    "from wengert import compile, explain, source", "import wengert; wengert.compile(abs)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", NAMESAKES)
+def test_functions_win_over_the_folders_of_their_names(first):
+    kinds = [f"type(wengert.{name}).__name__" for name in ("compile", "explain", "source")]
+    line = f"print({', '.join(kinds)})"
+    assert run(first, "import wengert", line, *NAMESAKES, line) == ["function"] * 6
+
+
+FACADES = ["amp", "fft", "func", "linalg", "random", "special", "pytorch.backends",
+           "pytorch.compiler", "pytorch.cuda", "pytorch.jit", "pytorch.masked", "pytorch.signal",
+           "pytorch.version"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FACADES)
+def test_modules_with_pytorchs_names_say_so_first(name):
+    first = importlib.import_module(f"wengert.{name}").__doc__.splitlines()[0]
+    assert f"`torch.{name.removeprefix('pytorch.')}`" in first
+
+
+def test_the_front_hall_is_small():
+    names = {path.relative_to(ROOT).parts[0] for path in ROOT.rglob("*.py")}
+    assert len(names) <= 40

@@ -1,0 +1,141 @@
+"""Names that are imported when they are first asked for, and modules that go by several names.
+
+A package that has more to offer than most programs use names it under `if TYPE_CHECKING:`, where
+readers and type checkers look, and takes `__getattr__` and `__dir__` from `later(__name__)`, which
+reads these lines: each name stands once. A module may have other names than its file's: `Aliases`
+is what `import` asks about those, here and in `pytorch/as_torch.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import importlib.util
+import re
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+MOVED = {
+    "wengert.data": "wengert.datasets",
+    "wengert.demo": "wengert.cli.demo",
+    "wengert.explanation": "wengert.explain.explanation",
+    "wengert.expressions": "wengert.symbolic.expressions",
+    "wengert.files": "wengert.serialization.files",
+    "wengert.implicit": "wengert.solvers.implicit",
+    "wengert.notation": "wengert.explain.notation",
+    "wengert.transforms.colouring": "wengert.sparse.colouring",
+    "wengert.transforms.equations": "wengert.solvers.equations",
+    "wengert.transforms.implicit": "wengert.solvers.implicit",
+    "wengert.transforms.ode": "wengert.solvers.ode",
+    "wengert.transforms.runge_kutta": "wengert.solvers.runge_kutta",
+    "wengert.transforms.sparse": "wengert.sparse.derivatives",
+    "wengert.transforms.sparsity": "wengert.sparse.sparsity",
+    "wengert.transforms.systems": "wengert.solvers.systems",
+    "wengert.transforms.trajectories": "wengert.solvers.trajectories",
+    "wengert.visual.layers": "wengert.explain.layers",
+    "wengert.visual.page": "wengert.explain.page",
+    "wengert.visual.tables": "wengert.explain.tables",
+}
+"""Modules that can be imported by the names they had before, too."""
+
+_LATER = re.compile(r"^ +from (\S+) import \(?\s*(\w+) as (\w+)", re.MULTILINE)
+
+
+def later(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package: they know what stands under `if TYPE_CHECKING:`."""
+    module = sys.modules[package]
+    where: dict[str, tuple[str, str]] = {}
+
+    def lines() -> dict[str, tuple[str, str]]:
+        if not where:
+            where.update(_lines(module))
+        return where
+
+    def get(name: str) -> Any:
+        if name == "__all__":
+            return [name for name in names() if not name.startswith("_")]
+        if name not in lines():
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = _imported(*lines()[name], package)
+        setattr(module, name, found)
+        return found
+
+    def names() -> list[str]:
+        return sorted({*vars(module), *lines()})
+
+    return get, names
+
+
+def _lines(module: ModuleType) -> dict[str, tuple[str, str]]:
+    """For each name under `if TYPE_CHECKING:`, where it comes from and what it is called there."""
+    assert module.__file__ is not None
+    text = module.__loader__.get_data(module.__file__).decode()  # type: ignore[union-attr]
+    block = text.partition("TYPE_CHECKING:\n")[2]
+    return {name: (source, there) for source, there, name in _LATER.findall(block)}
+
+
+def _imported(source: str, name: str, package: str) -> Any:
+    """What `from source import name` gives in the package, whose own attributes are not asked."""
+    if source != package:
+        found = getattr(importlib.import_module(source), name, None)
+        if found is not None:
+            return found
+    return importlib.import_module(f"{source}.{name}")
+
+
+class Aliases:
+    """Finds modules under other names than their own: the module is the same, and loaded once."""
+
+    def __init__(self, own_name: Callable[[str], str | None]) -> None:
+        self.own_name = own_name
+
+    def find_spec(
+        self, fullname: str, path: Any = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        own = self.own_name(fullname)
+        spec = None if own is None else importlib.util.find_spec(own)
+        if spec is None:
+            return None
+        return importlib.machinery.ModuleSpec(
+            fullname,
+            self,  # type: ignore[arg-type]  # the base class would cost more than all of this
+            origin=spec.origin,
+            loader_state=spec,
+            is_package=spec.submodule_search_locations is not None,
+        )
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return importlib.import_module(spec.loader_state.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        # It has run already; the import system has just put the other name's spec in its place.
+        module.__spec__ = module.__spec__.loader_state  # type: ignore[union-attr]
+
+    def get_code(self, fullname: str) -> Any:
+        """What `python -m` runs."""
+        own = importlib.util.find_spec(str(self.own_name(fullname)))
+        return own.loader.get_code(own.name)  # type: ignore[union-attr]
+
+
+def like_its_parent(name: str) -> str | None:
+    """`wengert.pytorch.cuda.amp` for `wengert.cuda.amp`, where `wengert.cuda` is an alias."""
+    parent, _, child = name.rpartition(".")
+    if not parent.startswith("wengert.") or parent not in sys.modules:
+        return None
+    own = sys.modules[parent].__name__
+    return None if own == parent else f"{own}.{child}"
+
+
+def elsewhere(name: str) -> str | None:
+    """The name that a module of the package has now, or has in the folder of PyTorch's modules."""
+    package, _, module = name.partition(".")
+    if name in MOVED or package != "wengert" or "." in module:
+        return MOVED.get(name)
+    return f"wengert.pytorch.{module}"
+
+
+# A module that is an alias has a folder, in which its children would be found a second time.
+sys.meta_path.insert(0, Aliases(like_its_parent))
+sys.meta_path.append(Aliases(elsewhere))
