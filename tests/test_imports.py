@@ -24,10 +24,10 @@ def run(*lines):
 
 LATER = [
     "llvmlite", "scipy", "rich", "matplotlib", "sympy", "safetensors", "numpy.random",
-    "wengert.compile.", "wengert.distributions", "wengert.explain.", "wengert.nn",
-    "wengert.numeric", "wengert.optim", "wengert.profiler", "wengert.pytorch.",
-    "wengert.serialization", "wengert.solvers", "wengert.sparse", "wengert.tape", "wengert.transforms", "wengert.utils",
-    "wengert.visual",
+    *(f"wengert.{name}" for name in [
+        "compile.", "distributions", "explain.", "nn", "numeric", "optim", "profiler", "pytorch.",
+        "serialization", "solvers", "sparse", "tape", "transforms", "utils", "visual",
+    ]),
 ]  # fmt: skip
 """What a program that takes a gradient may do without."""
 

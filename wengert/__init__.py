@@ -604,6 +604,8 @@ if _TYPE_CHECKING:
     from wengert import profiler as profiler
     from wengert import random as random
     from wengert import rules as rules
+    from wengert import solvers as implicit
+    from wengert import solvers as solvers
     from wengert import special as special
     from wengert import symbolic as symbolic
     from wengert import tape as tape
@@ -668,8 +670,7 @@ if _TYPE_CHECKING:
     from wengert.pytorch import version as version
     from wengert.serialization import load as load
     from wengert.serialization import save as save
-    from wengert.solvers import implicit as implicit
-    from wengert.solvers.ode import odeint as odeint
+    from wengert.solvers import odeint as odeint
     from wengert.sparse.derivatives import sparse_hessian as sparse_hessian
     from wengert.sparse.derivatives import sparse_jacobian as sparse_jacobian
     from wengert.transforms.forward import jacfwd as jacfwd

@@ -23,7 +23,7 @@ MOVED = {
     "wengert.explanation": "wengert.explain.explanation",
     "wengert.expressions": "wengert.symbolic.expressions",
     "wengert.files": "wengert.serialization.files",
-    "wengert.implicit": "wengert.solvers.implicit",
+    "wengert.implicit": "wengert.solvers",
     "wengert.notation": "wengert.explain.notation",
     "wengert.transforms.colouring": "wengert.sparse.colouring",
     "wengert.transforms.equations": "wengert.solvers.equations",
