@@ -7,7 +7,6 @@ and a counter. The sequences are wengert's own, not PyTorch's.
 from __future__ import annotations
 
 import contextlib
-import functools
 import operator
 import pickle
 from collections.abc import Iterator
@@ -41,7 +40,13 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         check_device(device)
-        self.manual_seed(67280421310721)
+        self._seed = 67280421310721
+
+    def __getattr__(self, name: str) -> Any:
+        # Importing numpy.random takes time: nothing is made before a number is drawn.
+        if name != "_numbers":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self.manual_seed(self._seed)._numbers
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the sequence that belongs to `seed`; returns the generator.
@@ -56,13 +61,8 @@ class Generator:
                 f"Overflow when unpacking long long: a seed has 64 bits, and {seed} does not fit"
             )
         self._seed = seed % 2**64
-        self.__dict__.pop("_numbers", None)
+        self._numbers = np.random.Generator(np.random.Philox(self._seed))
         return self
-
-    @functools.cached_property
-    def _numbers(self) -> np.random.Generator:
-        # Made when first asked for: NumPy imports `numpy.random` no sooner.
-        return np.random.Generator(np.random.Philox(self._seed))
 
     def seed(self) -> int:
         """Start an unpredictable sequence; returns its seed."""
