@@ -46,7 +46,13 @@ class Generator:
         # Importing numpy.random takes time: nothing is made before a number is drawn.
         if name != "_numbers":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self.manual_seed(self._seed)._numbers
+        return self._begun()
+
+    def _begun(self) -> np.random.Generator:
+        """NumPy's generator, made now."""
+        numbers = np.random.Generator(np.random.Philox(self._seed))
+        self.__dict__["_numbers"] = numbers
+        return numbers
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the sequence that belongs to `seed`; returns the generator.

@@ -83,7 +83,7 @@ class _Numbers:
     def __get__(self, generator: Any, owner: Any = None) -> Any:
         if generator is None:
             return self
-        own = generator.__dict__["_numbers"]
+        own = generator.__dict__.get("_numbers") or generator._begun()
         capture = _thread.capture
         return own if capture is None else capture.numbers_of(generator, own)
 
