@@ -334,7 +334,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
             "an optimizer's state and groups are those of the first call",
             some(
                 """
-            set-no momentum
             whole group-momentum
             whole group-no momentum
             whole group-decay
