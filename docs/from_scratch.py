@@ -315,7 +315,7 @@ x, v = Value([1.0, 2.0, 3.0]), np.array([1.0, 0.0, -1.0])
 assert np.allclose(product, 6 * x.array * v)
 
 # The same trick once more makes the rest of wengert. Arrays that stand for a batch
-# (arrays/batched), that write a program down so that it can be compiled (arrays/traced), or that
+# (arrays/batched), that write a program down so that it can be compiled (compile/trace), or that
 # are symbols (arrays/symbolic) all go through this one table.
 
 

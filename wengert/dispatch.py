@@ -63,28 +63,6 @@ def primitive(
     return dispatched
 
 
-def meanings(table: dict[Any, Function]) -> Callable[..., Callable[[Function], Function]]:
-    """A decorator that notes in `table` what functions mean on a kind of array.
-
-    >>> MEANINGS = {}
-    >>> means = meanings(MEANINGS)
-    >>> @means(np.fabs, np.absolute)
-    ... def _absolute(x):
-    ...     return np.maximum(x, -x)
-    >>> MEANINGS[np.fabs] is _absolute
-    True
-    """
-
-    def means(*functions: Any) -> Callable[[Function], Function]:
-        def note(meaning: Function) -> Function:
-            table.update(dict.fromkeys(functions, meaning))
-            return meaning
-
-        return note
-
-    return means
-
-
 ndarray = np.ndarray
 PLAIN = frozenset({int, float, bool, complex, str, type(None), np.dtype, slice, type(Ellipsis)})
 
@@ -102,48 +80,6 @@ def known(x: Any) -> bool:
     Other kinds of arrays may not have numbers yet; what is wrong with them shows when they do.
     """
     return isinstance(x, (ndarray, np.generic))
-
-
-@primitive
-def lasting(x: Any, mapping: Any, key: Any) -> Any:
-    """`x`, which the caller is about to keep in `mapping[key]` beyond this call: state.
-
-    A kind of array that only describes computations makes a real array here, for later calls.
-    """
-    return x
-
-
-@primitive
-def once(x: Any) -> Any:
-    """`x`, in a step that later ones do not repeat: one that is to be repeated is not recorded."""
-    return x
-
-
-@primitive
-def alike(x: Any, made: Any) -> Any:
-    """An array just made beside `x`, as a kind of array that can hold values like those of `x`."""
-    return made
-
-
-@primitive
-def arriving(x: Any, born: int) -> Any:
-    """A cotangent that a leaf made at the time `born` is about to keep."""
-    return x
-
-
-@primitive
-def met(x: Any) -> Any:
-    """An array of no dimensions that meets a tensor, as which NumPy's count as Python numbers.
-
-    So does what it returns for one whose number is not known yet.
-    """
-    return x
-
-
-@primitive
-def number(x: Any) -> Any:
-    """A Python number: of a tensor or an array with one element, or the number itself."""
-    return float(x)
 
 
 @functools.cache

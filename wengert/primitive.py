@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.batched.meanings import ELEMENTWISE
 from wengert.autograd import codegen
 from wengert.autograd.record import _namespace
 from wengert.dispatch import Function, as_array
@@ -65,9 +64,7 @@ def elementwise(
     def decorate(function: Function) -> Function:
         head = _Head("elementwise", function)
         by_name = head.in_order(rules)
-        made = head.register(by_name, by_name, opaque, result)
-        ELEMENTWISE[made] = len(head.names)
-        return made
+        return head.register(by_name, by_name, opaque, result)
 
     return decorate
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.errors import InplaceError
+from wengert.arrays.kind import TENSORS
+from wengert.errors import InplaceError, MissingRuleError
 from wengert.history import modes
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer, source, tick
 
@@ -196,19 +197,27 @@ class Tensor(Methods):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         function = ufunc if method == "__call__" else getattr(ufunc, method)
-        return MEANING.of(function, inputs, kwargs)
+        if kwargs and (out := kwargs.pop("out", None)) is not None:
+            return MEANINGS.into(out, function, inputs, kwargs)
+        return MEANINGS[function](*inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return MEANING.of(function, args, kwargs)
+        if kwargs and (out := kwargs.pop("out", None)) is not None:
+            return MEANINGS.into(out, function, args, kwargs)
+        return MEANINGS[function](*args, **kwargs)
 
 
-class _Meaning:
-    """What a NumPy function means on Tensors; `functions/numpy/`, above this, says so in `of`."""
+class _Meanings(dict[Any, Callable[..., Any]]):
+    """What NumPy's functions mean on Tensors: `functions/numpy/`, above this, decides it once."""
 
-    of: Callable[..., Any]
+    decide: Callable[[Any], Callable[..., Any]]
+    into: Callable[..., Any]
+
+    def __missing__(self, function: Any) -> Callable[..., Any]:
+        return self.decide(function)
 
 
-MEANING = _Meaning()
+MEANINGS = _Meanings()
 
 
 def attach(methods: type) -> type:
@@ -244,6 +253,19 @@ def bare(cls: type[Tensor], array: Any, node: Node | Output | None = None) -> An
     out._origin = None
     out._cell = None
     return out
+
+
+def _detached(x: Tensor) -> Any:
+    """The array of a tensor of which only the numbers are wanted."""
+    if carries(x):
+        raise MissingRuleError(
+            "a number is made of a tensor that carries a tangent, which would be lost. Pass "
+            "x.detach() if no derivative is wanted."
+        )
+    return x._array
+
+
+TENSORS.type, TENSORS.wrap, TENSORS.detached = Tensor, wrap, _detached
 
 
 def settle(array: Any) -> Any:

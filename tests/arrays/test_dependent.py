@@ -22,8 +22,7 @@ from tests.rules.calls import (
 )
 from tests.rules.each import each_sample
 from tests.rules.test_table import CASES
-from wengert.arrays.dependent.array import DependentArray, ids_of
-from wengert.arrays.dependent.origins import Origins
+from wengert.arrays.dependent.array import Dependence, DependentArray, ids_of
 from wengert.errors import PatternError
 from wengert.tensor import Tensor, wrap
 
@@ -69,7 +68,7 @@ def test_a_rule_s_pattern_contains_every_nonzero_of_its_jacobian(rule, call):
     n = sum(x.size for x in arrays)
     if not n:
         return  # nothing to differentiate by
-    origins = Origins(n)
+    origins = Dependence(n)
     ys = listed(rule.apply(with_arrays(rule, call, dependent(arrays, origins))))
     expected = rule.apply(call)
     for y, value in zip(ys, listed(expected), strict=True):
@@ -123,7 +122,7 @@ def test_the_pattern_of_a_gradient_contains_every_nonzero_of_the_hessian(rule, c
     ]
     true = np.stack(rows) != 0
 
-    origins = Origins(true.shape[1])
+    origins = Dependence(true.shape[1])
     watching = [wrap(x).requires_grad_() for x in dependent(arrays, origins)]
     found = slopes(rule, call, watching)
     assert not (true & ~pattern([s._array for s in found], origins)).any()
@@ -232,7 +231,7 @@ def put_into(x):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_numpy_s_functions_lose_no_dependence(name):
     f, exact = FUNCTIONS[name]
-    origins = Origins(A.size)
+    origins = Dependence(A.size)
     (x,) = dependent([A], origins)
     y = f(x)
     expected = f(A.copy())
@@ -250,7 +249,7 @@ def test_numpy_s_functions_lose_no_dependence(name):
 
 
 def test_values_may_be_looked_at_but_not_turned_into_constants():
-    origins = Origins(12)
+    origins = Dependence(12)
     (x,) = dependent([A], origins)
     assert float(x[0, 0]) == A[0, 0]
     assert x[0, 1].item() == A[0, 1]
@@ -272,7 +271,7 @@ def test_values_may_be_looked_at_but_not_turned_into_constants():
 )
 @settings(deadline=None)
 def test_names_stand_for_the_sets_that_they_were_made_of(steps):
-    origins = Origins(6)
+    origins = Dependence(6)
     ids, sets = np.arange(7), [set(), *({k} for k in range(6))]
     for step, k in steps:
         other = np.roll(ids, k)

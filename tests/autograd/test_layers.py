@@ -35,16 +35,11 @@ LAYERS = [
 HALL = {"__init__", "__main__", "cli"}
 """Where all comes together. Every room that stands neither here nor above is a leaf."""
 
-UPWARD = {
-    ("arrays", "tensor"): "functions composed of others are run on Tensors around the arrays",
-    ("arrays", "functions"): "what such functions are composed of is registered there",
-    ("autograd", "functions"): "entering a batch and leaving it are registered there",
-}
+UPWARD: dict[tuple[str, str], str] = {}
 """Imports that point upward, each with its reason."""
 
-LARGEST_CIRCLE = 9
-"""So many files at most may import each other in a circle: today those of `compile/trace`, where
-an array finds what functions mean on it, and the meanings make arrays."""
+LARGEST_CIRCLE = 4
+"""So many files at most may import each other in a circle: today a compiled call's entry."""
 
 
 def module(path: Path) -> str:

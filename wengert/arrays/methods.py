@@ -1,22 +1,43 @@
 """The methods of NumPy's arrays, as calls of its functions, for kinds of arrays that answer those.
 
-A kind of array says what NumPy's functions mean on it; `x.sum(0)` and `x + y` follow.
+A kind of array says what NumPy's functions mean on it (`kind.py`); `x.sum(0)` and `x + y` follow.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
+
+from wengert.arrays.kind import Kind, bare
 
 numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
 
 
 class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):
-    """Operators, and the methods that are functions. A kind of array has a shape and a dtype."""
+    """Operators, and the methods that are functions. An array has a kind, a shape and a dtype."""
 
     __slots__ = ()
+    __array_priority__ = Kind.priority
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return self.kind.answer(function, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self.kind.answer(function, args, kwargs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.kind.answer(operator.getitem, (self, _bare_index(index)), {})
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.kind.answer(operator.setitem, (self, _bare_index(index), bare(value)), {})
+
+    @property
+    def kind(self) -> Kind:
+        raise NotImplementedError
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -60,10 +81,10 @@ class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):
         return numpy.reshape(self, (-1,), order=order).copy()
 
     def fill(self, number: Any) -> None:
-        self[...] = number  # type: ignore[index]
+        self[...] = number
 
     def sort(self, axis: int = -1, kind: Any = None, **kwargs: Any) -> None:
-        self[...] = numpy.sort(self, axis=axis, kind=kind)  # type: ignore[index]
+        self[...] = numpy.sort(self, axis=axis, kind=kind)
 
     def conj(self) -> Any:
         return numpy.conjugate(self)
@@ -76,9 +97,13 @@ class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):
         return self.shape[0]
 
     def __iter__(self) -> Any:
-        return (self[i] for i in range(len(self)))  # type: ignore[index]
+        return (self[i] for i in range(len(self)))
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _bare_index(index: Any) -> Any:
+    return tuple(map(bare, index)) if type(index) is tuple else bare(index)
 
 
 def _method(name: str, function: Any) -> Any:

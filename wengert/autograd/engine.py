@@ -21,9 +21,9 @@ import numpy as np
 from numpy import ndarray
 from numpy._core import umath  # private: see _ERRORS
 
+from wengert.arrays.kind import kind_of
 from wengert.autograd import anomaly, hooks, saved, zeros
 from wengert.autograd.saved import Freed
-from wengert.dispatch import arriving
 from wengert.errors import FreedGraphError
 from wengert.history import modes
 from wengert.history.location import here
@@ -205,7 +205,7 @@ def accumulate(node: AccumulateGrad, g: Any, recorded: bool) -> bool:
     ):
         leaf._grad = wrap(g)
     else:
-        leaf._grad = wrap(laid_out(arriving(g, abs(node.order)), array))
+        leaf._grad = wrap(laid_out(kind_of(g).arriving(g, abs(node.order)), array))
     return True
 
 

@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import kind_of
 from wengert.autograd import engine, saved
 from wengert.autograd.pushing import Pusher, pusher_of
-from wengert.dispatch import alike
 from wengert.history import modes
 from wengert.history.node import Node, Output, source, tick
 from wengert.rules.rule import Rule
@@ -342,7 +342,7 @@ def first(x: Tensor, level: Level, new: Tensor) -> None:
         return
     base = view.base._array
     zeros = in_layout_of(base, base.dtype) if type(base) is np.ndarray else np.zeros_like(base)
-    whole = wrap(alike(new._array, zeros))
+    whole = wrap(kind_of(new._array).alike(new._array, zeros))
     level.give(view.base, whole)
     part = follow(view.path(), whole)
     level.give(x, part)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.arrays.batched.array import entered, left, left_view, same, total
+from wengert.arrays.facts import COMPOSED
 from wengert.autograd import record
-from wengert.functions.numpy.calls import TRANSLATIONS
 from wengert.rules.rule import Rule
 
 
@@ -19,7 +19,7 @@ def _recorder(function: Any, name: str, transpose: Any, *names: str, view: bool 
     """A rule's recorder. It is not in the table, whose rules are about arrays without levels."""
     rule = Rule(function, name, "linear", ("x", *names), {}, {"x": transpose}, {}, view=view)
     made = record._recorders[function] = record._unwritten(rule)
-    TRANSLATIONS[function] = made
+    COMPOSED[function] = made
     return made
 
 

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import kind_of
 from wengert.autograd import codegen, saved, zeros
 from wengert.autograd.forward import carried
 from wengert.autograd.out import into
-from wengert.dispatch import Function, met
+from wengert.dispatch import Function
 from wengert.errors import DtypeError, LinAlgError, MissingRuleError, ShapeError
 from wengert.history import modes
 from wengert.history.location import INTERNAL, here
@@ -480,7 +481,7 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
             if isinstance(x, (bool, int, float, complex)):
                 x = next(kind(x) for kind in (bool, int, float, complex) if isinstance(x, kind))  # type: ignore[arg-type]
             elif hasattr(x, "__array_function__"):
-                x = wrap(x if x.ndim else met(x))
+                x = wrap(x if x.ndim else kind_of(x).met(x))
             elif dtypes.is_foreign(x):
                 raise dtypes.foreign(x)
             else:

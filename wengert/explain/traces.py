@@ -13,11 +13,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import alike
+from wengert.arrays.facts import CONSTANT, LIKE
+from wengert.arrays.kind import Kind
+from wengert.arrays.methods import ArrayMethods
 from wengert.errors import GradError, MissingRuleError
 from wengert.explain.explanation import Explanation, Row
 from wengert.explain.notation import (
@@ -30,15 +32,11 @@ from wengert.explain.notation import (
     variable,
     written,
 )
-from wengert.functions.numpy import calls as numpy
 from wengert.history.location import here, line_of
 from wengert.rules import RULES
 from wengert.rules.indexing import getitem, put, select, slices
 from wengert.rules.rule import Rule, pull, push
 from wengert.tensor import Tensor, wrap
-
-if TYPE_CHECKING:
-    pass
 
 MAX_STEPS = 2000
 
@@ -144,7 +142,7 @@ class Step:
     sources: tuple[tuple[str, int | None, int], ...]
 
 
-class Trace:
+class Trace(Kind):
     """Wengert's list. Arguments are v[1-n] ... v[0], the steps v[1], v[2], ..."""
 
     def __init__(self, arguments: list[np.ndarray]) -> None:
@@ -152,23 +150,19 @@ class Trace:
         self.inputs = range(1 - n, 1)
         self.values: dict[int, np.ndarray] = dict(zip(self.inputs, arguments, strict=True))
         self.steps: list[Step] = []
-        self._running: list[Callable[..., Any]] = []  # what NumPy writes in terms of others
 
-    def record(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Run a function of the table on the values, and write the step down."""
-        if function is np.copyto:
-            target, source = args[:2]
-            where = kwargs.get("where", True)
-            target[...] = source if where is True else np.where(where, source, target)
-            return None
-        if function is alike:
-            return Traced(self, None, _plain(args[1]))
-        if function in _MADE_ALIKE:
-            made = function(*_plain(list(args)), **{k: _plain(v) for k, v in kwargs.items()})
-            return Traced(self, None, made)
+    def own(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """A function of the table is a step; a comparison or the like is no part of the trace."""
         rule = RULES.get(function)
-        if rule is None:
-            return self._without_rule(function, args, kwargs)
+        if rule is not None:
+            return self.record(rule, args, kwargs)
+        if function in CONSTANT:
+            made = function(*_plain(list(args)), **{k: _plain(v) for k, v in kwargs.items()})
+            return Traced(self, None, made) if function in LIKE else made
+        return super().own(function, args, kwargs)
+
+    def record(self, rule: Rule, args: Any, kwargs: Any) -> Any:
+        """Run a function of the table on the values, and write the step down."""
         if len(self.steps) >= MAX_STEPS:
             raise GradError(f"explain: f has more than {MAX_STEPS} steps, too many to read")
         if rule.outputs != 1:
@@ -185,38 +179,39 @@ class Trace:
         made = Traced(self, index)
         x = _unwrapped(args[0]) if args else None
         if rule.view and isinstance(x, Traced) and np.may_share_memory(y, x.value):
-            made.view = View(x, function, args[1:], kwargs, x.writes)
+            made.view = View(x, rule, args[1:], kwargs, x.writes)
         return made
 
-    def _without_rule(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        if function in numpy.CONSTANT:
-            # A comparison or the like: constant almost everywhere, so not part of the trace.
-            return function(*_plain(list(args)), **{k: _plain(v) for k, v in kwargs.items()})
-        written = function in numpy.TRANSLATIONS
-        if written and function not in self._running:
-            held = [wrap(arg) if isinstance(arg, Traced) else arg for arg in args]
-            self._running.append(function)
-            try:
-                return numpy.numpy_call(function, tuple(held), kwargs)
-            finally:
-                self._running.pop()
+    def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         raise MissingRuleError(
             f"explain: {getattr(function, '__name__', function)} has no derivative rule. "
             "Write f with functions that have one."
         )
 
+    def store(self, function: Any, result: Any, targets: Any, where: Any) -> Any:
+        raise GradError(
+            f"explain: out=... at\n  {line_of(*here())}\n"
+            "A trace follows assignments: write y[...] = np.sin(x), or leave out=... away."
+        )
+
+    def alike(self, x: Any, made: Any) -> Any:
+        return Traced(self, None, made)
+
+
+@Trace.means(np.copyto)
+def _copyto(trace: Trace, dst: Any, src: Any, casting: Any = None, where: Any = True) -> None:
+    dst[...] = src if where is True else np.where(where, src, dst)
+
 
 _INDEXED = (getitem, select, slices)
-_MADE_ALIKE = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
-"""Functions that make an array which f may be about to fill."""
 
 
 @dataclass
 class View:
-    """What an array of a trace looks into: `function(base, ...)`, as after so many writes."""
+    """What an array of a trace looks into: `rule.function(base, ...)`, as after so many writes."""
 
     base: Traced
-    function: Callable[..., Any]
+    rule: Rule
     rest: tuple[Any, ...]
     settings: dict[str, Any]
     seen: int
@@ -233,7 +228,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     __hash__ = None  # type: ignore[assignment]  # == compares values, as for any array
 
     def __init__(self, trace: Trace, index: int | None, made: Any = None) -> None:
-        self.trace = trace
+        self.trace = self.kind = trace
         self.view: View | None = None
         self._index = index
         self._made = made
@@ -244,7 +239,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         """The step whose result it is, or None; a view of what was written into takes another."""
         view = self.view
         if view is not None and view.seen != view.base.writes:
-            now = self.trace.record(view.function, (view.base, *view.rest), view.settings)
+            now = self.trace.record(view.rule, (view.base, *view.rest), view.settings)
             self._index, view.seen = now.index, view.base.writes
         return self._index
 
@@ -260,7 +255,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check_writable()
-        self._become(self.trace.record(put, (self, key, value), {}))
+        self._become(self.trace.record(RULES[put], (self, key, value), {}))
 
     def _check_writable(self) -> None:
         if not self._writes and self._index in self.trace.inputs:
@@ -269,9 +264,10 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
                 "The derivative would be one at another point. Copy it first: x = np.copy(x)."
             )
         view = self.view
-        if view is not None and view.function not in _INDEXED:
+        if view is not None and view.rule.function not in _INDEXED:
+            name = getattr(view.rule.function, "__name__", "a view")
             raise GradError(
-                f"explain: f writes into what {getattr(view.function, '__name__', 'a view')}() "
+                f"explain: f writes into what {name}() "
                 f"returned, a view of another array, at\n  {line_of(*here())}\n"
                 "A trace follows writes into x[...] only: write into the array itself, or copy "
                 "first, as in np.copy(np.reshape(x, shape))."
@@ -344,20 +340,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     __int__ = __index__ = __complex__ = item = tolist = __float__
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
-        if any(isinstance(arg, Tensor) for arg in args):
-            return NotImplemented  # the Tensor wraps this array and calls again
-        if kwargs.get("out") is not None:
-            raise GradError(
-                f"explain: out=... at\n  {line_of(*here())}\n"
-                "A trace follows assignments: write y[...] = np.sin(x), or leave out=... away."
-            )
-        return self.trace.record(
-            ufunc if method == "__call__" else getattr(ufunc, method), args, kwargs
-        )
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return self.trace.record(function, args, kwargs)
+    __array_ufunc__: Any = ArrayMethods.__array_ufunc__
+    __array_function__: Any = ArrayMethods.__array_function__
 
     def __getattr__(self, name: str) -> Any:
         # Tensor's methods: a Tensor can hold any kind of array, also this one.

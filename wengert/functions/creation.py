@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import kind_of
 from wengert.autograd.out import fill_out
-from wengert.dispatch import alike, known
+from wengert.dispatch import known
 from wengert.functions.conversion import to_array
 from wengert.functions.device import strided
 from wengert.history import modes
@@ -315,7 +316,7 @@ def _like(fill: Any, doc: str) -> Any:
         check_layout(layout)
         _check_tensor(input)
         array = fill(tuple(input.shape), dtype if dtype is not None else input.dtype)
-        return finish(alike(input._array, array), requires_grad)
+        return finish(kind_of(input._array).alike(input._array, array), requires_grad)
 
     make.__doc__ = doc
     return make

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.facts import composed
 from wengert.autograd.record import cast, floating, recorder
 from wengert.functions import creation
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
-from wengert.functions.numpy.calls import means
 from wengert.functions.shapes import view_as_real
 from wengert.rules.fft import OTHER, axes_of
 from wengert.rules.shapes import overlapped, windows
@@ -32,43 +32,43 @@ Norm = str | None
 # ---- what NumPy's compositions mean ------------------------------------------------------------
 
 
-@means(np.fft.fft2)
+@composed(np.fft.fft2)
 def _fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None) -> Any:
     return fourier.fftn(a, s, axes, norm)
 
 
-@means(np.fft.ifft2)
+@composed(np.fft.ifft2)
 def _ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None) -> Any:
     return fourier.ifftn(a, s, axes, norm)
 
 
-@means(np.fft.rfft2)
+@composed(np.fft.rfft2)
 def _rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None) -> Any:
     return fourier.rfftn(a, s, axes, norm)
 
 
-@means(np.fft.irfft2)
+@composed(np.fft.irfft2)
 def _irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None) -> Any:
     return fourier.irfftn(a, s, axes, norm)
 
 
-@means(np.fft.hfft)
+@composed(np.fft.hfft)
 def _hfft(a: Any, n: Size = None, axis: int = -1, norm: Norm = None) -> Any:
     """The signal has conjugate symmetry, the spectrum is real."""
     return fourier.irfft(np.conj(a), n, axis, OTHER[norm])
 
 
-@means(np.fft.ihfft)
+@composed(np.fft.ihfft)
 def _ihfft(a: Any, n: Size = None, axis: int = -1, norm: Norm = None) -> Any:
     return np.conj(fourier.rfft(a, n, axis, OTHER[norm]))
 
 
-@means(np.fft.fftshift)
+@composed(np.fft.fftshift)
 def _fftshift(x: Any, axes: Any = None) -> Any:
     return _shifted(x, axes, lambda n: n // 2)
 
 
-@means(np.fft.ifftshift)
+@composed(np.fft.ifftshift)
 def _ifftshift(x: Any, axes: Any = None) -> Any:
     return _shifted(x, axes, lambda n: -(n // 2))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import number
+from wengert.arrays.kind import number
 from wengert.optim.optimizer import Array, Group, Optimizer
 from wengert.optim.settings import at_least_zero, check_betas, check_ways
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import number
+from wengert.arrays.kind import number
 from wengert.history import modes
 from wengert.optim.optimizer import Array, Mark, Optimizer
 from wengert.optim.settings import at_least_zero

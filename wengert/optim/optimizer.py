@@ -23,8 +23,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import kind_of, number
 from wengert.autograd.engine import mark_written
-from wengert.dispatch import lasting, number
 from wengert.history import modes
 from wengert.history.location import INTERNAL, here, user_frame
 from wengert.history.node import RemovableHandle, tick
@@ -250,12 +250,13 @@ class Optimizer:
                 scalar = np.zeros_like(p._array, counter_dtype(), shape=())
                 if name != "step":
                     scalar = self.initial(group, name, scalar)
-                state[name] = wrap(lasting(scalar, state, name))
+                state[name] = wrap(kind_of(scalar).lasting(scalar, state, name))
         first = False
         for name in names:
             if state.get(name) is None:
                 first = True
-                state[name] = wrap(lasting(self.initial(group, name, p._array), state, name))
+                made = self.initial(group, name, p._array)
+                state[name] = wrap(kind_of(made).lasting(made, state, name))
         return first
 
     def numbers(self) -> tuple[str, ...]:

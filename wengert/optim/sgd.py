@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import number, once
+from wengert.arrays.kind import kind_of, number
 from wengert.optim.optimizer import Array, Group, Optimizer
 from wengert.optim.settings import at_least_zero, check_ways
 
@@ -81,7 +81,7 @@ class SGD(Optimizer):
         if momentum:
             average = state["momentum_buffer"]
             if first and group["dampening"]:  # the first gradient is taken whole
-                np.copyto(average, once(g))
+                np.copyto(average, kind_of(g).once(g))
             else:
                 average *= momentum
                 average += (

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.dependent.array import DependentArray, ids_of
-from wengert.arrays.dependent.origins import Origins
+from wengert.arrays.dependent.array import Dependence, DependentArray, ids_of
 from wengert.autograd import engine
 from wengert.autograd.batching import each
 from wengert.errors import BatchingError, GradError, PatternError
@@ -66,7 +65,7 @@ class At:
 
     def pattern(self) -> tuple[tuple[int, int], Any, Any, list[str]]:
         """The shape, indptr and indices of a CSR matrix, and functions not looked into."""
-        origins = Origins(self.n)
+        origins = Dependence(self.n)
         first = 1
         given = []
         for i, arg in enumerate(self.args):
@@ -147,7 +146,7 @@ class At:
         )
 
 
-def _dependent(leaf: Any, first: int, origins: Origins, wanted: bool) -> Any:
+def _dependent(leaf: Any, first: int, origins: Dependence, wanted: bool) -> Any:
     """An argument as a dependent array: of inputs of its own, or of none.
 
     Even then it is no constant, whose zeros would be taken to be zeros at every point.

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from wengert.arrays.kind import kind_of
 from wengert.autograd.engine import mark_written
-from wengert.dispatch import once
 from wengert.functions.creation import as_tensor
 from wengert.functions.methods.operators import COMPARISONS, OPERATORS
 from wengert.tensor import Tensor, bare, current_node, require
@@ -66,7 +66,7 @@ class EagerTensor(Tensor):
     __slots__ = ()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = np.asarray(once(self._array))
+        array = np.asarray(kind_of(self._array).once(self._array))
         return np.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else array
 
     def numpy(self, *, force: bool = False) -> Any:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import number
 from wengert.autograd import forward
 from wengert.autograd.record import cast
-from wengert.dispatch import number
 from wengert.errors import GradError
 from wengert.history.node import Node
 from wengert.tensor import Tensor, carries, cell_of, current_node, settle, wrap

@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from wengert.arrays.kind import kind_of
 from wengert.autograd import forward
 from wengert.autograd.batching import each
 from wengert.autograd.record import recorder
-from wengert.dispatch import alike
 from wengert.errors import GradError
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
@@ -82,7 +82,7 @@ class Push(Run):
             where = f"{self.name}: the tangent{step and f' at {step}'}"
             t = calls.vector(t, x, where, "argument")
             if type(t._array) is np.ndarray and type(x._array) is not np.ndarray:
-                t = wrap(alike(x._array, t._array), t._node)
+                t = wrap(kind_of(x._array).alike(x._array, t._array), t._node)
             self.level.give(x, t)
         return _Pushing(self.level, numpy_code=self.results.kind != calls.TENSOR)
 

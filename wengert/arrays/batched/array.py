@@ -5,21 +5,25 @@ axis 0 is the batch, `raw`, and shows the rest of its shape; NumPy's functions o
 examples at once. The array beneath may be NumPy's, a traced one, or batched itself: vmaps nest,
 and the newest level lies outermost.
 
-What each NumPy function means here is said in `meanings.py` and in the files named after their
-functions.
+A function is answered by its batched meaning, which the other files of this folder say; if it
+takes elements by themselves, by the function itself on aligned arrays; by the body of a primitive;
+by what it is composed of; or by calling it for each example in turn, which is slow, and said once.
 """
 
 from __future__ import annotations
 
 import operator
+import warnings
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
 
+from wengert.arrays.kind import Kind, kind_of, name_of
 from wengert.arrays.methods import ArrayMethods
-from wengert.dispatch import as_array, primitive
+from wengert.dispatch import PLAIN, as_array, primitive
 from wengert.errors import BatchingError
-from wengert.history.location import INTERNAL, here, line_of
+from wengert.history.location import INTERNAL, here, line_of, stacklevel
 from wengert.history.node import Node, tick
 
 INTERNAL.add(np.lib.mixins.__file__)  # where the operators are written
@@ -27,14 +31,15 @@ numpy: Any = np  # its functions return what its arguments say; its types know o
 Randomness = Literal["error", "different", "same"]
 
 
-class Level:
-    """One vmap while it runs, and afterwards the name of its batch.
+class Level(Kind):
+    """One vmap while it runs, and afterwards the name of its batch: what its arrays have in common.
 
     `start` is when it began: arrays of a later level contain those of earlier ones. While `alive`,
     cotangents of its examples are kept apart; what arrives outside later is their sum.
     """
 
     __slots__ = ("alive", "outer", "randomness", "size", "start")
+    priority = 600
 
     def __init__(self, size: int, randomness: Randomness = "error", outer: Level | None = None):
         self.size = size
@@ -67,6 +72,91 @@ class Level:
             return generator
         return Numbers(self, generator)
 
+    # ---- answering --------------------------------------------------------------------------
+
+    def among(self, values: Iterable[Any]) -> Level | None:
+        """The newest level among some arguments."""
+        found = _newest(values, self)
+        return None if found is _ABOVE else found
+
+    def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """On aligned arrays a function that takes each element by itself is what it always is."""
+        if isinstance(function, np.ufunc):
+            n = max(map(ndim_of, args))
+            return results(self, function(*(aligned(x, n, self) for x in args), **kwargs))
+        numbers = [x for x in (*args, *kwargs.values()) if x is not None and type(x) is not type]
+        n = max(map(ndim_of, numbers))
+        given = [aligned(x, n, self) for x in args]
+        named = {name: aligned(x, n, self) for name, x in kwargs.items()}
+        return results(self, function(*given, **named))
+
+    def body(self, plain: Any, args: Any, kwargs: Any) -> Any:
+        return plain(*(_batched(self, x) for x in args), **kwargs)
+
+    def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
+        if isinstance(function, np.ufunc):
+            return generalized(self, function, args, kwargs)
+        return loop(self, function, args, kwargs)
+
+    def store(self, function: Any, result: Any, targets: tuple[Any, ...], where: Any) -> Any:
+        """`out=`: the arrays named take the results."""
+        name = name_of(function)
+        if where is not True:
+            if targets[0] is None:
+                raise BatchingError(f"{name} with where= needs out= inside of vmap")
+            result = np.where(where, result, targets[0])
+        made = result if isinstance(result, tuple) else (result,)
+        for target, value in zip(targets, made, strict=True):
+            if target is None:
+                continue
+            check_target(self, target, name)
+            if value.shape != target.shape:
+                raise ValueError(
+                    f"non-broadcastable output operand with shape {target.shape} doesn't match the "
+                    f"broadcast shape {value.shape}"
+                )
+            np.copyto(target.raw, aligned(value, target.ndim, self), casting="same_kind")
+        return targets[0] if len(targets) == 1 else targets
+
+    # ---- what the engine asks ----------------------------------------------------------------
+
+    def alike(self, x: Any, made: Any) -> Any:
+        raw_x = raw(x, self)
+        return BatchedArray(kind_of(raw_x).alike(raw_x, raw(made, self).copy()), self)
+
+    def arriving(self, g: Any, born: int) -> Any:
+        if self.alive and born < self.start:
+            raise BatchingError(
+                "vmap: backward() inside reached a tensor that was made outside, whose .grad "
+                "cannot take one value per example. Use wengert.autograd.grad inside, and return "
+                "what it gives; or call backward() on what vmap returns, which adds up the "
+                "examples."
+            )
+        return g.copy()
+
+
+_ABOVE: Any = object()
+
+
+def _newest(values: Iterable[Any], found: Any) -> Any:
+    for x in values:
+        kind = type(x)
+        if kind is np.ndarray or kind in PLAIN:
+            continue
+        if kind is BatchedArray:
+            if found is None or x.level.start > found.start:
+                found = x.level
+        elif kind is list or kind is tuple:
+            found = _newest(x, found)
+        elif (
+            hasattr(kind, "__array_function__")
+            and getattr(kind, "__array_priority__", 0) > Level.priority
+        ):
+            return _ABOVE
+        if found is _ABOVE:
+            break
+    return found
+
 
 class Bridge(Node):
     """Between an operation inside of a vmap and a tensor of outside that it reads.
@@ -96,8 +186,9 @@ class BatchedArray(ArrayMethods):
     """An array without the batch that it has; see the module."""
 
     __slots__ = ("level", "raw")
-    __array_priority__ = 600
+    __array_priority__ = Level.priority
     base = None
+    kind = property(operator.attrgetter("level"))
 
     def __init__(self, raw: Any, level: Level) -> None:
         self.raw = raw
@@ -196,24 +287,8 @@ class BatchedArray(ArrayMethods):
                     break
             else:  # they broadcast as they are, and the batch stays in front
                 return BatchedArray(ufunc(*given), level)
-        from wengert.arrays.batched.meanings import of_ufunc
-
-        return of_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from wengert.arrays.batched.meanings import of_function
-
-        return of_function(function, args, kwargs)
-
-    def __getitem__(self, index: Any) -> Any:
-        from wengert.arrays.batched.meanings import getitem
-
-        return getitem(self, index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        from wengert.arrays.batched.meanings import setitem
-
-        setitem(self, index, value)
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return self.level.answer(function, inputs, kwargs)
 
     # ---- methods ------------------------------------------------------------------------------
 
@@ -314,6 +389,139 @@ def is_batched(x: Any, level: Level) -> bool:
     while isinstance(x, BatchedArray) and x.level.start > level.start:
         x = x.raw
     return isinstance(x, BatchedArray) and x.level is level
+
+
+# ---- helpers of the meanings ----------------------------------------------------------------
+
+
+def at(x: Any, level: Level) -> bool:
+    """Whether `x` has values of its own for each example of this level."""
+    return type(x) is BatchedArray and x.level is level
+
+
+def raw(x: Any, level: Level) -> Any:
+    """All examples of `x` as an array with the batch in front, repeated if there is only one."""
+    if at(x, level):
+        return x.raw
+    x = as_array(x)
+    return np.broadcast_to(x, (level.size, *x.shape))
+
+
+def _batched(level: Level, x: Any) -> Any:
+    """An argument of a primitive: arrays are batched, whatever else there is stays."""
+    if at(x, level) or not (isinstance(x, np.ndarray) or hasattr(type(x), "__array_function__")):
+        return x
+    return BatchedArray(raw(x, level), level)
+
+
+def aligned(x: Any, ndim: int, level: Level) -> Any:
+    """`x` for broadcasting against examples of `ndim` dimensions: the batch comes before those."""
+    if not at(x, level):
+        return x
+    shape = x.raw.shape
+    if len(shape) > ndim:
+        return x.raw
+    return np.reshape(x.raw, (shape[0], *(1,) * (ndim + 1 - len(shape)), *shape[1:]))
+
+
+def ndim_of(x: Any) -> int:
+    return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
+
+
+def results(level: Level, made: Any) -> Any:
+    """Arrays with the batch in front, as batched ones."""
+    if type(made) in (list, tuple):
+        return type(made)(results(level, item) for item in made)
+    if isinstance(made, tuple):  # a named one
+        return type(made)(*(results(level, item) for item in made))
+    return BatchedArray(made, level)
+
+
+def generalized(level: Level, ufunc: Any, inputs: Any, kwargs: Any) -> Any:
+    """A function of vectors or matrices: what is before those dimensions broadcasts."""
+    if "axes" in kwargs or "axis" in kwargs or "?" in ufunc.signature:
+        return loop(level, ufunc, inputs, kwargs)
+    cores = [
+        len([name for name in part.strip("()").split(",") if name])
+        for part in ufunc.signature.split("->")[0].replace("),(", ");(").split(";")
+    ]
+    n = max(ndim_of(x) - core for x, core in zip(inputs, cores, strict=True))
+    given = [aligned(x, n + core, level) for x, core in zip(inputs, cores, strict=True)]
+    return results(level, ufunc(*given, **kwargs))
+
+
+# ---- one example after the other ------------------------------------------------------------
+
+
+def loop(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
+    """The function of each example in turn; a function that writes does so in each."""
+    if not getattr(function, "opaque", False):  # whoever said so knows
+        tell(level, function)
+
+    def one(x: Any, i: int) -> Any:
+        if at(x, level):
+            return x.raw[i]
+        if type(x) in (list, tuple):
+            return type(x)(one(item, i) for item in x)
+        return x
+
+    made = [
+        function(*one(args, i), **{k: one(v, i) for k, v in kwargs.items()})
+        for i in range(level.size)
+    ]
+    if not made:
+        raise BatchingError(
+            f"vmap over no examples: {name_of(function)} has no batched meaning, so that what it "
+            "would return is not known"
+        )
+    try:
+        return _stacked(level, made)
+    except ValueError as error:
+        raise BatchingError(
+            f"vmap: the results of {name_of(function)} differ in shape from example to example, at"
+            f"\n  {line_of(*here())}\nKeep the full shape and choose, as in np.where(mask, x, 0)."
+        ) from error
+
+
+def _stacked(level: Level, made: list[Any]) -> Any:
+    first = made[0]
+    if first is None:
+        return None
+    if isinstance(first, (tuple, list)):
+        if len({len(item) for item in made}) > 1:
+            raise ValueError("results of several lengths")
+        parts = [_stacked(level, list(part)) for part in zip(*made, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+    return BatchedArray(np.stack([as_array(item) for item in made]), level)
+
+
+_told: set[Any] = set()
+
+
+def tell(level: Level, function: Any) -> None:
+    """Warn of a loop, once for each function."""
+    if function not in _told:
+        _told.add(function)
+        warnings.warn(
+            "There is a performance drop because we have not yet implemented the batching rule "
+            f"for {name_of(function)}: vmap calls it once for each of {level.size} examples. "
+            "Write it with functions that have one, if this is too slow.",
+            UserWarning,
+            stacklevel=stacklevel(),
+        )
+
+
+def check_target(level: Level, target: Any, name: str) -> None:
+    """Raise if an array without batch is to take batched values."""
+    if at(target, level):
+        return
+    raise BatchingError(
+        f"vmap: inplace arithmetic ({name}) is not possible because there exists an operand that "
+        f"has more elements than the array written to, at\n  {line_of(*here())}\n"
+        "This happened due to the operand being vmapped over but the array not being vmapped over "
+        "in a vmap. Please try to use out-of-place operators instead of inplace arithmetic (x = x "
+        "+ y), or write into an array that is batched too: np.zeros_like(x), x.new_zeros(shape)."
+    )
 
 
 # ---- random numbers -------------------------------------------------------------------------

@@ -7,30 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.batched.array import BatchedArray, Level
-from wengert.arrays.batched.meanings import (
-    ELEMENTWISE,
-    MEANINGS,
+from wengert.arrays.batched.array import (
+    BatchedArray,
+    Level,
     aligned,
     at,
-    axes_of,
-    axis_of,
     check_target,
-    getitem,
     loop,
-    means,
-    ndim_of,
     raw,
     results,
 )
-from wengert.dispatch import as_array
+from wengert.arrays.batched.meanings import getitem
+from wengert.arrays.common import axes_of, axis_of
+from wengert.arrays.facts import LIKE
+from wengert.dispatch import as_array, signature
+from wengert.rules import shapes
 
-_function: Any
-ELEMENTWISE.update({
-    np.where: 3, np.clip: 3, np.isclose: 2, np.real: 1, np.imag: 1, np.angle: 1, np.round: 1,
-    np.around: 1, np.sinc: 1, np.i0: 1, np.nan_to_num: 1, np.isreal: 1, np.iscomplex: 1,
-    np.isposinf: 1, np.isneginf: 1, np.fix: 1,
-})  # fmt: skip
+means, pattern = Level.means, Level.pattern
 
 
 @means(np.select)
@@ -44,63 +37,41 @@ def _select(level: Level, condlist: Any, choicelist: Any, default: Any = 0) -> A
 # ---- reductions -----------------------------------------------------------------------------
 
 
-def _reduction(function: Any) -> None:
-    """A function of `axis`, all dimensions by default."""
-
-    def meaning(level: Level, a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if not at(a, level):  # a batched axis, where or initial: nothing that has a meaning
-            return loop(level, function, (a, axis, *args), kwargs)
-        axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
-        kwargs = {k: aligned(v, a.ndim, level) if at(v, level) else v for k, v in kwargs.items()}
-        return BatchedArray(function(a.raw, axes, *args, **kwargs), level)
-
-    MEANINGS[function] = meaning
-
-
-for _function in (
+@pattern(
     np.sum, np.prod, np.max, np.min, np.mean, np.any, np.all, np.std, np.var, np.nansum,
     np.nanprod, np.nanmax, np.nanmin, np.nanmean, np.nanstd, np.nanvar, np.median, np.nanmedian,
     np.ptp, np.count_nonzero,
-):  # fmt: skip
-    _reduction(_function)
+)  # fmt: skip
+def _reduction(
+    function: Any, level: Level, a: Any, axis: Any = None, *args: Any, **kwargs: Any
+) -> Any:
+    """A function of `axis`, all dimensions by default."""
+    if not at(a, level):  # a batched axis, where or initial: nothing that has a meaning
+        return loop(level, function, (a, axis, *args), kwargs)
+    axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
+    kwargs = {k: aligned(v, a.ndim, level) if at(v, level) else v for k, v in kwargs.items()}
+    return BatchedArray(function(a.raw, axes, *args, **kwargs), level)
 
 
-def _along(function: Any, default: Any) -> None:
+@pattern(np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, np.sort, np.argsort)
+def _along(function: Any, level: Level, a: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A function along one dimension; of the flattened array if that is None."""
-
-    def meaning(level: Level, a: Any, axis: Any = default, *args: Any, **kwargs: Any) -> Any:
-        if not at(a, level):
-            return loop(level, function, (a, axis, *args), kwargs)
-        x: Any = a
-        if axis is None:
-            x, axis = np.reshape(a, (-1,)), 0
-        x = x if x.ndim else np.reshape(x, (1,))
-        made = function(x.raw, axis_of(axis, x.ndim) + 1, *args, **kwargs)
-        if not a.ndim and made.ndim > 1 and function not in (np.cumsum, np.cumprod):
-            made = np.reshape(made, (level.size,))
-        return BatchedArray(made, level)
-
-    MEANINGS[function] = meaning
+    if axis is ...:
+        axis = signature(function)[1]["axis"]
+    if not at(a, level):
+        return loop(level, function, (a, axis, *args), kwargs)
+    x: Any = a
+    if axis is None:
+        x, axis = np.reshape(a, (-1,)), 0
+    x = x if x.ndim else np.reshape(x, (1,))
+    made = function(x.raw, axis_of(axis, x.ndim) + 1, *args, **kwargs)
+    if not a.ndim and made.ndim > 1 and function not in (np.cumsum, np.cumprod):
+        made = np.reshape(made, (level.size,))
+    return BatchedArray(made, level)
 
 
-for _function, _default in (
-    (np.cumsum, None), (np.cumprod, None), (np.nancumsum, None), (np.nancumprod, None),
-    (np.sort, -1), (np.argsort, -1),
-):  # fmt: skip
-    _along(_function, _default)
-
-
-@means(np.partition)
-def _partition(level: Level, a: Any, kth: Any, axis: Any = -1, **rest: Any) -> Any:
-    return _partitioned(level, np.partition, a, kth, axis, rest)
-
-
-@means(np.argpartition)
-def _argpartition(level: Level, a: Any, kth: Any, axis: Any = -1, **rest: Any) -> Any:
-    return _partitioned(level, np.argpartition, a, kth, axis, rest)
-
-
-def _partitioned(level: Level, function: Any, a: Any, kth: Any, axis: Any, rest: Any) -> Any:
+@pattern(np.partition, np.argpartition)
+def _partitioned(function: Any, level: Level, a: Any, kth: Any, axis: Any = -1, **rest: Any) -> Any:
     if not at(a, level) or at(kth, level):
         return loop(level, function, (a, kth), {"axis": axis, **rest})
     if axis is None:
@@ -108,36 +79,24 @@ def _partitioned(level: Level, function: Any, a: Any, kth: Any, axis: Any, rest:
     return BatchedArray(function(a.raw, kth, axis=axis_of(axis, a.ndim) + 1, **rest), level)
 
 
-def _extremum(function: Any) -> None:
-    def meaning(level: Level, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        if axis is None:
-            found = function(np.reshape(a.raw, (level.size, -1)), 1)
-            if keepdims:
-                found = np.reshape(found, (level.size, *(1,) * a.ndim))
-            return BatchedArray(found, level)
-        made = function(a.raw, axis_of(axis, a.ndim) + 1, keepdims=bool(keepdims))
-        return BatchedArray(made, level)
-
-    MEANINGS[function] = meaning
+@pattern(np.argmax, np.argmin, np.nanargmax, np.nanargmin)
+def _extremum(function: Any, level: Level, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is None:
+        found = function(np.reshape(a.raw, (level.size, -1)), 1)
+        if keepdims:
+            found = np.reshape(found, (level.size, *(1,) * a.ndim))
+        return BatchedArray(found, level)
+    made = function(a.raw, axis_of(axis, a.ndim) + 1, keepdims=bool(keepdims))
+    return BatchedArray(made, level)
 
 
-for _function in (np.argmax, np.argmin, np.nanargmax, np.nanargmin):
-    _extremum(_function)
-
-
-def _quantile(function: Any) -> None:
-    def meaning(level: Level, a: Any, q: Any, axis: Any = None, **rest: Any) -> Any:
-        if not at(a, level) or at(q, level):
-            return loop(level, function, (a, q), {"axis": axis, **rest})
-        axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
-        made = function(a.raw, q, axis=axes, **rest)
-        return BatchedArray(np.moveaxis(made, np.ndim(q), 0), level)
-
-    MEANINGS[function] = meaning
-
-
-for _function in (np.quantile, np.percentile, np.nanquantile, np.nanpercentile):
-    _quantile(_function)
+@pattern(np.quantile, np.percentile, np.nanquantile, np.nanpercentile)
+def _quantile(function: Any, level: Level, a: Any, q: Any, axis: Any = None, **rest: Any) -> Any:
+    if not at(a, level) or at(q, level):
+        return loop(level, function, (a, q), {"axis": axis, **rest})
+    axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
+    made = function(a.raw, q, axis=axes, **rest)
+    return BatchedArray(np.moveaxis(made, np.ndim(q), 0), level)
 
 
 @means(np.diff)
@@ -170,11 +129,6 @@ def _reshape(level: Level, a: Any, shape: Any = None, order: str = "C", **rest: 
     return BatchedArray(np.reshape(a.raw, (level.size, *shape)), level)
 
 
-@means(np.ravel)
-def _ravel(level: Level, a: Any, order: str = "C") -> Any:
-    return np.reshape(a, (-1,), order=order)  # type: ignore[call-overload]
-
-
 @means(np.transpose)
 def _transpose(level: Level, a: Any, axes: Any = None) -> Any:
     order = range(a.ndim)[::-1] if axes is None else [axis_of(i, a.ndim) for i in axes]
@@ -187,28 +141,10 @@ def _swapaxes(level: Level, a: Any, axis1: int, axis2: int) -> Any:
     return BatchedArray(np.swapaxes(a.raw, i + 1, j + 1), level) if a.ndim else a[...]
 
 
-@means(np.matrix_transpose, np.linalg.matrix_transpose)
-def _matrix_transpose(level: Level, x: Any) -> Any:
-    return np.swapaxes(x, -1, -2)
-
-
 @means(np.moveaxis)
 def _moveaxis(level: Level, a: Any, source: Any, destination: Any) -> Any:
     here, there = (tuple(i + 1 for i in axes_of(p, a.ndim)) for p in (source, destination))
     return BatchedArray(np.moveaxis(a.raw, here, there), level)
-
-
-@means(np.squeeze)
-def _squeeze(level: Level, a: Any, axis: Any = None) -> Any:
-    gone = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else axes_of(axis, a.ndim)
-    if any(a.shape[i] != 1 for i in gone):
-        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return np.reshape(a, tuple(n for i, n in enumerate(a.shape) if i not in gone))
-
-
-@means(np.expand_dims)
-def _expand_dims(level: Level, a: Any, axis: Any) -> Any:
-    return np.reshape(a, np.expand_dims(np.broadcast_to(np.False_, a.shape), axis).shape)
 
 
 @means(np.broadcast_to)
@@ -221,12 +157,6 @@ def _broadcast_to(level: Level, array: Any, shape: Any, subok: bool = False) -> 
         )
     wide = aligned(array, len(shape), level)
     return BatchedArray(np.broadcast_to(wide, (level.size, *shape)), level)
-
-
-@means(np.broadcast_arrays)
-def _broadcast_arrays(level: Level, *args: Any, subok: bool = False) -> Any:
-    shape = np.broadcast_shapes(*(np.shape(x) for x in args))
-    return tuple(np.broadcast_to(x, shape) for x in args)
 
 
 @means(np.flip)
@@ -273,19 +203,13 @@ def _tile(level: Level, A: Any, reps: Any) -> Any:
     return BatchedArray(np.tile(aligned(A, n, level), (1,) * (n + 1 - len(reps)) + reps), level)
 
 
-@means(np.repeat)
+@means(np.repeat, shapes.repeat_interleave)
 def _repeat(level: Level, a: Any, repeats: Any, axis: Any = None) -> Any:
     if at(repeats, level) or not at(a, level):
         return loop(level, np.repeat, (a, repeats, axis), {})
     if axis is None:
         a, axis = np.reshape(a, (-1,)), 0
     return BatchedArray(np.repeat(a.raw, repeats, axis_of(axis, a.ndim) + 1), level)
-
-
-@means(np.diagonal, np.linalg.diagonal)
-def _diagonal(level: Level, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    i, j = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
-    return BatchedArray(np.diagonal(a.raw, offset, i + 1, j + 1), level)
 
 
 @means(np.diag)
@@ -325,20 +249,6 @@ def _stack(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     return BatchedArray(np.stack([raw(x, level) for x in items], i, **rest), level)
 
 
-def _joined(function: Any, change: Any, axis: Any) -> None:
-    def meaning(level: Level, tup: Any, **rest: Any) -> Any:
-        items: list[Any] = [change(as_array(x)) for x in tup]
-        return np.concatenate(items, axis(items[0]), **rest)
-
-    MEANINGS[function] = meaning
-
-
-_joined(np.vstack, np.atleast_2d, lambda x: 0)
-_joined(np.hstack, np.atleast_1d, lambda x: 0 if x.ndim == 1 else 1)
-_joined(np.dstack, np.atleast_3d, lambda x: 2)
-_joined(np.column_stack, lambda x: x if x.ndim > 1 else np.reshape(x, (-1, 1)), lambda x: 1)
-
-
 @means(np.split, np.array_split)
 def _split(level: Level, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     i = axis_of(axis, ary.ndim) + 1
@@ -359,21 +269,15 @@ def _pad(level: Level, array: Any, pad_width: Any, mode: Any = "constant", **opt
 # ---- making arrays, and about them ----------------------------------------------------------
 
 
-def _like(function: Any) -> None:
-    def meaning(level: Level, a: Any, *args: Any, shape: Any = None, **rest: Any) -> Any:
-        if (args and at(args[0], level)) or not at(a, level):  # full_like with a batched value
-            shape = a.shape if shape is None else _sizes(shape)
-            out = BatchedArray(np.empty_like(raw(a, level), shape=(level.size, *shape)), level)
-            out[...] = args[0]
-            return out
-        whole = None if shape is None else (level.size, *_sizes(shape))
-        return BatchedArray(function(a.raw, *args, shape=whole, **rest), level)
-
-    MEANINGS[function] = meaning
-
-
-for _function in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
-    _like(_function)
+@pattern(*LIKE)
+def _like(function: Any, level: Level, a: Any, *args: Any, shape: Any = None, **rest: Any) -> Any:
+    if (args and at(args[0], level)) or not at(a, level):  # full_like with a batched value
+        shape = a.shape if shape is None else _sizes(shape)
+        out = BatchedArray(np.empty_like(raw(a, level), shape=(level.size, *shape)), level)
+        out[...] = args[0]
+        return out
+    whole = None if shape is None else (level.size, *_sizes(shape))
+    return BatchedArray(function(a.raw, *args, shape=whole, **rest), level)
 
 
 @means(np.copy)
@@ -386,31 +290,6 @@ def _copyto(level: Level, dst: Any, src: Any, casting: Any = "same_kind", where:
     check_target(level, dst, "np.copyto")
     n = dst.ndim
     np.copyto(dst.raw, aligned(src, n, level), casting=casting, where=aligned(where, n, level))
-
-
-@means(np.shape)
-def _shape(level: Level, a: Any) -> Any:
-    return as_array(a).shape
-
-
-@means(np.ndim)
-def _ndim(level: Level, a: Any) -> int:
-    return ndim_of(a)
-
-
-@means(np.size)
-def _size(level: Level, a: Any, axis: Any = None) -> int:
-    return a.size if axis is None else a.shape[axis]
-
-
-@means(np.iscomplexobj)
-def _iscomplexobj(level: Level, x: Any) -> bool:
-    return x.dtype.kind == "c"
-
-
-@means(np.isrealobj)
-def _isrealobj(level: Level, x: Any) -> bool:
-    return x.dtype.kind != "c"
 
 
 @means(np.result_type)
@@ -455,16 +334,7 @@ def _take(level: Level, a: Any, indices: Any, axis: Any = None, mode: str = "rai
         indices = np.clip(indices, 0, a.shape[i] - 1)
     elif mode == "wrap":
         indices = indices % a.shape[i]
-    return getitem(a, (*(slice(None),) * i, indices))
-
-
-@means(np.take_along_axis)
-def _take_along_axis(level: Level, arr: Any, indices: Any, axis: Any = -1) -> Any:
-    arr, indices = as_array(arr), as_array(indices)
-    if axis is None:
-        arr, axis = np.reshape(arr, (-1,)), 0
-    i = axis_of(axis, arr.ndim) + 1
-    return BatchedArray(np.take_along_axis(raw(arr, level), raw(indices, level), i), level)
+    return getitem(level, a, (*(slice(None),) * i, indices))
 
 
 @means(np.searchsorted)

@@ -11,92 +11,36 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.batched.array import BatchedArray, Level
-from wengert.arrays.batched.meanings import (
-    ELEMENTWISE,
-    MEANINGS,
-    at,
-    axes_of,
-    axis_of,
-    means,
-    raw,
+from wengert.arrays.batched.array import BatchedArray, Level, at, raw
+from wengert.rules import neural
+from wengert.rules.convolution import (
+    convolution,
+    convolution_input,
+    convolution_weight,
+    fold,
+    pad_with,
+    unfold,
 )
 
-
-def primitives() -> None:
-    """Meanings of the primitives of `rules/` for layers, reductions and losses."""
-    from wengert.rules import RULES
-
-    for function, rule in RULES.items():
-        if rule.family == "elementwise" and hasattr(function, "plain"):
-            ELEMENTWISE.setdefault(function, len(rule.arguments))
-    _reductions()
-    _losses()
-    _convolutions()
-    _windows()
-
-
-# ---- reductions -----------------------------------------------------------------------------
-
-
-def _reductions() -> None:
-    from wengert.rules import normalization, reductions
-
-    for function in (reductions.softmax, reductions.log_softmax, reductions.logcumsumexp):
-        MEANINGS[function] = (
-            lambda f: (
-                lambda level, x, axis: BatchedArray(
-                    f(x.raw, axis_of(axis, x.ndim) + 1) if x.ndim else f(x.raw[:, None], 1)[:, 0],
-                    level,
-                )
-            )
-        )(function)
-
-    @means(reductions.logsumexp)
-    def _logsumexp(level: Level, x: Any, axis: Any, keepdims: bool = False) -> Any:
-        axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
-        return BatchedArray(reductions.logsumexp(x.raw, axes, keepdims=keepdims), level)
-
-    @means(reductions.variance)
-    def _variance(
-        level: Level, x: Any, axis: Any, correction: Any = 1, keepdims: bool = False
-    ) -> Any:
-        axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
-        made = reductions.variance(x.raw, axes, correction=correction, keepdims=keepdims)
-        return BatchedArray(made, level)
-
-    @means(reductions.recurrence)
-    def _recurrence(level: Level, a: Any, b: Any, axis: int) -> Any:
-        i = axis_of(axis, a.ndim) + 1
-        return BatchedArray(reductions.recurrence(raw(a, level), raw(b, level), i), level)
-
-    @means(normalization.standardize)
-    def _standardize(level: Level, x: Any, axes: Any, eps: float) -> Any:
-        found = axes_of(axes, x.ndim)
-        if found == tuple(range(found[0], x.ndim)):  # the last dimensions
-            shifted = tuple(i + 1 for i in found)
-            return BatchedArray(normalization.standardize(x.raw, shifted, eps), level)
-        return normalization.standardize.plain(x, axes, eps)  # type: ignore[attr-defined]
-
+means = Level.means
 
 # ---- losses ---------------------------------------------------------------------------------
 
 
-def _losses() -> None:
-    from wengert.rules import neural
+@means(neural.mse)
+def _mse(level: Level, x: Any, target_: Any) -> Any:
+    d = x - target_
+    return np.mean(d * d)
 
-    @means(neural.mse)
-    def _mse(level: Level, x: Any, target_: Any) -> Any:
-        d = x - target_
-        return np.mean(d * d)
 
-    @means(neural.mse_slope)
-    def _mse_slope(level: Level, scale: Any, x: Any, target_: Any) -> Any:
-        return (x - target_) * (2 / math.prod(x.shape) * scale)
+@means(neural.mse_slope)
+def _mse_slope(level: Level, scale: Any, x: Any, target_: Any) -> Any:
+    return (x - target_) * (2 / math.prod(x.shape) * scale)
 
-    @means(neural.picked)
-    def _picked(level: Level, x: Any, target: Any) -> Any:
-        return -np.take_along_axis(x, target[:, None], 1)[:, 0]
+
+@means(neural.picked)
+def _picked(level: Level, x: Any, target: Any) -> Any:
+    return -np.take_along_axis(x, target[:, None], 1)[:, 0]
 
 
 # ---- convolution ----------------------------------------------------------------------------
@@ -123,93 +67,73 @@ def _unchannelled(x: Any, level: Level) -> Any:
     return np.moveaxis(x, 1, 0)
 
 
-def _convolutions() -> None:
-    from wengert.rules.convolution import convolution, convolution_input, convolution_weight
+@means(convolution)
+def _convolution(
+    level: Level, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int,
+    bias: Any = None,
+) -> Any:  # fmt: skip
+    rest = (stride, padding, dilation)
+    inside = None if at(bias, level) or at(weight, level) else bias
+    if not at(weight, level):
+        if at(x, level):
+            y = convolution(_merged(x.raw, level), weight, *rest, groups, bias=inside)
+            out = BatchedArray(_parted(y, level), level)
+        else:  # only the bias is batched
+            out = convolution(x, weight, *rest, groups)
+    elif groups == 1 and not at(x, level):
+        y = convolution(x, _merged(weight.raw, level), *rest, 1)
+        out = BatchedArray(_unchannelled(y, level), level)
+    else:
+        many = _channels(raw(x, level), level)
+        y = convolution(many, _merged(weight.raw, level), *rest, groups * level.size)
+        out = BatchedArray(_unchannelled(y, level), level)
+    if bias is None or inside is not None:
+        return out
+    return out + np.reshape(bias, (-1, *(1,) * (len(out.shape) - 2)))
 
-    @means(convolution)
-    def _convolution(
-        level: Level, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int,
-        bias: Any = None,
-    ) -> Any:  # fmt: skip
-        rest = (stride, padding, dilation)
-        inside = None if at(bias, level) or at(weight, level) else bias
-        if not at(weight, level):
-            if at(x, level):
-                y = convolution(_merged(x.raw, level), weight, *rest, groups, bias=inside)
-                out = BatchedArray(_parted(y, level), level)
-            else:  # only the bias is batched
-                out = convolution(x, weight, *rest, groups)
-        elif groups == 1 and not at(x, level):
-            y = convolution(x, _merged(weight.raw, level), *rest, 1)
-            out = BatchedArray(_unchannelled(y, level), level)
-        else:
-            many = _channels(raw(x, level), level)
-            y = convolution(many, _merged(weight.raw, level), *rest, groups * level.size)
-            out = BatchedArray(_unchannelled(y, level), level)
-        if bias is None or inside is not None:
-            return out
-        return out + np.reshape(bias, (-1, *(1,) * (len(out.shape) - 2)))
 
-    @means(convolution_input)
-    def _input(
-        level: Level, g: Any, weight: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
-        groups: int,
-    ) -> Any:  # fmt: skip
-        rest = (stride, padding, dilation)
-        if not at(weight, level):
-            whole = (level.size * shape[0], *shape[1:])
-            made = convolution_input(_merged(g.raw, level), weight, whole, *rest, groups)
-            return BatchedArray(_parted(made, level), level)
-        whole = (shape[0], level.size * shape[1], *shape[2:])
-        many = _channels(raw(g, level), level)
-        made = convolution_input(
-            many, _merged(weight.raw, level), whole, *rest, groups * level.size
-        )
-        return BatchedArray(_unchannelled(made, level), level)
-
-    @means(convolution_weight)
-    def _weight(
-        level: Level, g: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
-        groups: int,
-    ) -> Any:  # fmt: skip
-        rest = (stride, padding, dilation)
-        many, there = _channels(raw(g, level), level), _channels(raw(x, level), level)
+@means(convolution_input)
+def _input(
+    level: Level, g: Any, weight: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> Any:  # fmt: skip
+    rest = (stride, padding, dilation)
+    if not at(weight, level):
         whole = (level.size * shape[0], *shape[1:])
-        made = convolution_weight(many, there, whole, *rest, groups * level.size)
+        made = convolution_input(_merged(g.raw, level), weight, whole, *rest, groups)
         return BatchedArray(_parted(made, level), level)
+    whole = (shape[0], level.size * shape[1], *shape[2:])
+    many = _channels(raw(g, level), level)
+    made = convolution_input(many, _merged(weight.raw, level), whole, *rest, groups * level.size)
+    return BatchedArray(_unchannelled(made, level), level)
+
+
+@means(convolution_weight)
+def _weight(
+    level: Level, g: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> Any:  # fmt: skip
+    rest = (stride, padding, dilation)
+    many, there = _channels(raw(g, level), level), _channels(raw(x, level), level)
+    whole = (level.size * shape[0], *shape[1:])
+    made = convolution_weight(many, there, whole, *rest, groups * level.size)
+    return BatchedArray(_parted(made, level), level)
 
 
 # ---- windows --------------------------------------------------------------------------------
 
 
-def _windows() -> None:
-    from wengert.rules import convolution as c
+@means(unfold)
+def _unfold(level: Level, x: Any, *rest: Any) -> Any:
+    return BatchedArray(_parted(unfold(_merged(x.raw, level), *rest), level), level)
 
-    @means(c.unfold)
-    def _unfold(level: Level, x: Any, *rest: Any) -> Any:
-        return BatchedArray(_parted(c.unfold(_merged(x.raw, level), *rest), level), level)
 
-    @means(c.fold)
-    def _fold(level: Level, g: Any, shape: Any, *rest: Any) -> Any:
-        whole = (level.size * shape[0], *shape[1:])
-        return BatchedArray(_parted(c.fold(_merged(g.raw, level), whole, *rest), level), level)
+@means(fold)
+def _fold(level: Level, g: Any, shape: Any, *rest: Any) -> Any:
+    whole = (level.size * shape[0], *shape[1:])
+    return BatchedArray(_parted(fold(_merged(g.raw, level), whole, *rest), level), level)
 
-    # These look at the last dimensions and leave alone what is before.
-    for function in (c.max_pool, c.sum_pool, c.pad_with):
-        MEANINGS[function] = (
-            lambda f: lambda level, x, *rest: BatchedArray(f(x.raw, *rest), level)
-        )(function)
-    for function in (c.max_spread, c.max_collect):
-        MEANINGS[function] = (
-            lambda f: (
-                lambda level, g, x, y, *rest: BatchedArray(
-                    f(raw(g, level), raw(x, level), raw(y, level), *rest), level
-                )
-            )
-        )(function)
-    MEANINGS[c.max_places] = lambda level, x, target, *rest: BatchedArray(
-        c.max_places(raw(x, level), raw(target, level), *rest), level
-    )
-    MEANINGS[c.sum_spread] = lambda level, g, shape, *rest: BatchedArray(
-        c.sum_spread(g.raw, (level.size, *shape), *rest), level
-    )
+
+@means(pad_with)
+def _pad_with(level: Level, x: Any, *rest: Any) -> Any:
+    return BatchedArray(pad_with(x.raw, *rest), level)

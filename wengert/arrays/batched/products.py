@@ -8,20 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.batched.array import BatchedArray, Level
-from wengert.arrays.batched.meanings import (
-    MEANINGS,
-    aligned,
-    at,
-    axes_of,
-    axis_of,
-    loop,
-    means,
-    results,
-)
-from wengert.dispatch import as_array
+from wengert.arrays.batched.array import BatchedArray, Level, aligned, at, loop, results
+from wengert.arrays.common import axes_of, axis_of
+from wengert.dispatch import as_array, signature
+from wengert.rules import linalg
+from wengert.rules.products import einsum
 
-_function: Any
+means, pattern = Level.means, Level.pattern
 
 # ---- products -------------------------------------------------------------------------------
 
@@ -66,48 +59,15 @@ def _matmul(level: Level, a: Any, b: Any, **rest: Any) -> Any:
     return BatchedArray(np.matmul(x, y), level)
 
 
-@means(np.dot)
-def _dot(level: Level, a: Any, b: Any) -> Any:
-    a, b = as_array(a), as_array(b)
-    if not a.ndim or not b.ndim:
-        return np.multiply(a, b)
-    if b.ndim <= 2:
-        return np.matmul(a, b)
-    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 2,)))
-
-
 @means(np.vdot)
 def _vdot(level: Level, a: Any, b: Any) -> Any:
     a, b = (np.reshape(as_array(x), (-1,)) for x in (a, b))
     return np.matmul(np.conj(a), b)
 
 
-@means(np.inner)
-def _inner(level: Level, a: Any, b: Any) -> Any:
-    a, b = as_array(a), as_array(b)
-    if not a.ndim or not b.ndim:
-        return np.multiply(a, b)
-    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
-
-
 @means(np.outer, np.linalg.outer)
 def _outer(level: Level, a: Any, b: Any) -> Any:
     return np.multiply(np.reshape(as_array(a), (-1, 1)), np.reshape(as_array(b), (1, -1)))
-
-
-@means(np.tensordot, np.linalg.tensordot)
-def _tensordot(level: Level, a: Any, b: Any, axes: Any = 2) -> Any:
-    from wengert.rules.products import _axes as pairs
-
-    a, b = as_array(a), as_array(b)
-    there, here = pairs(axes, a.ndim, b.ndim)
-    free_a = [i for i in range(a.ndim) if i not in there]
-    free_b = [i for i in range(b.ndim) if i not in here]
-    n = math.prod(a.shape[i] for i in there)
-    x = np.reshape(np.transpose(a, free_a + there), (math.prod(a.shape[i] for i in free_a), n))
-    y = np.reshape(np.transpose(b, here + free_b), (n, math.prod(b.shape[i] for i in free_b)))
-    shape = (*(a.shape[i] for i in free_a), *(b.shape[i] for i in free_b))
-    return np.reshape(np.matmul(x, y), shape)
 
 
 @means(np.linalg.multi_dot)
@@ -157,10 +117,9 @@ def _cross(
     return np.moveaxis(made, -1, axisc)
 
 
-def contracted(level: Level, subscripts: str, operands: Any) -> Any:
+@means(einsum)
+def _contracted(level: Level, subscripts: str, operands: Any) -> Any:
     """Our einsum of a list of operands: the batch is one more letter."""
-    from wengert.rules.products import einsum
-
     inputs, output = subscripts.split("->")
     letter = next(c for c in "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONM" if c not in subscripts)
     terms = [
@@ -176,52 +135,37 @@ def contracted(level: Level, subscripts: str, operands: Any) -> Any:
 # NumPy's functions take a batch in front as they are.
 
 
-def _of_matrices(function: Any) -> None:
-    def meaning(level: Level, a: Any, *args: Any, **kwargs: Any) -> Any:
-        if not at(a, level) or any(at(v, level) for v in (*args, *kwargs.values())):
-            return loop(level, function, (a, *args), kwargs)
-        if a.ndim < 2:
-            raise np.linalg.LinAlgError(
-                f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"
-            )
-        return results(level, function(a.raw, *args, **kwargs))
-
-    MEANINGS[function] = meaning
-
-
-for _function in (
+@pattern(
     np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky, np.linalg.qr,
     np.linalg.eigh, np.linalg.eig, np.linalg.eigvals, np.linalg.eigvalsh, np.linalg.svd,
     np.linalg.svdvals, np.linalg.pinv, np.linalg.matrix_power, np.linalg.cond,
-):  # fmt: skip
-    _of_matrices(_function)
+)  # fmt: skip
+def _of_matrices(function: Any, level: Level, a: Any, *args: Any, **kwargs: Any) -> Any:
+    if not at(a, level) or any(at(v, level) for v in (*args, *kwargs.values())):
+        return loop(level, function, (a, *args), kwargs)
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(
+            f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"
+        )
+    return results(level, function(a.raw, *args, **kwargs))
 
 
-def of_several(function: Any, *cores: int) -> None:
-    """A function of arrays that end in matrices (2) or vectors (1), and broadcast before those."""
+def _of_several(cores: tuple[int, ...]) -> Any:
+    """A pattern: arrays that end in matrices (2) or vectors (1), and broadcast before those."""
 
-    def meaning(level: Level, *args: Any, **kwargs: Any) -> Any:
+    def meaning(function: Any, level: Level, *args: Any, **kwargs: Any) -> Any:
         n = max(x.ndim - core for x, core in zip(args, cores, strict=False))
         given = list(args)
         for k, (x, core) in enumerate(zip(args, cores, strict=False)):
             given[k] = aligned(x, n + core, level)
         return results(level, function(*given, **kwargs))
 
-    MEANINGS[function] = meaning
+    return meaning
 
 
-def factorisations() -> None:
-    """Meanings of our own primitives of linear algebra."""
-    from wengert.rules import linalg
-
-    for function in (linalg.adjugate, linalg.matrix_exp, linalg.pinv, linalg.pivoted):
-        of_several(function, 2)
-    for function in (linalg.adjugate_slope, linalg.solve_triangular, linalg.least_squares):
-        of_several(function, 2, 2)
-    MEANINGS[linalg.lu_unpivoted] = lambda level, x, packed=None: BatchedArray(
-        linalg.lu_unpivoted(x.raw, packed.raw if at(packed, level) else None), level
-    )
-    of_several(linalg.order_of, 1)
+pattern(linalg.adjugate, linalg.matrix_exp, linalg.pinv, linalg.pivoted)(_of_several((2,)))
+pattern(linalg.adjugate_slope, linalg.solve_triangular, linalg.least_squares)(_of_several((2, 2)))
+pattern(linalg.order_of)(_of_several((1,)))
 
 
 @means(np.linalg.matrix_rank)
@@ -279,33 +223,28 @@ def _matrix_norm(level: Level, x: Any, **rest: Any) -> Any:
 # ---- Fourier transforms ---------------------------------------------------------------------
 
 
-def _transform(function: Any) -> None:
-    def meaning(level: Level, a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
-        return BatchedArray(function(a.raw, n, axis_of(axis, a.ndim) + 1, norm), level)
-
-    MEANINGS[function] = meaning
-
-
-def _transforms(function: Any, default: Any) -> None:
-    def meaning(level: Level, a: Any, s: Any = None, axes: Any = default, norm: Any = None) -> Any:
-        if axes is None:
-            axes = range(-a.ndim if s is None else -len(s), 0)
-        axes = tuple(axis_of(i, a.ndim) + 1 for i in axes)
-        return BatchedArray(function(a.raw, s, axes, norm), level)
-
-    MEANINGS[function] = meaning
+@pattern(np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft)
+def _transform(
+    function: Any, level: Level, a: Any, n: Any = None, axis: int = -1, norm: Any = None
+) -> Any:
+    return BatchedArray(function(a.raw, n, axis_of(axis, a.ndim) + 1, norm), level)
 
 
-for _function in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft):
-    _transform(_function)
-for _name in ("fft", "ifft", "rfft", "irfft"):
-    _transforms(getattr(np.fft, f"{_name}2"), (-2, -1))
-    _transforms(getattr(np.fft, f"{_name}n"), None)
-for _function in (np.fft.fftshift, np.fft.ifftshift):
-    MEANINGS[_function] = (
-        lambda f: (
-            lambda level, x, axes=None: BatchedArray(
-                f(x.raw, tuple(i + 1 for i in axes_of(axes, x.ndim))), level
-            )
-        )
-    )(_function)
+@pattern(
+    np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2,
+    np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn,
+)  # fmt: skip
+def _transforms(
+    function: Any, level: Level, a: Any, s: Any = None, axes: Any = ..., norm: Any = None
+) -> Any:
+    if axes is ...:
+        axes = signature(function)[1]["axes"]
+    if axes is None:
+        axes = range(-a.ndim if s is None else -len(s), 0)
+    axes = tuple(axis_of(i, a.ndim) + 1 for i in axes)
+    return BatchedArray(function(a.raw, s, axes, norm), level)
+
+
+@pattern(np.fft.fftshift, np.fft.ifftshift)
+def _shifted(function: Any, level: Level, x: Any, axes: Any = None) -> Any:
+    return BatchedArray(function(x.raw, tuple(i + 1 for i in axes_of(axes, x.ndim))), level)

@@ -6,7 +6,7 @@ gradient of a function, run on them, shows that of its Hessian, since the engine
 array. Values are there, so branches and indices work; the pattern is that of the branches taken.
 
 A function is answered, in this order, by its meaning (`functions.py`), as a function that
-takes each element by itself, by the body of a primitive, by its meaning on Tensors, or with care:
+takes each element by itself, by the body of a primitive, by what it is composed of, or with care:
 everything that it returns depends on everything that it was given.
 
 What depends on nothing is left out only where that holds at every point: a number multiplied by a
@@ -15,16 +15,17 @@ zero of a constant, but never by a zero that was computed from the inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from wengert.arrays.dependent.origins import Ids, Origins
+from wengert.arrays.facts import writes
+from wengert.arrays.kind import Kind, bare
 from wengert.arrays.methods import ArrayMethods
-from wengert.arrays.translated import through_tensors
-from wengert.dispatch import meanings
 from wengert.errors import PatternError
 from wengert.history.location import INTERNAL, here, line_of
 from wengert.rules import RULES
@@ -32,25 +33,94 @@ from wengert.rules import RULES
 INTERNAL.add(np.lib.mixins.__file__)
 numpy: Any = np
 
-MEANINGS: dict[Any, Callable[..., Any]] = {}
-MOVES: set[Any] = set()
-"""Functions whose results are numbers of their argument, elsewhere: names move as values do."""
-ELEMENTWISE: set[Any] = set()
-"""Functions that take each element by itself, beside the ufuncs and the rules of that family."""
 
+class Dependence(Origins, Kind):
+    """What the arrays of one run have in common: names given, and what functions mean on them."""
 
-means = meanings(MEANINGS)
-"""Say what functions mean on dependent arrays; the origins are passed first."""
+    def store(self, function: Any, result: Any, targets: Any, where: Any) -> Any:
+        """`out=`: the arrays named take the results, where they are to."""
+        results = result if isinstance(result, tuple) else (result,)
+        where = values_of(where)
+        for target, value in zip(targets, results, strict=True):
+            if target is None:
+                continue
+            if type(target) is not DependentArray:
+                _written(target, int(value.ids.any()))
+                np.copyto(target, value.value, where=where, casting="same_kind")
+            else:
+                np.copyto(target.value, value.value, where=where, casting="same_kind")
+                np.copyto(target.ids, value.ids, where=where)
+        if targets[0] is None:
+            return result
+        return targets[0] if len(targets) == 1 else targets
+
+    def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Each element of the result depends on what its arguments do, those with a derivative."""
+        rule = RULES.get(function)
+        value = function(*values_of(args), **values_of(kwargs))
+        given = [*args, *kwargs.values()]
+        if rule is not None:
+            named = {**dict(zip(rule.arguments, args, strict=False)), **kwargs}
+            given = [x for name, x in named.items() if name in rule.reverse]
+        ids: Any = np.zeros((), np.int64)
+        for x in dependent_in(given):
+            ids = self.either(ids, x.ids)
+        return each_made(self, value, ids)
+
+    def body(self, plain: Any, args: Any, kwargs: Any) -> Any:
+        return self._tried(super().body, plain, args, kwargs)
+
+    def composed(self, meaning: Any, args: Any, kwargs: Any) -> Any:
+        return self._tried(super().composed, meaning, args, kwargs)
+
+    def _tried(self, step: Any, function: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            with _watched(self):
+                return step(function, args, kwargs)
+        except Exception:  # whatever is wrong with the call itself is wrong with it on values too
+            return NotImplemented
+
+    def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """With care: every result depends on every argument, and what is written to as well."""
+        name = self.everything([x.ids for x in dependent_in([args, kwargs])])
+        value = function(*values_of(args), **values_of(kwargs))
+        if writes(function) or function is np.copyto:
+            target = args[0]
+            if type(target) is not DependentArray:
+                _written(target, name)
+            elif target.dtype.kind in "fc":
+                target.ids[...] = name
+            return value
+        if name:
+            if isinstance(value, (float, complex)) and not isinstance(value, np.generic):
+                raise PatternError(
+                    f"while the sparsity pattern was looked for, {_name(function)} made a Python "
+                    f"number of numbers that depend on the inputs, at\n  {line_of(*here())}\n"
+                    "Give the pattern yourself: pattern=..., a sparse matrix."
+                )
+            self.careful.setdefault(_name(function))
+        return each_made(self, value, name)
+
+    # ---- what the engine asks -----------------------------------------------------------------
+
+    def alike(self, x: Any, array: Any) -> Any:
+        return made(self, values_of(array), ids_of(array))
+
+    def arriving(self, g: Any, born: int) -> Any:
+        return g.copy()
+
+    def number(self, x: Any) -> Any:
+        return x
 
 
 class DependentArray(ArrayMethods):
     """An array, `value`, and for each element the name of what it depends on, `ids`."""
 
     __slots__ = ("ids", "origins", "value")
-    __array_priority__ = 500
     base = None
+    kind = property(operator.attrgetter("origins"))
 
-    def __init__(self, value: Any, ids: Ids, origins: Origins) -> None:
+    def __init__(self, value: Any, ids: Ids, origins: Dependence) -> None:
         self.value = value
         self.ids = ids
         self.origins = origins
@@ -131,25 +201,14 @@ class DependentArray(ArrayMethods):
     def __repr__(self) -> str:
         return f"<dependent {self.value!r}>"
 
-    # ---- NumPy's protocols --------------------------------------------------------------------
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        function = ufunc if method == "__call__" else getattr(ufunc, method)
-        return of_function(function, inputs, kwargs)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return of_function(function, args, kwargs)
+    # ---- parts --------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
         index = _whole(values_of(index))
         return DependentArray(self.value[index], self.ids[index], self.origins)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        from wengert.tensor import Tensor
-
-        if isinstance(value, Tensor):
-            value = value._array
-        index = values_of(index)
+        value, index = bare(value), values_of(index)
         self.value[index] = values_of(value)
         if self.dtype.kind in "fc":
             self.ids[index] = ids_of(value) if isinstance(value, DependentArray) else 0
@@ -186,7 +245,7 @@ def _whole(index: Any) -> Any:
 # ---- helpers of the meanings ----------------------------------------------------------------
 
 
-def made(origins: Origins, value: Any, ids: Any) -> DependentArray:
+def made(origins: Dependence, value: Any, ids: Any) -> DependentArray:
     """A result; only real and complex numbers can depend on anything in a way that has a slope.
 
     Names lie in memory as the values do, so that views of one are views of the other.
@@ -199,7 +258,7 @@ def made(origins: Origins, value: Any, ids: Any) -> DependentArray:
     return DependentArray(value, names, origins)
 
 
-def each_made(origins: Origins, value: Any, ids: Any) -> Any:
+def each_made(origins: Dependence, value: Any, ids: Any) -> Any:
     """One or several results as dependent arrays, all with these names."""
     if isinstance(value, (tuple, list)):
         parts = [each_made(origins, part, ids) for part in value]
@@ -217,7 +276,7 @@ def values_of(x: Any) -> Any:
         return type(x)([values_of(item) for item in x])
     if type(x) is dict:
         return {k: values_of(v) for k, v in x.items()}
-    return getattr(x, "_array", x) if hasattr(type(x), "_node") else x
+    return bare(x)
 
 
 def ids_of(x: Any) -> Any:
@@ -241,133 +300,13 @@ def dependent_in(x: Any) -> Iterator[DependentArray]:
         yield from dependent_in(list(x.values()))
 
 
-def has_tensor(x: Any) -> bool:
-    if isinstance(x, (list, tuple)):
-        return any(map(has_tensor, x))
-    return hasattr(type(x), "_node") and hasattr(type(x), "__array_function__")
-
-
-# ---- finding a meaning ----------------------------------------------------------------------
-
-
-def of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call with dependent arrays among its arguments."""
-    if has_tensor(args) or has_tensor(list(kwargs.values())):
-        return NotImplemented
-    _fill()
-    kwargs = {k: v for k, v in kwargs.items() if v is not np._NoValue}
-    out = kwargs.pop("out", None)
-    if isinstance(out, tuple) and len(out) == 1:
-        out = out[0]
-    origins = next(dependent_in([args, kwargs, out])).origins
-    where = kwargs.pop("where", True) if isinstance(function, np.ufunc) else True
-    result = _answer(origins, function, args, kwargs)
-    if out is None and where is True:
-        return result
-    return _into(out, result, where)
-
-
-def _fill() -> None:
-    from wengert.arrays.dependent import functions as _  # noqa: F401  (fills the table)
-
-
-def _answer(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
-    meaning = MEANINGS.get(function)
-    if meaning is not None:
-        return meaning(origins, *args, **kwargs)
-    if function in MOVES:
-        return moved(origins, function, args, kwargs)
-    rule = RULES.get(function)
-    if (
-        function in ELEMENTWISE
-        or (rule is not None and rule.family == "elementwise")
-        or (isinstance(function, np.ufunc) and function.signature is None)
-    ):
-        return elementwise(origins, function, args, kwargs)
-    return _by_parts(origins, function, args, kwargs)
-
-
-def moved(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
-    """Names go where their numbers go; what is filled in is 0, and depends on nothing."""
-    x, *rest = args
-    rest, kwargs = values_of(rest), values_of(kwargs)
-    value, ids = function(values_of(x), *rest, **kwargs), function(ids_of(x), *rest, **kwargs)
-    if isinstance(value, (list, tuple)):
-        return type(value)(DependentArray(v, i, origins) for v, i in zip(value, ids, strict=True))
-    if value.dtype.kind not in "fc" or ids.strides == _scaled(value):
-        return DependentArray(value, ids, origins)
-    return made(origins, value, ids)
-
-
-def _scaled(value: Any) -> tuple[int, ...]:
-    return tuple(s // value.itemsize * 8 for s in value.strides)
-
-
-def elementwise(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
-    """Each element of the result depends on what its arguments do, those with a derivative."""
-    rule = RULES.get(function)
-    value = function(*values_of(args), **values_of(kwargs))
-    given = [*args, *kwargs.values()]
-    if rule is not None:
-        named = {**dict(zip(rule.arguments, args, strict=False)), **kwargs}
-        given = [x for name, x in named.items() if name in rule.reverse]
-    ids: Any = np.zeros((), np.int64)
-    for x in dependent_in(given):
-        ids = origins.either(ids, x.ids)
-    return each_made(origins, value, ids)
-
-
-def _by_parts(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
-    """By what a function is written in, if that has meanings; else with care."""
-    from wengert.functions.numpy.calls import TRANSLATIONS
-
-    body = getattr(function, "plain", None)
-    if body is None and function in TRANSLATIONS:
-        meaning = TRANSLATIONS[function]
-
-        def body(*args: Any, **kwargs: Any) -> Any:
-            return through_tensors(DependentArray, meaning, args, kwargs)
-
-    if body is None:
-        return carefully(origins, function, args, kwargs)
-    try:
-        with _watched(origins):
-            return body(*args, **kwargs)
-    except Exception:  # whatever is wrong with the call itself is wrong with it on values too
-        return carefully(origins, function, args, kwargs)
-
-
 @contextmanager
-def _watched(origins: Origins) -> Iterator[None]:
+def _watched(origins: Dependence) -> Iterator[None]:
     before, origins.watched = origins.watched, True
     try:
         yield
     finally:
         origins.watched = before
-
-
-def carefully(origins: Origins, function: Any, args: Any, kwargs: Any) -> Any:
-    """Every result depends on every argument, and what is written to as well."""
-    from wengert.functions.numpy.calls import writes
-
-    name = origins.everything([x.ids for x in dependent_in([args, kwargs])])
-    value = function(*values_of(args), **values_of(kwargs))
-    if writes(function) or function is np.copyto:
-        target = args[0]
-        if type(target) is not DependentArray:
-            _written(target, name)
-        elif target.dtype.kind in "fc":
-            target.ids[...] = name
-        return value
-    if name:
-        if isinstance(value, (float, complex)) and not isinstance(value, np.generic):
-            raise PatternError(
-                f"while the sparsity pattern was looked for, {_name(function)} made a Python "
-                f"number of numbers that depend on the inputs, at\n  {line_of(*here())}\n"
-                "Give the pattern yourself: pattern=..., a sparse matrix."
-            )
-        origins.careful.setdefault(_name(function))
-    return each_made(origins, value, name)
 
 
 def _name(function: Any) -> str:
@@ -382,20 +321,3 @@ def _written(target: Any, name: int) -> None:
             f"at\n  {line_of(*here())}\nMake what is to be filled with np.zeros_like(x) of an "
             "argument."
         )
-
-
-def _into(out: Any, result: Any, where: Any) -> Any:
-    """`out=`: the arrays named take the results, where they are to."""
-    targets = out if isinstance(out, tuple) else (out,)
-    results = result if isinstance(result, tuple) else (result,)
-    for target, value in zip(targets, results, strict=True):
-        if target is None:
-            continue
-        where = values_of(where)
-        if type(target) is not DependentArray:
-            _written(target, int(value.ids.any()))
-            np.copyto(target, value.value, where=where, casting="same_kind")
-        else:
-            np.copyto(target.value, value.value, where=where, casting="same_kind")
-            np.copyto(target.ids, value.ids, where=where)
-    return result if out is None else out

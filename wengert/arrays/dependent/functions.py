@@ -12,34 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from wengert import dispatch
-from wengert.arrays.batched.meanings import axes_of, axis_of
+from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.dependent.array import (
-    ELEMENTWISE,
-    MEANINGS,
-    MOVES,
+    Dependence,
     DependentArray,
-    carefully,
     constant,
     each_made,
-    elementwise,
     ids_of,
     made,
-    means,
     values_of,
 )
-from wengert.arrays.dependent.origins import Origins
+from wengert.dispatch import signature
 from wengert.rules import convolution as c
-from wengert.rules import elementwise as e
 from wengert.rules import indexing, products, reductions, shapes
 
-_function: Any
+means, pattern = Dependence.means, Dependence.pattern
 
-ELEMENTWISE.update({
-    np.real, np.imag, np.conjugate, np.angle, np.clip, np.nan_to_num, np.sinc, np.i0,
-    np.real_if_close, e.nan_to_num, e.make_complex, e.spherical_bessel,
-})  # fmt: skip
-MOVES.update({
+
+@pattern(
     np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze,
     np.expand_dims, np.broadcast_to, np.flip, np.fliplr, np.flipud, np.roll, np.rot90, np.tril,
     np.triu, np.tile, np.repeat, np.diagonal, np.diag, np.diagflat, np.copy, np.take,
@@ -49,96 +39,83 @@ MOVES.update({
     shapes.split, shapes.unbind, shapes.flipped, shapes.expand, shapes.windows,
     indexing.getitem, indexing.select, indexing.slices, indexing.gather, indexing.pick,
     indexing.take_rows, c.unfold,
-})  # fmt: skip
+)  # fmt: skip
+def _moved(function: Any, origins: Dependence, x: Any, *rest: Any, **kwargs: Any) -> Any:
+    """Names go where their numbers go; what is filled in is 0, and depends on nothing."""
+    rest, kwargs = values_of(rest), values_of(kwargs)
+    value, ids = function(values_of(x), *rest, **kwargs), function(ids_of(x), *rest, **kwargs)
+    if isinstance(value, (list, tuple)):
+        return type(value)(DependentArray(v, i, origins) for v, i in zip(value, ids, strict=True))
+    if value.dtype.kind not in "fc" or ids.strides == _scaled(value):
+        return DependentArray(value, ids, origins)
+    return made(origins, value, ids)
 
 
-def _step(function: Any) -> None:
-    """A function that is constant almost everywhere, or returns other numbers of the same shape."""
-
-    def meaning(origins: Origins, *args: Any, **kwargs: Any) -> Any:
-        return each_made(origins, function(*values_of(args), **values_of(kwargs)), 0)
-
-    MEANINGS[function] = meaning
+def _scaled(value: Any) -> tuple[int, ...]:
+    return tuple(s // value.itemsize * 8 for s in value.strides)
 
 
-for _function in (
+@pattern(
     np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.fix, np.zeros_like,
     np.ones_like, np.empty_like, np.spacing, np.floor_divide, indexing.zeroed, np.argsort,
     np.argmax, np.argmin, np.nonzero, np.argwhere, np.searchsorted, np.digitize, np.isclose,
     np.count_nonzero, np.all, np.any, np.argpartition, np.isin, np.linalg.matrix_rank,
-):  # fmt: skip
-    _step(_function)
+    np.logical_and.reduce, np.logical_or.reduce, c.max_places,
+)  # fmt: skip
+def _step(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
+    """A function that is constant almost everywhere, or returns other numbers of the same shape."""
+    return each_made(origins, function(*values_of(args), **values_of(kwargs)), 0)
+
+
+@pattern(
+    np.allclose, np.array_equal, np.result_type, np.can_cast, np.min_scalar_type, np.array_repr,
+    np.array_str, np.array2string, np.may_share_memory, np.shares_memory,
+)  # fmt: skip
+def _fact(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
+    """A function about arrays whose result is no array."""
+    return function(*values_of(args), **values_of(kwargs))
+
+
+@pattern(np.real_if_close)
+def _elementwise(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
+    return origins.elementwise(function, args, kwargs)
 
 
 @means(np.sign)
-def _sign(origins: Origins, x: Any, **kwargs: Any) -> Any:
+def _sign(origins: Dependence, x: Any, **kwargs: Any) -> Any:
     """A step; of complex numbers, a turn."""
     ids = x.ids if x.dtype.kind == "c" else 0
     return made(origins, np.sign(x.value, **kwargs), ids)
 
 
-@means(np.may_share_memory, np.shares_memory)
-def _shares(origins: Origins, a: Any, b: Any, max_work: Any = None) -> bool:
-    return np.may_share_memory(values_of(a), values_of(b))
-
-
-def _fact(function: Any) -> None:
-    """A function about arrays whose result is no array."""
-    MEANINGS[function] = lambda origins, *args, **kwargs: function(
-        *values_of(args), **values_of(kwargs)
-    )
-
-
-for _function in (
-    np.shape, np.ndim, np.size, np.allclose, np.array_equal, np.result_type, np.iscomplexobj,
-    np.isrealobj, np.can_cast, np.min_scalar_type, np.array_repr, np.array_str, np.array2string,
-):  # fmt: skip
-    _fact(_function)
-
-
 @means(np.full_like)
-def _full_like(origins: Origins, a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+def _full_like(origins: Dependence, a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     value = np.full_like(values_of(a), values_of(fill_value), *args, **kwargs)
     return made(origins, value, ids_of(fill_value))
 
 
-@means(dispatch.alike)
-def _alike(origins: Origins, x: Any, array: Any) -> Any:
-    return made(origins, values_of(array), ids_of(array))
-
-
-@means(dispatch.arriving)
-def _arriving(origins: Origins, x: Any, born: int) -> Any:
-    return x.copy()
-
-
-@means(dispatch.number, dispatch.once)
-def _itself(origins: Origins, x: Any) -> Any:
-    return x
-
-
 @means(shapes.astype)
-def _astype(origins: Origins, x: Any, dtype: Any) -> Any:
+def _astype(origins: Dependence, x: Any, dtype: Any) -> Any:
     return made(origins, shapes.astype(x.value, dtype), x.ids)
 
 
 @means(shapes.real_pairs)
-def _real_pairs(origins: Origins, x: Any) -> Any:
+def _real_pairs(origins: Dependence, x: Any) -> Any:
     return made(origins, shapes.real_pairs(x.value), x.ids[..., None])
 
 
 @means(shapes.complex_of_pairs)
-def _complex_of_pairs(origins: Origins, x: Any) -> Any:
+def _complex_of_pairs(origins: Dependence, x: Any) -> Any:
     ids = origins.either(x.ids[..., 0], x.ids[..., 1])
     return made(origins, shapes.complex_of_pairs(x.value), ids)
 
 
 @means(shapes.as_strided)
-def _as_strided(origins: Origins, x: Any, *where: Any) -> Any:
+def _as_strided(origins: Dependence, x: Any, *where: Any) -> Any:
     """Both lie in memory in the same way."""
     value, step = x.value, x.value.itemsize
     if tuple(s // step * 8 for s in value.strides) != x.ids.strides:
-        return carefully(origins, shapes.as_strided, (x, *where), {})
+        return origins.otherwise(shapes.as_strided, (x, *where), {})
     return DependentArray(
         shapes.as_strided(value, *where), shapes.as_strided(x.ids, *where), origins
     )
@@ -158,16 +135,16 @@ def _passes(x: Any) -> Any:
 
 
 @means(np.multiply)
-def _multiply(origins: Origins, a: Any, b: Any, **kwargs: Any) -> Any:
+def _multiply(origins: Dependence, a: Any, b: Any, **kwargs: Any) -> Any:
     if not (constant(a) or constant(b)):
-        return elementwise(origins, np.multiply, (a, b), kwargs)
+        return origins.elementwise(np.multiply, (a, b), kwargs)
     value = np.multiply(values_of(a), values_of(b), **kwargs)
     one, other = (a, b) if constant(a) else (b, a)
     return made(origins, value, np.where(_passes(one), other.ids, 0))
 
 
 @means(np.where)
-def _where(origins: Origins, condition: Any, *choices: Any) -> Any:
+def _where(origins: Dependence, condition: Any, *choices: Any) -> Any:
     """One of two; either, if the choice was computed from the inputs."""
     value = np.where(values_of(condition), *values_of(choices))
     if not choices:
@@ -178,7 +155,7 @@ def _where(origins: Origins, condition: Any, *choices: Any) -> Any:
 
 
 @means(np.select)
-def _select(origins: Origins, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+def _select(origins: Dependence, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     out = default
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         out = np.where(condition, choice, out)
@@ -189,24 +166,18 @@ def _nested_ids(arrays: Any) -> Any:
     return [_nested_ids(x) if isinstance(x, list) else ids_of(x) for x in arrays]
 
 
-def _join(function: Any) -> None:
-    def meaning(origins: Origins, arrays: Any, *args: Any, **kwargs: Any) -> Any:
-        value = function(values_of(list(arrays)), *args, **kwargs)
-        options = {k: v for k, v in kwargs.items() if k == "axis"}
-        ids = function(_nested_ids(arrays), *args, **options)
-        return made(origins, value, ids)
-
-    MEANINGS[function] = meaning
-
-
-for _function in (
+@pattern(
     np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block,
-):  # fmt: skip
-    _join(_function)
+)  # fmt: skip
+def _join(function: Any, origins: Dependence, arrays: Any, *args: Any, **kwargs: Any) -> Any:
+    value = function(values_of(list(arrays)), *args, **kwargs)
+    options = {k: v for k, v in kwargs.items() if k == "axis"}
+    ids = function(_nested_ids(arrays), *args, **options)
+    return made(origins, value, ids)
 
 
 @means(c.pad_with)
-def _pad_with(origins: Origins, x: Any, before: Any, after: Any, value: Any) -> Any:
+def _pad_with(origins: Dependence, x: Any, before: Any, after: Any, value: Any) -> Any:
     numbers = c.pad_with(values_of(x), before, after, values_of(value))
     ids = c.pad_with(ids_of(x), before, after, 0)
     if type(value) is DependentArray:
@@ -216,7 +187,7 @@ def _pad_with(origins: Origins, x: Any, before: Any, after: Any, value: Any) -> 
 
 
 @means(indexing.put)
-def _put(origins: Origins, x: Any, index: Any, value: Any) -> Any:
+def _put(origins: Dependence, x: Any, index: Any, value: Any) -> Any:
     index = values_of(index)
     ids = ids_of(x).copy()
     ids[index] = ids_of(value)
@@ -224,17 +195,17 @@ def _put(origins: Origins, x: Any, index: Any, value: Any) -> Any:
 
 
 @means(indexing.overwritten, indexing.refilled)
-def _overwritten(origins: Origins, old: Any, value: Any) -> Any:
+def _overwritten(origins: Dependence, old: Any, value: Any) -> Any:
     result = np.broadcast_to(values_of(value), np.shape(old)).copy()
     return made(origins, result, ids_of(value))
 
 
 @means(np.copyto)
 def _copyto(
-    origins: Origins, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True
+    origins: Dependence, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True
 ) -> None:
     if type(dst) is not DependentArray:
-        carefully(origins, np.copyto, (dst, src, casting, where), {})
+        origins.otherwise(np.copyto, (dst, src, casting, where), {})
         return
     np.copyto(dst.value, values_of(src), casting=casting, where=values_of(where))
     if dst.dtype.kind in "fc":
@@ -244,7 +215,7 @@ def _copyto(
 # ---- adding into places ----------------------------------------------------------------------
 
 
-def _added(origins: Origins, places: Any, ids: Any, shape: Any) -> Any:
+def _added(origins: Dependence, places: Any, ids: Any, shape: Any) -> Any:
     """The names in an array of `shape` to which numbers named `ids` were added.
 
     `places` says where, counted from 1; what was added at 0 is lost.
@@ -263,12 +234,12 @@ def _places(shape: Any) -> Any:
 def _adds(adding: Any, taking: Any) -> None:
     """`adding(g, *args)` is the transpose of what `taking(places, g, *args)` takes from places."""
 
-    def meaning(origins: Origins, g: Any, *args: Any) -> Any:
+    def meaning(origins: Dependence, g: Any, *args: Any) -> Any:
         given = values_of(args)
         value = adding(values_of(g), *given)
         return made(origins, value, _added(origins, taking(g, *given), ids_of(g), value.shape))
 
-    MEANINGS[adding] = meaning
+    means(adding)(meaning)
 
 
 _adds(indexing.add_at, lambda g, index, shape: indexing.getitem(_places(shape), index))
@@ -290,153 +261,125 @@ _adds(
 _adds(c.fold, lambda g, shape, *windows: c.unfold(_places(shape), *windows))
 
 
-def _at(ufunc: np.ufunc) -> None:
+@means(np.ufunc.at)
+def _at(origins: Dependence, ufunc: Any, x: Any, index: Any, *values: Any) -> None:
     """`ufunc.at(x, index, value)` writes into `x`."""
+    index = values_of(index)
+    if type(x) is not DependentArray:
+        origins.otherwise(ufunc.at, (x, index, *values), {})
+        return
+    ufunc.at(x.value, index, *values_of(values))
+    places = _places(x.shape)[index]
+    for value in values:
+        added = _added(origins, places, ids_of(value), x.shape)
+        x.ids[...] = origins.either(x.ids, added)
 
-    def meaning(origins: Origins, x: Any, index: Any, *values: Any) -> None:
-        index = values_of(index)
-        if type(x) is not DependentArray:
-            carefully(origins, ufunc.at, (x, index, *values), {})
-            return
-        ufunc.at(x.value, index, *values_of(values))
-        places = _places(x.shape)[index]
-        for value in values:
-            added = _added(origins, places, ids_of(value), x.shape)
-            x.ids[...] = origins.either(x.ids, added)
-
-    MEANINGS[ufunc.at] = meaning
-
-
-for _function in (np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum):
-    _at(_function)
 
 # ---- reductions ------------------------------------------------------------------------------
 
 
-def _lanes(origins: Origins, value: Any, x: Any, axis: Any) -> Any:
+def _lanes(origins: Dependence, value: Any, x: Any, axis: Any) -> Any:
     """Each element of a reduction depends on all along the dimensions that went."""
     ids = ids_of(x)
     names = origins.along(ids, axes_of(axis, ids.ndim))
     return each_made(origins, value, names.reshape(np.shape(value)))
 
 
-def _reduction(function: Any, default: Any = None) -> None:
-    def meaning(origins: Origins, a: Any, axis: Any = default, *args: Any, **kwargs: Any) -> Any:
-        value = function(values_of(a), axis, *values_of(args), **values_of(kwargs))
-        if type(a) is not DependentArray:
-            return carefully(origins, function, (a, axis, *args), kwargs)
-        return _lanes(origins, value, a, axis)
-
-    MEANINGS[function] = meaning
-
-
-for _function in (
+@pattern(
     np.sum, np.prod, np.max, np.min, np.mean, np.std, np.var, np.nansum, np.nanprod, np.nanmax,
     np.nanmin, np.nanmean, np.nanstd, np.nanvar, np.median, np.nanmedian, np.ptp,
     reductions.variance, reductions.logsumexp,
-):  # fmt: skip
-    _reduction(_function)
-for _function in (np.add, np.multiply, np.maximum, np.minimum, np.logaddexp, np.hypot):
-    _reduction(_function.reduce, 0)
-for _function in (np.logical_and, np.logical_or):
-    _step(_function.reduce)
+)  # fmt: skip
+def _reduction(
+    function: Any, origins: Dependence, a: Any, axis: Any = None, *args: Any, **kwargs: Any
+) -> Any:
+    value = function(values_of(a), axis, *values_of(args), **values_of(kwargs))
+    if type(a) is not DependentArray:
+        return origins.otherwise(function, (a, axis, *args), kwargs)
+    return _lanes(origins, value, a, axis)
 
 
-def _running(function: Any, default: Any = None) -> None:
+@means(np.ufunc.reduce)
+def _reduce(origins: Dependence, ufunc: Any, a: Any, axis: Any = 0, *args: Any, **rest: Any) -> Any:
+    return _reduction(ufunc.reduce, origins, a, axis, *args, **rest)
+
+
+@pattern(np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, reductions.logcumsumexp)
+def _running(
+    function: Any, origins: Dependence, a: Any, axis: Any = None, *args: Any, **kwargs: Any
+) -> Any:
     """A function whose results each depend on what comes before them along a dimension."""
-
-    def meaning(origins: Origins, a: Any, axis: Any = default, *args: Any, **kwargs: Any) -> Any:
-        value = function(values_of(a), axis, *args, **kwargs)
-        ids = np.ravel(a.ids) if axis is None or not a.ids.ndim else a.ids
-        names = origins.prefixes(ids, 0 if axis is None else axis)
-        return made(origins, value, names.reshape(value.shape))
-
-    MEANINGS[function] = meaning
+    value = function(values_of(a), axis, *args, **kwargs)
+    ids = np.ravel(a.ids) if axis is None or not a.ids.ndim else a.ids
+    names = origins.prefixes(ids, 0 if axis is None else axis)
+    return made(origins, value, names.reshape(value.shape))
 
 
-for _function in (np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, reductions.logcumsumexp):
-    _running(_function)
-for _function in (np.add, np.multiply, np.maximum, np.minimum, np.logaddexp):
-    _running(_function.accumulate, 0)
+@means(np.ufunc.accumulate)
+def _accumulate(origins: Dependence, ufunc: Any, a: Any, axis: Any = 0, *args: Any) -> Any:
+    return _running(ufunc.accumulate, origins, a, axis, *args)
 
 
 @means(reductions.recurrence)
-def _recurrence(origins: Origins, a: Any, b: Any, axis: int) -> Any:
+def _recurrence(origins: Dependence, a: Any, b: Any, axis: int) -> Any:
     value = reductions.recurrence(values_of(a), values_of(b), axis)
     return made(origins, value, origins.prefixes(origins.either(ids_of(a), ids_of(b)), axis))
 
 
 @means(np.diff)
-def _diff(origins: Origins, a: Any, n: int = 1, axis: int = -1, **kwargs: Any) -> Any:
+def _diff(origins: Dependence, a: Any, n: int = 1, axis: int = -1, **kwargs: Any) -> Any:
     if kwargs:
-        return carefully(origins, np.diff, (a, n, axis), kwargs)
+        return origins.otherwise(np.diff, (a, n, axis), kwargs)
     for _ in range(n):
         x: Any = np.moveaxis(a, axis, 0)
         a = np.moveaxis(x[1:] - x[:-1], 0, axis)
     return a
 
 
-def _mixing(function: Any, *names: str) -> None:
+@pattern(
+    np.sort, np.partition, reductions.softmax, reductions.log_softmax,
+    np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft,
+)  # fmt: skip
+def _mixing(function: Any, origins: Dependence, a: Any, *args: Any, **kwargs: Any) -> Any:
     """A function along one dimension, each of whose results depends on all of it."""
-
-    def meaning(origins: Origins, a: Any, *args: Any, **kwargs: Any) -> Any:
-        given = dict(zip(names, args, strict=False)) | kwargs
-        axis = given.get("axis", -1)
-        if axis is None or type(a) is not DependentArray or not a.ndim:
-            return carefully(origins, function, (a, *args), kwargs)
-        value = function(a.value, *values_of(args), **values_of(kwargs))
-        return made(origins, value, origins.along(a.ids, (axis_of(axis, a.ndim),)))
-
-    MEANINGS[function] = meaning
+    given = dict(zip(signature(function)[0][1:], args, strict=False)) | kwargs
+    axis = given.get("axis", -1)
+    if axis is None or type(a) is not DependentArray or not a.ndim:
+        return origins.otherwise(function, (a, *args), kwargs)
+    value = function(a.value, *values_of(args), **values_of(kwargs))
+    return made(origins, value, origins.along(a.ids, (axis_of(axis, a.ndim),)))
 
 
-for _function in (np.sort, reductions.softmax, reductions.log_softmax):
-    _mixing(_function, "axis")
-_mixing(np.partition, "kth", "axis")
-for _function in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft):
-    _mixing(_function, "n", "axis")
-
-
-def _of_matrices(function: Any) -> None:
-    """A function of the last two dimensions; what is before them is a batch."""
-
-    def meaning(origins: Origins, *args: Any, **kwargs: Any) -> Any:
-        names: Any = np.zeros((), np.int64)
-        for x in args:
-            if type(x) is DependentArray and x.ndim >= 2:
-                mine = origins.along(x.ids, (x.ndim - 2, x.ndim - 1))
-                names = origins.either(names, mine.reshape(x.shape[:-2]))
-            elif type(x) is DependentArray:
-                names = origins.either(names, origins.everything([x.ids]))
-        value = function(*values_of(args), **values_of(kwargs))
-
-        def named(part: Any) -> Any:
-            if isinstance(part, tuple):
-                return (
-                    type(part)(*map(named, part))
-                    if hasattr(part, "_fields")
-                    else tuple(map(named, part))
-                )
-            core = (1,) * (np.ndim(part) - names.ndim)
-            return made(origins, part, np.reshape(names, (*names.shape, *core)))
-
-        return named(value)
-
-    MEANINGS[function] = meaning
-
-
-for _function in (
+@pattern(
     np.linalg.solve, np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky,
     np.linalg.qr, np.linalg.svd, np.linalg.eigh, np.linalg.eigvalsh, np.linalg.eig,
     np.linalg.eigvals, np.linalg.pinv, np.linalg.matrix_power,
-):  # fmt: skip
-    _of_matrices(_function)
+)  # fmt: skip
+def _of_matrices(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
+    """A function of the last two dimensions; what is before them is a batch."""
+    names: Any = np.zeros((), np.int64)
+    for x in args:
+        if type(x) is DependentArray and x.ndim >= 2:
+            mine = origins.along(x.ids, (x.ndim - 2, x.ndim - 1))
+            names = origins.either(names, mine.reshape(x.shape[:-2]))
+        elif type(x) is DependentArray:
+            names = origins.either(names, origins.everything([x.ids]))
+
+    def named(part: Any) -> Any:
+        if isinstance(part, tuple):
+            parts = map(named, part)
+            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
+        core = (1,) * (np.ndim(part) - names.ndim)
+        return made(origins, part, np.reshape(names, (*names.shape, *core)))
+
+    return named(function(*values_of(args), **values_of(kwargs)))
+
 
 # ---- products --------------------------------------------------------------------------------
 
 
 @means(np.matmul)
-def _matmul(origins: Origins, a: Any, b: Any, **kwargs: Any) -> Any:
+def _matmul(origins: Dependence, a: Any, b: Any, **kwargs: Any) -> Any:
     value = np.matmul(values_of(a), values_of(b), **kwargs)
     left, right = ids_of(a), ids_of(b)
     left = left[None] if left.ndim == 1 else left
@@ -462,7 +405,7 @@ def _sieve(matrix: Any, ids: Any) -> bool:
     return 0 < nonzeros < matrix.size and nonzeros * max(ids.shape) <= _MOST_EDGES
 
 
-def _through(origins: Origins, matrix: Any, ids: Any) -> Any:
+def _through(origins: Dependence, matrix: Any, ids: Any) -> Any:
     """The names of `matrix @ x`, for a constant matrix, whose zeros let nothing through."""
     i, j = np.nonzero(matrix)
     n = ids.shape[1]
@@ -471,7 +414,7 @@ def _through(origins: Origins, matrix: Any, ids: Any) -> Any:
 
 
 @means(np.dot)
-def _dot(origins: Origins, a: Any, b: Any) -> Any:
+def _dot(origins: Dependence, a: Any, b: Any) -> Any:
     if not np.ndim(a) or not np.ndim(b):
         return np.multiply(a, b)
     if max(np.ndim(a), np.ndim(b)) <= 2:
@@ -480,7 +423,7 @@ def _dot(origins: Origins, a: Any, b: Any) -> Any:
 
 
 @means(np.tensordot)
-def _tensordot(origins: Origins, a: Any, b: Any, axes: Any = 2) -> Any:
+def _tensordot(origins: Dependence, a: Any, b: Any, axes: Any = 2) -> Any:
     left, right = products._axes(axes, np.ndim(a), np.ndim(b))
     value = np.tensordot(values_of(a), values_of(b), axes)
     rows = origins.along(ids_of(a), tuple(left))
@@ -489,14 +432,8 @@ def _tensordot(origins: Origins, a: Any, b: Any, axes: Any = 2) -> Any:
     return made(origins, value, names.reshape(np.shape(value)))
 
 
-@means(products.affine)
-def _affine(origins: Origins, x: Any, weight: Any, bias: Any) -> Any:
-    out = np.matmul(x, np.transpose(weight))
-    return out if bias is None else out + bias
-
-
 @means(products.einsum)
-def _einsum(origins: Origins, subscripts: str, operands: Any) -> Any:
+def _einsum(origins: Dependence, subscripts: str, operands: Any) -> Any:
     value = products.einsum(subscripts, values_of(list(operands)))
     inputs, output = subscripts.split("->")
     names: Any = np.zeros((), np.int64)
@@ -518,7 +455,7 @@ def _einsum(origins: Origins, subscripts: str, operands: Any) -> Any:
 
 @means(c.convolution)
 def _convolution(
-    origins: Origins, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int,
+    origins: Dependence, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int,
     bias: Any = None,
 ) -> Any:  # fmt: skip
     value = c.convolution(*values_of((x, weight, stride, padding, dilation, groups, bias)))
@@ -535,7 +472,7 @@ def _convolution(
 
 @means(c.convolution_input)
 def _convolution_input(
-    origins: Origins, g: Any, weight: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
+    origins: Dependence, g: Any, weight: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
     groups: int,
 ) -> Any:  # fmt: skip
     rest = (shape, stride, padding, dilation, groups)
@@ -552,7 +489,7 @@ def _convolution_input(
 
 @means(c.convolution_weight)
 def _convolution_weight(
-    origins: Origins, g: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
+    origins: Dependence, g: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
     groups: int,
 ) -> Any:  # fmt: skip
     rest = (shape, stride, padding, dilation, groups)
@@ -565,7 +502,7 @@ def _convolution_weight(
 
 
 def _pooled(
-    origins: Origins, ids: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, out: Any
+    origins: Dependence, ids: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, out: Any
 ) -> Any:
     ids = c._bordered(ids, 0, kernel, stride, padding, dilation, out)
     names: Any = np.zeros((), np.int64)
@@ -575,7 +512,7 @@ def _pooled(
 
 
 def _unpooled(
-    origins: Origins,
+    origins: Dependence,
     g: Any,
     shape: Any,
     kernel: Any,
@@ -590,24 +527,24 @@ def _unpooled(
 
 
 @means(c.max_pool)
-def _max_pool(origins: Origins, x: Any, *windows: Any) -> Any:
+def _max_pool(origins: Dependence, x: Any, *windows: Any) -> Any:
     return made(origins, c.max_pool(x.value, *windows), _pooled(origins, x.ids, *windows))
 
 
 @means(c.max_collect)
-def _max_collect(origins: Origins, h: Any, condition: Any, target: Any, *windows: Any) -> Any:
+def _max_collect(origins: Dependence, h: Any, condition: Any, target: Any, *windows: Any) -> Any:
     value = c.max_collect(*values_of((h, condition, target)), *windows)
     return made(origins, value, _pooled(origins, ids_of(h), *windows))
 
 
 @means(c.max_spread)
-def _max_spread(origins: Origins, g: Any, condition: Any, target: Any, *windows: Any) -> Any:
+def _max_spread(origins: Dependence, g: Any, condition: Any, target: Any, *windows: Any) -> Any:
     value = c.max_spread(*values_of((g, condition, target)), *windows)
     return made(origins, value, _unpooled(origins, g, value.shape, *windows))
 
 
 @means(c.sum_pool)
-def _sum_pool(origins: Origins, x: Any, kernel: Any, stride: Any, padding: Any, out: Any) -> Any:
+def _sum_pool(origins: Dependence, x: Any, kernel: Any, stride: Any, padding: Any, out: Any) -> Any:
     value = c.sum_pool(x.value, kernel, stride, padding, out)
     ones = (1,) * len(kernel)
     return made(origins, value, _pooled(origins, x.ids, kernel, stride, padding, ones, out))
@@ -615,7 +552,7 @@ def _sum_pool(origins: Origins, x: Any, kernel: Any, stride: Any, padding: Any, 
 
 @means(c.sum_spread)
 def _sum_spread(
-    origins: Origins, g: Any, shape: Any, kernel: Any, stride: Any, padding: Any, out: Any
+    origins: Dependence, g: Any, shape: Any, kernel: Any, stride: Any, padding: Any, out: Any
 ) -> Any:
     value = c.sum_spread(g.value, shape, kernel, stride, padding, out)
     ones = (1,) * len(kernel)
@@ -623,11 +560,8 @@ def _sum_spread(
     return made(origins, value, names)
 
 
-_step(c.max_places)
-
-
 @means(np.convolve)
-def _convolve(origins: Origins, a: Any, v: Any, mode: Any = "full") -> Any:
+def _convolve(origins: Dependence, a: Any, v: Any, mode: Any = "full") -> Any:
     """Element i + j of the whole depends on a[i] and v[j]."""
     a, v = (x if type(x) is DependentArray else np.asarray(x) for x in (a, v))
     value = np.convolve(values_of(a), values_of(v), mode)

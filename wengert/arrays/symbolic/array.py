@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.facts import REDUCTIONS, RUNNING
+from wengert.arrays.kind import Kind
 from wengert.arrays.methods import ArrayMethods
 from wengert.arrays.symbolic.terms import Term, apply, term
 from wengert.errors import TracingError
@@ -23,12 +25,34 @@ from wengert.rules.neural import erf, relu, sigmoid
 Function = Callable[..., Any]
 
 
+class Formulas(Kind):
+    """What functions mean on symbolic arrays: NumPy's own move terms about, and combine them."""
+
+    def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
+        named = isinstance(function, np.ufunc) or function in _NAMED
+        if not named or getattr(function, "nout", 1) != 1:
+            return NotImplemented
+        return _elementwise(function, *args, **kwargs)
+
+    def composed(self, meaning: Any, args: Any, kwargs: Any) -> Any:
+        return NotImplemented  # of what has a formula, NumPy's own function says how
+
+    def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
+        raise _unavailable(getattr(function, "__name__", str(function)))
+
+    def store(self, function: Any, result: Any, targets: tuple[Any, ...], where: Any) -> Any:
+        if where is not True:
+            raise _unavailable(f"{function.__name__} with where")
+        targets[0].cells[...] = result.cells
+        return targets[0]
+
+
 class SymbolicArray(ArrayMethods):
     """An array whose elements are terms; see the module."""
 
     __slots__ = ("cells",)
-    __array_priority__ = 400
     dtype = np.dtype(np.float64)
+    kind = Formulas()
 
     def __init__(self, cells: Any) -> None:
         self.cells: np.ndarray[Any, Any] = cells
@@ -74,39 +98,6 @@ class SymbolicArray(ArrayMethods):
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise _unknown("a conversion to an array")
-
-    # ---- what NumPy asks -------------------------------------------------------------------
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        out = kwargs.pop("out", None)
-        meaning: dict[str, Function] = {
-            "__call__": _elementwise,
-            "reduce": _reduced,
-            "accumulate": _accumulated,
-        }
-        if method not in meaning or ufunc.nout != 1:
-            raise _unavailable(f"{ufunc.__name__}.{method}")
-        if ufunc is np.matmul:
-            result = _wrapped(np.matmul(*map(cells_of, inputs)))
-        else:
-            result = meaning[method](ufunc, *inputs, **kwargs)
-        if out is None:
-            return result
-        out[0].cells[...] = result.cells
-        return out[0]
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        meaning = _MEANINGS.get(function)
-        if meaning is not None:
-            return meaning(*args, **kwargs)
-        plain = getattr(function, "plain", None)
-        if function in _NAMED:
-            return _elementwise(function, *args, **kwargs)
-        if plain is not None and not getattr(function, "opaque", False):
-            return plain(*args, **kwargs)
-        if function in _MOVING:
-            return _moved(function, args, kwargs)
-        raise _unavailable(getattr(function, "__name__", str(function)))
 
 
 def symbols(name: str, shape: tuple[int, ...] = ()) -> SymbolicArray:
@@ -210,59 +201,6 @@ def _accumulated(ufunc: Any, x: Any, axis: int = 0, **rest: Any) -> SymbolicArra
     return SymbolicArray(np.moveaxis(cells, 0, axis))
 
 
-def _reduction(ufunc: Any) -> Function:
-    def meaning(x: Any, axis: Any = None, *, keepdims: Any = False, **rest: Any) -> Any:
-        return _reduced(ufunc, x, axis, keepdims is True)
-
-    return meaning
-
-
-def _mean(x: Any, axis: Any = None, *, keepdims: Any = False, **rest: Any) -> Any:
-    total = _reduced(np.add, x, axis, keepdims is True)
-    return total / (np.size(cells_of(x)) // max(total.size, 1))
-
-
-def _where(condition: Any, x: Any, y: Any) -> Any:
-    return _elementwise(np.where, condition, x, y)
-
-
-def _clip(x: Any, low: Any = None, high: Any = None, **rest: Any) -> Any:
-    low, high = rest.get("min", low), rest.get("max", high)
-    x = x if low is None else np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
-
-
-def _cumulative(ufunc: Any) -> Function:
-    def meaning(x: Any, axis: Any = None, **rest: Any) -> Any:
-        x = np.reshape(x, (-1,)) if axis is None else x
-        return _accumulated(ufunc, x, axis or 0)
-
-    return meaning
-
-
-def _like(number: float) -> Function:
-    def meaning(x: Any, dtype: Any = None, shape: Any = None, **rest: Any) -> Any:
-        return SymbolicArray(
-            _objects(np.full(cells_of(x).shape if shape is None else shape, number))
-        )
-
-    return meaning
-
-
-def _full_like(x: Any, value: Any, dtype: Any = None, shape: Any = None, **rest: Any) -> Any:
-    return _wrapped(np.broadcast_to(cells_of(value), cells_of(x).shape if shape is None else shape))
-
-
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    if ord not in (None, 2, "fro") or (ord == 2 and np.ndim(cells_of(x)) > 1):
-        raise _unavailable(f"np.linalg.norm with ord={ord}")
-    return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
-
-
-def _moved(function: Function, args: Any, kwargs: Any) -> Any:
-    return _wrapped(function(*_cells_in(args), **{k: _cells_in(v) for k, v in kwargs.items()}))
-
-
 def _cells_in(item: Any) -> Any:
     if isinstance(item, SymbolicArray):
         return item.cells
@@ -271,54 +209,118 @@ def _cells_in(item: Any) -> Any:
     return item
 
 
-def _added_at(g: Any, index: Any, shape: Any) -> Any:
+_NAMED = frozenset({np.where, sigmoid, relu, erf})
+"""Functions beside the ufuncs that have a name in formulas; others show what they consist of."""
+
+means, pattern = Formulas.means, Formulas.pattern
+
+
+@pattern(
+    np.append, np.array_split, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays,
+    np.broadcast_to, np.column_stack, np.concatenate, np.cross, np.diag, np.diagonal, np.dot,
+    np.dstack, np.einsum, np.expand_dims, np.flip, np.fliplr, np.flipud, np.hsplit, np.hstack,
+    np.inner, np.kron, np.matmul, np.moveaxis, np.outer, np.pad, np.ravel, np.repeat, np.reshape,
+    np.roll, np.rollaxis, np.rot90, np.split, np.squeeze, np.stack, np.swapaxes, np.take,
+    np.tensordot, np.tile, np.trace, np.transpose, np.tril, np.triu, np.vdot, np.vsplit, np.vstack,
+)  # fmt: skip
+def _moved(function: Any, kind: Formulas, *args: Any, **kwargs: Any) -> Any:
+    """Functions that move terms about, or add and multiply them: NumPy's own do so for objects."""
+    return _wrapped(function(*_cells_in(args), **{k: _cells_in(v) for k, v in kwargs.items()}))
+
+
+@means(np.ufunc.reduce)
+def _reduce(
+    kind: Formulas, ufunc: Any, x: Any, axis: Any = 0, keepdims: bool = False, **rest: Any
+) -> Any:
+    return _reduced(ufunc, x, axis, keepdims is True)
+
+
+@means(np.ufunc.accumulate)
+def _accumulate(kind: Formulas, ufunc: Any, x: Any, axis: Any = 0, **rest: Any) -> Any:
+    return _accumulated(ufunc, x, axis)
+
+
+def _by(ufunc: Any) -> Function:
+    def meaning(kind: Formulas, x: Any, axis: Any = None, **rest: Any) -> Any:
+        return _reduced(ufunc, x, axis, rest.get("keepdims") is True)
+
+    return meaning
+
+
+def _running(ufunc: Any) -> Function:
+    def meaning(kind: Formulas, x: Any, axis: Any = None, **rest: Any) -> Any:
+        x = np.reshape(x, (-1,)) if axis is None else x
+        return _accumulated(ufunc, x, axis or 0)
+
+    return meaning
+
+
+for _ufunc, _function in REDUCTIONS.items():
+    means(_function)(_by(_ufunc))
+for _ufunc, _function in RUNNING.items():
+    means(_function)(_running(_ufunc))
+
+
+@means(np.mean)
+def _mean(kind: Formulas, x: Any, axis: Any = None, *, keepdims: Any = False, **rest: Any) -> Any:
+    total = _reduced(np.add, x, axis, keepdims is True)
+    return total / (np.size(cells_of(x)) // max(total.size, 1))
+
+
+@means(np.clip)
+def _clip(kind: Formulas, x: Any, low: Any = None, high: Any = None, **rest: Any) -> Any:
+    low, high = rest.get("min", low), rest.get("max", high)
+    x = x if low is None else np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+@pattern(np.zeros_like, np.empty_like, np.ones_like)
+def _like(
+    function: Any, kind: Formulas, x: Any, dtype: Any = None, shape: Any = None, **rest: Any
+) -> Any:
+    number = int(function is np.ones_like)
+    return SymbolicArray(_objects(np.full(cells_of(x).shape if shape is None else shape, number)))
+
+
+@means(np.full_like)
+def _full_like(
+    kind: Formulas, x: Any, value: Any, dtype: Any = None, shape: Any = None, **rest: Any
+) -> Any:
+    return _wrapped(np.broadcast_to(cells_of(value), cells_of(x).shape if shape is None else shape))
+
+
+@means(np.linalg.norm)
+def _norm(kind: Formulas, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if ord not in (None, 2, "fro") or (ord == 2 and np.ndim(cells_of(x)) > 1):
+        raise _unavailable(f"np.linalg.norm with ord={ord}")
+    return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
+
+
+@means(np.real, np.asarray)
+def _itself(kind: Formulas, x: Any, *args: Any, **rest: Any) -> Any:
+    return x
+
+
+@means(np.imag)
+def _imag(kind: Formulas, x: Any) -> Any:
+    return np.zeros_like(x)
+
+
+@means(np.copy)
+def _copy(kind: Formulas, x: Any, **rest: Any) -> Any:
+    return x.copy()
+
+
+@means(np.may_share_memory)
+def _shares(kind: Formulas, *arrays: Any, **rest: Any) -> bool:
+    return True
+
+
+@means(add_at)
+def _added_at(kind: Formulas, g: Any, index: Any, shape: Any) -> Any:
     out = _objects(np.zeros(shape))
     np.add.at(out, _plain_index(index), cells_of(g))
     return SymbolicArray(out)
-
-
-_NAMED = frozenset({sigmoid, relu, erf})
-"""Functions that NumPy lacks and that have a name in formulas; others show what they consist of."""
-
-_MEANINGS: dict[Function, Function] = {
-    add_at: _added_at,
-    np.sum: _reduction(np.add),
-    np.prod: _reduction(np.multiply),
-    np.max: _reduction(np.maximum),
-    np.min: _reduction(np.minimum),
-    np.amax: _reduction(np.maximum),
-    np.amin: _reduction(np.minimum),
-    np.mean: _mean,
-    np.where: _where,
-    np.clip: _clip,
-    np.cumsum: _cumulative(np.add),
-    np.cumprod: _cumulative(np.multiply),
-    np.zeros_like: _like(0),
-    np.empty_like: _like(0),
-    np.ones_like: _like(1),
-    np.full_like: _full_like,
-    np.linalg.norm: _norm,
-    np.real: lambda x: x,
-    np.imag: lambda x: np.zeros_like(x),
-    np.iscomplexobj: lambda x: False,
-    np.isrealobj: lambda x: True,
-    np.may_share_memory: lambda *arrays, **rest: True,
-    np.shape: lambda x: x.shape,
-    np.ndim: lambda x: x.ndim,
-    np.size: lambda x, axis=None: np.size(x.cells, axis),
-    np.copy: lambda x, **rest: x.copy(),
-    np.asarray: lambda x, *args, **rest: x,
-}
-
-_MOVING = {
-    *(np.append, np.array_split, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays),
-    *(np.broadcast_to, np.column_stack, np.concatenate, np.cross, np.diag, np.diagonal, np.dot),
-    *(np.dstack, np.einsum, np.expand_dims, np.flip, np.fliplr, np.flipud, np.hsplit, np.hstack),
-    *(np.inner, np.kron, np.moveaxis, np.outer, np.pad, np.ravel, np.repeat, np.reshape, np.roll),
-    *(np.rollaxis, np.rot90, np.split, np.squeeze, np.stack, np.swapaxes, np.take, np.tensordot),
-    *(np.tile, np.trace, np.transpose, np.tril, np.triu, np.vdot, np.vsplit, np.vstack),
-}
-"""Functions that move terms about, or add and multiply them: NumPy's own do so for objects."""
 
 
 # ---- errors ------------------------------------------------------------------------------------

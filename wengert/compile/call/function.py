@@ -20,9 +20,9 @@ from wengert.compile.call.link import link
 from wengert.compile.call.specialization import Specialization
 from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import Changed, applied, flatten, rebuild, tracked
+from wengert.compile.trace.array import Postponed
 from wengert.compile.trace.capture import Capture, Specialize, forget
 from wengert.compile.trace.captured import Captured
-from wengert.compile.trace.meanings import Postponed
 from wengert.compile.trace.pullback import pull_back
 from wengert.errors import TracingError
 from wengert.history import modes

@@ -5,11 +5,15 @@ are mutable and programs are not, so a traced array is a handle on a `Storage`, 
 value that it holds at present; a view is a way into a storage, and a write gives the storage a new
 value.
 
-What each NumPy function means here is said in `meanings.py`.
+A function that none of the files beside this one says the meaning of is, in this order, written in
+terms of others by its own body (our primitives) or by what it is composed of; or one opaque
+statement, which the compiled program carries out by calling it. Its shape is then learned by
+running it once on zeros.
 """
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
@@ -17,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import Kind
 from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
-from wengert.compile.program.program import Program, Shape, Statement, Value
+from wengert.compile.program.program import Program, Shape, Statement, Value, mapped
 from wengert.dispatch import Function
 from wengert.errors import TracingError
 from wengert.history.location import INTERNAL, here, line_of
@@ -46,7 +51,7 @@ def _origin() -> tuple[CodeType, int]:
 _PULLS = frozenset({"pull", "pull_recorded"})
 
 
-class Trace:
+class Trace(Kind):
     """One run of a function on traced arrays, and the program that it writes."""
 
     def __init__(self) -> None:
@@ -126,9 +131,9 @@ class Trace:
             return x
         return self.record(operations.astype, (x, np.dtype(dtype)), x.shape, dtype)
 
-    def elementwise(self, ufunc: Any, operands: list[Any], dtype: Any = None) -> Value:
+    def applied(self, ufunc: Any, operands: list[Any], dtype: Any = None) -> Value:
         """A ufunc of one result, operands cast to its loop's dtypes."""
-        kinds: list[Any] = [kind_of(x) for x in operands]
+        kinds: list[Any] = [type_of(x) for x in operands]
         weak = all(type(k) is type for k in kinds)
         if weak:
             kinds = [np.dtype(k) for k in kinds]
@@ -145,8 +150,90 @@ class Trace:
         value.weak = weak
         return value
 
+    # ---- answering --------------------------------------------------------------------------
 
-def kind_of(x: Any) -> Any:
+    def call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        made = super().call(function, args, kwargs)
+        return made if function is operator.getitem else returned(function, args, made)
+
+    def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
+        if not isinstance(function, np.ufunc):
+            return NotImplemented
+        if function.nout > 1:
+            return self.otherwise(function, args, kwargs)
+        if function in (np.equal, np.not_equal) and any(
+            isinstance(x, (str, type(None))) for x in args
+        ):
+            return function is np.not_equal
+        operands = [self.operand(x) for x in args]
+        return self.array(self.applied(function, operands, kwargs.get("dtype")))
+
+    def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """One statement that calls the function; its results' shapes are learned on zeros."""
+        instead = _SHAPED_BY_NUMBERS.get(function)
+        if instead is not None:
+            raise shape_depends(f"np.{function.__name__}", instead)
+        args, kwargs = _values(self, args), _values(self, kwargs)
+        like = getattr(function, "result", None) or function
+        with np.errstate(all="ignore"):
+            made = like(*mapped(args, _zero), **mapped(kwargs, _zero))
+        several = type(made) in (tuple, list) or isinstance(made, tuple)
+        results = [np.asarray(item) for item in (made if several else (made,))]
+        outputs = self.append(function, args, kwargs, [(r.shape, r.dtype) for r in results])
+        arrays = tuple(map(self.array, outputs))
+        return arrays if several else arrays[0]
+
+    def store(self, function: Any, result: Any, targets: tuple[Any, ...], where: Any) -> Any:
+        target = targets[0]
+        if where is not True:
+            if target is None:
+                raise TracingError("a ufunc with where= needs out= in a compiled function")
+            result = np.where(where, result, target)
+        if target is None:
+            return result
+        writable(target).write(result)
+        return target
+
+    # ---- what the engine and the optimizers ask ----------------------------------------------
+
+    def as_array(self, x: Any) -> TracedArray:
+        if type(x) is TracedArray:
+            return x
+        value = self.operand(x)
+        if type(value) is not Value:
+            value = self.program.constant(np.asarray(value))
+        return self.array(value)
+
+    def lasting(self, x: Any, mapping: Any, key: Any) -> Any:
+        """An array of its own, that the program reads and writes like one from outside."""
+        value = x.value
+        made = self.program.constants.get(value)
+        if made is None:
+            maker = next((s for s in self.program.statements if value in s.outputs), None)
+            if maker is None or maker.inputs:
+                raise Postponed
+            made = maker.function(*maker.args, **maker.kwargs)
+        return TracedArray(self, self.keep(np.array(made), mapping, key), ())
+
+    def once(self, x: Any) -> Any:
+        raise Postponed
+
+    def met(self, x: Any) -> Any:
+        if x.weak or x.dtype.kind == "b":
+            return x
+        return self._number(x, {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64))
+
+    def number(self, x: Any) -> Any:
+        return x if x.weak else self._number(x, np.float64)
+
+    def _number(self, x: Any, kind: Any) -> TracedArray:
+        dtype = np.dtype(kind)
+        value = self.record(operations.number, (x.value, dtype), (), dtype)
+        value.weak = True
+        return self.array(value)
+
+
+def type_of(x: Any) -> Any:
     """A value's dtype, or the Python type of what is a Python number."""
     if type(x) is not Value:
         return type(x) if type(x) is not bool else np.dtype(bool)
@@ -178,6 +265,62 @@ def lost(x: TracedArray, what: str) -> Any:
 
 def _unkept(array: Any, mapping: Any, key: Any) -> Storage:
     raise TracingError("a trace by itself keeps no arrays for later calls")
+
+
+def writable(x: Any) -> TracedArray:
+    """The array that a function writes into."""
+    if type(x) is TracedArray:
+        return x
+    raise TracingError(
+        f"a compiled function writes into an array made outside of it, at\n  "
+        f"{line_of(*here())}\nReturn the result instead, or make the array inside with "
+        "np.zeros_like(x) of an argument; tensors may be written in place."
+    )
+
+
+def shape_depends(what: str, instead: str) -> TracingError:
+    return TracingError(
+        f"{what} at\n  {line_of(*here())}\n"
+        "Its shape depends on numbers that are not known while the function is compiled. "
+        f"Keep the full shape and choose, as in {instead}."
+    )
+
+
+def _zero(value: Value) -> Any:
+    """A stand-in that a function of unknown behaviour accepts: ones on the diagonal, zeros beside.
+
+    A matrix of zeros would be singular; an index of zeros is in range.
+    """
+    if len(value.shape) >= 2 and value.dtype.kind in "fc":
+        return np.broadcast_to(np.eye(*value.shape[-2:], dtype=value.dtype), value.shape)
+    return np.zeros(value.shape, value.dtype)
+
+
+def _values(trace: Trace, item: Any) -> Any:
+    if type(item) is TracedArray:
+        return item.value
+    if isinstance(item, np.ndarray):
+        return trace.external(item)
+    if type(item) in (tuple, list):
+        return type(item)(_values(trace, part) for part in item)
+    if type(item) is dict:
+        return {key: _values(trace, part) for key, part in item.items()}
+    return item
+
+
+class Postponed(Exception):
+    """Raised while tracing a step that later ones do not repeat: it has to run eagerly."""
+
+
+_SHAPED_BY_NUMBERS = {
+    np.nonzero: "np.where(condition, a, b)",
+    np.argwhere: "np.where(condition, a, b)",
+    np.flatnonzero: "np.where(condition, a, b)",
+    np.unique: "np.sort(x), whose shape is known",
+    np.compress: "np.where(condition, a, 0)",
+    np.extract: "np.where(condition, a, 0)",
+    np.bincount: "np.add.at(zeros, index, 1)",
+}
 
 
 GENERATORS = frozenset({operations.full, np.arange})
@@ -263,10 +406,10 @@ class TracedArray(ArrayMethods):
     """An array whose numbers are not known yet; see the module."""
 
     __slots__ = ("_seen", "_value", "path", "single", "storage", "trace")
-    __array_priority__ = 500
     takes_loops = True  # a function that loops over arrays is one statement
     flags = Flags()
     base = None
+    kind = property(operator.attrgetter("trace"))
 
     def __init__(self, trace: Trace, storage: Storage, path: tuple[Step, ...]) -> None:
         self.trace = trace
@@ -412,30 +555,6 @@ class TracedArray(ArrayMethods):
 
     def __repr__(self) -> str:
         return f"<traced {self.dtype}{list(self.shape)}>"
-
-    # ---- NumPy's protocols ----------------------------------------------------------------------
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from wengert.compile.trace import meanings
-
-        made = meanings.of_ufunc(self.trace, ufunc, method, inputs, kwargs)
-        return made if "out" in kwargs else returned(ufunc, inputs, made)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from wengert.compile.trace import meanings
-
-        made = meanings.of_function(self.trace, function, args, kwargs)
-        return made if "out" in kwargs else returned(function, args, made)
-
-    def __getitem__(self, index: Any) -> Any:
-        from wengert.compile.trace import meanings
-
-        return meanings.getitem(self, index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        from wengert.compile.trace import meanings
-
-        meanings.setitem(self, index, value)
 
     # ---- methods --------------------------------------------------------------------------------
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import numpy as np
 
+from wengert.arrays.common import axis_of
 from wengert.compile.program import operations
 from wengert.compile.program.program import Shape, Value, mapped
-from wengert.compile.trace.array import Trace, TracedArray
-from wengert.compile.trace.core import (
-    array_of,
-    axis_of,
-    means,
-    shape_depends,
-)
+from wengert.compile.trace.array import Trace, TracedArray, shape_depends, writable
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
+from wengert.rules import indexing
 
 
-def getitem(x: TracedArray, index: Any) -> Any:
+@Trace.means(operator.getitem)
+def getitem(trace: Trace, x: Any, index: Any) -> Any:
     """`x[index]`: a view for slices and numbers, else a copy.
 
     Without dots a single element is a copy too: NumPy makes a number of it.
     """
-    places, basic = index_of(x.trace, x.shape, index)
+    x = trace.as_array(x)
+    places, basic = index_of(trace, x.shape, index)
     if basic:
         seen = x.look(operations.view, places, _viewed(x.shape, places))
         if seen.shape or _has_dots(index):
@@ -38,17 +38,21 @@ def getitem(x: TracedArray, index: Any) -> Any:
     return made
 
 
-def of_tensor(x: TracedArray, index: Any) -> Any:
+@Trace.means(indexing.getitem)
+def _of_tensor(trace: Trace, x: Any, index: Any) -> Any:
     """`x[index]` of the array in a Tensor: a view also where it names one place by a tensor."""
+    x = trace.as_array(x)
     places, _ = index_of(x.trace, x.shape, index)
     arrays = [p for p in places if type(p) is Value]
     if not arrays or any(p.shape for p in arrays):
-        return getitem(x, index)
+        return getitem(trace, x, index)
     return x.look(operations.take, places, _taken(x.shape, places))
 
 
-def setitem(x: TracedArray, index: Any, value: Any) -> None:
+@Trace.means(operator.setitem)
+def setitem(trace: Trace, x: Any, index: Any, value: Any) -> None:
     """`x[index] = value`."""
+    x = writable(x)
     if type(index) is TracedArray and index.dtype == bool and index.shape == x.shape:
         return x.write(np.where(index, value, x))  # a scalar, or it fails to broadcast
     if _is_mask(index, x.shape) and np.ndim(value) == 0:
@@ -158,17 +162,17 @@ def _taken(shape: Shape, places: tuple[Any, ...]) -> Shape:
     return sample[index].shape if all(shape) else np.empty(shape, bool)[index].shape
 
 
-@means(np.take)
+@Trace.means(np.take)
 def _take(trace: Trace, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
-    a = array_of(trace, a)
+    a = trace.as_array(a)
     if axis is None:
         a, axis = np.reshape(a, (-1,)), 0
     return a[(*(slice(None),) * axis_of(axis, a.ndim), indices)]
 
 
-@means(np.take_along_axis)
+@Trace.means(np.take_along_axis)
 def _take_along_axis(trace: Trace, arr: Any, indices: Any, axis: Any = -1) -> Any:
-    arr, indices = array_of(trace, arr), array_of(trace, indices)
+    arr, indices = trace.as_array(arr), trace.as_array(indices)
     if axis is None:
         return np.reshape(arr, (-1,))[indices]
     return arr[along(arr.shape, indices, axis_of(axis, arr.ndim))]
@@ -180,7 +184,8 @@ def along(shape: Shape, indices: Any, axis: int) -> tuple[Any, ...]:
     return tuple(grid)
 
 
-def add_into(ufunc: np.ufunc, x: Any, index: Any, value: Any = None) -> None:
+@Trace.means(np.ufunc.at)
+def _add_into(trace: Trace, ufunc: Any, x: Any, index: Any, value: Any = None) -> None:
     if type(x) is not TracedArray:
         raise TracingError(
             f"np.{ufunc.__name__}.at into an array made outside of the compiled function, at\n  "
@@ -196,3 +201,40 @@ def added(trace: Trace, x: Value, index: Any, value: Any) -> Value:
     places, _ = index_of(trace, x.shape, index)
     v = trace.cast(trace.operand(value), x.dtype)
     return trace.record(operations.added, (x, places, v), x.shape, x.dtype)
+
+
+# ---- places of the rules ----------------------------------------------------------------------
+
+
+@Trace.means(indexing.add_at, indexing.add_rows)
+def _add_at(trace: Trace, g: Any, index: Any, shape: Any) -> Any:
+    g, shape = trace.as_array(g), tuple(shape)
+    zeros = trace.record(operations.full, (shape, 0, g.dtype), shape, g.dtype)
+    places, basic = index_of(trace, zeros.shape, index)
+    if basic:
+        out = trace.array(zeros)
+        out[index] = g
+        return out
+    args = (zeros, places, g.value)
+    return trace.array(trace.record(operations.added, args, zeros.shape, g.dtype))
+
+
+@Trace.means(indexing.scatter_add)
+def _scatter_add(trace: Trace, g: Any, index: Any, shape: Any, axis: int) -> Any:
+    return _add_at(trace, g, indexing._grid(index, axis), shape)
+
+
+@Trace.means(indexing.put_along_axis)
+def _put_along_axis(trace: Trace, g: Any, indices: Any, shape: Any, axis: Any) -> Any:
+    if axis is None:
+        return np.reshape(_add_at(trace, g, indices, (math.prod(shape),)), shape)
+    return _add_at(trace, g, along(shape, indices, axis_of(axis, len(shape))), shape)
+
+
+@Trace.means(indexing.unpick)
+def _unpick(trace: Trace, g: Any, index: Any, shape: Any, axis: int) -> Any:
+    axis = axis % len(shape)
+    rows = math.prod(g.shape)
+    at = (np.arange(rows), np.reshape(index, (-1,)))
+    out = _add_at(trace, np.reshape(g, (-1,)), at, (rows, shape[axis]))
+    return np.moveaxis(np.reshape(out, (*g.shape, shape[axis])), -1, axis)

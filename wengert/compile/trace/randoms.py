@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.trace.array import Trace
-from wengert.compile.trace.core import opaque
 
 
 class Numbers:
@@ -19,7 +18,7 @@ class Numbers:
 
     def __getattr__(self, method: str) -> Any:
         def draw(*args: Any, **kwargs: Any) -> Any:
-            return opaque(self.trace, Draw(self.generator, method), args, kwargs)
+            return self.trace.otherwise(Draw(self.generator, method), args, kwargs)
 
         return draw
 

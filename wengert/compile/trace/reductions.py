@@ -3,66 +3,70 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from wengert.arrays.common import axis_of
+from wengert.arrays.facts import REDUCTIONS, RUNNING
 from wengert.compile.trace.array import Trace
-from wengert.compile.trace.core import (
-    MEANINGS,
-    array_of,
-    axes_of,
-    axis_of,
-    in_dtype,
-    means,
-    reduced,
-)
+from wengert.compile.trace.core import axes_of, in_dtype, reduced
 from wengert.errors import TracingError
+from wengert.rules import reductions
 
 
-def _reduction(function: Any, result: Callable[[Any], Any]) -> None:
-    def meaning(
-        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
-        initial: Any = None, where: Any = True,
-    ) -> Any:  # fmt: skip
-        if where is not True or initial is not None:
-            raise TracingError(
-                f"np.{function.__name__} with where= or initial= is not available in a compiled "
-                "function; choose with np.where first"
-            )
-        x = trace.operand(a)
-        x = trace.cast(x, np.dtype(dtype) if dtype is not None else result(x.dtype))
-        axes = axes_of(axis, len(x.shape)) if x.shape else ()
-        if not axes:
-            return trace.array(x)
-        shape = reduced(x.shape, axes, keepdims)
-        if function in (np.max, np.min) and not all(x.shape[i] for i in axes):
-            raise ValueError(
-                f"zero-size array to reduction operation {function.__name__} which has no identity"
-            )
-        return trace.array(
-            trace.record(function, (x,), shape, x.dtype, axis=axes, keepdims=bool(keepdims))
+@Trace.pattern(np.sum, np.prod, np.max, np.min, np.any, np.all)
+def _reduction(
+    function: Any, trace: Trace, a: Any, axis: Any = None, dtype: Any = None,
+    keepdims: bool = False, initial: Any = None, where: Any = True,
+) -> Any:  # fmt: skip
+    if where is not True or initial is not None:
+        raise TracingError(
+            f"np.{function.__name__} with where= or initial= is not available in a compiled "
+            "function; choose with np.where first"
         )
+    x = trace.operand(a)
+    x = trace.cast(x, np.dtype(dtype) if dtype is not None else _result(function, x.dtype))
+    axes = axes_of(axis, len(x.shape)) if x.shape else ()
+    if not axes:
+        return trace.array(x)
+    shape = reduced(x.shape, axes, keepdims)
+    if function in (np.max, np.min) and not all(x.shape[i] for i in axes):
+        raise ValueError(
+            f"zero-size array to reduction operation {function.__name__} which has no identity"
+        )
+    return trace.array(
+        trace.record(function, (x,), shape, x.dtype, axis=axes, keepdims=bool(keepdims))
+    )
 
-    MEANINGS[function] = meaning
+
+def _result(function: Any, dtype: Any) -> Any:
+    """The dtype of what a reduction returns."""
+    if function in (np.any, np.all):
+        return np.dtype(bool)
+    return dtype if function in (np.max, np.min) else np.add.reduce(np.zeros(1, dtype)).dtype
 
 
-def _sum_dtype(dtype: Any) -> Any:
-    return np.add.reduce(np.zeros(1, dtype)).dtype
+@Trace.means(np.ufunc.reduce)
+def _reduce(
+    trace: Trace, ufunc: Any, a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False,
+    **rest: Any,
+) -> Any:  # fmt: skip
+    if ufunc in REDUCTIONS:
+        return REDUCTIONS[ufunc](in_dtype(a, dtype), axis=axis, keepdims=bool(keepdims), **rest)
+    return trace.otherwise(ufunc.reduce, (a, axis), {"keepdims": keepdims, **rest})
 
 
-_reduction(np.sum, _sum_dtype)
-_reduction(np.prod, _sum_dtype)
-_reduction(np.max, lambda dtype: dtype)
-_reduction(np.min, lambda dtype: dtype)
-_reduction(np.any, lambda dtype: np.dtype(bool))
-_reduction(np.all, lambda dtype: np.dtype(bool))
+@Trace.means(np.ufunc.accumulate)
+def _accumulate(trace: Trace, ufunc: Any, a: Any, axis: int = 0, dtype: Any = None) -> Any:
+    if ufunc in RUNNING:
+        return RUNNING[ufunc](in_dtype(a, dtype), axis=axis)
+    return trace.otherwise(ufunc.accumulate, (a, axis), {})
 
 
-@means(np.mean)
+@Trace.means(np.mean)
 def _mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    a = array_of(trace, a)
+    a = trace.as_array(a)
     if dtype is None and a.dtype.kind in "biu":
         dtype = np.float64
     axes = axes_of(axis, a.ndim) if a.ndim else ()
@@ -71,20 +75,11 @@ def _mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, keepdims: b
     return np.true_divide(total, n) if n else total * np.nan
 
 
-@means(np.argmax)
-def _argmax(trace: Trace, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return _arg(trace, np.argmax, a, axis, keepdims)
-
-
-@means(np.argmin)
-def _argmin(trace: Trace, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return _arg(trace, np.argmin, a, axis, keepdims)
-
-
-def _arg(trace: Trace, function: Any, a: Any, axis: Any, keepdims: bool) -> Any:
-    a = array_of(trace, a)
+@Trace.pattern(np.argmax, np.argmin)
+def _arg(function: Any, trace: Trace, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    a = trace.as_array(a)
     if axis is None:
-        flat = _arg(trace, function, np.reshape(a, (-1,)), 0, False)
+        flat = _arg(function, trace, np.reshape(a, (-1,)), 0, False)
         return np.reshape(flat, (1,) * a.ndim) if keepdims else flat
     if not a.ndim:
         return np.zeros_like(a, dtype=np.int64)
@@ -93,3 +88,11 @@ def _arg(trace: Trace, function: Any, a: Any, axis: Any, keepdims: bool) -> Any:
     return trace.array(
         trace.record(function, (a.value,), shape, np.int64, axis=i, keepdims=bool(keepdims))
     )
+
+
+@Trace.means(reductions.variance)
+def _variance(trace: Trace, x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
+    away = x - np.mean(x, axis=axis, keepdims=True)
+    square = np.real(away * np.conj(away)) if x.dtype.kind == "c" else away * away
+    n = math.prod(x.shape[i] for i in axes_of(axis, x.ndim)) - correction
+    return np.true_divide(np.sum(square, axis=axis, keepdims=keepdims), n)

@@ -7,30 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.common import axis_of
 from wengert.compile.plan.strides import reshaped, row_major
 from wengert.compile.program import operations
 from wengert.compile.program.program import Shape
-from wengert.compile.trace.array import Peek, Trace, TracedArray
-from wengert.compile.trace.core import (
-    array_of,
-    axes_of,
-    axis_of,
-    for_reading,
-    into,
-    means,
-    opaque,
-    promotable,
-    writable,
-)
+from wengert.compile.trace.array import Peek, Trace, TracedArray, writable
+from wengert.compile.trace.core import axes_of, for_reading, promotable
 from wengert.compile.trace.indexing import along
 from wengert.errors import TracingError
+from wengert.history.location import here, line_of
+from wengert.rules import shapes
 
 # ---- shapes ---------------------------------------------------------------------------------
 
 
-@means(np.reshape)
+@Trace.means(np.reshape)
 def _reshape(trace: Trace, a: Any, shape: Any = None, order: str = "C", **rest: Any) -> Any:
-    a = array_of(trace, a)
+    a = trace.as_array(a)
     shape = rest.get("newshape", shape)
     if order not in ("C", "A"):
         if order == "F":
@@ -91,21 +84,16 @@ def _empty(a: TracedArray, shape: Any) -> Shape:
     return np.empty(a.shape, bool).reshape(shape).shape
 
 
-@means(np.ravel)
-def _ravel(trace: Trace, a: Any, order: str = "C") -> Any:
-    return np.reshape(array_of(trace, a), (-1,))
-
-
-@means(np.transpose)
+@Trace.means(np.transpose)
 def _transpose(trace: Trace, a: Any, axes: Any = None) -> Any:
-    a = array_of(trace, a)
+    a = trace.as_array(a)
     order = tuple(range(a.ndim))[::-1] if axes is None else tuple(axis_of(i, a.ndim) for i in axes)
     if sorted(order) != list(range(a.ndim)):
         raise ValueError("axes don't match array")
     return a.look(np.transpose, order, tuple(a.shape[i] for i in order))
 
 
-@means(np.swapaxes)
+@Trace.means(np.swapaxes)
 def _swapaxes(trace: Trace, a: Any, axis1: int, axis2: int) -> Any:
     order = list(range(a.ndim))
     i, j = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
@@ -113,12 +101,7 @@ def _swapaxes(trace: Trace, a: Any, axis1: int, axis2: int) -> Any:
     return np.transpose(a, order)
 
 
-@means(np.matrix_transpose)
-def _matrix_transpose(trace: Trace, x: Any) -> Any:
-    return np.swapaxes(x, -1, -2)
-
-
-@means(np.moveaxis)
+@Trace.means(np.moveaxis)
 def _moveaxis(trace: Trace, a: Any, source: Any, destination: Any) -> Any:
     return np.transpose(a, _moved(a.ndim, source, destination))
 
@@ -130,36 +113,22 @@ def _moved(ndim: int, source: Any, destination: Any) -> list[int]:
     return [s - 1 for s in np.moveaxis(places, source, destination).strides]
 
 
-@means(np.squeeze)
-def _squeeze(trace: Trace, a: Any, axis: Any = None) -> Any:
-    a = array_of(trace, a)
-    gone = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else axes_of(axis, a.ndim)
-    if any(a.shape[i] != 1 for i in gone):
-        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return np.reshape(a, tuple(n for i, n in enumerate(a.shape) if i not in gone))
-
-
-@means(np.expand_dims)
-def _expand_dims(trace: Trace, a: Any, axis: Any) -> Any:
-    return np.reshape(a, np.expand_dims(np.broadcast_to(np.False_, a.shape), axis).shape)
-
-
-@means(np.broadcast_to)
+@Trace.means(np.broadcast_to, shapes.expand)
 def _broadcast_to(trace: Trace, array: Any, shape: Any, subok: bool = False) -> Any:
-    array = array_of(trace, array)
+    array = trace.as_array(array)
     wanted = np.broadcast_to(np.broadcast_to(np.False_, array.shape), shape).shape
     if wanted == array.shape:
         return array.look(operations.view, (slice(None),) * array.ndim, array.shape)
     return array.look(np.broadcast_to, wanted, wanted)
 
 
-@means(np.flip)
+@Trace.means(np.flip)
 def _flip(trace: Trace, m: Any, axis: Any = None) -> Any:
     axes = axes_of(axis, m.ndim)
     return m[tuple(slice(None, None, -1 if i in axes else None) for i in range(m.ndim))]
 
 
-@means(np.roll)
+@Trace.means(np.roll)
 def _roll(trace: Trace, a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return np.reshape(np.roll(np.reshape(a, (-1,)), shift, 0), a.shape)
@@ -173,12 +142,12 @@ def _roll(trace: Trace, a: Any, shift: Any, axis: Any = None) -> Any:
     return a.copy()
 
 
-@means(np.tril)
+@Trace.means(np.tril)
 def _tril(trace: Trace, m: Any, k: int = 0) -> Any:
     return _triangle(m, k, lower=True)
 
 
-@means(np.triu)
+@Trace.means(np.triu)
 def _triu(trace: Trace, m: Any, k: int = 0) -> Any:
     return _triangle(m, k - 1, lower=False)
 
@@ -191,9 +160,9 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     return np.where(mask if lower else ~mask, m, m.dtype.type(0).item())
 
 
-@means(np.concatenate)
+@Trace.means(np.concatenate)
 def _concatenate(trace: Trace, arrays: Any, axis: Any = 0, dtype: Any = None, **rest: Any) -> Any:
-    items: list[Any] = [array_of(trace, x) for x in arrays]
+    items: list[Any] = [trace.as_array(x) for x in arrays]
     if axis is None:
         items, axis = [np.reshape(x, (-1,)) for x in items], 0
     i = axis_of(axis, items[0].ndim)
@@ -209,16 +178,16 @@ def _concatenate(trace: Trace, arrays: Any, axis: Any = 0, dtype: Any = None, **
     return trace.array(trace.record(np.concatenate, (values,), shape, kind, axis=i))
 
 
-@means(np.stack)
+@Trace.means(np.stack)
 def _stack(trace: Trace, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
-    items = [array_of(trace, x) for x in arrays]
+    items = [trace.as_array(x) for x in arrays]
     if len({x.shape for x in items}) > 1:
         raise ValueError("all input arrays must have the same shape")
     i = axis % (items[0].ndim + 1)
     return np.concatenate([np.expand_dims(x, i) for x in items], i)
 
 
-@means(np.tile)
+@Trace.means(np.tile)
 def _tile(trace: Trace, A: Any, reps: Any) -> Any:
     reps = tuple(reps) if isinstance(reps, (tuple, list)) else (reps,)
     n = max(A.ndim, len(reps))
@@ -229,7 +198,7 @@ def _tile(trace: Trace, A: Any, reps: Any) -> Any:
     return np.reshape(repeated, [r * s for r, s in zip(reps, shape, strict=True)]).copy()
 
 
-@means(np.repeat)
+@Trace.means(np.repeat)
 def _repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
     if axis is None:
         a, axis = np.reshape(a, (-1,)), 0
@@ -241,12 +210,12 @@ def _repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
     return a[(*(slice(None),) * i, rows)]
 
 
-@means(np.diag)
+@Trace.means(np.diag)
 def _diag(trace: Trace, v: Any, k: int = 0) -> Any:
-    return np.diagonal(v, k) if v.ndim == 2 else opaque(trace, np.diag, (v, k), {})
+    return np.diagonal(v, k) if v.ndim == 2 else trace.otherwise(np.diag, (v, k), {})
 
 
-@means(np.rot90)
+@Trace.means(np.rot90)
 def _rot90(trace: Trace, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     i, j = (axis_of(axis, m.ndim) for axis in axes)
     if len(axes) != 2 or i == j:
@@ -256,12 +225,12 @@ def _rot90(trace: Trace, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     return np.swapaxes(np.flip(m, j), i, j) if k % 4 == 1 else np.flip(np.swapaxes(m, i, j), j)
 
 
-@means(np.lib.stride_tricks.sliding_window_view)
+@Trace.means(np.lib.stride_tricks.sliding_window_view)
 def _sliding_window_view(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
     return for_reading(np.lib.stride_tricks.sliding_window_view, trace, x, *args, **kwargs)
 
 
-@means(np.diagonal)
+@Trace.means(np.diagonal, shapes.diagonal)
 def _diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     i, j = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
     rows, columns = a.shape[i], a.shape[j]
@@ -273,7 +242,16 @@ def _diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int 
     return flat[..., start : end if n else start : columns + 1]
 
 
-@means(np.split, np.array_split)
+@Trace.means(shapes.as_strided)
+def _as_strided(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
+    raise TracingError(
+        f"as_strided in a compiled function at\n  {line_of(*here())}\n"
+        "It looks at memory, which a traced array does not have yet: use slices, unfold, diagonal "
+        "or expand."
+    )
+
+
+@Trace.means(np.split, np.array_split)
 def _split(trace: Trace, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     i = axis_of(axis, ary.ndim)
     parts = np.array_split(np.arange(ary.shape[i]), indices_or_sections)
@@ -292,29 +270,15 @@ def _like(trace: Trace, number: Any, a: Any, dtype: Any, shape: Any) -> TracedAr
     return trace.array(trace.record(operations.full, (shape, number, dtype), shape, dtype))
 
 
-@means(np.zeros_like)
-def _zeros_like(
-    trace: Trace, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
-) -> Any:
-    return _like(trace, 0, a, dtype, shape)
-
-
-@means(np.empty_like)
-def _empty_like(
-    trace: Trace, prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True,
+@Trace.pattern(np.zeros_like, np.ones_like, np.empty_like)
+def _likes(
+    function: Any, trace: Trace, a: Any, dtype: Any = None, order: str = "K", subok: bool = True,
     shape: Any = None,
 ) -> Any:  # fmt: skip
-    return _like(trace, 0, prototype, dtype, shape)
+    return _like(trace, int(function is np.ones_like), a, dtype, shape)
 
 
-@means(np.ones_like)
-def _ones_like(
-    trace: Trace, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
-) -> Any:
-    return _like(trace, 1, a, dtype, shape)
-
-
-@means(np.full_like)
+@Trace.means(np.full_like)
 def _full_like(
     trace: Trace, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
     shape: Any = None,
@@ -324,21 +288,21 @@ def _full_like(
     return out
 
 
-@means(np.copy)
+@Trace.means(np.copy)
 def _copy(trace: Trace, a: Any, order: str = "K", subok: bool = False) -> Any:
-    return array_of(trace, a).copy()
+    return trace.as_array(a).copy()
 
 
-@means(np.put_along_axis)
+@Trace.means(np.put_along_axis)
 def _put_along(trace: Trace, arr: Any, indices: Any, values: Any, axis: Any, **rest: Any) -> None:
-    arr, indices = writable(arr), array_of(trace, indices)
+    arr, indices = writable(arr), trace.as_array(indices)
     if axis is None:
         np.reshape(arr, (-1,))[indices] = values
     else:
         arr[along(arr.shape, indices, axis_of(axis, arr.ndim))] = values
 
 
-@means(np.fill_diagonal)
+@Trace.means(np.fill_diagonal)
 def _fill_diagonal(trace: Trace, a: Any, val: Any, wrap: bool = False) -> None:
     a = writable(a)
     step = sum(math.prod(a.shape[i + 1 :]) for i in range(a.ndim))
@@ -346,12 +310,12 @@ def _fill_diagonal(trace: Trace, a: Any, val: Any, wrap: bool = False) -> None:
     np.reshape(a, (-1,))[:end:step] = val
 
 
-@means(np.put)
+@Trace.means(np.put)
 def _put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     np.reshape(writable(a), (-1,))[ind] = v
 
 
-@means(np.putmask)
+@Trace.means(np.putmask)
 def _putmask(trace: Trace, a: Any, mask: Any, values: Any) -> None:
     a = writable(a)
     if np.shape(values) not in ((), a.shape):
@@ -359,51 +323,23 @@ def _putmask(trace: Trace, a: Any, mask: Any, values: Any) -> None:
     a.write(np.where(mask, values, a))
 
 
-@means(np.copyto)
+@Trace.means(np.copyto)
 def _copyto(
     trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: Any = True
 ) -> None:
-    if where is not True:
-        src = np.where(where, src, dst)
-    into(dst, src)
+    writable(dst).write(src if where is True else np.where(where, src, dst))
 
 
 # ---- about arrays ---------------------------------------------------------------------------
 
 
-@means(np.shape)
-def _shape(trace: Trace, a: Any) -> Shape:
-    return array_of(trace, a).shape
-
-
-@means(np.ndim)
-def _ndim(trace: Trace, a: Any) -> int:
-    return array_of(trace, a).ndim
-
-
-@means(np.size)
-def _size(trace: Trace, a: Any, axis: Any = None) -> int:
-    a = array_of(trace, a)
-    return a.size if axis is None else a.shape[axis]
-
-
-@means(np.iscomplexobj)
-def _iscomplexobj(trace: Trace, x: Any) -> bool:
-    return x.dtype.kind == "c"
-
-
-@means(np.isrealobj)
-def _isrealobj(trace: Trace, x: Any) -> bool:
-    return x.dtype.kind != "c"
-
-
-@means(np.result_type)
+@Trace.means(np.result_type)
 def _result_type(trace: Trace, *operands: Any) -> Any:
     kinds = [promotable(x.value) if type(x) is TracedArray else x for x in operands]
     return np.result_type(*kinds)
 
 
-@means(np.may_share_memory, np.shares_memory)
+@Trace.means(np.may_share_memory, np.shares_memory)
 def _shares(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
     return type(a) is type(b) is TracedArray and a.storage is b.storage
 
@@ -411,17 +347,17 @@ def _shares(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
 # ---- numbers --------------------------------------------------------------------------------
 
 
-@means(np.real)
+@Trace.means(np.real)
 def _real(trace: Trace, val: Any) -> Any:
     return val if val.dtype.kind != "c" else for_reading(np.real, trace, val)
 
 
-@means(np.imag)
+@Trace.means(np.imag)
 def _imag(trace: Trace, val: Any) -> Any:
     return np.zeros_like(val) if val.dtype.kind != "c" else for_reading(np.imag, trace, val)
 
 
-@means(np.clip)
+@Trace.means(np.clip)
 def _clip(
     trace: Trace, a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None,
     dtype: Any = None,
@@ -431,7 +367,14 @@ def _clip(
     return a if high is None else np.minimum(a, high)
 
 
-@means(np.round, np.around)
+@Trace.means(shapes.astype)
+def _astype(trace: Trace, x: Any, dtype: Any) -> Any:
+    if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
+        x = np.real(x)
+    return x.astype(dtype)
+
+
+@Trace.means(np.round, np.around)
 def _round(trace: Trace, a: Any, decimals: int = 0) -> Any:
     if decimals == 0:
         return np.rint(a) if a.dtype.kind in "fc" else a.copy()
@@ -439,12 +382,12 @@ def _round(trace: Trace, a: Any, decimals: int = 0) -> Any:
     return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
 
 
-@means(np.count_nonzero)
+@Trace.means(np.count_nonzero)
 def _count_nonzero(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np.sum(np.not_equal(a, 0), axis=axis, keepdims=keepdims, dtype=np.int64)
 
 
-@means(np.nan_to_num)
+@Trace.means(np.nan_to_num)
 def _nan_to_num(
     trace: Trace, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
@@ -452,7 +395,7 @@ def _nan_to_num(
         writable(x).write(np.nan_to_num(x, True, nan, posinf, neginf))
         return x
     if x.dtype.kind not in "f":
-        return opaque(trace, np.nan_to_num, (x, True, nan, posinf, neginf), {})
+        return trace.otherwise(np.nan_to_num, (x, True, nan, posinf, neginf), {})
     limits = np.finfo(x.dtype)
     high = float(limits.max) if posinf is None else posinf
     low = float(limits.min) if neginf is None else neginf
@@ -460,12 +403,12 @@ def _nan_to_num(
     return np.where(x == np.inf, high, np.where(x == -np.inf, low, x))
 
 
-@means(np.array_equal)
+@Trace.means(np.array_equal)
 def _array_equal(trace: Trace, a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return np.all(np.equal(a1, a2)) if np.shape(a1) == np.shape(a2) else np.False_
 
 
-@means(np.isclose)
+@Trace.means(np.isclose)
 def _isclose(
     trace: Trace, a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import kind_of
 from wengert.autograd.record import cast
-from wengert.dispatch import alike, known
+from wengert.dispatch import known
 from wengert.errors import DtypeError, ShapeError
 from wengert.functions import (
     comparison,
@@ -88,7 +89,7 @@ _STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]
 def _beside(x: Tensor, made: Tensor) -> Tensor:
     """A new tensor that can hold values like those of `x`."""
     if not known(x._array):
-        made._array = alike(x._array, made._array)
+        made._array = kind_of(x._array).alike(x._array, made._array)
     return made
 
 

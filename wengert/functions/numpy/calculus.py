@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.facts import composed
 from wengert.dispatch import as_array
 from wengert.functions.calculus import slope
-from wengert.functions.numpy.calls import means, no_more
+from wengert.functions.numpy.calls import no_more
 from wengert.tensor import Tensor, wrap
 
 # ---- differences and integrals -------------------------------------------------------------
 
 
-@means(np.ediff1d)
+@composed(np.ediff1d)
 def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     parts = [np.diff(np.ravel(as_array(ary)))]
     if to_begin is not None:
@@ -24,7 +25,7 @@ def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-@means(np.trapezoid)
+@composed(np.trapezoid)
 def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     y = as_array(y)
     before = (slice(None),) * (axis % len(y.shape))
@@ -41,7 +42,7 @@ def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     return np.sum(width * pairs / 2, axis=axis)
 
 
-@means(np.gradient)
+@composed(np.gradient)
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     f = as_array(f)
     f = np.astype(f, np.float64) if f.dtype.kind in "biu" else f
@@ -60,7 +61,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
 # ---- spaced numbers ------------------------------------------------------------------------
 
 
-@means(np.linspace)
+@composed(np.linspace)
 def _linspace(
     start: Any,
     stop: Any,
@@ -83,7 +84,7 @@ def _linspace(
     return (result, step) if retstep else result
 
 
-@means(np.logspace)
+@composed(np.logspace)
 def _logspace(
     start: Any,
     stop: Any,
@@ -98,7 +99,7 @@ def _logspace(
     return result if dtype is None else np.astype(result, dtype)
 
 
-@means(np.geomspace)
+@composed(np.geomspace)
 def _geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
@@ -113,7 +114,7 @@ def _geomspace(
 # ---- correlation and products --------------------------------------------------------------
 
 
-@means(np.correlate)
+@composed(np.correlate)
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """c[k] = sum_n a[n + k] conj(v[n]): a convolution with the second vector turned around."""
     a, v = as_array(a), as_array(v)
@@ -129,7 +130,7 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     return whole[start : start + long]
 
 
-@means(np.kron)
+@composed(np.kron)
 def _kron(a: Any, b: Any) -> Any:
     a, b = as_array(a), as_array(b)
     n = max(len(a.shape), len(b.shape))
@@ -140,7 +141,7 @@ def _kron(a: Any, b: Any) -> Any:
     return np.reshape(spread, [i * j for i, j in zip(left, right, strict=True)])
 
 
-@means(np.cross)
+@composed(np.cross)
 def _cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
@@ -157,19 +158,19 @@ def _cross(
     return np.moveaxis(product, -1, axisc)
 
 
-@means(np.vecdot)
+@composed(np.vecdot)
 def _vecdot(x1: Any, x2: Any, *, axis: int = -1, **rest: Any) -> Any:
     no_more(rest)
     return np.sum(np.conj(as_array(x1)) * as_array(x2), axis=axis)
 
 
-@means(np.matvec)
+@composed(np.matvec)
 def _matvec(x1: Any, x2: Any, **rest: Any) -> Any:
     no_more(rest)
     return np.matmul(x1, np.expand_dims(as_array(x2), -1))[..., 0]
 
 
-@means(np.vecmat)
+@composed(np.vecmat)
 def _vecmat(x1: Any, x2: Any, **rest: Any) -> Any:
     no_more(rest)
     return np.matmul(np.expand_dims(np.conj(as_array(x1)), -2), x2)[..., 0, :]
@@ -178,14 +179,14 @@ def _vecmat(x1: Any, x2: Any, **rest: Any) -> Any:
 # ---- polynomials, highest power first ------------------------------------------------------
 
 
-@means(np.vander)
+@composed(np.vander)
 def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     n = x.shape[0] if N is None else N
     powers = np.arange(n) if increasing else np.arange(n)[::-1]
     return np.expand_dims(x, -1) ** powers
 
 
-@means(np.polyval)
+@composed(np.polyval)
 def _polyval(p: Any, x: Any) -> Any:
     """Horner's rule."""
     p, x = as_array(p), as_array(x)
@@ -202,24 +203,24 @@ def _lengthened(a1: Any, a2: Any) -> tuple[Any, Any]:
     return tuple(np.pad(a, (n - a.shape[0], 0)) for a in (a1, a2))  # type: ignore[return-value]
 
 
-@means(np.polyadd)
+@composed(np.polyadd)
 def _polyadd(a1: Any, a2: Any) -> Any:
     a1, a2 = _lengthened(a1, a2)
     return a1 + a2
 
 
-@means(np.polysub)
+@composed(np.polysub)
 def _polysub(a1: Any, a2: Any) -> Any:
     a1, a2 = _lengthened(a1, a2)
     return a1 - a2
 
 
-@means(np.polymul)
+@composed(np.polymul)
 def _polymul(a1: Any, a2: Any) -> Any:
     return np.convolve(np.atleast_1d(as_array(a1)), np.atleast_1d(as_array(a2)))
 
 
-@means(np.polyder)
+@composed(np.polyder)
 def _polyder(p: Any, m: int = 1) -> Any:
     p = as_array(p)
     for _ in range(m):
@@ -228,7 +229,7 @@ def _polyder(p: Any, m: int = 1) -> Any:
     return p
 
 
-@means(np.polyint)
+@composed(np.polyint)
 def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     p = as_array(p)
     constants = np.broadcast_to(as_array(0.0 if k is None else k), (m,))
@@ -239,7 +240,7 @@ def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return p
 
 
-@means(np.poly)
+@composed(np.poly)
 def _poly(seq_of_zeros: Any) -> Any:
     """The coefficients of the polynomial with these zeros."""
     zeros = np.atleast_1d(as_array(seq_of_zeros))

@@ -1,97 +1,117 @@
 """What NumPy's functions mean on Tensors.
 
-NumPy hands a call with a Tensor among its arguments to `numpy_call`. A function with a rule is
-recorded; one that NumPy itself writes in terms of others runs as NumPy wrote it; one without a
-derivative (comparisons, shapes, searches) runs on the arrays inside. What is left is an error that
-says so, if some argument requires grad, and NumPy's own result otherwise.
+NumPy hands a call with a Tensor among its arguments to what `meaning` decided for it, once.
+One with a rule is recorded; one that is composed of others runs so; one without a derivative
+(comparisons, shapes, searches) runs on the arrays inside. What is left is an error that says so, if
+some argument requires grad, and NumPy's own result otherwise.
 
 Results and dtypes are NumPy's here; the `wengert.` names follow PyTorch.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.facts import COMPOSED, CONSTANT, REDUCTIONS, RUNNING, composed, writes
+from wengert.arrays.kind import name_of
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.out import refuse_tracked_out
 from wengert.autograd.record import cast, recorder
-from wengert.dispatch import as_array, meanings
+from wengert.dispatch import as_array
 from wengert.errors import MissingRuleError
 from wengert.history import modes
 from wengert.rules import RULES, reductions
 from wengert.rules.rule import Rule
 from wengert.rules.special import of_scipy
-from wengert.tensor import MEANING, NUMBERS, Tensor, carries, settle, wrap
-
-TRANSLATIONS: dict[Any, Callable[..., Any]] = {}
-"""NumPy functions written in terms of others that have rules."""
+from wengert.tensor import MEANINGS, NUMBERS, Tensor, carries, settle, wrap
 
 
-means = meanings(TRANSLATIONS)
-"""Say what NumPy functions mean on Tensors, in terms of functions that have rules."""
+def meaning(function: Any) -> Callable[..., Any]:
+    """What a function means on Tensors, noted for its further calls if it is one that we know."""
+    own = of_scipy(function) or function
+    rule = RULES.get(own)
+    if function in COMPOSED:
+        found = COMPOSED[function]
+    elif rule is not None:
+        found = _recorded(rule)
+    elif own is not function:
+        found = own
+    elif function in CONSTANT:
+        found = functools.partial(_inside, function)
+    else:
+        return functools.partial(_without_rule, function)
+    MEANINGS[function] = found
+    return found
 
 
-def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a NumPy function that has Tensors among its arguments."""
-    out = kwargs.pop("out", None)
-    if out is not None:
-        return _into(out[0] if isinstance(out, tuple) else out, function, args, kwargs)
-    meaning = TRANSLATIONS.get(function)
-    if meaning is not None:
-        return meaning(*args, **kwargs)
-    primitive = of_scipy(function) or function
-    rule = RULES.get(primitive)
-    if rule is not None:
-        call = rule.bind(*args, **kwargs)
-        return recorder(primitive)(*_one_dtype(rule, call).values())
-    if primitive is not function:
-        return primitive(*args, **kwargs)
+MEANINGS.decide = meaning
+
+
+def _recorded(rule: Rule) -> Callable[..., Any]:
+    """The recorder, of arguments as NumPy promotes them."""
+    record, count = recorder(rule.function), len(rule.arguments)
+
+    def general(*args: Any, **kwargs: Any) -> Any:
+        return record(*_one_dtype(rule, rule.bind(*args, **kwargs)).values())
+
+    def elementwise(*args: Any, **kwargs: Any) -> Any:
+        dtype = None
+        for x in args:  # floating tensors of one dtype, and numbers, need no promotion
+            if isinstance(x, Tensor):
+                mine = x._array.dtype
+                if (mine is not dtype and dtype is not None) or mine.kind not in "fc":
+                    break
+                dtype = mine
+            elif type(x) not in NUMBERS:
+                break
+        else:
+            if not kwargs and len(args) == count:
+                return record(*args)
+        return general(*args, **kwargs)
+
+    return elementwise if rule.family == "elementwise" else general
+
+
+def _inside(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A function without a derivative, of the arrays inside."""
+    return _wrapped(function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()}))
+
+
+def _without_rule(function: Any, *args: Any, **kwargs: Any) -> Any:
     tensors = _tensors(args, kwargs)
     tracked = modes.is_grad_enabled() and any(x.requires_grad for x in tensors)
-    if (tracked or carries(*tensors)) and function not in CONSTANT:
+    if tracked or carries(*tensors):
         has = "requires grad" if tracked else "carries a tangent"
         raise MissingRuleError(
-            f"{_name(function)} has no derivative rule, and an argument {has}. Write it "
+            f"{name_of(function)} has no derivative rule, and an argument {has}. Write it "
             "with functions that have one, or pass x.detach() if no derivative is wanted."
         )
     if writes(function) and isinstance(args[0], Tensor):
         inplace.refuse(args[0])
-        function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()})
-        mark_written(args[0], _name(function))
+        _inside(function, *args, **kwargs)
+        mark_written(args[0], name_of(function))
         return None
-    return _wrapped(function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()}))
+    return _inside(function, *args, **kwargs)
 
 
-MEANING.of = numpy_call
-
-
-def _name(function: Any) -> str:
-    """What an error calls a NumPy function: numpy.linalg.inv, numpy.add.accumulate."""
-    ufunc = getattr(function, "__self__", None)
-    if isinstance(ufunc, np.ufunc):
-        return f"numpy.{ufunc.__name__}.{function.__name__}"
-    module = getattr(function, "__module__", None) or "numpy"
-    return f"{module}.{getattr(function, '__name__', function)}"
-
-
-def writes(function: Any) -> bool:
-    """Whether a NumPy function changes its first argument."""
-    return function in WRITERS or getattr(function, "__name__", "") == "at"
-
-
-def _into(out: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def into(out: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`out=`: the result is written into a tensor or an array that exists."""
+    out = out[0] if isinstance(out, tuple) else out
     refuse_tracked_out(getattr(function, "__name__", str(function)), ((*args, out), kwargs))
-    result = numpy_call(function, args, kwargs)
+    result = MEANINGS[function](*args, **kwargs)
     if isinstance(out, Tensor):
         return out.copy_(result)
     out[...] = result._array
     return out
+
+
+MEANINGS.into = into
 
 
 def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
@@ -155,30 +175,10 @@ def _wrapped(value: Any) -> Any:
     return value
 
 
-# ---- functions without derivative ----------------------------------------------------------
-
-CONSTANT = {
-    np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.argmax, np.argmin, np.argsort,
-    np.argwhere, np.nonzero, np.searchsorted, np.digitize, np.count_nonzero, np.isclose,
-    np.allclose,
-    np.array_equal, np.isreal, np.iscomplex, np.iscomplexobj, np.isrealobj, np.all, np.any, np.isin,
-    np.unique, np.shape, np.ndim, np.size, np.result_type, np.may_share_memory, np.shares_memory,
-    np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.logical_and,
-    np.logical_or, np.logical_not, np.logical_xor, np.isnan, np.isinf, np.isfinite, np.isposinf,
-    np.isneginf, np.signbit, np.array_str, np.array_repr, np.array2string, np.bitwise_and,
-    np.bitwise_or, np.bitwise_xor, np.invert, np.histogram, np.bincount, np.spacing,
-    np.linalg.matrix_rank, np.round, np.around, np.argpartition, np.array_equiv, np.flatnonzero,
-    np.lexsort, np.nanargmax, np.nanargmin, np.histogram2d, np.histogramdd,
-    np.histogram_bin_edges, np.iscomplex, np.common_type, np.tril_indices_from,
-    np.triu_indices_from, np.diag_indices_from,
-}  # fmt: skip
-"""Functions that are constant almost everywhere, or about shapes: they run on the arrays inside."""
+# ---- writing, and the methods of ufuncs --------------------------------------------------------
 
 
-WRITERS = {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
-
-
-@means(np.copyto)
+@composed(np.copyto)
 def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if where is not True:
         src = np.where(where, src, dst)
@@ -188,37 +188,29 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
         np.copyto(dst, np.asarray(src), casting=casting)  # type: ignore[arg-type]
 
 
-@means(np.multiply.reduce)
-def _multiply_reduce(a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.prod(a, axis=axis, keepdims=keepdims)
+def _of_methods() -> None:
+    """Sums and their like, called as methods of ufuncs: np.add.reduce(x), np.add.accumulate(x)."""
+
+    def reduced(function: Any) -> Any:
+        def meaning(a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
+            return function(a, axis=axis, keepdims=keepdims)
+
+        return meaning
+
+    def running(function: Any) -> Any:
+        return lambda a, axis=0, dtype=None: function(a, axis=axis)
+
+    for ufunc, function in REDUCTIONS.items():
+        if function not in CONSTANT:
+            composed(ufunc.reduce)(reduced(function))
+    for ufunc, function in RUNNING.items():
+        composed(ufunc.accumulate)(running(function))
 
 
-@means(np.maximum.reduce)
-def _maximum_reduce(a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.max(a, axis=axis, keepdims=keepdims)
+_of_methods()
 
 
-@means(np.minimum.reduce)
-def _minimum_reduce(a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.min(a, axis=axis, keepdims=keepdims)
-
-
-@means(np.add.accumulate)
-def _add_accumulate(a: Any, axis: int = 0, dtype: Any = None) -> Any:
-    return np.cumsum(a, axis=axis)
-
-
-@means(np.multiply.accumulate)
-def _multiply_accumulate(a: Any, axis: int = 0, dtype: Any = None) -> Any:
-    return np.cumprod(a, axis=axis)
-
-
-@means(np.add.reduce)
-def _add_reduce(a: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.sum(a, axis=axis, keepdims=keepdims)
-
-
-@means(np.clip)
+@composed(np.clip)
 def _clip(
     a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, **rest: Any
 ) -> Any:
@@ -239,17 +231,17 @@ def _each(arrays: Any, change: Callable[[Any], Any]) -> Any:
     return changed[0] if len(changed) == 1 else changed
 
 
-@means(np.atleast_1d)
+@composed(np.atleast_1d)
 def _atleast_1d(*arys: Any) -> Any:
     return _each(arys, lambda x: x if len(x.shape) else np.reshape(x, (1,)))
 
 
-@means(np.atleast_2d)
+@composed(np.atleast_2d)
 def _atleast_2d(*arys: Any) -> Any:
     return _each(arys, lambda x: x if len(x.shape) > 1 else np.reshape(x, (1, -1)))
 
 
-@means(np.atleast_3d)
+@composed(np.atleast_3d)
 def _atleast_3d(*arys: Any) -> Any:
     def three(x: Any) -> Any:
         x = x if len(x.shape) > 1 else np.reshape(x, (1, -1))
@@ -262,45 +254,45 @@ def _list(arrays: Any, change: Callable[[Any], Any]) -> list[Any]:
     return [change(x if isinstance(x, Tensor) else np.asarray(x)) for x in arrays]
 
 
-@means(np.vstack)
+@composed(np.vstack)
 def _vstack(tup: Any) -> Any:
     return np.concatenate(_list(tup, np.atleast_2d), 0)
 
 
-@means(np.hstack)
+@composed(np.hstack)
 def _hstack(tup: Any) -> Any:
     items = _list(tup, np.atleast_1d)
     return np.concatenate(items, 0 if len(items[0].shape) == 1 else 1)
 
 
-@means(np.dstack)
+@composed(np.dstack)
 def _dstack(tup: Any) -> Any:
     return np.concatenate(_list(tup, np.atleast_3d), 2)
 
 
-@means(np.column_stack)
+@composed(np.column_stack)
 def _column_stack(tup: Any) -> Any:
     return np.concatenate(
         _list(tup, lambda x: x if len(x.shape) > 1 else np.reshape(x, (-1, 1))), 1
     )
 
 
-@means(np.fliplr)
+@composed(np.fliplr)
 def _fliplr(m: Any) -> Any:
     return np.flip(m, 1)
 
 
-@means(np.flipud)
+@composed(np.flipud)
 def _flipud(m: Any) -> Any:
     return np.flip(m, 0)
 
 
-@means(np.outer)
+@composed(np.outer)
 def _outer(a: Any, b: Any) -> Any:
     return np.multiply(np.reshape(a, (-1, 1)), np.reshape(b, (1, -1)))
 
 
-@means(np.trace)
+@composed(np.trace)
 def _trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, **rest: Any
 ) -> Any:
@@ -309,14 +301,14 @@ def _trace(
     return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1)
 
 
-@means(np.rollaxis)
+@composed(np.rollaxis)
 def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     n = len(a.shape)
     axis, start = axis % n, start + n if start < 0 else start
     return np.moveaxis(a, axis, start - (start > axis))
 
 
-@means(np.var)
+@composed(np.var)
 def _var(
     a: Any,
     axis: Any = None,
@@ -335,7 +327,7 @@ def _var(
     return total * (1 / n) if n else total * np.nan
 
 
-@means(np.std)
+@composed(np.std)
 def _std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **rest: Any) -> Any:
     return root(_var(a, axis, ddof, keepdims, **rest))
 
@@ -353,7 +345,7 @@ def root(square: Any) -> Any:
     return np.where(zero, 0, np.sqrt(np.where(zero, 1, square)))
 
 
-@means(np.split, np.array_split)
+@composed(np.split, np.array_split)
 def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     bounds = np.array_split(np.arange(ary.shape[axis]), indices_or_sections)
     before = (slice(None),) * (axis % ary.ndim)
@@ -362,36 +354,36 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     ]
 
 
-@means(np.einsum)
+@composed(np.einsum)
 def _einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
     from wengert.functions.products import einsum
 
     return einsum(subscripts, *operands)
 
 
-@means(np.inner)
+@composed(np.inner)
 def _inner(a: Any, b: Any) -> Any:
     return np.tensordot(a, b, (-1 % max(len(a.shape), 1), -1 % max(len(b.shape), 1)))
 
 
-@means(np.vdot)
+@composed(np.vdot)
 def _vdot(a: Any, b: Any) -> Any:
     return np.sum(np.conj(np.ravel(a)) * np.ravel(b))
 
 
-@means(np.diag)
+@composed(np.diag)
 def _diag(v: Any, k: int = 0) -> Any:
     from wengert.functions.shapes import diag
 
     return diag(v, k)
 
 
-@means(np.copy)
+@composed(np.copy)
 def _copy(a: Any, **rest: Any) -> Any:
     return a.clone()
 
 
-@means(np.nan_to_num)
+@composed(np.nan_to_num)
 def _nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
@@ -400,7 +392,7 @@ def _nan_to_num(
     return recorder(nan_to_num)(x, nan, posinf, neginf)
 
 
-@means(np.take)
+@composed(np.take)
 def _take(a: Any, indices: Any, axis: int | None = None, **rest: Any) -> Any:
     no_more(rest)
     if axis is None:
@@ -408,7 +400,7 @@ def _take(a: Any, indices: Any, axis: int | None = None, **rest: Any) -> Any:
     return a[(*(slice(None),) * (axis % a.ndim), indices)]
 
 
-@means(np.diff)
+@composed(np.diff)
 def _diff(a: Any, n: int = 1, axis: int = -1, **rest: Any) -> Any:
     no_more(rest)
     before = (slice(None),) * (axis % a.ndim)
@@ -417,27 +409,27 @@ def _diff(a: Any, n: int = 1, axis: int = -1, **rest: Any) -> Any:
     return a
 
 
-@means(np.meshgrid)
+@composed(np.meshgrid)
 def _meshgrid(*xi: Any, indexing: str = "xy", **rest: Any) -> Any:
     from wengert.functions.joining import meshgrid
 
     return list(meshgrid(*xi, indexing=indexing))
 
 
-@means(np.broadcast_arrays)
+@composed(np.broadcast_arrays)
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     shape = np.broadcast_shapes(*(x.shape for x in args))
     return tuple(np.broadcast_to(x, shape) for x in args)
 
 
-@means(np.sort)
+@composed(np.sort)
 def _sort(a: Any, axis: int = -1, **rest: Any) -> Any:
     from wengert.functions.sorting import stable_order
 
     return np.take_along_axis(a, stable_order(a._array, axis), axis)
 
 
-@means(np.pad)
+@composed(np.pad)
 def _pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
     """Any mode, by padding the indices: each result element is an input element or a constant."""
     value = options.pop("constant_values", 0)

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.facts import composed
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known
 from wengert.functions.math import frexp
-from wengert.functions.numpy.calls import means, no_more
+from wengert.functions.numpy.calls import no_more
 from wengert.rules import indexing, shapes
 from wengert.rules import special as special_rules
 from wengert.tensor import Tensor
@@ -22,27 +23,27 @@ from wengert.tensor import Tensor
 # ---- other names ---------------------------------------------------------------------------
 
 
-@means(np.degrees)
+@composed(np.degrees)
 def _degrees(x: Any) -> Any:
     return np.rad2deg(x)
 
 
-@means(np.radians)
+@composed(np.radians)
 def _radians(x: Any) -> Any:
     return np.deg2rad(x)
 
 
-@means(np.fix)
+@composed(np.fix)
 def _fix(x: Any) -> Any:
     return np.trunc(x)
 
 
-@means(np.i0)
+@composed(np.i0)
 def _i0(x: Any) -> Any:
     return recorder(special_rules.i0)(x)
 
 
-@means(np.astype)
+@composed(np.astype)
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     if x.dtype == np.dtype(dtype):
         return np.copy(x) if copy else x
@@ -52,36 +53,36 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
 # ---- ufuncs made of others -----------------------------------------------------------------
 
 
-@means(np.float_power)
+@composed(np.float_power)
 def _float_power(a: Any, b: Any) -> Any:
     a, b = as_array(a), as_array(b)
     kind = np.dtype(np.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else np.float64)
     return np.power(*(np.astype(x, kind) for x in (a, b)))
 
 
-@means(np.logaddexp2)
+@composed(np.logaddexp2)
 def _logaddexp2(a: Any, b: Any) -> Any:
     return np.logaddexp(a * math.log(2), b * math.log(2)) / math.log(2)
 
 
-@means(np.ldexp)
+@composed(np.ldexp)
 def _ldexp(x: Any, exponent: Any) -> Any:
     power = exponent._array if isinstance(exponent, Tensor) else exponent
     return x * np.ldexp(np.ones((), as_array(x).dtype), power)
 
 
-@means(np.divmod)
+@composed(np.divmod)
 def _divmod(a: Any, b: Any) -> Any:
     return np.floor_divide(a, b), np.remainder(a, b)
 
 
-@means(np.modf)
+@composed(np.modf)
 def _modf(x: Any) -> Any:
     whole = np.trunc(x)
     return x - whole, whole
 
 
-@means(np.frexp)
+@composed(np.frexp)
 def _frexp(x: Any) -> Any:
     return tuple(frexp(x))
 
@@ -89,7 +90,7 @@ def _frexp(x: Any) -> Any:
 # ---- choices -------------------------------------------------------------------------------
 
 
-@means(np.choose)
+@composed(np.choose)
 def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """The choice that each element of `a` numbers."""
     a = a._array if isinstance(a, Tensor) else np.asarray(a)
@@ -104,7 +105,7 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     return np.broadcast_to(result, shape)
 
 
-@means(np.select)
+@composed(np.select)
 def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """The choice whose condition is the first to hold."""
     if len(condlist) != len(choicelist):
@@ -118,7 +119,7 @@ def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0
     return result
 
 
-@means(np.piecewise)
+@composed(np.piecewise)
 def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Each element by the function whose condition is the last to hold; one more is for the rest.
 
@@ -153,7 +154,7 @@ def _differs(value: Any, x: Any) -> bool:
 # ---- interpolation and phases --------------------------------------------------------------
 
 
-@means(np.interp)
+@composed(np.interp)
 def _interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
@@ -201,7 +202,7 @@ def _bare(x: Any) -> Any:
     return x._array if isinstance(x, Tensor) else x
 
 
-@means(np.unwrap)
+@composed(np.unwrap)
 def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Any:
     """Jumps of more than half a period between neighbours replaced by their complement."""
     d = np.diff(p, axis=axis)
@@ -219,7 +220,7 @@ def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * 
 # ---- along an axis -------------------------------------------------------------------------
 
 
-@means(np.apply_along_axis)
+@composed(np.apply_along_axis)
 def _apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
@@ -237,7 +238,7 @@ def _apply_along_axis(
     return np.moveaxis(stacked, ends, tuple(axis % n + i for i in range(size)))
 
 
-@means(np.apply_over_axes)
+@composed(np.apply_over_axes)
 def _apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """`func(a, axis)` for each axis in turn; a dimension that it removes is put back."""
     n = len(a.shape)
@@ -247,7 +248,7 @@ def _apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     return a
 
 
-@means(np.real_if_close)
+@composed(np.real_if_close)
 def _real_if_close(a: Any, tol: float = 100) -> Any:
     """The real part if all imaginary ones are within `tol` machine epsilons of 0."""
     if a.dtype.kind != "c":
@@ -256,7 +257,7 @@ def _real_if_close(a: Any, tol: float = 100) -> Any:
     return np.real(a) if np.all(np.absolute(np.imag(_bare(a))) < bound) else a
 
 
-@means(np.sort_complex)
+@composed(np.sort_complex)
 def _sort_complex(a: Any) -> Any:
     return np.sort(a) + 0j
 
@@ -268,4 +269,4 @@ for _function in (np.add, np.subtract, np.multiply, np.divide, np.maximum, np.mi
         a, b = as_array(a), as_array(b)
         return function(np.reshape(a, (*a.shape, *(1,) * len(b.shape))), b)
 
-    means(_function.outer)(_outer)
+    composed(_function.outer)(_outer)

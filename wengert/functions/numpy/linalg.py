@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.facts import composed
 from wengert.autograd.record import recorder
 from wengert.functions import linalg
 from wengert.functions.arguments import constant
-from wengert.functions.numpy.calls import means
 from wengert.rules import linalg as rules
 from wengert.tensor import Tensor, wrap
 
@@ -26,12 +26,12 @@ _slogdet, _qr, _svd = recorder(np.linalg.slogdet), recorder(np.linalg.qr), recor
 _eigh, _eig = recorder(np.linalg.eigh), recorder(np.linalg.eig)
 
 
-@means(np.linalg.slogdet)
+@composed(np.linalg.slogdet)
 def _slogdet_of(a: Any) -> Any:
     return SlogdetResult(*_slogdet(a))
 
 
-@means(np.linalg.qr)
+@composed(np.linalg.qr)
 def _qr_of(a: Any, mode: str = "reduced") -> Any:
     if mode == "raw":
         raise TypeError("numpy.linalg.qr with mode='raw' is not supported on Tensors; see geqrf")
@@ -39,22 +39,22 @@ def _qr_of(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
-@means(np.linalg.eigh)
+@composed(np.linalg.eigh)
 def _eigh_of(a: Any, UPLO: str = "L") -> Any:
     return EighResult(*_eigh(a, UPLO))
 
 
-@means(np.linalg.eig)
+@composed(np.linalg.eig)
 def _eig_of(a: Any) -> Any:
     return EigResult(*_eig(a))
 
 
-@means(np.linalg.eigvals)
+@composed(np.linalg.eigvals)
 def _eigvals(a: Any) -> Any:
     return _eig(a)[0]
 
 
-@means(np.linalg.svd)
+@composed(np.linalg.svd)
 def _svd_of(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -64,7 +64,7 @@ def _svd_of(
     return SVDResult(*_svd(a, full_matrices))
 
 
-@means(np.linalg.pinv)
+@composed(np.linalg.pinv)
 def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     if rcond is None:
         rcond = 1e-15 if rtol is np._NoValue else rtol
@@ -73,7 +73,7 @@ def _pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np.
     return rules.pinv(a, rcond, hermitian)
 
 
-@means(np.linalg.lstsq)
+@composed(np.linalg.lstsq)
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     if rcond is None or rcond == -1:
         rcond = np.finfo(a.dtype).eps * (max(a.shape) if rcond is None else 1)
@@ -84,17 +84,17 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     return solution.solution, rest, int(solution.rank), solution.singular_values
 
 
-@means(np.linalg.norm)
+@composed(np.linalg.norm)
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     return linalg.norm(_inexact(x), ord, axis, bool(keepdims))
 
 
-@means(np.linalg.vector_norm)
+@composed(np.linalg.vector_norm)
 def _vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     return linalg.vector_norm(_inexact(x), ord, axis, bool(keepdims))
 
 
-@means(np.linalg.matrix_norm)
+@composed(np.linalg.matrix_norm)
 def _matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return linalg.matrix_norm(_inexact(x), ord, keepdim=bool(keepdims))
 
@@ -105,22 +105,22 @@ def _inexact(x: Any) -> Any:
     return x.double() if x.dtype.kind in "biu" else x
 
 
-@means(np.linalg.matrix_power)
+@composed(np.linalg.matrix_power)
 def _matrix_power(a: Any, n: int) -> Any:
     return linalg.matrix_power(a, n)
 
 
-@means(np.linalg.cond)
+@composed(np.linalg.cond)
 def _cond(x: Any, p: Any = None) -> Any:
     return linalg.cond(_inexact(x), p)
 
 
-@means(np.linalg.multi_dot)
+@composed(np.linalg.multi_dot)
 def _multi_dot(arrays: Any) -> Any:
     return linalg.multi_dot(arrays)
 
 
-@means(np.linalg.tensorsolve)
+@composed(np.linalg.tensorsolve)
 def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     if axes is not None:  # NumPy counts them in the order given, one after the other
         order = [i for i in range(a.ndim) if i not in axes]
@@ -128,47 +128,47 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return linalg.tensorsolve(a, b)
 
 
-@means(np.linalg.tensorinv)
+@composed(np.linalg.tensorinv)
 def _tensorinv(a: Any, ind: int = 2) -> Any:
     return linalg.tensorinv(a, ind)
 
 
-@means(np.linalg.trace)
+@composed(np.linalg.trace)
 def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     return np.trace(x if dtype is None else x.to(dtype), offset, -2, -1)
 
 
-@means(np.linalg.diagonal)
+@composed(np.linalg.diagonal)
 def _diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return np.diagonal(x, offset, -2, -1)
 
 
-@means(np.linalg.outer)
+@composed(np.linalg.outer)
 def _outer(x1: Any, x2: Any, /) -> Any:
     return np.outer(x1, x2)
 
 
-@means(np.linalg.matrix_transpose, np.matrix_transpose)
+@composed(np.linalg.matrix_transpose, np.matrix_transpose)
 def _matrix_transpose(x: Any, /) -> Any:
     return np.swapaxes(x, -1, -2)
 
 
-@means(np.linalg.matmul)
+@composed(np.linalg.matmul)
 def _matmul(x1: Any, x2: Any, /) -> Any:
     return np.matmul(x1, x2)
 
 
-@means(np.linalg.tensordot)
+@composed(np.linalg.tensordot)
 def _tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     return np.tensordot(x1, x2, axes)
 
 
-@means(np.linalg.cross)
+@composed(np.linalg.cross)
 def _cross_of(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return np.cross(x1, x2, axis=axis)
 
 
-@means(np.cross)
+@composed(np.cross)
 def _cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
@@ -185,7 +185,7 @@ def _cross(
     return np.moveaxis(one - two, -1, axisc)
 
 
-@means(np.linalg.vecdot, np.vecdot)
+@composed(np.linalg.vecdot, np.vecdot)
 def _vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Any:
     x1 = np.conj(x1) if x1.dtype.kind == "c" else x1
     if axis != -1:
@@ -195,17 +195,17 @@ def _vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Any:
 
 if hasattr(np, "matvec"):  # since NumPy 2.2
 
-    @means(np.matvec)
+    @composed(np.matvec)
     def _matvec(x1: Any, x2: Any, /) -> Any:
         return np.matmul(x1, np.expand_dims(x2, -1))[..., 0]
 
-    @means(np.vecmat)
+    @composed(np.vecmat)
     def _vecmat(x1: Any, x2: Any, /) -> Any:
         x1 = np.conj(x1) if x1.dtype.kind == "c" else x1
         return np.matmul(np.expand_dims(x1, -2), x2)[..., 0, :]
 
 
-@means(np.linalg.matrix_rank)
+@composed(np.linalg.matrix_rank)
 def _matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     array = A._array if isinstance(A, Tensor) else A
     return constant(np.linalg.matrix_rank(array, tol, hermitian, rtol=rtol))

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.facts import composed
 from wengert.dispatch import as_array
-from wengert.functions.numpy.calls import means, no_more
+from wengert.functions.numpy.calls import no_more
 from wengert.tensor import Tensor
 
 
@@ -31,7 +32,7 @@ def _gathered(a: Any, places: Any) -> Any:
 # ---- joining and splitting -----------------------------------------------------------------
 
 
-@means(np.append)
+@composed(np.append)
 def _append(arr: Any, values: Any, axis: int | None = None) -> Any:
     arr, values = as_array(arr), as_array(values)
     if axis is None:
@@ -39,7 +40,7 @@ def _append(arr: Any, values: Any, axis: int | None = None) -> Any:
     return np.concatenate([arr, values], axis=axis)
 
 
-@means(np.insert)
+@composed(np.insert)
 def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr, values = as_array(arr), as_array(values)
     if axis is None:
@@ -53,13 +54,13 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     return both[there]
 
 
-@means(np.delete)
+@composed(np.delete)
 def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     arr = as_array(arr)
     return _gathered(arr, np.delete(_places(arr), _bare(obj), axis=axis))
 
 
-@means(np.block)
+@composed(np.block)
 def _block(arrays: Any) -> Any:
     """Blocks put together: the innermost lists along the last axis, and so on outwards."""
 
@@ -101,10 +102,10 @@ def _splitting(name: str) -> Any:
 
 
 for _name in ("hsplit", "vsplit", "dsplit"):
-    means(getattr(np, _name))(_splitting(_name))
+    composed(getattr(np, _name))(_splitting(_name))
 
 
-@means(np.unstack)
+@composed(np.unstack)
 def _unstack(x: Any, /, *, axis: int = 0) -> Any:
     first = np.moveaxis(x, axis, 0)
     return tuple(first[i] for i in range(first.shape[0]))
@@ -113,25 +114,25 @@ def _unstack(x: Any, /, *, axis: int = 0) -> Any:
 # ---- picking -------------------------------------------------------------------------------
 
 
-@means(np.compress)
+@composed(np.compress)
 def _compress(condition: Any, a: Any, axis: int | None = None, **rest: Any) -> Any:
     no_more(rest)
     kept = np.flatnonzero(_bare(as_array(condition)))
     return np.take(as_array(a), kept, axis=axis)
 
 
-@means(np.extract)
+@composed(np.extract)
 def _extract(condition: Any, arr: Any) -> Any:
     kept = np.flatnonzero(_bare(as_array(condition)))
     return np.ravel(as_array(arr))[kept]
 
 
-@means(np.resize)
+@composed(np.resize)
 def _resize(a: Any, new_shape: Any) -> Any:
     return _gathered(a, np.resize(_places(a), new_shape))
 
 
-@means(np.trim_zeros)
+@composed(np.trim_zeros)
 def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     nonzero = np.flatnonzero(_bare(filt))
     if len(filt.shape) != 1:
@@ -143,19 +144,19 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     return filt[start:stop]
 
 
-@means(np.partition)
+@composed(np.partition)
 def _partition(a: Any, kth: Any, axis: int | None = -1, **rest: Any) -> Any:
     no_more(rest)
     a, axis = (np.ravel(a), 0) if axis is None else (a, axis)
     return np.take_along_axis(a, np.argpartition(_bare(a), kth, axis=axis), axis)
 
 
-@means(np.diagflat)
+@composed(np.diagflat)
 def _diagflat(v: Any, k: int = 0) -> Any:
     return np.diag(np.ravel(v), k)
 
 
-@means(np.matrix_transpose)
+@composed(np.matrix_transpose)
 def _matrix_transpose(x: Any, /) -> Any:
     if len(x.shape) < 2:
         raise ValueError(

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.facts import composed
 from wengert.dispatch import as_array, known
 from wengert.errors import MissingRuleError
-from wengert.functions.numpy.calls import means, no_more, root
+from wengert.functions.numpy.calls import no_more, root
 from wengert.rules import reductions
 from wengert.tensor import Tensor
 
@@ -21,19 +22,19 @@ def _bare(x: Any) -> Any:
 # ---- extrema and running sums --------------------------------------------------------------
 
 
-@means(np.amax)
+@composed(np.amax)
 def _amax(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
     no_more(rest)
     return np.max(a, axis=axis, keepdims=keepdims)
 
 
-@means(np.amin)
+@composed(np.amin)
 def _amin(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
     no_more(rest)
     return np.min(a, axis=axis, keepdims=keepdims)
 
 
-@means(np.ptp)
+@composed(np.ptp)
 def _ptp(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
     no_more(rest)
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
@@ -62,8 +63,8 @@ def _cumulative(run: Any, first: int) -> Any:
     return meaning
 
 
-means(np.cumulative_sum)(_cumulative(np.cumsum, 0))
-means(np.cumulative_prod)(_cumulative(np.cumprod, 1))
+composed(np.cumulative_sum)(_cumulative(np.cumsum, 0))
+composed(np.cumulative_prod)(_cumulative(np.cumprod, 1))
 
 # ---- without NaN ---------------------------------------------------------------------------
 
@@ -83,17 +84,17 @@ def _nan_reduction(reduce: Any, neutral: float) -> Any:
     return meaning
 
 
-means(np.nansum)(_nan_reduction(np.sum, 0))
-means(np.nanprod)(_nan_reduction(np.prod, 1))
+composed(np.nansum)(_nan_reduction(np.sum, 0))
+composed(np.nanprod)(_nan_reduction(np.prod, 1))
 
 
-@means(np.nancumsum)
+@composed(np.nancumsum)
 def _nancumsum(a: Any, axis: Any = None, dtype: Any = None, **rest: Any) -> Any:
     no_more(rest)
     return np.cumsum(_filled(a if dtype is None else np.astype(a, dtype), 0), axis=axis)
 
 
-@means(np.nancumprod)
+@composed(np.nancumprod)
 def _nancumprod(a: Any, axis: Any = None, dtype: Any = None, **rest: Any) -> Any:
     no_more(rest)
     return np.cumprod(_filled(a if dtype is None else np.astype(a, dtype), 1), axis=axis)
@@ -110,8 +111,8 @@ def _nan_extremum(reduce: Any, neutral: float) -> Any:
     return meaning
 
 
-means(np.nanmax)(_nan_extremum(np.max, -math.inf))
-means(np.nanmin)(_nan_extremum(np.min, math.inf))
+composed(np.nanmax)(_nan_extremum(np.max, -math.inf))
+composed(np.nanmin)(_nan_extremum(np.min, math.inf))
 
 
 def _numbers(a: Any, axis: Any, keepdims: bool) -> Any:
@@ -119,7 +120,7 @@ def _numbers(a: Any, axis: Any, keepdims: bool) -> Any:
     return np.sum(~np.isnan(_bare(a)), axis=axis, keepdims=keepdims)
 
 
-@means(np.nanmean)
+@composed(np.nanmean)
 def _nanmean(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **rest: Any
 ) -> Any:
@@ -135,7 +136,7 @@ def _over(n: Any, dtype: Any) -> Any:
     return np.where(n > 0, 1 / np.maximum(n, 1), math.nan).astype(np.empty(0, dtype).real.dtype)
 
 
-@means(np.nanvar)
+@composed(np.nanvar)
 def _nanvar(
     a: Any,
     axis: Any = None,
@@ -157,7 +158,7 @@ def _nanvar(
     return total * _over(_numbers(a, axis, keepdims) - ddof, total.dtype)
 
 
-@means(np.nanstd)
+@composed(np.nanstd)
 def _nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
     return root(np.nanvar(a, *args, **kwargs))
 
@@ -239,10 +240,10 @@ def _quantile_meaning(ignore_nan: bool, scale: float) -> Any:
     return meaning
 
 
-means(np.quantile)(_quantile_meaning(False, 1))
-means(np.percentile)(_quantile_meaning(False, 100))
-means(np.nanquantile)(_quantile_meaning(True, 1))
-means(np.nanpercentile)(_quantile_meaning(True, 100))
+composed(np.quantile)(_quantile_meaning(False, 1))
+composed(np.percentile)(_quantile_meaning(False, 100))
+composed(np.nanquantile)(_quantile_meaning(True, 1))
+composed(np.nanpercentile)(_quantile_meaning(True, 100))
 
 
 def _median_meaning(ignore_nan: bool) -> Any:
@@ -258,13 +259,13 @@ def _median_meaning(ignore_nan: bool) -> Any:
     return meaning
 
 
-means(np.median)(_median_meaning(False))
-means(np.nanmedian)(_median_meaning(True))
+composed(np.median)(_median_meaning(False))
+composed(np.nanmedian)(_median_meaning(True))
 
 # ---- averages and covariances --------------------------------------------------------------
 
 
-@means(np.average)
+@composed(np.average)
 def _average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
 ) -> Any:
@@ -294,7 +295,7 @@ def _average(
     return (mean, np.broadcast_to(total, mean.shape)) if returned else mean
 
 
-@means(np.cov)
+@composed(np.cov)
 def _cov(
     m: Any,
     y: Any = None,
@@ -334,7 +335,7 @@ def _cov(
     return np.squeeze(np.matmul(weighted, np.conj(np.transpose(away))) / degrees)
 
 
-@means(np.corrcoef)
+@composed(np.corrcoef)
 def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None, **rest: Any) -> Any:
     no_more(rest)
     c = np.cov(x, y, rowvar, dtype=dtype)
