@@ -23,6 +23,7 @@ from wengert.compile.trace.places import (
     Known,
     Number,
     Output,
+    Pair,
     Write,
 )
 from wengert.tensor import Tensor
@@ -64,6 +65,7 @@ class Entry:
     arguments: int = 0
     guards: tuple[Guard, ...] = ()
     inputs: tuple[Input, ...] = ()
+    pairs: tuple[Pair, ...] = ()
     fixed: tuple[tuple[int, int, Any], ...] = ()
     """Buffers that lie at an address as long as something lives: the arena, a constant."""
     outputs: tuple[Array | Number, ...] = ()
@@ -94,11 +96,12 @@ def conflicts(entry: Entry) -> tuple[Pairs, Pairs]:
     """
     always: Pairs = []
     moved: Pairs = []
+    one = {(pair.first, pair.second) for pair in entry.pairs if pair.one_memory}
     arrays = [(i.place, i.form) for i in entry.inputs if isinstance(i.form, Array)]
     arrays = [(place, array) for place, array in arrays if array.nbytes]
     for i, (place, a) in enumerate(arrays):
         for other, b in arrays[i + 1 :]:
-            if a.written or b.written:
+            if (a.written or b.written) and (place, other) not in one:
                 passed = isinstance(place, Argument) or isinstance(other, Argument)
                 (always if passed else moved).append((a, b))
     return always, moved

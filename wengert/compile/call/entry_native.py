@@ -24,6 +24,7 @@ from wengert.compile.trace.places import (
     Known,
     Number,
     Output,
+    Pair,
     Place,
     Variable,
 )
@@ -108,6 +109,7 @@ class _Table:
         sections: list[tuple[Head, list[Record]]] = [
             (Head.GUARDS, [self.guard(g) for g in entry.guards]),
             (Head.INPUTS, [self.input(i) for i in entry.inputs]),
+            (Head.PAIRS, [self.pair(p) for p in entry.pairs]),
             (Head.ALWAYS, self.pairs(always)),
             (Head.MOVED, self.pairs(moved)),
             (Head.OUTPUTS, self.outputs()),
@@ -237,6 +239,17 @@ class _Table:
             }
             for a, b in pairs
         ]
+
+    def pair(self, pair: Pair) -> Record:
+        buffers = {i.place: self.buffer(i.form.buffer) for i in self.entry.inputs}
+        return {
+            Field(0): 8 * pair.first.number,
+            Field(1): 8 * pair.second.number,
+            Field(2): pair.one_object,
+            Field(3): buffers[pair.first],
+            Field(4): buffers[pair.second],
+            Field(5): pair.one_memory,
+        }
 
     def outputs(self) -> list[Record]:
         """All outputs by number, then the gradients that go."""

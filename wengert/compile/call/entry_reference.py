@@ -23,6 +23,8 @@ from wengert.compile.trace.places import (
     Input,
     Number,
     Output,
+    Pair,
+    array_at,
 )
 from wengert.tensor import Tensor, View, bare
 
@@ -100,6 +102,7 @@ class _Running:
             len(args) == entry.arguments
             and all(_holds(guard, args) for guard in entry.guards)
             and all(self._takes(i, args) for i in entry.inputs)
+            and all(self._is_pair(pair, args) for pair in entry.pairs)
             and self._apart()
         )
 
@@ -128,6 +131,11 @@ class _Running:
         self.table[form.buffer] = array.ctypes.data
         self.held.append(array)
         return True
+
+    def _is_pair(self, pair: Pair, args: tuple[Any, ...]) -> bool:
+        first, second = pair.first.read(args), pair.second.read(args)
+        at, other = (array_at(place, args).ctypes.data for place in (pair.first, pair.second))
+        return (first is second) is pair.one_object and (at == other) is pair.one_memory
 
     def _apart(self) -> bool:
         table = self.table

@@ -21,6 +21,7 @@ from wengert.compile.trace.places import (
     Known,
     Number,
     Output,
+    Pair,
     array_at,
 )
 from wengert.compile.trace.results import filled, leaves_of, outputs_in
@@ -44,6 +45,7 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
             arguments=len(flat),
             guards=(*_modes(), *spec.guards, *(i for i in inputs if type(i) is Guard)),
             inputs=tuple([i for i in inputs if type(i) is Input]),
+            pairs=tuple(_pairs(inputs, flat)),
             fixed=tuple(executable.fixed),
             outputs=tuple(_outputs(spec)),
             writes=tuple(spec.captured.writes),
@@ -92,6 +94,20 @@ def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
             yield Guard(Argument(i), x)
         elif Argument(i) not in read:
             yield _input(Argument(i), flat, table.size + i, False)
+
+
+def _pairs(inputs: list[Input | Guard], flat: list[Any]) -> Iterator[Pair]:
+    """The arrays among the arguments that may be one: those of one shape and dtype."""
+    arrays = [
+        (i.place, i.form, array_at(i.place, flat).ctypes.data)
+        for i in inputs
+        if type(i) is Input and type(i.place) is Argument and type(i.form) is Array
+    ]
+    for k, (place, form, at) in enumerate(arrays):
+        for other, second, there in arrays[k + 1 :]:
+            if form.nbytes and (form.shape, form.dtype) == (second.shape, second.dtype):
+                one_object = place.read(flat) is other.read(flat)
+                yield Pair(place, other, one_object, at == there)
 
 
 def _input(place: Any, flat: list[Any], buffer: int, written: bool) -> Input:

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from wengert.compile.program.program import Value
 from wengert.compile.trace.array import Trace
 from wengert.compile.trace.inputs import Inputs
-from wengert.compile.trace.places import PLAIN, Gradient, Guard, Item, Known, Place, Variable
-from wengert.history.surroundings import DECIDING, SETTINGS
+from wengert.compile.trace.places import Gradient, Guard, Item, Known, Place, Variable
+from wengert.history.surroundings import SETTINGS
 from wengert.tensor import Tensor
 
 _MEMBERS = ("_modules", "_parameters", "_buffers")  # where a module keeps what it consists of
@@ -46,7 +44,7 @@ class Conditions:
         if type(value) is dict and name in _MEMBERS:
             for key, member in value.items():
                 self._member(value, key, member)
-        elif _decides(value):
+        else:
             attributes = object.__getattribute__(owner, "__dict__")
             for mapping in (attributes, *(attributes.get(name, {}) for name in _MEMBERS)):
                 if name in mapping:
@@ -60,8 +58,7 @@ class Conditions:
 
     def item(self, mapping: dict[str, Any], key: str, value: Any) -> None:
         """A user's function reads a global."""
-        if _decides(value):
-            self.note(Guard(Item(mapping, key), value))
+        self.note(Guard(Item(mapping, key), value))
 
     def inside(self, owner: Any, names: Iterable[Any]) -> None:
         """A user's function names these attributes of an object, or keys of a dictionary."""
@@ -77,8 +74,7 @@ class Conditions:
             value = cell.cell_contents
         except ValueError:
             return
-        if _decides(value):
-            self.note(Guard(Variable(cell), value))
+        self.note(Guard(Variable(cell), value))
 
     # ---- settings of optimizers -----------------------------------------------------------------
 
@@ -92,7 +88,7 @@ class Conditions:
                     if type(number) is float:
                         name = f"{key}_{i}" if i else key
                         values.append(self._borrow(group, key, number, name))
-                    elif type(number) in PLAIN:
+                    else:
                         guards.append(Guard(Item(group, key), number))
             self.settings.append((values, guards))
 
@@ -130,11 +126,3 @@ def _key(place: Place) -> Any:
     assert isinstance(place, Gradient)
     assert isinstance(place.tensor, Known)
     return id(place.tensor.object), Gradient
-
-
-def _decides(value: Any) -> bool:
-    return (
-        type(value) in PLAIN
-        or isinstance(value, (Tensor, np.ndarray, *DECIDING))
-        or hasattr(type(value), "add_param_group")
-    )

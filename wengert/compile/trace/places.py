@@ -210,8 +210,28 @@ class Guard:
         return f"{self.place} was {other}{_shown(self.object)} and is {_shown(self.place.read(()))}"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two arguments of one shape: whether they are one object, and whether they lie in one place.
+
+    A program that was traced for one array reads it once; so it is for such calls only.
+    """
+
+    first: Argument
+    second: Argument
+    one_object: bool
+    one_memory: bool
+
+
 def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and type(a) in PLAIN and bool(a == b)
+    """Whether two values cannot be told apart: of one class, also in tuples, and in their bits."""
+    if type(a) is not type(b):
+        return False
+    if type(a) is tuple:
+        return len(a) == len(b) and all(x is y or _same(x, y) for x, y in zip(a, b, strict=True))
+    if type(a) in (float, complex):
+        return repr(a) == repr(b)  # -0.0 and 0.0 are equal
+    return type(a) in PLAIN and bool(a == b)
 
 
 def _shown(x: Any) -> str:
