@@ -1,0 +1,289 @@
+"""Calls: the user's functions are run as observed copies, and what libraries get is told.
+
+A copy is made for a call and is not kept: no object of the program holds one. Functions that are
+given to a library go as copies too, unless the library is known to keep and not to call them.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable
+from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType
+from typing import Any
+
+from wengert.compile.trace.observe import rewrite
+from wengert.compile.trace.observe.events import Unobserved
+from wengert.compile.trace.observe.libraries import (
+    BOUND,
+    BY_FRAME,
+    DUNDERS,
+    OPERATIONS,
+    PLAIN_CALLABLES,
+    SLOTS,
+    calls_what_it_gets,
+)
+from wengert.compile.trace.observe.objects import CONTAINERS, held_in, name_of, static
+from wengert.compile.trace.observe.outside import FUNCTIONS, Outside
+from wengert.compile.trace.observe.users import is_users_code
+
+
+class Calls(Outside):
+    """Who is called, and with what."""
+
+    def is_users(self, code: CodeType, namespace: dict[str, Any]) -> bool:
+        """Whether code is of the user's program, which is observed, and of no library."""
+        return is_users_code(code, namespace)
+
+    def run(self, function: Any, /, *args: Any, **named: Any) -> Any:
+        """Call a function and observe it. Its arguments are outside, and so is what they hold."""
+        self._reach(function, None, getattr(function, "__name__", type(function).__name__))
+        for key, argument in (*enumerate(args), *named.items()):
+            self._reach(argument, None, parameter_name(function, key))
+        outer, profile = rewrite.THREAD.observer, sys.getprofile()
+        watched = profile is None or isinstance(profile, FunctionType | MethodType)
+        try:
+            rewrite.THREAD.observer = self
+            named, args, callee = self._resolved(function, args, named)
+            if watched:
+                sys.setprofile(self._event)
+            return callee(*args, **named)
+        except BaseException as error:
+            raise rewrite.cleaned(error)  # noqa: B904  (the same error)
+        finally:
+            rewrite.THREAD.observer = outer
+            if watched:
+                sys.setprofile(profile)
+
+    def observed(self, function: Any) -> Any:
+        """The observed copy of a user's function, method or partial; anything else as it is.
+
+        For libraries that call what they find themselves, as a module its `forward`.
+        """
+        if type(function) is FunctionType and self._of_user(function):
+            return self._copy(function, self._entered(function))
+        if type(function) is MethodType and type(function.__func__) is FunctionType:
+            copy = self.observed(function.__func__)
+            return function if copy is function.__func__ else MethodType(copy, function.__self__)
+        if type(function) is functools.partial:
+            copy = self.observed(function.func)
+            if copy is not function.func:
+                return functools.partial(copy, *function.args, **function.keywords)
+        return function
+
+    def _called(self, function: Any, /, *args: Any, **named: Any) -> Any:
+        """Call from here: what Python calls by itself, as a getter."""
+        named, args, callee = self._resolved(function, args, named)
+        return callee(*args, **named)
+
+    def _resolved(
+        self, callee: Any, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[dict[str, Any], tuple[Any, ...], Any]:
+        """What is really called: observed copies of the user's functions."""
+        kind = type(callee)
+        if kind is FunctionType and self._of_user(callee):
+            return named, args, self._copy(callee, self._entered(callee))
+        if kind is MethodType:
+            if self._of_user(callee.__func__) or type(callee.__func__) is not FunctionType:
+                return self._resolved(callee.__func__, (callee.__self__, *args), named)
+        elif kind is functools.partial:
+            self._read_partial(callee)
+            return self._resolved(callee.func, callee.args + args, {**callee.keywords, **named})
+        elif isinstance(callee, type):
+            if self._is_made_by_user(callee):
+                return named, args, functools.partial(self._instance, callee)
+        elif kind not in PLAIN_CALLABLES:
+            users = self._found(kind, "__call__")
+            if users is not None:
+                self._read_class(callee, "__call__")
+                return self._resolved(users, (callee, *args), named)
+        return self._trusted(callee, args, named)
+
+    def _read_partial(self, partial: Any) -> None:
+        if id(partial) in self.origins:
+            for name in ("func", "args", "keywords"):
+                self._read_attribute(partial, name, getattr(partial, name))
+            self._read_contents(partial.args)
+            self._read_contents(partial.keywords)
+
+    def _is_made_by_user(self, cls: type) -> bool:
+        if static(type(cls), "__call__") is not type.__dict__["__call__"]:
+            return False
+        return any(self._found(cls, name) is not None for name in ("__init__", "__new__"))
+
+    def _instance(self, cls: Any, /, *args: Any, **named: Any) -> Any:
+        """What `type.__call__` does."""
+        made = self._called(cls.__new__, cls, *args, **named)
+        if isinstance(made, cls):
+            result = self._called(type(made).__init__, made, *args, **named)
+            if result is not None:
+                kind = type(result).__name__
+                raise TypeError(f"__init__() should return None, not '{kind}'")
+        return made
+
+    def _of_user(self, function: Any) -> bool:
+        if type(function) is not FunctionType:
+            return False
+        return self._is_users(function.__code__, function.__globals__)
+
+    def _is_users(self, code: CodeType, namespace: dict[str, Any]) -> bool:
+        known = self.codes.get(id(code))
+        if known is None:
+            known = code, self._tell(self.is_users, code, namespace)
+            self.codes[id(code)] = known
+        return known[1]
+
+    def _copy(self, function: FunctionType, defaults: Any) -> FunctionType:
+        code = self._tell(rewrite.rewritten, function.__code__)
+        copy = FunctionType(
+            code, function.__globals__, function.__name__, defaults[0], function.__closure__
+        )
+        copy.__kwdefaults__ = defaults[1]
+        copy.__qualname__ = function.__qualname__
+        if function.__dict__:
+            copy.__dict__.update(function.__dict__)
+        return copy
+
+    def _entered(self, function: FunctionType) -> tuple[Any, Any]:
+        """A function is called: its code, its cells and its defaults, if it is from outside."""
+        defaults, named = function.__defaults__, function.__kwdefaults__
+        if id(function) not in self.origins:
+            return defaults, named
+        code = function.__code__
+        self._read("code", function, "__code__", code, "")
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            self._reach(cell, None, name)
+        if defaults:
+            names = code.co_varnames[: code.co_argcount][-len(defaults) :]
+            pairs = zip(names, defaults, strict=True)
+            defaults = tuple(self._read("default", function, n, v, n) for n, v in pairs)
+        if named:
+            named = {n: self._read("default", function, n, v, n) for n, v in named.items()}
+        return defaults, named
+
+    def _trusted(
+        self, callee: Any, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[dict[str, Any], tuple[Any, ...], Any]:
+        kind = type(callee)
+        if kind in PLAIN_CALLABLES or kind is type:
+            meaning = OPERATIONS.get(callee, "")
+            if meaning is None or (not meaning and callee in BY_FRAME and not args):
+                return named, args, callee
+            if meaning and not named:
+                return named, args, self._meant(meaning, callee)
+        if kind is types.MethodDescriptorType and args and isinstance(args[0], CONTAINERS):
+            callee, args, kind = callee.__get__(args[0]), args[1:], BuiltinMethodType
+        if name_of(callee) in DUNDERS and (kind in SLOTS or kind in (FunctionType, MethodType)):
+            return named, args, self._meant("_dunder", callee)
+        around = getattr(callee, "__self__", None) if kind in BOUND else None
+        if isinstance(around, CONTAINERS):
+            if "key" in named:
+                named = {**named, "key": self.observed(named["key"])}
+            if id(around) in self.origins:
+                callee = self._meant("_method_of_container", callee)
+            else:
+                for value in args:
+                    self._given(value, callee)
+            return named, args, callee
+        for value in (around, *args, *named.values()):
+            self._given(value, callee)
+        if calls_what_it_gets(callee, around):
+            args = tuple(map(self.observed, args))
+            named = {name: self.observed(value) for name, value in named.items()}
+        return named, args, self._with_observed_cells(callee) if kind is FunctionType else callee
+
+    def _meant(self, meaning: str, callee: Any) -> Any:
+        """An operation of the observer, in the place of a callable that does this."""
+        return functools.partial(getattr(self, meaning), callee)
+
+    def _with_observed_cells(self, function: FunctionType) -> FunctionType:
+        """A library's function that encloses the user's, as a decorator makes: it calls that."""
+        cells = function.__closure__ or ()
+        held = [held_in(cell) for cell in cells]
+        seen = [self._observed_in(function, value) for value in held]
+        if all(a is b for a, b in zip(held, seen, strict=True)):
+            return function
+        inside = zip(cells, held, seen, strict=True)
+        closure = tuple(cell if a is b else CellType(b) for cell, a, b in inside)
+        copy = FunctionType(
+            function.__code__,
+            function.__globals__,
+            function.__name__,
+            function.__defaults__,
+            closure,
+        )
+        copy.__kwdefaults__ = function.__kwdefaults__
+        return copy
+
+    def _observed_in(self, function: FunctionType, value: Any) -> Any:
+        if not isinstance(value, FUNCTIONS):
+            return value
+        if id(function) in self.origins:
+            self._reach(value, function, "")
+        return self.observed(value)
+
+    def _found(self, cls: type, name: str) -> Any:
+        """A special method of a class, if it is the user's."""
+        key = cls, name
+        if key not in self.methods:
+            method = static(cls, name)
+            if isinstance(method, staticmethod | classmethod):
+                method = method.__func__
+            self.methods[key] = method if self._of_user(method) else None
+        return self.methods[key]
+
+    def _method(self, owner: Any, name: str) -> Callable[..., Any] | None:
+        """A user's special method of an object, bound and observed; or None."""
+        method = self._found(type(owner), name)
+        if method is None:
+            return None
+        self._read_class(owner, name)
+        return functools.partial(self._called, method, owner)
+
+    def _read_class(self, owner: Any, name: str) -> None:
+        if id(owner) in self.origins:
+            cls = type(owner)
+            self._reach(cls, None, cls.__name__)
+            self._read("attribute", cls, name, static(cls, name), f".{name}")
+
+    def _event(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        """Told by Python of each call in this thread: the user's functions should be copies."""
+        if event == "call":
+            if id(frame.f_code) not in self.quiet:
+                self._ran(frame)
+        elif event == "return" and frame is self.importing:
+            self.importing = None
+
+    def _ran(self, frame: types.FrameType) -> None:
+        if self.telling or self.importing is not None or rewrite.THREAD.observer is not self:
+            return
+        code = frame.f_code
+        if rewrite.is_rewritten(code) or not self._is_users(code, frame.f_globals):
+            self.quiet[id(code)] = code
+        elif code.co_name == "<module>" and not code.co_flags & _OPTIMIZED and _is_imported(frame):
+            self.importing = frame  # runs once, in eager mode too
+        else:
+            outer = frame.f_back
+            line = 0 if outer is None else outer.f_lineno
+            caller = None if outer is None else outer.f_code
+            self._tell(self.on_unobserved, Unobserved(code, caller, line))
+
+
+_OPTIMIZED = 1  # CO_OPTIMIZED: a function's code, whose variables have places
+
+
+def _is_imported(frame: types.FrameType) -> bool:
+    outer = frame.f_back
+    return outer is not None and outer.f_code.co_filename.startswith("<frozen importlib")
+
+
+def parameter_name(function: Any, key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is None:
+        return f"argument {key}"
+    place = key + isinstance(function, MethodType)
+    count = code.co_argcount
+    return code.co_varnames[place] if place < count else f"args[{place - count}]"

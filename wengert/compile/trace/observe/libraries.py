@@ -1,0 +1,97 @@
+"""What is known of the callables of Python and of libraries: which keep a function that they get,
+which call it, and which are an operation by another name."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+import sys
+import types
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any
+
+SLOTS = (types.WrapperDescriptorType, types.MethodWrapperType)
+
+PLAIN_CALLABLES = frozenset(
+    {
+        FunctionType,
+        types.BuiltinFunctionType,
+        types.MethodDescriptorType,
+        types.ClassMethodDescriptorType,
+        *SLOTS,
+    }
+)
+"""Kinds of callables with no attributes of their own that would matter, and a plain hash."""
+
+BOUND = (MethodType, BuiltinMethodType, types.MethodWrapperType)
+
+DUNDERS = frozenset(
+    f"__{verb}{noun}__" for verb in ("get", "set", "del") for noun in ("attr", "item")
+) | {"__getattribute__"}
+
+OPERATIONS: dict[Any, str | None] = {
+    getattr: "_getattr",
+    hasattr: "_hasattr",
+    setattr: "_setattr",
+    delattr: "_delattr",
+    vars: "_vars",
+    len: "_len",
+    bool: "_bool",
+    iter: "_iter",
+    next: "_next",
+    operator.getitem: "_getitem",
+    operator.setitem: "_setitem",
+    isinstance: "_class",
+    type: "_class",
+    id: None,
+    callable: None,
+    issubclass: None,
+    super: None,
+    locals: None,
+    globals: None,
+    sys._getframe: None,
+    property: None,
+    staticmethod: None,
+    classmethod: None,
+}
+"""Builtins that are an operation by another name; None: they read nothing of what they get, or run
+as part of the frame that called them."""
+
+BY_FRAME = frozenset({vars, dir, super})
+
+_CALLERS: frozenset[Any] = frozenset(
+    {
+        *(map, filter, sorted, min, max, iter),
+        builtins.__build_class__,
+        functools.reduce,
+        functools.cmp_to_key,
+    }
+)
+
+_KEEPERS = frozenset(
+    [
+        "builtins",
+        "functools",
+        "inspect",
+        "types",
+        "typing",
+        "dataclasses",
+        "weakref",
+        "copy",
+        "abc",
+        "enum",
+        "operator",
+    ]
+)
+"""Modules whose functions keep or examine the functions that they get, and do not call them, but
+for the ones above."""
+
+
+def calls_what_it_gets(callee: Any, around: Any) -> bool:
+    if type(callee) in (*PLAIN_CALLABLES, type) and callee in _CALLERS:
+        return True
+    module = getattr(callee, "__module__", None)
+    if not isinstance(module, str):
+        module = type(around).__module__
+    return module not in _KEEPERS

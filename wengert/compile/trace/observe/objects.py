@@ -1,0 +1,110 @@
+"""Looking at objects past what a user's class makes of them."""
+
+from __future__ import annotations
+
+import types
+from collections import deque
+from collections.abc import Iterator, Mapping
+from types import CellType, CodeType, MappingProxyType, MethodType
+from typing import Any
+
+from wengert.compile.trace.observe.events import MISSING
+
+ATOMS = frozenset(
+    {int, float, complex, bool, str, bytes, type(None), type(...), range, slice, CodeType}
+)
+"""Values that hold nothing which could be read later."""
+
+CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
+CHANGEABLE = (list, dict, set, deque)
+
+
+def contents(container: Any) -> tuple[Any, ...]:
+    """All that a container holds; past the methods of subclasses, which may be the user's."""
+    if isinstance(container, dict):
+        return (*dict.keys(container), *dict.values(container))
+    base: Any
+    for base in CONTAINERS:
+        if isinstance(container, base):
+            return tuple(base.__iter__(container))
+    raise TypeError(f"a {type(container).__name__} is no container")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are one object. A method is another object each time it is read."""
+    if type(a) is MethodType and type(b) is MethodType:
+        return a.__func__ is b.__func__ and a.__self__ is b.__self__
+    return a is b
+
+
+def same_contents(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+
+
+def static(cls: type, name: str) -> Any:
+    """A class's attribute, past descriptors; None if there is none."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+def has_method(cls: type, name: str) -> bool:
+    return any(name in base.__dict__ for base in cls.__mro__)
+
+
+def held_in(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable that has no value yet, or no longer
+        return MISSING
+
+
+def own_attribute(owner: Any, name: str) -> Any:
+    """An attribute's value, if the object itself keeps it."""
+    kept = getattr(owner, "__dict__", None)
+    if kept is not None and name in kept:
+        return kept[name]
+    slot = static(type(owner), name)
+    if type(slot) is types.MemberDescriptorType:
+        try:
+            return slot.__get__(owner)
+        except AttributeError:
+            return MISSING
+    return MISSING
+
+
+def own_item(owner: Any, key: Any) -> Any:
+    """An item of a container, past the methods of subclasses."""
+    try:
+        base: Any
+        for base in (dict, list, tuple):
+            if isinstance(owner, base):
+                return base.__getitem__(owner, key)
+        if isinstance(owner, (deque, MappingProxyType, Mapping)):
+            return owner[key]
+    except (LookupError, TypeError):
+        pass
+    return MISSING
+
+
+def labels_of(container: Any, held: tuple[Any, ...]) -> Iterator[str]:
+    if isinstance(container, dict):
+        keys = held[: len(held) // 2]
+        yield from (".keys()" for _ in keys)
+        yield from (f"[{label(key)}]" for key in keys)
+    else:
+        yield from (f"[{i}]" for i in range(len(held)))
+
+
+def label(key: Any) -> str:
+    return repr(key) if type(key) in ATOMS else "..."
+
+
+def name_of(value: Any) -> str:
+    return getattr(value, "__name__", "")
+
+
+def receiver(around: Any, name: str = "__self__") -> Any:
+    """The object that a `super` object speaks for."""
+    return getattr(around, name)

@@ -1,0 +1,507 @@
+"""The observer: what rewritten code tells, sorted into reads, writes and calls.
+
+What is *outside* was there before: the function's globals, cells, defaults and arguments, and what
+was reached from these. Only that counts. What the program makes while it is observed is its own.
+
+Reads name the object that was read, and need no path: the read that led to the object was told
+before. One fact stands for the many ways to go through a container: whoever iterates over one
+that is outside, or gives it to a library, has read its contents.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+from collections.abc import Callable
+from types import CellType, FunctionType, ModuleType
+from typing import Any
+
+from wengert.compile.trace.observe import rewrite
+from wengert.compile.trace.observe.calls import Calls
+from wengert.compile.trace.observe.events import MISSING, Write
+from wengert.compile.trace.observe.objects import (
+    ATOMS,
+    CHANGEABLE,
+    CONTAINERS,
+    contents,
+    has_method,
+    held_in,
+    label,
+    name_of,
+    own_attribute,
+    own_item,
+    receiver,
+    same_contents,
+    static,
+)
+from wengert.compile.trace.observe.operators import OPERATORS, Decided
+from wengert.compile.trace.observe.outside import place_of
+from wengert.compile.trace.observe.rewrite import method_of
+
+
+class Observer(Calls):
+    """Runs a function and is told what it reads and writes outside. Subclasses say what for."""
+
+    # ---- what rewritten code tells: reads --------------------------------------------------------
+
+    def read_global(self, value: Any, name: str) -> Any:
+        namespace = sys._getframe(2).f_globals
+        return self._read("global", namespace, name, value, name)
+
+    def read_name(self, value: Any, name: str) -> Any:
+        frame = sys._getframe(2)
+        if name in frame.f_locals:
+            return value
+        return self._read("global", frame.f_globals, name, value, name)
+
+    def read_module(self, module: Any, name: str) -> Any:
+        return self._read("global", sys.modules, name, module, name)
+
+    def imported(self, module: Any, value: Any, name: str) -> Any:
+        self._reach(module, None, module.__name__)
+        return self._read_attribute(module, name, value)
+
+    def read_cell(self, value: Any, cell: CellType, name: str) -> Any:
+        if id(cell) not in self.origins:
+            return value
+        return self._read("cell", cell, name, value, "")
+
+    def read_attribute(self, owner: Any, name: str) -> Any:
+        code = self._behind(owner, name)
+        return self._read_attribute(owner, name, getattr(owner, name)) if code is None else code()
+
+    def through_super(self, cls: Any, start: Any, owner: Any, given: bool, name: str) -> Any:
+        return self.read_attribute(rewrite.super_object(cls, start, owner, given), name)
+
+    def read_item(self, owner: Any, key: Any) -> Any:
+        users = self._method(owner, "__getitem__")
+        if users is not None:
+            return users(key)
+        value = owner[key]
+        if not self.is_outside(owner) or isinstance(owner, type) or self.is_known(type(owner)):
+            return value
+        if isinstance(owner, CONTAINERS) and (
+            type(key) is slice or id(owner) in self.reordered or value is not own_item(owner, key)
+        ):
+            return self._read_reordered(owner, value)
+        return self._read("item", owner, key, value, f"[{label(key)}]")
+
+    def _read_reordered(self, owner: Any, value: Any) -> Any:
+        """An item of a container whose items are no longer where they were."""
+        if place_of("item", owner, None) is not None:
+            self._read_contents(owner)
+        return value
+
+    def iterated(self, items: Any) -> Any:
+        users = self._method(items, "__iter__")
+        iterator = items if users is None else users()
+        step = self._method(iterator, "__next__")
+        if step is not None:
+            return _Iterated(step)
+        return self.whole(iterator)
+
+    def whole(self, value: Any) -> Any:
+        if isinstance(value, CONTAINERS):
+            if id(value) in self.origins:
+                self._read_contents(value)
+        else:
+            self._given(value, iter)
+        return value
+
+    def formatted(self, value: Any) -> Any:
+        self._given(value, format)
+        return value
+
+    def length(self, value: Any) -> Any:
+        if id(value) in self.origins and isinstance(value, CONTAINERS):
+            if id(value) in self.before:
+                self._read_contents(value)
+            else:
+                self._read("length", value, None, len(contents(value)), "")
+        return value
+
+    def truth(self, value: Any) -> Any:
+        """For a decision that keeps no more of a value than its truth."""
+        if type(value) is bool:
+            return value
+        users = self._method(value, "__bool__") or self._method(value, "__len__")
+        return bool(users()) if users is not None else self.length(value)
+
+    def contains(self, item: Any, container: Any) -> Any:
+        users = self._method(container, "__contains__")
+        if users is not None:
+            return (item,) if users(item) else (), item
+        if id(container) in self.origins and isinstance(container, CONTAINERS):
+            if isinstance(container, dict) and type(item) in ATOMS:
+                self._read_has(container, item)
+            else:
+                self._read_contents(container)
+        else:
+            self._given(container, operator.contains)
+        return container, item
+
+    def _read_has(self, container: Any, key: Any) -> None:
+        if id(container) in self.reordered:
+            self._read_contents(container)
+        elif place_of("item", container, key) not in self.written:
+            self._read("has", container, key, key in container, "")
+
+    def operands(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
+        if type(left) in ATOMS and type(right) in ATOMS:
+            return right, left
+        for value in (left, right):
+            if isinstance(value, CONTAINERS):
+                self._given(value, operator)
+        return self._users_operator(left, right, operation)
+
+    def _users_operator(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
+        """The operands, last one first; or others, of which the operator makes the same result.
+
+        The second operand's method goes first if its class refines the first one's.
+        """
+        there, back = OPERATORS[operation]
+        ways = [(left, there, right), (right, back, left)]
+        if type(left) is type(right):
+            ways.pop()
+        elif issubclass(type(right), type(left)) and static(type(right), back) is not static(
+            type(left), back
+        ):
+            ways.reverse()
+        if all(self._found(type(owner), name) is None for owner, name, _ in ways):
+            return right, left
+        for owner, name, other in ways:
+            if not has_method(type(owner), name):
+                continue
+            method = self._method(owner, name) or method_of(owner, name)
+            result = method(other)
+            if result is not NotImplemented:
+                return None, Decided(result)
+        if operation in ("eq", "ne"):
+            return None, Decided((left is right) == (operation == "eq"))
+        return right, left  # Python's own error
+
+    def match_keys(self, subject: Any, keys: Any) -> tuple[Any, Any]:
+        if id(subject) in self.origins and isinstance(subject, dict):
+            for key in keys:
+                self._read_has(subject, key)
+                if key in subject:
+                    self.read_item(subject, key)
+        return keys, subject
+
+    def match_class(self, subject: Any, cls: Any, names: Any) -> tuple[Any, Any, Any]:
+        if id(subject) in self.origins:
+            self._read("class", subject, None, type(subject), "")
+            for name in (*getattr(cls, "__match_args__", ()), *names):
+                if hasattr(subject, name):
+                    self.read_attribute(subject, name)
+        return names, cls, subject
+
+    def caught(self, error: BaseException) -> BaseException:
+        return rewrite.cleaned(error)
+
+    # ---- writes ----------------------------------------------------------------------------------
+
+    def write_global(self, value: Any, name: str) -> Any:
+        namespace = sys._getframe(2).f_globals
+        self._wrote("global", namespace, name, namespace.get(name, MISSING), value)
+        return value
+
+    def delete_global(self, name: str) -> None:
+        namespace = sys._getframe(2).f_globals
+        if name in namespace:
+            self._wrote("global", namespace, name, namespace[name], MISSING)
+
+    def write_cell(self, value: Any, cell: CellType, name: str) -> Any:
+        if id(cell) in self.origins:
+            self._wrote("cell", cell, name, held_in(cell), value)
+        return value
+
+    def delete_cell(self, cell: CellType, name: str) -> None:
+        if id(cell) in self.origins and held_in(cell) is not MISSING:
+            self._wrote("cell", cell, name, held_in(cell), MISSING)
+
+    def write_attribute(self, value: Any, owner: Any, name: str) -> None:
+        if isinstance(owner, type):
+            self.methods.clear()
+        users = self._method(owner, "__setattr__")
+        setter = static(type(owner), name)
+        if users is not None:
+            users(name, value)
+        elif type(setter) is property and self._of_user(setter.fset):
+            self._called(setter.fset, owner, value)
+        elif type(getattr(type(setter), "__set__", None)) is FunctionType:
+            self._called(type(setter).__set__, setter, owner, value)
+        else:
+            self._put(setattr, "attribute", owner, name, value)
+
+    def delete_attribute(self, owner: Any, name: str) -> None:
+        users = self._method(owner, "__delattr__")
+        if users is not None:
+            users(name)
+        else:
+            self._put(delattr, "attribute", owner, name)
+
+    def write_item(self, value: Any, owner: Any, key: Any) -> None:
+        users = self._method(owner, "__setitem__")
+        if users is not None:
+            users(key, value)
+        else:
+            self._put(operator.setitem, "item", owner, key, value)
+
+    def delete_item(self, owner: Any, key: Any) -> None:
+        users = self._method(owner, "__delitem__")
+        if users is not None:
+            users(key)
+        else:
+            self._put(operator.delitem, "item", owner, key)
+
+    def _put(self, put: Any, kind: str, owner: Any, key: Any, *value: Any) -> None:
+        """Write, or delete if there is no value, and tell of it if the owner is outside."""
+        if not self.is_outside(owner) or self.is_known(type(owner)):
+            put(owner, key, *value)
+            return
+        if type(owner) is super:
+            put, owner = functools.partial(_put_past, owner, put), receiver(owner)
+        before = own_attribute(owner, key) if kind == "attribute" else own_item(owner, key)
+        if isinstance(owner, CONTAINERS) and kind == "item":
+            held = contents(owner)
+        put(owner, key, *value)
+        if isinstance(owner, CONTAINERS) and kind == "item":
+            self.before.setdefault(id(owner), held)
+            if type(key) is slice or (not value and not isinstance(owner, dict)):
+                self.reordered.add(id(owner))
+        if isinstance(owner, ModuleType) and kind == "attribute":
+            kind, owner = "global", vars(owner)
+        self._wrote(kind, owner, key, before, value[0] if value else MISSING)
+
+    def in_place(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
+        if id(left) in self.origins and not self.is_known(type(left)):
+            if isinstance(left, CHANGEABLE):
+                self._changed(left, contents(left))
+                self._given(right, operator)
+            if not isinstance(left, tuple | frozenset):
+                self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
+        name = f"__i{operation}__"
+        method = self._method(left, name)
+        if method is None and has_method(type(left), name):
+            return right, left
+        result = NotImplemented if method is None else method(right)
+        if result is not NotImplemented:
+            return None, Decided(result)
+        return self.operands(left, right, operation)
+
+    # ---- calls -----------------------------------------------------------------------------------
+
+    def call(self, *operands: Any) -> tuple[Any, Any, Any]:
+        arguments, callee = rewrite.taken_apart(operands)
+        return self._resolved(callee, arguments, {})
+
+    def call_named(self, *operands: Any) -> tuple[Any, Any, Any]:
+        arguments, callee = rewrite.taken_apart(operands[:-1])
+        return self._resolved(callee, *rewrite.by_name(arguments, operands[-1]))
+
+    def call_unpacked(self, *operands: Any) -> tuple[Any, Any, Any]:
+        named, arguments, callee = rewrite.unpacked(operands)
+        if type(arguments) is not tuple:
+            arguments = self.iterated(arguments)
+            if not hasattr(type(arguments), "__iter__"):
+                return named, arguments, callee  # Python's own error
+            arguments = tuple(arguments)
+        elif id(arguments) in self.origins:
+            self._read_contents(arguments)
+        return self._resolved(callee, arguments, named)
+
+    # ---- what libraries do with what is outside --------------------------------------------------
+
+    def _method_of_container(self, method: Any, *args: Any, **named: Any) -> Any:
+        """A method of a container outside: one that changes it has written, any other has read."""
+        owner, name = method.__self__, name_of(method)
+        before = contents(owner)
+        for value in (*args, *named.values()):
+            self._given(value, method)
+        result = method(*args, **named)
+        if isinstance(owner, CHANGEABLE) and not same_contents(before, contents(owner)):
+            self._changed(owner, before)
+            self._tell(self.on_write, Write("call", owner, name, before, (args, named)))
+            if result is not None:
+                self._read_contents(owner)
+        elif name == "get" and type(args[0]) in ATOMS:
+            self._read_has(owner, args[0])
+            if args[0] in owner:
+                return self.read_item(owner, args[0])
+        else:
+            self._read_contents(owner)
+        return result
+
+    def _dunder(self, method: Any, *args: Any, **named: Any) -> Any:
+        """`object.__setattr__(x, name, value)`, `super().__getattribute__(name)`, and others."""
+        name = name_of(method)
+        bound = getattr(method, "__self__", MISSING)
+        owner, *rest = args if bound is MISSING else (bound, *args)
+        kind = "item" if name.endswith("item__") else "attribute"
+        self.methods.clear()
+        if named or not rest or not self.is_outside(owner):
+            return method(*args, **named)
+        if name.startswith("__get"):
+            value = method(*args)
+            return self._read(kind, owner, rest[0], value, f".{rest[0]}")
+
+        def put(owner: Any, key: Any, *value: Any) -> None:
+            method(*args)
+
+        return self._put(put, kind, owner, *rest)
+
+    # ---- builtins that are an operation by another name ------------------------------------------
+
+    def _getattr(self, _: Any, owner: Any, name: Any, *default: Any) -> Any:
+        if not default:
+            return self.read_attribute(owner, name)
+        try:
+            return self.read_attribute(owner, name)
+        except AttributeError:
+            self._lacks(owner, name)
+            return default[0]
+
+    def _hasattr(self, _: Any, owner: Any, name: Any) -> bool:
+        try:
+            self.read_attribute(owner, name)
+        except AttributeError:
+            self._lacks(owner, name)
+            return False
+        return True
+
+    def _lacks(self, owner: Any, name: str) -> None:
+        if self.is_outside(owner):
+            self._read("has", owner, name, False, "")
+
+    def _setattr(self, _: Any, owner: Any, name: Any, value: Any) -> None:
+        self.write_attribute(value, owner, name)
+
+    def _setitem(self, _: Any, owner: Any, key: Any, value: Any) -> None:
+        self.write_item(value, owner, key)
+
+    def _getitem(self, _: Any, owner: Any, key: Any) -> Any:
+        return self.read_item(owner, key)
+
+    def _delattr(self, _: Any, owner: Any, name: Any) -> None:
+        self.delete_attribute(owner, name)
+
+    def _vars(self, vars: Any, *owner: Any) -> Any:
+        return self.read_attribute(*owner, "__dict__") if len(owner) == 1 else vars(*owner)
+
+    def _len(self, len: Any, *value: Any) -> Any:
+        users = self._method(value[0], "__len__") if value else None
+        if users is None:
+            if value and not isinstance(value[0], CONTAINERS):
+                self._given(value[0], len)
+            return len(*map(self.length, value))
+        return len(_Length(users()))
+
+    def _bool(self, bool: Any, *value: Any) -> Any:
+        return bool(*map(self.truth, value))
+
+    def _iter(self, iter: Any, *args: Any) -> Any:
+        if len(args) != 1:
+            return iter(*map(self.observed, args))
+        users = self._method(args[0], "__iter__")
+        return iter(self.whole(args[0])) if users is None else users()
+
+    def _next(self, next: Any, *args: Any) -> Any:
+        step = self._method(args[0], "__next__") if args else None
+        if step is None:
+            for value in args[:1]:
+                self._given(value, next)
+            return next(*args)
+        return next(_Iterated(step), *args[1:])
+
+    def _class(self, function: Any, *args: Any) -> Any:
+        if args and id(args[0]) in self.origins and not self.is_known(type(args[0])):
+            self._read("class", args[0], None, type(args[0]), "")
+        return function(*args)
+
+    # ---- the user's code behind an attribute -----------------------------------------------------
+
+    def _behind(self, owner: Any, name: str) -> Any:
+        """The user's code behind an attribute: a property, a descriptor, `__getattr__`."""
+        cls = type(owner)
+        getter = self._method(owner, "__getattribute__")
+        fallback = self._found(cls, "__getattr__")
+        if getter is None and cls is not super:
+            getter = self._descriptor(owner, cls, name)
+        if getter is None and fallback is None:
+            return None
+
+        def get() -> Any:
+            try:
+                if getter is not None:
+                    return getter(name)
+                value = object.__getattribute__(owner, name)
+            except AttributeError:
+                if fallback is None:
+                    raise
+                return self._called(fallback, owner, name)
+            return self._read_attribute(owner, name, value)
+
+        return get
+
+    def _descriptor(self, owner: Any, cls: type, name: str) -> Any:
+        found = static(cls, name)
+        if found is None or type(found) is FunctionType:
+            return None
+        if type(found) is property and self._of_user(found.fget):
+            self._read_class(owner, name)
+            return lambda _: self._called(found.fget, owner)
+        if type(found) is functools.cached_property and name not in vars(owner):
+            return lambda _: self._cached(found, owner, name)
+        get = self._found(type(found), "__get__")
+        if get is None or (
+            not hasattr(type(found), "__set__") and name in getattr(owner, "__dict__", ())
+        ):
+            return None
+        return lambda _: self._called(get, found, owner, cls)
+
+    def _cached(self, found: Any, owner: Any, name: str) -> Any:
+        value = self._called(found.func, owner)
+        self._put(
+            lambda x, key, value: x.__dict__.update({key: value}), "attribute", owner, name, value
+        )
+        return value
+
+    def enter(self, manager: Any) -> tuple[Any, Any]:
+        enter, leave = rewrite.entering(manager)
+        if self._found(type(manager), "__enter__") is None:
+            self._given(manager, "with")
+        return self._called(enter), self.observed(leave)
+
+    def special(self, owner: Any, name: str) -> tuple[Any, Any]:
+        self._given(owner, "with")
+        bound, apply = rewrite.special(owner, name)
+        return self.observed(bound), apply
+
+
+class _Iterated:
+    """An iterator of the user's, whose steps are observed."""
+
+    def __init__(self, step: Callable[[], Any]) -> None:
+        self.step = step
+
+    def __iter__(self) -> _Iterated:
+        return self
+
+    def __next__(self) -> Any:
+        return self.step()
+
+
+class _Length:
+    """Has `len` check what a user's `__len__` returned."""
+
+    def __init__(self, length: Any) -> None:
+        self.length = length
+
+    def __len__(self) -> Any:
+        return self.length
+
+
+def _put_past(around: Any, put: Any, owner: Any, key: Any, *value: Any) -> None:
+    put(around, key, *value)

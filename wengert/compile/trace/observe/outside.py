@@ -1,0 +1,165 @@
+"""What is outside, how it was reached, and what was read and written of it."""
+
+from __future__ import annotations
+
+import functools
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from wengert.compile.trace.observe.events import MISSING, Origin, Read, Unobserved, Write
+from wengert.compile.trace.observe.objects import (
+    ATOMS,
+    CONTAINERS,
+    contents,
+    labels_of,
+    name_of,
+    receiver,
+    same,
+)
+
+
+class Outside:
+    """The objects that were there before, and places in them.
+
+    Reads name the object that was read, and need no path: the read that led to the object was told
+    before.
+    """
+
+    def __init__(self) -> None:
+        self.origins: dict[int, Origin] = {}  # of what is outside, by id; holds the objects
+        self.values: dict[Any, tuple[Any, Any]] = {}  # by place: what is there, and what is seen
+        self.written: set[Any] = set()  # places
+        self.before: dict[int, tuple[Any, ...]] = {}  # contents of containers that were changed
+        self.reordered: set[int] = set()  # containers changed otherwise than item by item
+        self.gone_through: set[int] = set()
+        self.methods: dict[tuple[type, str], Any] = {}
+        self.codes: dict[int, tuple[CodeType, bool]] = {}  # whether a user's
+        self.quiet: dict[int, CodeType] = {}  # what may run unobserved
+        self.importing: Any = None
+        self.telling = False  # while a subclass is told, what runs is its own
+
+    def on_read(self, read: Read) -> Any:
+        """What the program is to see: the value itself, or what stands for it."""
+        return read.value
+
+    def on_write(self, write: Write) -> None:
+        pass
+
+    def on_unobserved(self, ran: Unobserved) -> None:
+        pass
+
+    def is_known(self, cls: type) -> bool:
+        """Whether the subclass knows itself what happens to the instances: tensors, say."""
+        return False
+
+    def words(self, value: Any) -> str:
+        """How an object was reached, as in `self.layers[2].weight`."""
+        origin = self.origins.get(id(value))
+        if origin is None:
+            return f"a {type(value).__name__}"
+        steps = [origin.step]
+        while origin is not None and origin.parent is not None:
+            origin = self.origins.get(id(origin.parent))
+            steps.append("" if origin is None else origin.step)
+        return "".join(reversed(steps)).removeprefix(".")
+
+    def is_outside(self, value: Any) -> bool:
+        if id(value) in self.origins:
+            return True
+        return type(value) is super and id(receiver(value)) in self.origins
+
+    def _tell(self, handler: Any, *event: Any) -> Any:
+        """Run what is no part of the observed program."""
+        self.telling = True
+        try:
+            return handler(*event)
+        finally:
+            self.telling = False
+
+    def _reach(self, value: Any, parent: Any, step: str) -> None:
+        """Remember that a value is outside, and how it was reached."""
+        if type(value) in ATOMS or id(value) in self.origins:
+            return
+        self.origins[id(value)] = Origin(value, parent, step)
+        if isinstance(value, MethodType | BuiltinMethodType):
+            around = value.__self__
+            if around is not None and not isinstance(around, ModuleType):
+                self._reach(around, parent, step)
+            if isinstance(value, MethodType):
+                self._reach(value.__func__, value.__self__, f".{name_of(value)}")
+
+    def _read(self, kind: str, owner: Any, key: Any, value: Any, step: str) -> Any:
+        """Tell of a read, once for each place; and what the program sees there."""
+        place = place_of(kind, owner, key)
+        if place is not None:
+            known = self.values.get(place)
+            if known is not None and same(known[0], value):
+                return known[1]
+            if place in self.written:
+                return value
+        seen = self._tell(self.on_read, Read(kind, owner, key, value))
+        self._reach(value, owner, step)
+        self._reach(seen, owner, step)
+        if place is not None:
+            self.values[place] = value, seen
+        return seen
+
+    def _read_attribute(self, owner: Any, name: str, value: Any) -> Any:
+        if not self.is_outside(owner) or self.is_known(type(owner)):
+            return value
+        if type(owner) is ModuleType and name in vars(owner):
+            return self._read("global", vars(owner), name, value, f"{name_of(owner)}.{name}")
+        return self._read("attribute", owner, name, value, f".{name}")
+
+    def _read_contents(self, container: Any) -> None:
+        """All of a container was read: what it held before the program changed it."""
+        if id(container) in self.gone_through:
+            return
+        self.gone_through.add(id(container))
+        held = self.before.get(id(container))
+        if held is None:
+            held = contents(container)
+        self._tell(self.on_read, Read("contents", container, None, held))
+        labels = labels_of(container, held)
+        for value, label in zip(held, labels, strict=True):
+            self._reach(value, container, label)
+
+    def _given(self, value: Any, callee: Any) -> None:
+        """A library got a value, which may be read to its depth."""
+        waiting = [value]
+        while waiting:
+            value = waiting.pop()
+            if type(value) in ATOMS or id(value) not in self.origins:
+                continue
+            if isinstance(value, CONTAINERS):
+                if id(value) not in self.gone_through:
+                    self._read_contents(value)
+                    waiting += contents(value)
+            elif not (
+                isinstance(value, (type, ModuleType, BuiltinMethodType, *FUNCTIONS))
+                or self.is_known(type(value))
+            ):
+                self._read("call", value, callee, MISSING, "")
+
+    def _wrote(self, kind: str, owner: Any, key: Any, before: Any, after: Any) -> None:
+        place = place_of(kind, owner, key)
+        if place is not None:
+            self.values.pop(place, None)
+            self.written.add(place)
+        self._tell(self.on_write, Write(kind, owner, key, before, after))
+
+    def _changed(self, container: Any, before: tuple[Any, ...]) -> None:
+        self.before.setdefault(id(container), before)
+        self.reordered.add(id(container))
+
+
+FUNCTIONS = (FunctionType, MethodType, functools.partial)
+
+
+def place_of(kind: str, owner: Any, key: Any) -> Any:
+    """What identifies a place to read or write; None if nothing does. 1 is not True here."""
+    if type(owner) is super:
+        return kind, id(receiver(owner)), receiver(owner, "__thisclass__"), key
+    if type(key) in ATOMS and type(key) is not slice:
+        return kind, id(owner), type(key), key
+    return None
