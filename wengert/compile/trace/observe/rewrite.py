@@ -150,10 +150,17 @@ def method_of(owner: Any, name: str) -> Any:
 
 
 def special(owner: Any, name: str) -> tuple[Any, Any]:
+    """A method that `with` looks up, as self and a function, last one first."""
     method = method_of(owner, name)
+    if method is None and not name.startswith("__a"):
+        with owner:  # raises Python's own error
+            raise AssertionError
     if method is None:
-        kind = "asynchronous context manager" if name.startswith("__a") else "context manager"
-        raise TypeError(f"'{type(owner).__name__}' object does not support the {kind} protocol")
+        missed = " (missed __aexit__ method)" if name == "__aexit__" else ""
+        raise TypeError(
+            f"'{type(owner).__name__}' object does not support the asynchronous context manager "
+            f"protocol{missed}"
+        )
     return method, apply
 
 
