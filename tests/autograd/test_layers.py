@@ -160,3 +160,9 @@ def test_the_rules_know_of_nothing_but_numpy_and_dispatch():
     for path in (ROOT / "rules").rglob("*.py"):
         found = {room(other) for _, other in imports(path)}
         assert found <= {"rules", "dispatch", "dtypes", "errors"}, path.name
+
+
+def test_networks_and_optimizers_know_nothing_of_the_compiler():
+    """What it has to know of them they tell on the ground: `history/surroundings.py`."""
+    for path in (*(ROOT / "nn").rglob("*.py"), *(ROOT / "optim").rglob("*.py")):
+        assert "compile" not in {room(other) for _, other in imports(path)}, path.name
