@@ -568,8 +568,8 @@ def test_the_time_grows_with_the_length():
         clean(program)
         return time.perf_counter() - start
 
-    short = min(seconds(200) for _ in range(3))
-    assert min(seconds(1000) for _ in range(3)) < 15 * short
+    short = min(seconds(200) for _ in range(10))  # other processes may run beside this one
+    assert min(seconds(1000) for _ in range(10)) < 15 * short
 
 
 def test_rows_are_added_where_they_belong():
