@@ -52,6 +52,16 @@ def test_a_star_takes_what_waits_as_well():
     assert found == ["False"]
 
 
+def test_a_name_first_asked_for_in_a_profile_is_the_function_itself_afterwards():
+    found = run(
+        "import wengert as wg",
+        "from wengert.profiler import profile",
+        "with profile(): wg.relu_, wg.vmap",
+        "print(wg.relu_ is wg.nn.functional.relu_, wg.vmap is wg.func.vmap)",
+    )
+    assert found == ["True", "True"]
+
+
 @pytest.mark.parametrize("name", imports.MOVED)
 def test_modules_are_found_by_the_names_they_had(name):
     module = importlib.import_module(name)

@@ -600,7 +600,6 @@ if _TYPE_CHECKING:
     from wengert import numeric as numeric
     from wengert import optim as optim
     from wengert import optimize as optimize
-    from wengert import primitive as primitive
     from wengert import profiler as profiler
     from wengert import random as random
     from wengert import rules as rules
@@ -615,6 +614,7 @@ if _TYPE_CHECKING:
     from wengert.amp import autocast as autocast
     from wengert.amp import get_autocast_dtype as get_autocast_dtype
     from wengert.amp import is_autocast_enabled as is_autocast_enabled
+    from wengert.autograd import primitive as primitive
     from wengert.autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
     )

@@ -21,11 +21,12 @@ from griffe import Parameters as Given
 
 SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 
-EXPORTING = {"fft", "func", "linalg", "primitive", "random", "special"}
+EXPORTING = {"fft", "func", "linalg", "random", "special"}
 """Modules that export what others hold, as the `__init__` files of folders do."""
 
 OPEN = {
-    "autograd.forward_ad", "autograd.functional", "autograd.graph", "datasets", "errors",
+    "autograd.forward_ad", "autograd.functional", "autograd.graph", "autograd.primitive",
+    "datasets", "errors",
     "nn.init", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune",
     "nn.utils.rnn", "nn.utils.stateless", "numeric", "optim.lr_scheduler", "optim.swa_utils",
     "profiler", "pytorch.masked", "pytorch.signal.windows", "rules.rule", "serialization.archive",

@@ -2,7 +2,11 @@
 
 Read in this order: `wengert.history.node`, then here `codegen` and `record` (how an operation is
 recorded), `engine` and `hooks` (the sweep), `saved` and `inplace` (what may be overwritten),
-`differentiate` (what users call).
+`differentiate` (what users call). `forward` and `pushing` carry tangents. Functions with a
+derivative of one's own are in `function` (PyTorch's form) and `primitive` (the table's).
+
+Nothing here knows a single function: derivatives are in `rules/`, and a function is added there.
+It imports what lies below, `tensor` and `arrays` included; PyTorch's functions are above.
 """
 
 from wengert.autograd import forward_ad as forward_ad

@@ -1,7 +1,8 @@
 """Data that comes with the package, to try things on without a download: handwritten digits, the
 record of lynxes and hares, a time series of airline passengers, and some sonnets.
 
-Leans on NumPy alone. `README.md` in this folder states the sources and the licences.
+Leans on NumPy alone, and nothing in the package leans on it; loaders are in `wengert.utils.data`.
+`README.md` in this folder states the sources and the licences.
 """
 
 from importlib.resources import files

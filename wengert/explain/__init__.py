@@ -1,4 +1,10 @@
-"""Seeing derivatives: the textbook's traces, pages to step through, and NumPy programs."""
+"""Seeing derivatives: the textbook's traces, pages to step through, and NumPy programs.
+
+Begin with `traces.py`: `wengert.explain(f, *args)` runs f on arrays that write down each step, and
+`explanation.py` is what it returns, as text, LaTeX, Markdown or a page (`page.py`, `tables.py`).
+`notation.py` says how each step is written; `source.py` is `wengert.source`, value and gradient as
+NumPy code. A primitive whose step should read better gets a line in `notation.py`.
+"""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 

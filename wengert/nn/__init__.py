@@ -1,4 +1,13 @@
-"""`nn`: networks built of modules, by PyTorch's names."""
+"""Networks built of modules, as `torch.nn` has them.
+
+Begin with `module.py`: a module holds parameters and other modules, and `forward` says what it
+computes. `layers/` are the modules, each a few lines around a function of `functional/`, where the
+mathematics is; `containers.py` puts them together, `init.py` fills parameters, `utils/` changes
+finished networks.
+
+To add a layer, write its function in `functional/` and its module in `layers/`, and name both in
+the `__init__` files; `tests/nn/` holds them to PyTorch's. The compiler is not known here.
+"""
 
 from wengert.nn import functional as functional
 from wengert.nn import init as init

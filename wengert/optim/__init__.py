@@ -1,4 +1,13 @@
-"""`optim`: optimizers and schedules by PyTorch's names."""
+"""Training, step by step: optimizers and schedules, as `torch.optim` has them.
+
+An optimizer holds parameters, and `step()` moves them by the gradients that a backward pass left in
+`p.grad`; it never calls the loss on its own (L-BFGS calls the closure it is given). Minimisers that
+are given a function and return its minimum are in `wengert.optimize`.
+
+Begin with `optimizer.py` (groups of parameters, state, hooks) and `sgd.py`; each other file is a
+family whose update reads like the paper's. To add one, write its update as they do, and name it
+here; `tests/optim/` compares it with PyTorch's. `lr_scheduler.py` has the schedules.
+"""
 
 from wengert.optim import lr_scheduler as lr_scheduler
 from wengert.optim import swa_utils as swa_utils

@@ -1,8 +1,13 @@
-"""`wengert.optimize`: SciPy's optimizers and solvers, given exact derivatives and any parameters.
+"""SciPy's minimisers and solvers, given exact derivatives: a function in, its minimum out.
 
 SciPy works on one vector of double precision and estimates derivatives by differences unless it is
 given them. Here parameters are tensors, arrays, numbers, or containers of them; derivatives come
-from wengert; everything else is SciPy's, results included.
+from wengert; everything else is SciPy's, results included, and these have no history: minima that
+can be differentiated are made in `solvers/`. Optimizers that train step by step are in `optim/`.
+
+Begin with `minimum.py`; `roots.py` solves equations, `initial_value.py` differential ones, and
+`vector.py` turns parameters into the one vector and back. Nothing in the package leans on this
+folder.
 
 >>> import numpy as np
 >>> import wengert as wg
@@ -13,7 +18,7 @@ from wengert; everything else is SciPy's, results included.
 (1.0, array([1., 1.]))
 """
 
-from wengert.optimize.equations import least_squares as least_squares
-from wengert.optimize.equations import root as root
 from wengert.optimize.initial_value import solve_ivp as solve_ivp
 from wengert.optimize.minimum import minimize as minimize
+from wengert.optimize.roots import least_squares as least_squares
+from wengert.optimize.roots import root as root

@@ -18,7 +18,7 @@ from wengert.optimize.vector import (
     flat_tensor,
     jacobian_of,
 )
-from wengert.solvers.equations import bare
+from wengert.solvers.parameters import bare
 from wengert.tensor import Tensor, wrap
 from wengert.transforms.run import called, checked
 

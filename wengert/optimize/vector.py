@@ -16,7 +16,7 @@ import numpy as np
 from wengert.autograd.record import cast
 from wengert.errors import GradError, PatternError, ShapeError
 from wengert.functions.shapes import view_as_complex, view_as_real
-from wengert.solvers.equations import as_given, bare
+from wengert.solvers.parameters import as_given, bare
 from wengert.sparse.derivatives import sparse_jacobian
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls

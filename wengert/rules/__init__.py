@@ -1,4 +1,15 @@
-"""The derivative of every function, stated once. `RULES` is the table; importing fills it."""
+"""The derivative of every function, stated once. `RULES` is the table; importing fills it.
+
+Begin with `rule.py`, which says what a rule is and how it is read in both directions, and then with
+`elementwise.py`, where `elementwise(np.tanh, lambda t, y: t * (1 - y * y))` is a whole rule. The
+other files are families: shapes, reductions, products, linalg, indexing, networks. `rows`, `blocks`
+and `stacks` hold implementations that some of them choose for large or small arrays.
+
+To add a function, state its rule in the file of its family, and give `tests/rules/` a sample: each
+rule is held to difference quotients, and its two directions to each other. Rules are written with
+NumPy functions alone, so that they run on every kind of array; they import nothing but
+`wengert.dispatch`, `dtypes` and `errors`.
+"""
 
 from wengert.rules import convolution as convolution
 from wengert.rules import eigen as eigen

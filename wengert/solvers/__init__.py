@@ -1,4 +1,12 @@
-"""Solutions of equations, linear systems and differential equations, and their derivatives."""
+"""Solutions of equations and of differential equations, as functions of their parameters.
+
+For solvers of one's own, whose results are to have derivatives: `implicit.py` (root, fixed_point,
+argmin, solve: the implicit function theorem) and `ode.py` (odeint: the adjoint equation). Beneath
+them are `parameters.py` (the arguments of a call, taken apart), `systems.py` (linear systems known
+by products), `runge_kutta.py` and `trajectories.py`. `wengert.implicit` is another name of this
+folder. SciPy's solvers, which are given derivatives and return none, are in `optimize/`; what
+trains a network step by step is in `optim/`.
+"""
 
 from wengert.solvers.implicit import argmin as argmin
 from wengert.solvers.implicit import fixed_point as fixed_point

@@ -24,7 +24,7 @@ from wengert.dispatch import primitive
 from wengert.errors import GradError, ShapeError
 from wengert.history import modes
 from wengert.solvers import systems
-from wengert.solvers.equations import Call, Equations, as_given, bare, fitting
+from wengert.solvers.parameters import Call, Equations, as_given, bare, fitting
 from wengert.solvers.systems import Packing, System, Tensors, checked_solver, ordinarily, pushed
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls

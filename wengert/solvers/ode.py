@@ -18,7 +18,7 @@ from wengert.autograd.forward import active
 from wengert.dispatch import known
 from wengert.errors import BatchingError, GradError, TracingError
 from wengert.history import modes
-from wengert.solvers.equations import Call, Equations, Tensors, as_given, bare, carries
+from wengert.solvers.parameters import Call, Equations, Tensors, as_given, bare, carries
 from wengert.solvers.runge_kutta import METHODS
 from wengert.solvers.trajectories import (
     SCIPY,

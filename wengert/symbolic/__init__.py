@@ -1,4 +1,9 @@
-"""Formulas of functions, and their derivatives by the table of rules."""
+"""Formulas of functions, and their derivatives by the table of rules.
+
+Begin with `formula.py`: a function that is run on arrays of formulas (`arrays/symbolic/`) gives its
+formula, and a rule that is run on formulas gives the formula of a derivative. `expressions.py`
+reads formulas that users write as text; it parses them, and runs nothing in them.
+"""
 
 from wengert.symbolic.formula import Formula as Formula
 from wengert.symbolic.formula import Swell as Swell

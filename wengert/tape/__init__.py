@@ -12,7 +12,8 @@ tensor(6.)
 
 Here are the tape, variables, optimizers, and as many of TensorFlow's names as a small training
 program needs, so that it runs with `import wengert.tape as tf`. Tensors are wengert's: every
-function of `wengert` and NumPy works on them, and is recorded.
+function of `wengert` and NumPy works on them, and is recorded. Begin with `gradient_tape.py`.
+Nothing in the package leans on this folder.
 """
 
 from wengert.dtypes import bool as bool

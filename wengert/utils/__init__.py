@@ -1,4 +1,9 @@
-"""`utils`: data sets and loaders, checkpointing, and what goes around a training loop."""
+"""Around a training loop, as `torch.utils` has it: data, checkpointing, saving a run.
+
+`data/` has data sets and their loader, `checkpoint.py` recomputes instead of saving, `training.py`
+saves a run and resumes it, and measures it, `tensorboard.py` and `dlpack.py` speak to others. Data
+that comes with the package is in `wengert.datasets`. Nothing in the package leans on this folder.
+"""
 
 from wengert.utils import checkpoint as checkpoint
 from wengert.utils import data as data

@@ -1,4 +1,9 @@
-"""`nn.functional`: networks' functions by PyTorch's names, arguments and defaults."""
+"""Networks' functions, as `torch.nn.functional` has them: names, arguments and defaults.
+
+One file for each subject; `shared.py` has what they have in common. Functions are composed of
+NumPy's, or of primitives in `rules/neural.py`, `convolution.py` and `normalization.py` where
+numerics or speed ask for one.
+"""
 
 from wengert.nn.functional.activations import celu as celu
 from wengert.nn.functional.activations import celu_ as celu_

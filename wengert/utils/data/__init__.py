@@ -1,4 +1,8 @@
-"""`utils.data`: data sets, samplers and the loader, by PyTorch's names."""
+"""Data sets, samplers and the loader, as `torch.utils.data` has them.
+
+Begin with `loader.py`. `datasets.py` says what examples are, `samplers.py` in which order they
+come; `workers.py` loads them in processes of their own.
+"""
 
 from wengert.utils.data.datasets import ChainDataset as ChainDataset
 from wengert.utils.data.datasets import ConcatDataset as ConcatDataset
