@@ -276,60 +276,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
             AssertionError,
         ),
     ),
-    # test_optimizer_state.py
-    "test_a_checkpoint_loaded_after_the_first_call_is_gone_on_from": (
-        (
-            "an optimizer's state and groups are those of the first call",
-            None,
-            AssertionError,
-        ),
-    ),
-    "test_groups_that_are_popped_stay_as_they_are": (
-        (
-            "an optimizer's state and groups are those of the first call",
-            None,
-            AssertionError,
-        ),
-    ),
-    "test_parameters_popped_from_a_group_stay_as_they_are": (
-        (
-            "an optimizer's state and groups are those of the first call",
-            None,
-            AssertionError,
-        ),
-    ),
-    "test_settings_that_are_changed_are_read": (
-        (
-            "an optimizer's state and groups are those of the first call",
-            some(
-                """
-            whole group-momentum
-            whole group-no momentum
-            whole group-decay
-            whole group-nesterov
-            whole group-maximize
-            whole group-betas
-            whole group-eps
-            whole group-amsgrad
-            """
-            ),
-            AssertionError,
-        ),
-    ),
-    "test_state_tensors_that_are_replaced_are_read": (
-        (
-            "an optimizer's state and groups are those of the first call",
-            None,
-            AssertionError,
-        ),
-    ),
-    "test_state_that_is_cleared_starts_anew": (
-        (
-            "an optimizer's state and groups are those of the first call",
-            None,
-            AssertionError,
-        ),
-    ),
     # test_replaced.py
     "test_hooks_that_are_added_run": (
         (

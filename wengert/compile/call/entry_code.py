@@ -63,6 +63,7 @@ class Kind(IntEnum):
     ITEM = 2  # of a dict, under a key
     POINTER = 3  # what lies at an address
     ATTRIBUTE = 4
+    ELEMENT = 5  # so many bytes after the first item of a list
 
 
 class Form(IntEnum):
@@ -346,6 +347,7 @@ def _write_find(module: ir.Module) -> None:
     found(Kind.ITEM, lambda: w.call("item", owner, key))
     found(Kind.POINTER, lambda: w.word(owner, 0))
     found(Kind.OBJECT, lambda: owner)
+    found(Kind.ELEMENT, lambda: w.word(w.build.add(w.word(owner, 0), key), 0))
     found(Kind.ARGUMENT, lambda: w.word(w.build.add(args, owner), 0))
     w.build.position_at_end(attribute)
     value = w.call("python.PyObject_GetAttr", owner, key)

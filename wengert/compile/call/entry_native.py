@@ -17,11 +17,13 @@ from wengert.compile.trace.places import (
     Argument,
     Array,
     Attribute,
+    Element,
     Gradient,
     Guard,
     Input,
     Item,
     Known,
+    Length,
     Number,
     Output,
     Pair,
@@ -165,6 +167,11 @@ class _Table:
             return {Field.KIND: Kind.OBJECT, Field.OWNER: self.object(place.object)}
         if isinstance(place, Item):
             return self.item(place.mapping, place.key)
+        if isinstance(place, Element):
+            owner = self.object(place.items) + at.LIST_ITEMS
+            return {Field.KIND: Kind.ELEMENT, Field.OWNER: owner, Field.KEY: 8 * place.index}
+        if isinstance(place, Length):
+            return self.pointer(place.container, at.LENGTH)
         if isinstance(place, Gradient):
             members = place.tensor.read(()).__dict__
             members.setdefault(_GRAD, None)
@@ -220,6 +227,8 @@ class _Table:
         if flagged is not None:  # it requires grad if it has a node
             place, expected, equal = Attribute(flagged, "_node"), None, not expected
         form = Form.SAME if equal else Form.OTHER
+        if isinstance(place, Length):
+            return {**self.place(place), Field.FORM: form, Field.OBJECT: expected}
         return {**self.place(place), Field.FORM: form, Field.OBJECT: self.object(expected)}
 
     def input(self, input: Input) -> Record:

@@ -21,6 +21,7 @@ from wengert.compile.trace.places import (
     Gradient,
     Guard,
     Input,
+    Length,
     Number,
     Output,
     Pair,
@@ -212,7 +213,9 @@ class _Running:
 
 def _holds(guard: Guard, args: tuple[Any, ...]) -> bool:
     """Whether this very object is there: what is merely equal is looked at by the slow way."""
-    return (guard.place.read(args) is guard.object) is guard.equal
+    now = guard.place.read(args)
+    same = now == guard.object if type(guard.place) is Length else now is guard.object
+    return same is guard.equal
 
 
 def _is_plain(array: Any, form: Array) -> bool:

@@ -7,13 +7,14 @@ numbers that the program reads; for the time of a trace, traced ones stand in th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from typing import Any
 
 from wengert.compile.program.program import Value
 from wengert.compile.trace.array import Trace
 from wengert.compile.trace.inputs import Inputs
-from wengert.compile.trace.places import Gradient, Guard, Item, Known, Place, Variable
+from wengert.compile.trace.places import Element, Gradient, Guard, Item, Length, Place, Variable
 from wengert.history.surroundings import SETTINGS
 from wengert.tensor import Tensor
 
@@ -31,7 +32,7 @@ class Conditions:
         self.names: dict[int, str] = {}
         """What modules call their tensors, by id."""
         self.borrowed: list[tuple[dict[str, Any], str, Any]] = []
-        self.settings: list[tuple[list[Value], list[Guard]]] = []
+        self.settings: list[tuple[Any, list[Value], list[Guard]]] = []
         """Of each optimizer: what is traced, and what must hold if any of that is used."""
 
     def note(self, guard: Guard) -> None:
@@ -90,7 +91,7 @@ class Conditions:
                         values.append(self._borrow(group, key, number, name))
                     else:
                         guards.append(Guard(Item(group, key), number))
-            self.settings.append((values, guards))
+            self.settings.append((holder, values, guards))
 
     def _borrow(self, group: dict[str, Any], key: str, number: float, name: str) -> Value:
         value = self.inputs.number(Item(group, key), number, name)
@@ -110,19 +111,37 @@ class Conditions:
         What the function itself has changed is no condition on later calls.
         """
         used = {v for s in self.inputs.program.statements for v in s.inputs}
-        for values, guards in self.settings:
-            for guard in () if used.isdisjoint(values) else guards:
-                self.note(guard)
+        for holder, values, guards in self.settings:
+            if not used.isdisjoint(values):
+                for guard in (*guards, *_remembered(holder)):
+                    self.note(guard)
         for guard in self.inputs.decisive:
             self.note(guard)
         return [g for g in self.guards.values() if isinstance(g.place, Gradient) or g.holds()]
 
 
-def _key(place: Place) -> Any:
-    if isinstance(place, Item):
-        return id(place.mapping), place.key
-    if isinstance(place, Variable):
-        return id(place.cell)
-    assert isinstance(place, Gradient)
-    assert isinstance(place.tensor, Known)
-    return id(place.tensor.object), Gradient
+def _remembered(optimizer: Any) -> Iterator[Guard]:
+    """What an optimizer goes through, and where it looks for what it remembers of each tensor."""
+    yield from contents(optimizer.param_groups)
+    for group in optimizer.param_groups:
+        yield from contents(group["params"])
+    yield Guard(Item(vars(optimizer), "state"), optimizer.state)
+    yield from contents(optimizer.state)
+    for remembered in optimizer.state.values():
+        yield from contents(remembered)
+
+
+def contents(container: list[Any] | dict[Any, Any]) -> Iterator[Guard]:
+    """A list or a dictionary has these items, and no others."""
+    yield Guard(Length(container), len(container))
+    if isinstance(container, dict):
+        yield from (Guard(Item(container, key), item) for key, item in container.items())
+    else:
+        yield from (Guard(Element(container, i), item) for i, item in enumerate(container))
+
+
+def _key(place: Place | Any) -> Any:
+    """The same for the same place: what it leads through, by identity, and its key or index."""
+    if not isinstance(place, Place):
+        return place if type(place) in (str, int) else id(place)
+    return type(place), *(_key(getattr(place, field.name)) for field in fields(place))

@@ -77,6 +77,33 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Element:
+    """What a list has at an index."""
+
+    items: list[Any]
+    index: int
+
+    def __str__(self) -> str:
+        return f"element {self.index} of a list"
+
+    def read(self, flat: Any) -> Any:
+        return self.items[self.index] if self.index < len(self.items) else MISSING
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Length:
+    """How many items a list or a dictionary has."""
+
+    container: list[Any] | dict[Any, Any]
+
+    def __str__(self) -> str:
+        return f"the length of a {type(self.container).__name__}"
+
+    def read(self, flat: Any) -> Any:
+        return len(self.container)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Variable:
     """What a variable of an enclosing function holds."""
 
@@ -138,7 +165,7 @@ class Cotangent:
         raise AssertionError(self)
 
 
-Place = Argument | Known | Item | Variable | Attribute | Gradient | Cotangent
+Place = Argument | Known | Item | Element | Length | Variable | Attribute | Gradient | Cotangent
 
 
 def array_at(place: Place, flat: Any) -> Any:
