@@ -38,8 +38,8 @@ HALL = {"__init__", "__main__", "cli"}
 UPWARD: dict[tuple[str, str], str] = {}
 """Imports that point upward, each with its reason."""
 
-LARGEST_CIRCLE = 4
-"""So many files at most may import each other in a circle: today a compiled call's entry."""
+LARGEST_CIRCLE = 3
+"""So many files at most may import each other in a circle: programs, what is inferred of them, and their text."""
 
 
 def module(path: Path) -> str:

@@ -5,7 +5,8 @@ import pytest
 
 ir = pytest.importorskip("llvmlite.ir")
 
-from wengert.compile.call.entry import Entry, is_native  # noqa: E402
+from wengert.compile.call.entries import is_native  # noqa: E402
+from wengert.compile.call.entry import Entry  # noqa: E402
 from wengert.compile.call.entry_native import native_entry  # noqa: E402
 from wengert.compile.call.entry_reference import reference_entry  # noqa: E402
 from wengert.compile.llvm.machine.host import Code, compile_module  # noqa: E402

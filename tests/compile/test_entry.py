@@ -27,7 +27,7 @@ from tests.compile.bodies import (
     status,
     sums,
 )
-from wengert.compile.call import entry as entries
+from wengert.compile.call import entries
 from wengert.compile.trace.places import (
     Argument,
     Array,

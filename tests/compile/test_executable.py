@@ -421,7 +421,8 @@ def test_a_classifier_learns_as_in_numpy() -> None:
 
 def entry(executable: Executable) -> Any:
     """A callable on arrays that returns the first output."""
-    from wengert.compile.call.entry import Entry, make
+    from wengert.compile.call.entries import make
+    from wengert.compile.call.entry import Entry
     from wengert.compile.trace.places import Argument, Array, Input, Output
 
     plan, table = executable.plan, executable.table

@@ -2,15 +2,12 @@
 
 An entry checks that its call is one that the machine code was made for, hands the addresses of all
 arrays to it, and wraps what it leaves. Whatever it does not expect it leaves to `slow`, which is
-called with the same arguments, before anything was written. `make` gives the fastest kind there is:
-`entry_native.py` where CPython's and NumPy's objects are laid out as known, else
-`entry_reference.py`, plain Python that does the same. `trace/places.py` has the words for all that
-is read, checked and written.
+called with the same arguments, before anything was written. `entries.py` makes the fastest kind
+there is. `trace/places.py` has the words for all that is read, checked and written.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -105,29 +102,3 @@ def conflicts(entry: Entry) -> tuple[Pairs, Pairs]:
                 passed = isinstance(place, Argument) or isinstance(other, Argument)
                 (always if passed else moved).append((a, b))
     return always, moved
-
-
-# ---- making --------------------------------------------------------------------------------
-
-
-def make(entry: Entry) -> Callable[..., Any]:
-    """The callable."""
-    if is_native():
-        from wengert.compile.call.entry_native import native_entry
-
-        return native_entry(entry)
-    from wengert.compile.call.entry_reference import reference_entry
-
-    return reference_entry(entry)
-
-
-@functools.cache
-def is_native() -> bool:
-    """Whether entries are native here."""
-    from wengert.compile.call.layouts import LayoutError, layouts
-
-    try:
-        layouts()
-    except LayoutError:
-        return False
-    return True

@@ -10,7 +10,8 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
 from wengert.compile.call import derivative
-from wengert.compile.call.entry import Entry, make
+from wengert.compile.call.entries import make
+from wengert.compile.call.entry import Entry
 from wengert.compile.trace.places import (
     Argument,
     Array,

@@ -5,7 +5,7 @@ key. All that a call does is said in terms of places: an `Array` or a `Number` r
 `Guard` on what must be there, and a `Write`. So one description gives what is fetched at each call,
 the condition on which a program may be used again, and the sentence that says why it may not.
 
-`call/entry.py` makes a call of such a description.
+`call/entries.py` makes a call of such a description.
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""Observing a user's function: every read from outside and every write to it, with its owner."""
+"""Observing a user's function: every read from outside and every write to it, with its owner.
+
+Begin with `observer.py`: `Observer.run` calls a function so that its loads, stores and calls are
+told to `on_read`, `on_write` and `on_unobserved`. `rewrite.py` makes the copies of the user's
+bytecode that tell them (the functions themselves stay as they are), `calls.py` decides which copy
+or which original a call goes to, `outside.py` knows which objects are from outside, and how they
+were reached. `events.py` has the words.
+
+Imports nothing of the compiler. What differs between versions of Python stands at the end of
+`rewrite.py`: a new version is added there. It is not asked by traces yet: `watch.py` tells those.
+"""
 
 from __future__ import annotations
 
