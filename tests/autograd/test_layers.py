@@ -39,7 +39,7 @@ UPWARD: dict[tuple[str, str], str] = {}
 """Imports that point upward, each with its reason."""
 
 LARGEST_CIRCLE = 3
-"""So many files at most may import each other in a circle: programs, what is inferred of them, and their text."""
+"""So many files may import each other in a circle: programs, their inference, and their text."""
 
 
 def module(path: Path) -> str:
