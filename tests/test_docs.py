@@ -13,8 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import wengert as wg
 from docs.generate import pages, rules
 from docs.generate import snippets as reading
 from wengert.autograd import engine
@@ -55,6 +57,47 @@ def test_the_essay_as_a_page_has_its_text_as_text_and_loses_no_line_of_code():
     headings = re.findall(r"^## (\d)\. .*[^-]$", page, re.MULTILINE)
     assert headings == list("123456789")
     assert "\nR. E. Wengert (1964): whatever a program computes" in page
+
+
+ENGINE = (DOCS / "engine.md").read_text(encoding="utf-8")
+
+
+def test_the_engine_is_as_long_to_read_as_its_page_says():
+    table = ENGINE.partition("## What to read")[2].partition("\n## ")[0]
+    files = re.findall(r"^\| `(wengert/.+?\.py)`", table, re.MULTILINE)
+    length = sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files)
+    assert len(files) == 7
+    assert "some 2,900 lines together" in table
+    assert 2800 <= length <= 3000
+
+
+def test_a_product_goes_the_way_that_the_page_on_the_engine_tells():
+    table = ENGINE.partition("## One product, from operator to gradient")[2].partition("\n## ")[0]
+    told = re.findall(
+        r"\| (?:`wengert/)?(\S+?|written by `\S+)` \| `(\w+)` \|$", table, re.MULTILINE
+    )
+    x = wg.tensor([0.5, 1.0], requires_grad=True)
+    g = wg.ones(2)
+    (np.tanh(x) * x).backward(g)  # recorders are written at their first use
+    went = []
+
+    def note(frame, event, _):
+        if event == "call":
+            file = frame.f_code.co_filename
+            written = file.startswith("<wengert")
+            place = "written by `codegen.py" if written else file.partition("wengert/")[2]
+            went.append((place, frame.f_code.co_name))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        y = np.tanh(x) * x
+        y.backward(g)
+    finally:
+        sys.setprofile(before)
+    assert len(told) == 12
+    calls = iter(went)
+    assert [step for step in told if step not in calls] == []
 
 
 def test_pages_show_source_that_exists():
