@@ -211,3 +211,24 @@ def test_a_number_that_a_module_counts_up_outside_the_function() -> None:
         return seen
 
     same(story)
+
+
+def test_a_rate_may_become_a_numpy_number_between_calls() -> None:
+    def story(compile: Any) -> Any:
+        w = numbers(1, 2, requires_grad=True)
+        optimizer = optim.Adam([w], lr=0.1)
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            loss = ((w * x) ** 2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        f, seen = compile(step), []
+        for rate in (0.1, np.float64(0.2), np.float64(0.3)):
+            optimizer.param_groups[0]["lr"] = rate
+            seen += thrice(f, numbers(1, 2)) + thrice(f, numbers(1, 2).double())
+        return seen
+
+    same(story)

@@ -327,3 +327,31 @@ def test_results_under_each_grad_mode() -> None:
         return seen
 
     same(story)
+
+
+@pytest.mark.parametrize("first", ["requires grad", "is plain"])
+def test_a_result_requires_grad_if_an_argument_of_this_call_does(first: str) -> None:
+    def story(compile: Any) -> Any:
+        f = compile(lambda x, y: x * 10 + y)
+        p, a, b = numbers(1, 2, requires_grad=True), numbers(3, 4), numbers(5, 6)
+        one, other = (p, a) if first == "requires grad" else (a, p)
+        return [*thrice(f, one, b), *thrice(f, other, b), f(one, b)]
+
+    same(story)
+
+
+@pytest.mark.parametrize("when", ["before the first call", "after it"])
+def test_a_hook_on_a_leaf_runs_once(when: str) -> None:
+    def story(compile: Any) -> Any:
+        w = numbers(1, 2, requires_grad=True)
+        f, seen = compile(lambda x: x * w), []
+        if when == "after it":
+            f(numbers(3, 4))
+        w.register_hook(lambda g: g * 2)
+        for _ in range(3):
+            w.grad = None
+            f(numbers(3, 4)).sum().backward()
+            seen.append(w.grad)
+        return seen
+
+    same(story)

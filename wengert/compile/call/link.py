@@ -114,7 +114,8 @@ def _pairs(inputs: list[Input | Guard], flat: list[Any]) -> Iterator[Pair]:
 def _input(place: Any, flat: list[Any], buffer: int, written: bool) -> Input:
     x, array = place.read(flat), array_at(place, flat)
     if not isinstance(array, np.ndarray):
-        return Input(place, Number(buffer, type(x)))
+        # What is a float and more, an np.float64, is none to the entry: such a call goes slowly.
+        return Input(place, Number(buffer, float if isinstance(x, float) else type(x)))
     kind = type(x) if isinstance(x, Tensor) else None
     history = not isinstance(place, Argument) or (kind is not None and x.requires_grad)
     return Input(place, Array(buffer, array.dtype, array.shape, kind, written, history))

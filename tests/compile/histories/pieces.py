@@ -1,0 +1,404 @@
+"""Pieces that random histories are made of: what a step reads, where that is kept, how it changes.
+
+A piece is some text around the step and a few lines in it. Most are a value of some kind at some
+place (`PLACES` x `VALUES`); `PIECES` are the others. Each has its changes: statements that run
+between two calls. A kind of change is named "place: value: how", as in "cell: float: replaced".
+
+In texts `@` stands for the number of the piece, `%r` for a random float, `%i` for a small int.
+"""
+
+# ruff: noqa: E501  (a kind is a line)
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+PRELUDE = """
+import enum, fractions, functools, itertools, random, sys, threading, types
+import numpy as np
+import wengert as wg
+from wengert import nn, optim
+from wengert.nn import functional as F
+
+class Level(enum.Enum):
+    LOW = 0.5
+    HIGH = 1.5
+
+class Net(nn.Module):
+    pass
+
+class Plain:
+    def __init__(self, **names):
+        vars(self).update(names)
+
+class Other(Plain):
+    pass
+
+class Slots:
+    __slots__ = ("a",)
+
+def linear(seed, n=3):
+    layer = nn.Linear(n, n)
+    with wg.no_grad():
+        for p in layer.parameters():
+            p.copy_(wg.from_numpy(np.random.default_rng(seed).normal(0, 0.5, p.shape).astype(np.float32)))
+    return layer
+
+def batch(seed, rows=2, columns=3):
+    return wg.from_numpy(np.random.default_rng(seed).normal(0, 1, (rows, columns)).astype(np.float32))
+
+def identity(a):
+    return a
+
+def double(module, args, out):
+    return out * 2
+
+def in_thread(f):
+    found = []
+    def run():
+        try:
+            found.append((f(), None))
+        except Exception as error:
+            found.append((None, error))
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if found[0][1] is not None:
+        raise found[0][1]
+    return found[0][0]
+
+def tensors(item):
+    if isinstance(item, wg.Tensor):
+        yield item
+    elif isinstance(item, (list, tuple)):
+        for part in item:
+            yield from tensors(part)
+
+def call(x, y):
+    result = step(x, y, **keywords)
+    losses = [t.sum() for t in tensors(result) if t.requires_grad and t.grad_fn is not None]
+    if losses:
+        sum(losses[1:], losses[0]).backward()
+    return result
+
+cells, keywords, handles = {}, {}, []
+wg.manual_seed(0); np.random.seed(0); random.seed(0)
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    read: str
+    setup: str = ""
+    enclosing: str = ""  # in the function that encloses the step
+    default: str = ""  # among the parameters of the step
+    get: str = ""  # as read from outside, if otherwise
+    put: str = ""  # how it is replaced from outside
+
+    def outside(self) -> str:
+        return self.get or self.read
+
+
+PLACES: dict[str, Place] = {
+    "global": Place("g@", "g@ = NEW", put="g@ = VALUE"),
+    "cell": Place(
+        "c@",
+        enclosing="c@ = NEW\ndef put@(v):\n    nonlocal c@\n    c@ = v\ncells['c@'] = (lambda: c@), put@",
+        get="cells['c@'][0]()",
+        put="cells['c@'][1](VALUE)",
+    ),
+    "default": Place(
+        "d@", default="d@=NEW", get="raw.__kwdefaults__['d@']", put="raw.__kwdefaults__['d@'] = VALUE"
+    ),
+    "argument": Place(
+        "k@", "keywords['k@'] = NEW", default="k@", get="keywords['k@']", put="keywords['k@'] = VALUE"
+    ),
+    "argument in a tuple": Place(
+        "k@[1]", "keywords['k@'] = (1, NEW)", default="k@", get="keywords['k@'][1]",
+        put="keywords['k@'] = (1, VALUE)",
+    ),
+    "argument in a dict": Place(
+        "k@['a']", "keywords['k@'] = {'a': NEW}", default="k@", get="keywords['k@']['a']",
+        put="keywords['k@']['a'] = VALUE",
+    ),
+    "module attribute": Place("net@.a", "net@ = Net()\nnet@.a = NEW", put="net@.a = VALUE"),
+    "nested module attribute": Place(
+        "net@.part.a", "net@ = Net()\nnet@.part = Net()\nnet@.part.a = NEW", put="net@.part.a = VALUE"
+    ),
+    "object in a module": Place(
+        "net@.cfg.a", "net@ = Net()\nnet@.cfg = Plain(a=NEW)", put="net@.cfg.a = VALUE"
+    ),
+    "object": Place("obj@.a", "obj@ = Plain(a=NEW)", put="obj@.a = VALUE"),
+    "nested object": Place("obj@.cfg.a", "obj@ = Plain(cfg=Plain(a=NEW))", put="obj@.cfg.a = VALUE"),
+    "namespace": Place("ns@.a", "ns@ = types.SimpleNamespace(a=NEW)", put="ns@.a = VALUE"),
+    "slot": Place("slots@.a", "slots@ = Slots()\nslots@.a = NEW", put="slots@.a = VALUE"),
+    "class attribute": Place(
+        "C@.a", "class C@:\n    pass\nC@.a = NEW", put="C@.a = VALUE"
+    ),
+    "attribute of an instance's class": Place(
+        "i@.a", "class C@:\n    pass\nC@.a = NEW\ni@ = C@()", get="C@.a", put="C@.a = VALUE"
+    ),
+    "imported module": Place(
+        "config@.a", "config@ = types.ModuleType('config@')\nconfig@.a = NEW", put="config@.a = VALUE"
+    ),
+    "dict item": Place("t@['a']", "t@ = {'a': NEW}", put="t@['a'] = VALUE"),
+    "dict item by get": Place("t@.get('a')", "t@ = {'a': NEW}", put="t@['a'] = VALUE"),
+    "computed dict item": Place("t@['a' + str(1)]", "t@ = {'a1': NEW}", put="t@['a1'] = VALUE"),
+    "list item": Place("l@[0]", "l@ = [NEW]", put="l@[0] = VALUE"),
+    "iterated list": Place("[v for v in l@][0]", "l@ = [NEW]", get="l@[0]", put="l@[0] = VALUE"),
+    "iterated dict": Place(
+        "[v for _, v in t@.items()][0]", "t@ = {'a': NEW}", get="t@['a']", put="t@['a'] = VALUE"
+    ),
+    "helper's global": Place(
+        "helper@()", "g@ = NEW\ndef helper@():\n    return g@", get="g@", put="g@ = VALUE"
+    ),
+    "helper's default": Place(
+        "helper@()", "def helper@(*, a=NEW):\n    return a", get="helper@.__kwdefaults__['a']",
+        put="helper@.__kwdefaults__['a'] = VALUE",
+    ),
+    "property": Place(
+        "o@.a", "class C@:\n    a = property(lambda self: self.b)\no@ = C@()\no@.b = NEW", get="o@.b",
+        put="o@.b = VALUE",
+    ),
+    "partial": Place(
+        "p@()", "p@ = functools.partial(identity, a=NEW)", get="p@.keywords['a']",
+        put="p@.keywords['a'] = VALUE",
+    ),
+    "getattr": Place("getattr(obj@, 'a' + 'b')", "obj@ = Plain(ab=NEW)", get="obj@.ab", put="obj@.ab = VALUE"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Value:
+    new: str
+    use: str
+    changes: dict[str, str]  # "= TEXT" replaces; in other texts AT is the value as read outside
+
+
+T3 = "wg.tensor([%r, %r, %r])"
+A3 = "np.array([%r, %r, %r], np.float32)"
+ARRAY = {
+    "replaced": f"= {A3}", "written": "AT[:] = %r", "item written": "AT[0] = %r",
+    "of another shape": "= np.array([%r], np.float32)", "of another dtype": "= np.array([%r, %r, %r])",
+}  # fmt: skip
+NUMBER = {
+    "replaced": "= %r", "by an int": "= %i", "by a bool": "= True", "by np.float64": "= np.float64(%r)",
+    "by np.float32": "= np.float32(%r)", "by a 0-d array": "= np.array(%r)", "by a tensor": "= wg.tensor(%r)",
+    "by None": "= None", "by a string": "= 'a'", "by -0.0": "= -0.0", "by infinity": "= float('inf')",
+    "by a tensor that is trained": "= wg.tensor(%r, requires_grad=True)",
+}  # fmt: skip
+
+VALUES: dict[str, Value] = {
+    "float": Value("%r", "h = h * USE", NUMBER),
+    "deciding float": Value("%r", "h = h * 2 if USE > 1 else h * 0.5", {"replaced": "= %r", "by np.float64": "= np.float64(%r)"}),
+    "int": Value("%i", "h = h * USE", {"replaced": "= %i", "by a float": "= %i.0", "by a bool": "= True", "by np.int64": "= np.int64(%i)"}),
+    "int as a size": Value("%i", "h = h.repeat(1, USE)[:, :3] * USE", {"replaced": "= %i", "by np.int64": "= np.int64(%i)"}),
+    "bool": Value("True", "h = h * 2 if USE else h * 0.5", {"replaced": "= False", "by an int": "= 0", "by np.bool_": "= np.bool_(False)", "by a list": "= []"}),
+    "str": Value("'sin'", "h = getattr(wg, USE)(h)", {"replaced": "= 'tanh'"}),
+    "None": Value("None", "h = h if USE is None else h * USE", {"replaced": "= %r", "by a tensor": f"= {T3}"}),
+    "np.float64": Value("np.float64(%r)", "h = h * USE", {"replaced": "= np.float64(%r)", "by a float": "= %r"}),
+    "np.float32": Value("np.float32(%r)", "h = h * USE", {"replaced": "= np.float32(%r)"}),
+    "np.int64": Value("np.int64(%i)", "h = h * USE", {"replaced": "= np.int64(%i)", "by an int": "= %i"}),
+    "np.bool_": Value("np.bool_(True)", "h = h * 2 if USE else h * 0.5", {"replaced": "= np.bool_(False)"}),
+    "Fraction": Value("fractions.Fraction(1, 2)", "h = h * float(USE)", {"replaced": "= fractions.Fraction(3, 2)"}),
+    "Enum": Value("Level.LOW", "h = h * USE.value", {"replaced": "= Level.HIGH"}),
+    "dtype": Value("wg.float32", "out.append(h.to(USE))", {"replaced": "= wg.float64"}),
+    "tuple of numbers": Value("(1, 2)", "out.append((h > 0).long() * USE[0])", {"replaced": "= (3, 2)", "by equal floats": "= (1.0, 2)", "by equal bools": "= (True, 2)"}),
+    "function": Value("wg.tanh", "h = USE(h)", {"replaced": "= wg.sin", "by a lambda": "= lambda t: t * %r"}),
+    "function of the user": Value("(lambda t: t * %r)", "h = USE(h)", {"replaced": "= lambda t: t * %r", "code replaced": "AT.__code__ = (lambda t: t * 0.25).__code__"}),
+    "tensor": Value(T3, "h = h * USE", {
+        "replaced": f"= {T3}", "written": "with wg.no_grad(): AT.mul_(%r)", "item written": "with wg.no_grad(): AT[0] = %r",
+        "of another shape": "= wg.tensor([%r])", "of another dtype": f"= {T3}.double()", "data replaced": f"AT.data = {T3}",
+        "data of another shape": "AT.data = wg.tensor([%r])", "requires grad": "AT.requires_grad_()", "by a number": "= %r",
+        "by a view": "= wg.tensor([%r, %r] * 3)[::2]", "by a parameter": f"= nn.Parameter({T3})", "by an expanded one": "= wg.tensor([%r]).expand(3)",
+    }),
+    "parameter": Value(f"nn.Parameter({T3})", "h = h * USE", {
+        "replaced": f"= nn.Parameter({T3})", "written": "with wg.no_grad(): AT.mul_(%r)", "frozen": "AT.requires_grad_(False)",
+        "gradient set": f"AT.grad = {T3}", "gradient removed": "AT.grad = None", "gradient written": "AT.grad = None if AT.grad is None else AT.grad.mul_(%r)",
+        "data replaced": f"AT.data = {T3}", "hook added": "handles.append(AT.register_hook(lambda g: g * 2))",
+    }),
+    "parameter that is written": Value(f"nn.Parameter({T3})", "with wg.no_grad(): USE.mul_(0.9)\nh = h * USE.detach()", {
+        "replaced": f"= nn.Parameter({T3})", "written": "with wg.no_grad(): AT.mul_(%r)",
+    }),
+    "tensor that is written": Value(T3, "USE.mul_(0.9)\nh = h * USE", {
+        "replaced": f"= {T3}", "written": "AT.mul_(%r)", "of another dtype": f"= {T3}.double()", "by a view": "= wg.tensor([%r, %r] * 3)[::2]",
+    }),
+    "tensor asked for its gradient": Value(f"{T3}.requires_grad_()", "h = h * 2 if USE.grad is None else h + USE.grad", {
+        "gradient set": f"AT.grad = {T3}", "gradient removed": "AT.grad = None",
+    }),
+    "array": Value(A3, "h = h * wg.from_numpy(USE)", ARRAY),
+    "array's item": Value(A3, "h = h * float(USE[0])", ARRAY),
+    "array's sum": Value(A3, "h = h * USE.sum()", ARRAY),
+    "array in a tensor": Value(A3, "h = h * wg.tensor(USE)", ARRAY),
+    "list": Value("[%r, %r]", "h = h * USE[0] + len(USE)", {"replaced": "= [%r, %r]", "item set": "AT[0] = %r", "appended": "AT.append(%r)", "popped": "AT.pop()", "emptied": "AT.clear()"}),
+    "walked list": Value("[%r, %r]", "for k in USE: h = h * k", {"replaced": "= [%r, %r]", "item set": "AT[1] = %r", "appended": "AT.append(%r)"}),
+    "list of tensors": Value(f"[{T3}, {T3}]", "for k in USE: h = h * k", {"replaced": f"= [{T3}]", "item set": f"AT[1] = {T3}", "appended": f"AT.append({T3})", "item written": "AT[0].mul_(%r)"}),
+    "dict": Value("{'k': %r}", "h = h * USE['k']", {"replaced": "= {'k': %r}", "item set": "AT['k'] = %r", "item added": "AT['l'] = %r"}),
+    "walked dict": Value("{'k': %r}", "for k, w in USE.items(): h = h * w", {"item set": "AT['k'] = %r", "item added": "AT['l'] = %r", "emptied": "AT.clear()"}),
+    "dict of tensors": Value(f"{{'k': {T3}}}", "h = h * USE['k']", {"item set": f"AT['k'] = {T3}", "item written": "AT['k'].mul_(%r)"}),
+    "set": Value("{1}", "h = h * 2 if 5 in USE else h * 0.5", {"replaced": "= {5}", "added": "AT.add(5)"}),
+    "object": Value("Plain(v=%r)", "h = h * USE.v", {"replaced": "= Plain(v=%r)", "attribute set": "AT.v = %r", "class replaced": "AT.__class__ = Other"}),
+    "object with a tensor": Value(f"Plain(v={T3})", "h = h * USE.v", {"replaced": f"= Plain(v={T3})", "attribute set": f"AT.v = {T3}", "attribute written": "AT.v.mul_(%r)"}),
+    "module": Value("linear(1)", "h = USE(h)", {
+        "replaced": "= linear(2)", "weight written": "AT.weight.data.mul_(%r)", "weight replaced": "AT.weight = linear(3).weight", "bias removed": "AT.bias = None",
+        "hook added": "handles.append(AT.register_forward_hook(double))", "hooks removed": "for _ in range(len(handles)): handles.pop().remove()",
+        "forward replaced": "AT.forward = lambda t: t * 0.5", "loaded": "AT.load_state_dict(linear(4).state_dict())", "frozen": "AT.requires_grad_(False)", "class replaced": "AT.__class__ = nn.Identity",
+    }),
+    "list of modules": Value("[linear(1), nn.Tanh()]", "for layer in USE: h = layer(h)", {"one replaced": "AT[0] = linear(2)", "one appended": "AT.append(linear(3))", "one popped": "AT.pop()", "reversed": "AT.reverse()"}),
+    "ModuleList": Value("nn.ModuleList([linear(1), nn.Tanh()])", "for layer in USE: h = layer(h)", {"one replaced": "AT[0] = linear(2)", "one appended": "AT.append(linear(3))"}),
+    "Sequential": Value("nn.Sequential(linear(1), nn.Tanh())", "h = USE(h)", {"one replaced": "AT[1] = nn.ReLU()", "one appended": "AT.append(linear(3))"}),
+    "batch norm": Value("nn.BatchNorm1d(3)", "h = USE(h)", {"to evaluation": "AT.eval()", "to training": "AT.train()", "momentum set": "AT.momentum = 0.5", "reset": "AT.reset_running_stats()", "buffer replaced": "AT.running_mean = wg.zeros(3)"}),
+    "dropout": Value("nn.Dropout(0.5)", "h = USE(h)", {"to evaluation": "AT.eval()", "p set": "AT.p = 0.1", "reseeded": "wg.manual_seed(3)"}),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some text around a step, lines in it, and what may change between its calls."""
+
+    name: str
+    lines: str
+    setup: str = ""
+    enclosing: str = ""
+    default: str = ""
+    changes: dict[str, str] = field(default_factory=dict)
+
+
+def placed(place: str, value: str) -> Piece:
+    p, v = PLACES[place], VALUES[value]
+    changes = {}
+    for how, text in v.changes.items():
+        new = text.removeprefix("= ")
+        put = new if new == text else p.put.replace("VALUE", new)
+        changes[how] = put.replace("AT", p.outside())
+    return Piece(
+        f"{place}: {value}", v.use.replace("USE", p.read), p.setup.replace("NEW", v.new),
+        p.enclosing.replace("NEW", v.new), p.default.replace("NEW", v.new), changes,
+    )  # fmt: skip
+
+
+def trained(optimizer: str) -> tuple[str, str]:
+    setup = f"net@ = nn.Sequential(linear(1), nn.Tanh(), linear(2))\nopt@ = optim.{optimizer}"
+    lines = "opt@.zero_grad()\nloss = (net@(h) ** 2).mean()\nloss.backward()\nopt@.step()\nout.append(loss.detach())\nh = h.detach() * 1.5"
+    return setup, lines
+
+
+TRAINING = {
+    "rate set": "opt@.param_groups[0]['lr'] = %r * 0.1",
+    "rate set to np.float64": "opt@.param_groups[0]['lr'] = np.float64(%r * 0.1)",
+    "decay set": "opt@.param_groups[0]['weight_decay'] = %r * 0.1",
+    "maximize set": "opt@.param_groups[0]['maximize'] = True",
+    "group replaced": "opt@.param_groups[0] = {**opt@.param_groups[0], 'lr': %r * 0.1}",
+    "checkpoint loaded": "opt@.load_state_dict({**opt@.state_dict(), 'state': {}})",
+    "own checkpoint loaded": "import copy; opt@.load_state_dict(copy.deepcopy(opt@.state_dict()))",
+    "state cleared": "opt@.state.clear()",
+    "state replaced": "for s in opt@.state.values(): s.update({k: v * 0.5 for k, v in s.items() if isinstance(v, wg.Tensor)})",
+    "state written": "for s in opt@.state.values(): [v.mul_(0.5) for v in s.values() if isinstance(v, wg.Tensor)]",
+    "parameter popped": "opt@.param_groups[0]['params'].pop()",
+    "group added": "opt@.add_param_group({'params': [nn.Parameter(wg.ones(3))]})",
+    "parameter written": "net@[0].weight.data.mul_(%r)",
+    "parameter replaced": "net@[0].weight = linear(3).weight",
+    "parameter's data replaced": "net@[0].weight.data = linear(3).weight.data",
+    "parameters tied": "net@[2].weight = net@[0].weight",
+    "parameters' data tied": "net@[2].weight.data = net@[0].weight.data",
+    "parameter frozen": "net@[0].weight.requires_grad_(False)",
+    "layer replaced": "net@[1] = nn.ReLU()",
+    "network loaded": "net@.load_state_dict(nn.Sequential(linear(5), nn.Tanh(), linear(6)).state_dict())",
+    "network loaded by assignment": "net@.load_state_dict(nn.Sequential(linear(5), nn.Tanh(), linear(6)).state_dict(), assign=True)",
+    "gradient set": "net@[0].weight.grad = wg.ones(3, 3)",
+    "gradients removed": "opt@.zero_grad()",
+    "tensor hook added": "handles.append(net@[0].weight.register_hook(lambda g: g * 2))",
+    "post-accumulate hook added": "handles.append(net@[0].weight.register_post_accumulate_grad_hook(lambda p: [p.grad.mul_(2)].clear()))",
+    "forward hook added": "handles.append(net@[0].register_forward_hook(double))",
+    "backward hook added": "handles.append(net@[0].register_full_backward_hook(lambda m, gi, go: None))",
+    "step hook added": "handles.append(opt@.register_step_post_hook(lambda o, a, k: [p.data.mul_(0.5) for p in o.param_groups[0]['params']].clear()))",
+    "hooks removed": "for _ in range(len(handles)): handles.pop().remove()",
+    "optimizer replaced": "opt@ = optim.SGD(net@.parameters(), lr=0.05)",
+}
+
+KEPT = {
+    "a count in a module": ("net@ = Net()\nnet@.n = 1", "net@.n += 1\nh = h * (net@.n / 4)"),
+    "a tensor in a module": ("net@ = Net()\nnet@.h = wg.zeros(3)", "net@.h = (net@.h * 0.5 + h.detach().mean(0))\nh = h + net@.h"),
+    "a buffer assigned": ("net@ = Net()\nnet@.register_buffer('h', wg.zeros(3))", "net@.h = (net@.h * 0.5 + h.detach().mean(0))\nh = h + net@.h"),
+    "a buffer written": ("net@ = Net()\nnet@.register_buffer('h', wg.zeros(3))", "net@.h.mul_(0.5).add_(h.detach().mean(0))\nh = h + net@.h"),
+    "a tensor in an object": ("obj@ = Plain(h=wg.zeros(3))", "obj@.h = obj@.h * 0.5 + h.detach().mean(0)\nh = h + obj@.h"),
+    "a tensor in a dict": ("t@ = {'h': wg.zeros(3)}", "t@['h'] = t@['h'] * 0.5 + h.detach().mean(0)\nh = h + t@['h']"),
+    "a count in a dict": ("t@ = {'n': 1}", "t@['n'] += 1\nh = h * (t@['n'] / 4)"),
+    "a list appended to": ("l@ = []", "l@.append(h.detach() * 2)\nh = h * 1.5"),
+    "a global tensor": ("g@ = wg.zeros(3)", "global g@\ng@ = g@ * 0.5 + h.detach().mean(0)\nh = h + g@"),
+    "a global count": ("g@ = 1", "global g@\ng@ += 1\nh = h * (g@ / 4)"),
+    "a nonlocal count": ("", "nonlocal n@\nn@ += 1\nh = h * (n@ / 4)"),
+    "a nonlocal tensor": ("", "nonlocal n@\nn@ = n@ * 0.5 + h.detach().mean(0)\nh = h + n@"),
+    "a last value": ("net@ = Net()\nnet@.last = None", "h = h if net@.last is None else h + net@.last\nnet@.last = h.detach().mean(0)"),
+    "an array written": ("a@ = np.zeros(3, np.float32)", "a@[0] += 1\nh = h * float(a@[0])"),
+    "a class's count": ("class C@:\n    n = 1", "C@.n += 1\nh = h * (C@.n / 4)"),
+    "an iterator": ("it@ = itertools.count(1)", "h = h * (next(it@) / 4)"),
+}  # fmt: skip
+
+DRAWS = {
+    "wg.rand": "h = h + wg.rand(3)", "a generator": "h = h + wg.rand(3, generator=gen@)", "np.random": "h = h * float(np.random.rand())",
+    "default_rng": "h = h + wg.from_numpy(rng@.random(3, dtype=np.float32))", "random": "h = h * random.random()", "dropout": "h = F.dropout(h, 0.5)",
+    "randperm": "h = h[:, wg.randperm(3)]", "normal_": "h = h + wg.empty(3).normal_()", "bernoulli": "h = h * wg.bernoulli(wg.full((3,), 0.5))",
+}  # fmt: skip
+SEEDS = {
+    "reseeded": "wg.manual_seed(7); np.random.seed(7); random.seed(7)", "state set": "wg.set_rng_state(state@)",
+    "generator reseeded": "gen@.manual_seed(5)", "drawn from": "wg.rand(2); np.random.rand(); random.random()",
+}  # fmt: skip
+
+RETURNED = {
+    "the argument": "out.append(x)", "a view of the argument": "out.append(x[0])", "a detached result": "out.append(h.detach())",
+    "a result and a view": "out.extend([h * 2, (h * 2)[0]])", "a global": "out.append(g@)", "a global's view": "out.append(g@[0])",
+    "an argument written": "x.add_(1)", "an argument's copy written": "z = x.reshape(-1)\nz += 1\nh = h + x", "a stride": "h = h * x.stride()[0]",
+    "contiguity": "h = h * (2 if x.is_contiguous() else 0.5)", "identity": "h = h * 2 if x is y else h * 0.5", "a dtype": "out.append(wg.zeros(2, dtype=x.dtype))",
+    "the default dtype": "out.append(wg.zeros(2))", "the grad mode": "h = h * (2 if wg.is_grad_enabled() else 0.5)", "both arguments": "h = h * 10 + y",
+    "a gradient of the argument": "h = h + wg.func.grad(lambda t: (t ** 2).sum())(x)",
+}  # fmt: skip
+
+CALLS = {
+    "usual": "call(batch(%k), batch(%k))", "same again": "call(a, b)", "one object": "call(a, a)", "one memory": "call(a, a.view(2, 3))", "swapped": "call(b, a)",
+    "another batch size": "call(batch(%k, 4), batch(%k, 4))", "float64": "call(batch(%k).double(), batch(%k).double())", "of two dtypes": "call(batch(%k), batch(%k).double())",
+    "transposed": "call(batch(%k, 3, 2).T, batch(%k))", "every other": "call(batch(%k, 2, 6)[:, ::2], batch(%k))", "expanded": "call(batch(%k, 1).expand(2, 3), batch(%k))",
+    "reversed": "call(batch(%k).flip(0), batch(%k))", "requiring grad": "call(batch(%k).requires_grad_(), batch(%k))", "kept, requiring grad": "call(p, b)",
+    "under no_grad": "exec('with wg.no_grad(): result = call(a, b)')", "under inference mode": "exec('with wg.inference_mode(): result = call(a, b)')",
+    "in a thread": "in_thread(lambda: call(a, b))", "written between": "call(a.mul_(%r), b)", "a result as argument": "call(result[0].detach(), b)",
+    "float64 by default": "wg.set_default_dtype(wg.float64); result = call(a, b); wg.set_default_dtype(wg.float32)", "a part of another": "call(a[:1], b[:1])",
+    "after an error": "call(batch(1, 2, 5), b)", "another shape of b": "call(a, batch(%k, 1))",
+}  # fmt: skip
+
+
+def _others() -> dict[str, Piece]:
+    made = []
+    for name in (
+        "SGD(net@.parameters(), lr=0.1)",
+        "SGD(net@.parameters(), lr=0.1, momentum=0.9)",
+        "Adam(net@.parameters(), lr=0.05)",
+    ):
+        setup, lines = trained(name)
+        short = "momentum" if "momentum" in name else name.partition("(")[0]
+        made.append(Piece(f"training: {short}", lines, setup, changes=TRAINING))
+    for name, (setup, lines) in KEPT.items():
+        start = "wg.zeros(3)" if "tensor" in name else "1"
+        enclosing = f"n@ = {start}\ncells['n@'] = (lambda: n@), None" if "nonlocal" in name else ""
+        made.append(Piece(f"kept: {name}", lines, setup, enclosing, changes={"kept": "pass"}))
+    for name, lines in DRAWS.items():
+        setup = "gen@ = wg.Generator().manual_seed(1)\nrng@ = np.random.default_rng(1)\nstate@ = wg.get_rng_state()"
+        made.append(Piece(f"random: {name}", lines, setup, changes={"drawn": "pass", **SEEDS}))
+    for name, lines in RETURNED.items():
+        setup = "g@ = wg.tensor([[1.0, 2.0, 3.0]])" if "g@" in lines else ""
+        made.append(Piece(f"memory: {name}", lines, setup, changes={"as it is": "pass"}))
+    return {piece.name: piece for piece in made}
+
+
+PIECES = _others()
+
+
+def piece(name: str) -> Piece:
+    return PIECES[name] if name in PIECES else placed(*name.split(": "))
+
+
+NAMES = [*PIECES, *(f"{p}: {v}" for v in VALUES for p in PLACES)]
+# A function there is a method, and would be given the instance.
+NAMES = [n for n in NAMES if not n.startswith("attribute of an instance's class: function")]
+KINDS = [
+    *(f"{name}: {how}" for name in NAMES for how in piece(name).changes),
+    *(f"call: {name}" for name in CALLS),
+]

@@ -1,0 +1,70 @@
+"""Random histories around compiled functions: calls, with changes of the world between them.
+
+Histories are drawn from the kinds of change that are honoured; `histories/known.py` lists those
+that are not yet. WENGERT_FUZZ_HISTORIES says how many are drawn, WENGERT_FUZZ_HISTORY where their
+seeds begin. A failure shows the smallest history that fails, as a program that can be run.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from tests.compile.histories.history import difference, directed, draw, report, run, shrunk
+from tests.compile.histories.known import NOT_YET, UNCHECKED, cause
+from tests.compile.histories.pieces import KINDS, NAMES
+
+COUNT = int(os.environ.get("WENGERT_FUZZ_HISTORIES", "60"))
+FIRST = int(os.environ.get("WENGERT_FUZZ_HISTORY", "0"))
+CHUNK = 20
+"""So many histories are one test."""
+
+HONOURED = [kind for kind in KINDS if cause(kind) is None]
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, CHUNK))
+def test_a_compiled_function_lives_as_the_eager_one(first: int) -> None:
+    found = []
+    for seed in range(first, min(first + CHUNK, FIRST + COUNT)):
+        history = draw(seed, HONOURED)
+        if difference(history, UNCHECKED) is not None:
+            small = shrunk(history, lambda h: difference(h, UNCHECKED) is not None)
+            last = difference(small, UNCHECKED)
+            assert last is not None
+            found.append(report(small, last))
+    if found:
+        pytest.fail("\n\n".join(found), pytrace=False)
+
+
+@pytest.mark.parametrize("why", sorted(set(NOT_YET.values())))
+def test_what_is_not_honoured_yet_is_not(why: str) -> None:
+    """A few of the kinds of each cause: `-m tests.compile.histories` tells of all of them."""
+    kinds = [kind for kind in KINDS if cause(kind) == why]
+    step = max(1, len(kinds) // 6)
+    found = [difference(directed(k, kind), UNCHECKED) for k, kind in enumerate(kinds[::step][:6])]
+    assert any(found), f"{why!r} holds no longer, it seems: look through histories/known.py"
+
+
+def test_every_kind_of_piece_runs_eagerly() -> None:
+    for k, name in enumerate(NAMES):
+        kind = next(kind for kind in KINDS if kind.startswith(f"{name}: "))
+        if k % 7 == 0:
+            seen = run(directed(k, kind), lambda f: f).seen
+            assert seen[0]["error"] is None, (kind, seen[0]["error"])
+
+
+def test_a_history_is_the_same_for_the_same_seed() -> None:
+    assert draw(3, KINDS).script() == draw(3, KINDS).script()
+    assert draw(3, KINDS).script() != draw(4, KINDS).script()
+
+
+def test_a_failing_history_is_made_small() -> None:
+    history = next(h for h in (draw(s, KINDS, most=4) for s in range(99)) if len(h.pieces) == 4)
+    wanted = history.events[-2].kind
+    small = shrunk(history, lambda h: wanted in h.kinds())
+    assert [event.kind for event in small.events] == [wanted]
+    assert len(small.pieces) <= 1
+    compile(small.script(), "a history", "exec")
