@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wengert.compile.trace.places import (
+    Aliasing,
     Argument,
     Array,
     Guard,
@@ -20,7 +21,6 @@ from wengert.compile.trace.places import (
     Known,
     Number,
     Output,
-    Pair,
     Write,
 )
 from wengert.tensor import Tensor
@@ -62,7 +62,7 @@ class Entry:
     arguments: int = 0
     guards: tuple[Guard, ...] = ()
     inputs: tuple[Input, ...] = ()
-    pairs: tuple[Pair, ...] = ()
+    aliasing: tuple[Aliasing, ...] = ()
     fixed: tuple[tuple[int, int, Any], ...] = ()
     """Buffers that lie at an address as long as something lives: the arena, a constant."""
     outputs: tuple[Array | Number, ...] = ()
@@ -93,7 +93,7 @@ def conflicts(entry: Entry) -> tuple[Pairs, Pairs]:
     """
     always: Pairs = []
     moved: Pairs = []
-    one = {(pair.first, pair.second) for pair in entry.pairs if pair.one_memory}
+    one = {(a.first, a.second) for a in entry.aliasing if a.one_memory}
     arrays = [(i.place, i.form) for i in entry.inputs if isinstance(i.form, Array)]
     arrays = [(place, array) for place, array in arrays if array.nbytes]
     for i, (place, a) in enumerate(arrays):

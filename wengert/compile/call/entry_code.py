@@ -51,7 +51,7 @@ class Head(IntEnum):
     MOVED = 18
     OUTPUTS = 20
     RESULTS = 22
-    PAIRS = 24
+    ALIASING = 24
     WORDS = 26
 
 
@@ -496,7 +496,7 @@ class _Entry:
                 with number:
                     form, place = w.word(record, Field.FORM), w.word(record, Field.BUFFER)
                     w.need(w.call("accept", form, found, place), self.slow)
-        self.pairs()
+        self.aliasing()
         self.apart(Head.ALWAYS)
         with w.when(w.differs(w.build.load(moved), 0)):
             self.apart(Head.MOVED)
@@ -530,10 +530,10 @@ class _Entry:
             base = w.load(origin, self.offsets.base)
             w.need(w.same(w.load(base, self.offsets.node), self.none), self.slow)
 
-    def pairs(self) -> None:
+    def aliasing(self) -> None:
         """Arguments that are one object, or lie in one place, as they were when traced."""
         w = self.w
-        with w.section(self.table, Head.PAIRS) as record:
+        with w.section(self.table, Head.ALIASING) as record:
             a, b = (w.word(w.build.add(self.args, w.word(record, field)), 0) for field in (0, 1))
             w.need(w.same(w.build.zext(w.same(a, b), WORD), w.word(record, 2)), self.slow)
             a, b = (w.word(w.word(record, field), 0) for field in (3, 4))

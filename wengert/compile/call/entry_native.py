@@ -14,6 +14,7 @@ from wengert.compile.call import layouts as at
 from wengert.compile.call.entry import KEPT, Entry, conflicts, keeps
 from wengert.compile.call.entry_code import RECORD, Field, Form, Head, Kind, entry_code
 from wengert.compile.trace.places import (
+    Aliasing,
     Argument,
     Array,
     Attribute,
@@ -26,7 +27,6 @@ from wengert.compile.trace.places import (
     Length,
     Number,
     Output,
-    Pair,
     Place,
     Variable,
 )
@@ -111,7 +111,7 @@ class _Table:
         sections: list[tuple[Head, list[Record]]] = [
             (Head.GUARDS, [self.guard(g) for g in entry.guards]),
             (Head.INPUTS, [self.input(i) for i in entry.inputs]),
-            (Head.PAIRS, [self.pair(p) for p in entry.pairs]),
+            (Head.ALIASING, [self.aliasing(a) for a in entry.aliasing]),
             (Head.ALWAYS, self.pairs(always)),
             (Head.MOVED, self.pairs(moved)),
             (Head.OUTPUTS, self.outputs()),
@@ -249,15 +249,15 @@ class _Table:
             for a, b in pairs
         ]
 
-    def pair(self, pair: Pair) -> Record:
+    def aliasing(self, aliasing: Aliasing) -> Record:
         buffers = {i.place: self.buffer(i.form.buffer) for i in self.entry.inputs}
         return {
-            Field(0): 8 * pair.first.number,
-            Field(1): 8 * pair.second.number,
-            Field(2): pair.one_object,
-            Field(3): buffers[pair.first],
-            Field(4): buffers[pair.second],
-            Field(5): pair.one_memory,
+            Field(0): 8 * aliasing.first.number,
+            Field(1): 8 * aliasing.second.number,
+            Field(2): aliasing.one_object,
+            Field(3): buffers[aliasing.first],
+            Field(4): buffers[aliasing.second],
+            Field(5): aliasing.one_memory,
         }
 
     def outputs(self) -> list[Record]:

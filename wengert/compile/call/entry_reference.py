@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.compile.call.entry import KEPT, Entry, conflicts, keeps
 from wengert.compile.trace.places import (
+    Aliasing,
     Argument,
     Array,
     Gradient,
@@ -24,7 +25,6 @@ from wengert.compile.trace.places import (
     Length,
     Number,
     Output,
-    Pair,
     array_at,
 )
 from wengert.tensor import Tensor, View, bare
@@ -103,7 +103,7 @@ class _Running:
             len(args) == entry.arguments
             and all(_holds(guard, args) for guard in entry.guards)
             and all(self._takes(i, args) for i in entry.inputs)
-            and all(self._is_pair(pair, args) for pair in entry.pairs)
+            and all(self._alias_as(aliasing, args) for aliasing in entry.aliasing)
             and self._apart()
         )
 
@@ -133,10 +133,12 @@ class _Running:
         self.held.append(array)
         return True
 
-    def _is_pair(self, pair: Pair, args: tuple[Any, ...]) -> bool:
-        first, second = pair.first.read(args), pair.second.read(args)
-        at, other = (array_at(place, args).ctypes.data for place in (pair.first, pair.second))
-        return (first is second) is pair.one_object and (at == other) is pair.one_memory
+    def _alias_as(self, aliasing: Aliasing, args: tuple[Any, ...]) -> bool:
+        first, second = aliasing.first.read(args), aliasing.second.read(args)
+        at, other = (
+            array_at(place, args).ctypes.data for place in (aliasing.first, aliasing.second)
+        )
+        return (first is second) is aliasing.one_object and (at == other) is aliasing.one_memory
 
     def _apart(self) -> bool:
         table = self.table

@@ -13,6 +13,7 @@ from wengert.compile.call import derivative
 from wengert.compile.call.entries import make
 from wengert.compile.call.entry import Entry
 from wengert.compile.trace.places import (
+    Aliasing,
     Argument,
     Array,
     Gradient,
@@ -22,7 +23,6 @@ from wengert.compile.trace.places import (
     Known,
     Number,
     Output,
-    Pair,
     array_at,
 )
 from wengert.compile.trace.results import filled, leaves_of, outputs_in
@@ -46,7 +46,7 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
             arguments=len(flat),
             guards=(*_modes(), *spec.guards, *(i for i in inputs if type(i) is Guard)),
             inputs=tuple([i for i in inputs if type(i) is Input]),
-            pairs=tuple(_pairs(inputs, flat)),
+            aliasing=tuple(_aliasing(inputs, flat)),
             fixed=tuple(executable.fixed),
             outputs=tuple(_outputs(spec)),
             writes=tuple(spec.captured.writes),
@@ -97,7 +97,7 @@ def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
             yield _input(Argument(i), flat, table.size + i, False)
 
 
-def _pairs(inputs: list[Input | Guard], flat: list[Any]) -> Iterator[Pair]:
+def _aliasing(inputs: list[Input | Guard], flat: list[Any]) -> Iterator[Aliasing]:
     """The arrays among the arguments that may be one: those of one shape and dtype."""
     arrays = [
         (i.place, i.form, array_at(i.place, flat).ctypes.data)
@@ -108,7 +108,7 @@ def _pairs(inputs: list[Input | Guard], flat: list[Any]) -> Iterator[Pair]:
         for other, second, there in arrays[k + 1 :]:
             if form.nbytes and (form.shape, form.dtype) == (second.shape, second.dtype):
                 one_object = place.read(flat) is other.read(flat)
-                yield Pair(place, other, one_object, at == there)
+                yield Aliasing(place, other, one_object, at == there)
 
 
 def _input(place: Any, flat: list[Any], buffer: int, written: bool) -> Input:

@@ -238,8 +238,8 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
-    """Two arguments of one shape: whether they are one object, and whether they lie in one place.
+class Aliasing:
+    """Two arguments of one shape: whether they are one object, and whether they share memory.
 
     A program that was traced for one array reads it once; so it is for such calls only.
     """
