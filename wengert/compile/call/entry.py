@@ -21,6 +21,7 @@ from wengert.compile.trace.places import (
     Known,
     Number,
     Output,
+    Place,
     Write,
 )
 from wengert.tensor import Tensor
@@ -63,6 +64,7 @@ class Entry:
     guards: tuple[Guard, ...] = ()
     inputs: tuple[Input, ...] = ()
     aliasing: tuple[Aliasing, ...] = ()
+    """Inputs that lie where an earlier one does. All others begin elsewhere: see `regions`."""
     fixed: tuple[tuple[int, int, Any], ...] = ()
     """Buffers that lie at an address as long as something lives: the arena, a constant."""
     outputs: tuple[Array | Number, ...] = ()
@@ -82,23 +84,25 @@ def keeps(output: Array) -> bool:
 
 # ---- which memory may not meet -------------------------------------------------------------
 
-Pairs = list[tuple[Array, Array]]
+
+@dataclass(slots=True)
+class Region:
+    """Memory from where a buffer lies on."""
+
+    buffer: int
+    nbytes: int
+    written: bool
 
 
-def conflicts(entry: Entry) -> tuple[Pairs, Pairs]:
-    """Pairs whose memory must not overlap, as one of them is written.
-
-    The first list has an argument in each pair. The second needs a check only after one of them
-    moved.
-    """
-    always: Pairs = []
-    moved: Pairs = []
-    one = {(a.first, a.second) for a in entry.aliasing if a.one_memory}
-    arrays = [(i.place, i.form) for i in entry.inputs if isinstance(i.form, Array)]
-    arrays = [(place, array) for place, array in arrays if array.nbytes]
-    for i, (place, a) in enumerate(arrays):
-        for other, b in arrays[i + 1 :]:
-            if (a.written or b.written) and (place, other) not in one:
-                passed = isinstance(place, Argument) or isinstance(other, Argument)
-                (always if passed else moved).append((a, b))
-    return always, moved
+def regions(entry: Entry) -> list[Region]:
+    """Memory that inputs lie in: each begins elsewhere, and none overlaps with a written one."""
+    found: dict[Place, Region] = {}
+    first = {a.second: a.first for a in entry.aliasing}
+    for place, form in ((i.place, i.form) for i in entry.inputs):
+        if isinstance(form, Array) and form.nbytes:
+            region = found.setdefault(
+                first.get(place, place), Region(form.buffer, form.nbytes, form.written)
+            )
+            region.nbytes = max(region.nbytes, form.nbytes)
+            region.written |= form.written
+    return list(found.values())

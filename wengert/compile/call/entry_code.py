@@ -47,12 +47,11 @@ class Head(IntEnum):
     COUNT = 10  # of arguments
     GUARDS = 12
     INPUTS = 14
-    ALWAYS = 16
-    MOVED = 18
-    OUTPUTS = 20
-    RESULTS = 22
-    ALIASING = 24
-    WORDS = 26
+    REGIONS = 16
+    OUTPUTS = 18
+    RESULTS = 20
+    ALIASING = 22
+    WORDS = 24
 
 
 class Kind(IntEnum):
@@ -97,10 +96,20 @@ class Field(IntEnum):
     WRITTEN = 11
     HISTORY = 12  # of an input: that it may have one
     KEPT = 12  # of an output: the place of references to arrays given out before, if any are kept
-    LAST = 13  # where an input's data was at the last call, unless it is an argument
+    LAST = 13  # where an input's data was at the last call
     ARRAY = 14  # while a call runs
     MADE = 15  # while a call runs: an output's object, which is ours
     FOUND = 15  # while a call runs: an input's object
+
+
+class Span(IntEnum):
+    """The words of a region."""
+
+    BUFFER = 0  # where its address is put
+    NBYTES = 1
+    WRITTEN = 2  # all bits, or none
+    BEGIN = 3  # while it is looked at
+    WORDS = 4
 
 
 _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
@@ -158,6 +167,9 @@ class Writer:
 
     def differs(self, a: ir.Value, b: ir.Value | int) -> ir.Value:
         return self.build.icmp_signed("!=", a, self.number(b, a.type) if isinstance(b, int) else b)
+
+    def maximum(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.build.select(self.build.icmp_unsigned(">", a, b), a, b)
 
     def known(self, name: str) -> ir.Value:
         """The address of an object of the process."""
@@ -423,6 +435,64 @@ def _write_release(module: ir.Module) -> None:
     w.build.ret_void()
 
 
+def _write_apart(module: ir.Module) -> None:
+    """apart(begin, end): whether regions begin at different places, and what is written overlaps
+    with nothing. They stay sorted from call to call: where little moved there is little to do.
+    """
+    w = Writer(module, "apart", BIT, WORD, WORD)
+    w.function.linkage = "internal"
+    begin, end = w.function.args
+    count = w.build.udiv(w.build.sub(end, begin), w.number(8 * Span.WORDS))
+    last, reached, written = (w.variable() for _ in range(3))
+    for variable in (last, reached, written):
+        w.build.store(w.number(0), variable)
+    with w.each(begin, count, Span.WORDS) as region:
+        w.store(w.word(w.word(region, Span.BUFFER), 0), region, Span.BEGIN)
+        w.call("settle", begin, region)
+    no = w.block("no")
+    with w.each(begin, count, Span.WORDS) as region:
+        at, is_written = w.word(region, Span.BEGIN), w.word(region, Span.WRITTEN)
+        over = w.build.add(at, w.word(region, Span.NBYTES))
+        w.need(w.differs(at, w.build.load(last)), no)
+        w.build.store(at, last)
+        free = w.maximum(w.build.load(written), w.build.and_(w.build.load(reached), is_written))
+        w.need(w.build.icmp_unsigned("<=", free, at), no)
+        w.build.store(w.maximum(w.build.load(reached), over), reached)
+        ends = w.build.and_(over, is_written)
+        w.build.store(w.maximum(w.build.load(written), ends), written)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+def _write_settle(module: ir.Module) -> None:
+    """settle(begin, region): move a region down to its place among the sorted ones before it."""
+    w = Writer(module, "settle", ir.VoidType(), WORD, WORD)
+    w.function.linkage = "internal"
+    begin, region = w.function.args
+    words = [w.word(region, field) for field in range(Span.WORDS)]
+    place = w.variable()
+    w.build.store(region, place)
+    look, compare, move, done = map(w.block, ("look", "compare", "move", "done"))
+    w.build.branch(look)
+    w.build.position_at_end(look)
+    here = w.build.load(place)
+    before = w.build.sub(here, w.number(8 * Span.WORDS))
+    w.build.cbranch(w.same(here, begin), done, compare)
+    w.build.position_at_end(compare)
+    sorted_ = w.build.icmp_unsigned("<=", w.word(before, Span.BEGIN), words[Span.BEGIN])
+    w.build.cbranch(sorted_, done, move)
+    w.build.position_at_end(move)
+    for field in range(Span.WORDS):
+        w.store(w.word(before, field), here, field)
+    w.build.store(before, place)
+    w.build.branch(look)
+    w.build.position_at_end(done)
+    for field, word in enumerate(words):
+        w.store(word, here, field)
+    w.build.ret_void()
+
+
 # ---- the entry -----------------------------------------------------------------------------
 
 
@@ -488,18 +558,14 @@ class _Entry:
             is_array = w.has_form(record, Form.TENSOR, Form.ARRAY)
             with w.build.if_else(is_array) as (array, number):
                 with array:
-                    data = self.take(record, found)
-                    passed = w.same(w.word(record, Field.KIND), Kind.ARGUMENT)
-                    last = w.build.select(passed, data, w.word(record, Field.LAST))
-                    distance = w.build.xor(data, last)
+                    distance = w.build.xor(self.take(record, found), w.word(record, Field.LAST))
                     w.build.store(w.build.or_(w.build.load(moved), distance), moved)
                 with number:
                     form, place = w.word(record, Field.FORM), w.word(record, Field.BUFFER)
                     w.need(w.call("accept", form, found, place), self.slow)
         self.aliasing()
-        self.apart(Head.ALWAYS)
         with w.when(w.differs(w.build.load(moved), 0)):
-            self.apart(Head.MOVED)
+            w.need(w.call("apart", w.word(table, Head.REGIONS), self.end_of_regions()), self.slow)
             with w.section(table, Head.INPUTS) as record:
                 data = w.word(w.word(record, Field.BUFFER), 0)
                 w.store(data, record, Field.LAST)
@@ -531,23 +597,18 @@ class _Entry:
             w.need(w.same(w.load(base, self.offsets.node), self.none), self.slow)
 
     def aliasing(self) -> None:
-        """Arguments that are one object, or lie in one place, as they were when traced."""
+        """Inputs that are one object, or lie in one place, as they were when traced."""
         w = self.w
         with w.section(self.table, Head.ALIASING) as record:
-            a, b = (w.word(w.build.add(self.args, w.word(record, field)), 0) for field in (0, 1))
+            a, b = (self.find(w.word(record, field)) for field in (0, 1))
             w.need(w.same(w.build.zext(w.same(a, b), WORD), w.word(record, 2)), self.slow)
-            a, b = (w.word(w.word(record, field), 0) for field in (3, 4))
-            w.need(w.same(w.build.zext(w.same(a, b), WORD), w.word(record, 5)), self.slow)
+            a, b = (w.word(w.word(w.word(record, field), Field.BUFFER), 0) for field in (0, 1))
+            w.need(w.same(a, b), self.slow)
 
-    def apart(self, pairs: Head) -> None:
-        w = self.w
-        with w.section(self.table, pairs) as record:
-            # (place, bytes) of one, (place, bytes) of the other
-            a, b = (w.word(w.word(record, field), 0) for field in (0, 2))
-            a_end, b_end = w.build.add(a, w.word(record, 1)), w.build.add(b, w.word(record, 3))
-            before = w.build.icmp_unsigned("<=", a_end, b)
-            after = w.build.icmp_unsigned("<=", b_end, a)
-            w.need(w.build.or_(before, after), self.slow)
+    def end_of_regions(self) -> ir.Value:
+        w, table = self.w, self.table
+        nbytes = w.build.mul(w.word(table, Head.REGIONS + 1), w.number(8 * Span.WORDS))
+        return w.build.add(w.word(table, Head.REGIONS), nbytes)
 
     def outputs(self) -> None:
         """Memory for what the body makes."""
@@ -724,6 +785,8 @@ def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
     _write_accept(module)
     _write_reusable(module, offsets)
     _write_release(module)
+    _write_settle(module)
+    _write_apart(module)
     _Entry(module, offsets, table_offset).write()
     return module
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.compile.call import layouts as at
-from wengert.compile.call.entry import KEPT, Entry, conflicts, keeps
-from wengert.compile.call.entry_code import RECORD, Field, Form, Head, Kind, entry_code
+from wengert.compile.call.entry import KEPT, Entry, Region, keeps, regions
+from wengert.compile.call.entry_code import RECORD, Field, Form, Head, Kind, Span, entry_code
 from wengert.compile.trace.places import (
     Aliasing,
     Argument,
@@ -38,7 +38,7 @@ _NUMBERS = {float: Form.FLOAT, int: Form.INT, bool: Form.BOOL}
 _FAST_WITH_KEYWORDS = 0x0080 | 0x0002  # METH_FASTCALL | METH_KEYWORDS
 _GRAD = sys.intern("_grad")
 
-Record = dict[Field, int]
+Record = dict[Field | Span, int]
 
 
 class _Frame:
@@ -107,32 +107,33 @@ class _Table:
 
     def words(self) -> np.ndarray:
         entry = self.entry
-        always, moved = conflicts(entry)
         sections: list[tuple[Head, list[Record]]] = [
             (Head.GUARDS, [self.guard(g) for g in entry.guards]),
             (Head.INPUTS, [self.input(i) for i in entry.inputs]),
-            (Head.ALIASING, [self.aliasing(a) for a in entry.aliasing]),
-            (Head.ALWAYS, self.pairs(always)),
-            (Head.MOVED, self.pairs(moved)),
+            (Head.REGIONS, [self.region(r) for r in regions(entry)]),
             (Head.OUTPUTS, self.outputs()),
         ]
-        count = sum(len(records) for _, records in sections) + len(entry.results)
+        count = sum(len(records) for _, records in sections)
+        count += len(entry.aliasing) + len(entry.results)
         table = np.zeros(Head.WORDS + count * RECORD, np.int64)
         at_word = int(Head.WORDS)
         for section, records in sections:
             at_word = self.put(table, section, at_word, records)
+        aliasing = [self.aliasing(a, table) for a in entry.aliasing]
+        at_word = self.put(table, Head.ALIASING, at_word, aliasing)
         self.put(table, Head.RESULTS, at_word, [self.result(r, table) for r in entry.results])
         self.head(table)
         return table
 
     def put(self, table: np.ndarray, section: Head, at_word: int, records: list[Record]) -> int:
         """Write a section's records from this word on; gives the word after them."""
+        size = Span.WORDS if section is Head.REGIONS else RECORD
         table[section] = table.ctypes.data + 8 * at_word
         table[section + 1] = len(records)
         for record in records:
             for field, value in record.items():
                 table[at_word + field] = value
-            at_word += RECORD
+            at_word += size
         return at_word
 
     def head(self, table: np.ndarray) -> None:
@@ -238,27 +239,20 @@ class _Table:
             record[Field.WRITTEN] = input.form.written
         return record
 
-    def pairs(self, pairs: Sequence[tuple[Array, Array]]) -> list[Record]:
-        return [
-            {
-                Field(0): self.buffer(a.buffer),
-                Field(1): a.nbytes,
-                Field(2): self.buffer(b.buffer),
-                Field(3): b.nbytes,
-            }
-            for a, b in pairs
-        ]
-
-    def aliasing(self, aliasing: Aliasing) -> Record:
-        buffers = {i.place: self.buffer(i.form.buffer) for i in self.entry.inputs}
+    def region(self, region: Region) -> Record:
         return {
-            Field(0): 8 * aliasing.first.number,
-            Field(1): 8 * aliasing.second.number,
-            Field(2): aliasing.one_object,
-            Field(3): buffers[aliasing.first],
-            Field(4): buffers[aliasing.second],
-            Field(5): aliasing.one_memory,
+            Span.BUFFER: self.buffer(region.buffer),
+            Span.NBYTES: region.nbytes,
+            Span.WRITTEN: -region.written,
         }
+
+    def aliasing(self, aliasing: Aliasing, table: np.ndarray) -> Record:
+        places = [i.place for i in self.entry.inputs]
+        first, second = (
+            int(table[Head.INPUTS]) + 8 * RECORD * places.index(place)
+            for place in (aliasing.first, aliasing.second)
+        )
+        return {Field(0): first, Field(1): second, Field(2): aliasing.one_object}
 
     def outputs(self) -> list[Record]:
         """All outputs by number, then the gradients that go."""

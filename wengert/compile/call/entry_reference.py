@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.call.entry import KEPT, Entry, conflicts, keeps
+from wengert.compile.call.entry import KEPT, Entry, keeps, regions
 from wengert.compile.trace.places import (
     Aliasing,
-    Argument,
     Array,
     Gradient,
     Guard,
@@ -79,13 +78,7 @@ class _Running:
                 self.table[form.buffer] = cell.ctypes.data
         for buffer, address, _ in entry.fixed:
             self.table[buffer] = address
-        self.always, self.moved = conflicts(entry)
-        self.states = [
-            i.form.buffer
-            for i in entry.inputs
-            if isinstance(i.form, Array) and not isinstance(i.place, Argument)
-        ]
-        self.last = [0] * len(self.states)
+        self.regions = regions(entry)
         self.gradients = {w.number: w.place for w in entry.writes}
         self.held: list[Any] = []
         self.made: list[Any] = []  # per output: a new array, or the Tensor whose memory is used
@@ -138,17 +131,16 @@ class _Running:
         at, other = (
             array_at(place, args).ctypes.data for place in (aliasing.first, aliasing.second)
         )
-        return (first is second) is aliasing.one_object and (at == other) is aliasing.one_memory
+        return (first is second) is aliasing.one_object and at == other
 
     def _apart(self) -> bool:
-        table = self.table
-        now = [int(table[buffer]) for buffer in self.states]
-        pairs = self.always if now == self.last else [*self.always, *self.moved]
-        for a, b in pairs:
-            begin, other = int(table[a.buffer]), int(table[b.buffer])
-            if begin < other + b.nbytes and other < begin + a.nbytes:
+        end = end_written = last = 0
+        for region in sorted(self.regions, key=lambda r: int(self.table[r.buffer])):
+            begin = int(self.table[region.buffer])
+            if begin == last or begin < (end if region.written else end_written):
                 return False
-        self.last = now
+            last, end = begin, max(end, begin + region.nbytes)
+            end_written = max(end_written, end) if region.written else end_written
         return True
 
     # ---- the body ----

@@ -159,13 +159,13 @@ class CompiledFunction:
             specialization, key = made
             self.specializations.setdefault(key, []).append(specialization)
         self._last = specialization
+        if specialization.overlap(flat):
+            return self.function(*args, **kwargs)
         usual = not modes.special  # an entry asks for that, and for nothing more about the mode
         if usual and specialization.entry is None and specialization.called:  # not for one call
             specialization.entry = link(specialization, flat, self._call) or self._call
         specialization.called = True
         self._entry = (usual and specialization.entry) or self._call
-        if specialization.overlap(flat):
-            return self.function(*args, **kwargs)
         result = specialization.run(flat)
         return applied(result, args, kwargs) if type(result) is Changed else result
 

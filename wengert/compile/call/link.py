@@ -23,6 +23,7 @@ from wengert.compile.trace.places import (
     Known,
     Number,
     Output,
+    Place,
     array_at,
 )
 from wengert.compile.trace.results import filled, leaves_of, outputs_in
@@ -98,17 +99,13 @@ def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
 
 
 def _aliasing(inputs: list[Input | Guard], flat: list[Any]) -> Iterator[Aliasing]:
-    """The arrays among the arguments that may be one: those of one shape and dtype."""
-    arrays = [
-        (i.place, i.form, array_at(i.place, flat).ctypes.data)
-        for i in inputs
-        if type(i) is Input and type(i.place) is Argument and type(i.form) is Array
-    ]
-    for k, (place, form, at) in enumerate(arrays):
-        for other, second, there in arrays[k + 1 :]:
-            if form.nbytes and (form.shape, form.dtype) == (second.shape, second.dtype):
-                one_object = place.read(flat) is other.read(flat)
-                yield Aliasing(place, other, one_object, at == there)
+    """The arrays that lie where an earlier one does."""
+    first: dict[int, Place] = {}
+    for i in inputs:
+        if type(i) is Input and type(i.form) is Array and i.form.nbytes:
+            place = first.setdefault(array_at(i.place, flat).ctypes.data, i.place)
+            if place is not i.place:
+                yield Aliasing(place, i.place, place.read(flat) is i.place.read(flat))
 
 
 def _input(place: Any, flat: list[Any], buffer: int, written: bool) -> Input:

@@ -239,15 +239,14 @@ class Guard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aliasing:
-    """Two arguments of one shape: whether they are one object, and whether they share memory.
+    """What is read at `second` lies where that at `first` does, and may be the same object.
 
     A program that was traced for one array reads it once; so it is for such calls only.
     """
 
-    first: Argument
-    second: Argument
+    first: Place
+    second: Place
     one_object: bool
-    one_memory: bool
 
 
 def _same(a: Any, b: Any) -> bool:
