@@ -8,7 +8,7 @@ matrix products, the functions of large arrays how near they come to the speed o
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks import cnn, elementwise, first_call, gpt, mlp
+from benchmarks import calls, cnn, elementwise, first_call, gpt, mlp
 from benchmarks.peers import load
 from benchmarks.report import OURS, Report
 from benchmarks.running import chosen, run_cases
@@ -46,6 +46,16 @@ LINES: list[tuple[str, str, tuple[Target, ...], Callable[..., Case]]] = [
         for name in (elementwise.CHAIN, elementwise.LOGSUMEXP)
     ],
     (elementwise.CALL_SECTION, elementwise.CALL, (OVERHEAD,), elementwise.call_case),
+    *[
+        (calls.SECTION, name, calls.STEP, partial(calls.step_case, name=name))
+        for name in calls.SHAPES
+    ],
+    *[
+        (calls.ARRAYS_SECTION, name, calls.ARRAYS, partial(calls.arrays_case, name=name))
+        for name in calls.CONTAINERS
+    ],
+    (calls.ARRAYS_SECTION, calls.NUMBER, (Target("flat", 1.5),), calls.numbers_case),
+    (calls.ARRAYS_SECTION, calls.GUARDS, (), calls.guards_case),
 ]
 
 

@@ -26,7 +26,14 @@ VARIANTS = {
     "memory": ("memory", "memory in C", "memory past caches"),
 }
 COLUMNS = ("PyTorch", "PyTorch fused", "autograd", "JAX", "NumPy", "C", "matmuls", "memory")
-COLUMNS += ("plain", "gradient", "loop")  # wengert itself, doing less or otherwise
+COLUMNS += (
+    "plain",
+    "gradient",
+    "loop",
+    "eager",
+    "flat",
+    "unguarded",
+)  # wengert itself, doing less or otherwise
 
 
 @dataclass
