@@ -29,7 +29,7 @@ class Batch:
     y: object
 
 
-Pair = namedtuple("Pair", "x y")  # noqa: PYI024  (a container as users have it, not a type)
+Pair = namedtuple("Pair", "x y")
 
 
 class Small:
@@ -220,7 +220,7 @@ SHAPES: dict[str, Callable[..., Work]] = {
 
 
 def warm(make, *args) -> Make:
-    """Made once, and called until it is compiled and linked: a call's cost is that of later ones."""
+    """Made once, and called until it is compiled and linked: later calls are what is timed."""
     work = make(*args)
     for _ in range(3):
         work()

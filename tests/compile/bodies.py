@@ -10,6 +10,7 @@ from wengert.compile.call.entry import Entry  # noqa: E402
 from wengert.compile.call.entry_native import native_entry  # noqa: E402
 from wengert.compile.call.entry_reference import reference_entry  # noqa: E402
 from wengert.compile.llvm.machine.host import Code, compile_module  # noqa: E402
+from wengert.compile.trace.arguments import Spread  # noqa: E402
 from wengert.compile.trace.places import Argument, Array, Guard, Input, Known, Number  # noqa: E402
 from wengert.tensor import Tensor  # noqa: E402
 
@@ -84,6 +85,11 @@ def failed(status):
     raise IndexError(f"status {status}")
 
 
+def spread(count):
+    """Of calls with so many arguments, none of them a container."""
+    return Spread(count, slots=tuple(range(count)))
+
+
 def entry(code, buffers=8, slow=None, arguments=(), guards=(), inputs=(), **fields):
     """An entry; an argument that is not given as a form must be that very object."""
     places = [(Argument(i), x) for i, x in enumerate(arguments)]
@@ -94,7 +100,7 @@ def entry(code, buffers=8, slow=None, arguments=(), guards=(), inputs=(), **fiel
         code.address("body"),
         buffers,
         Slow() if slow is None else slow,
-        arguments=len(places),
+        spread=spread(len(places)),
         guards=(*guards, *same),
         inputs=(*read, *inputs),
         keep=code,

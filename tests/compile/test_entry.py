@@ -1,11 +1,14 @@
 """Entries: what a call checks, hands to the body, and gives back; native and in Python alike."""
 
+import dataclasses
 import gc
 import pickle
 import sys
 import sysconfig
 import weakref
-from types import CellType
+from collections import OrderedDict, defaultdict
+from types import CellType, SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -28,6 +31,8 @@ from tests.compile.bodies import (
     sums,
 )
 from wengert.compile.call import entries
+from wengert.compile.call.entry import Entry
+from wengert.compile.trace.arguments import Spread, flatten
 from wengert.compile.trace.places import (
     Aliasing,
     Argument,
@@ -253,6 +258,129 @@ def test_a_fixed_argument_is_that_very_object(make):
     f = make(entry(status(0), slow=slow, arguments=(thing, None)))
     assert f(thing, None) is None
     assert f(object(), None) == f(thing, 0) == "slow"
+
+
+# ---- containers and keywords ---------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    x: Any
+    y: Any
+
+
+@dataclasses.dataclass
+class Batch:
+    x: Any
+    y: Any
+
+
+def adding_of(make, slow, *args, **kwargs):
+    """f(*args, **kwargs) = the sum of the two arrays in this structure."""
+    leaves = []
+    structure = flatten((args, kwargs), leaves)
+    assert len(leaves) == 2
+    return make(
+        Entry(
+            (code := sums(0, 1, out=2)).address("body"),
+            8,
+            slow,
+            failed=None,
+            spread=Spread.of(structure),
+            inputs=tuple(Input(Argument(i), Array(i, F8, (2,))) for i in (0, 1)),
+            outputs=(Array(2, F8, (2,)),),
+            results=(Output(0),),
+            keep=code,
+        )
+    )
+
+
+HELD = {
+    "tuple": lambda x, y: ((x, y),),
+    "list": lambda x, y: ([x, y],),
+    "dict": lambda x, y: ({"x": x, "y": y},),
+    "dict of numbers": lambda x, y: ({1: x, (2, 3): y},),
+    "named tuple": lambda x, y: (Pair(x, y),),
+    "dataclass": lambda x, y: (Batch(x, y),),
+    "namespace": lambda x, y: (SimpleNamespace(x=x, y=y),),
+    "ordered": lambda x, y: (OrderedDict(x=x, y=y),),
+    "default": lambda x, y: (defaultdict(list, x=x, y=y),),
+    "nested": lambda x, y: ([(), {"a": (x, [])}], {"b": y}),
+    "two": lambda x, y: ((x,), [y]),
+    "none": lambda x, y: (x, y),
+}
+_JOINED = "".join(["x", "yz"])  # equal to other strings without being them
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_arrays_come_in_containers(make, name):
+    slow, x, y = Slow(), array(), array(10.0, 20.0)
+    f = adding_of(make, slow, *HELD[name](x, y))
+    for _ in range(3):
+        assert f(*HELD[name](x, y)).tolist() == [11, 22]
+    assert not slow.calls
+    for other, hold in HELD.items():
+        if other != name:
+            assert f(*hold(x, y)) == "slow"
+    assert f(*HELD[name](x, y)).tolist() == [11, 22]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda x, y: ({"y": y, "x": x},),
+        lambda x, y: ({"x": x},),
+        lambda x, y: ({"x": x, "z": y},),
+        lambda x, y: ({"x": x, "y": y, "z": y},),
+        lambda x, y: ({"x": x, 1: y},),
+    ],
+)
+def test_a_dictionary_has_its_keys_in_their_order(make, wrong):
+    slow, x, y = Slow(), array(), array()
+    f = adding_of(make, slow, {"x": x, "y": y})
+    assert f(*wrong(x, y)) == "slow"
+    assert f({"x": x, "".join(["", "y"]): y}).tolist() == [2, 4]
+
+
+def test_a_dictionary_that_was_put_into_another_order_is_another(make):
+    slow, x, y = Slow(), array(), array()
+    f = adding_of(make, slow, OrderedDict(x=x, y=y))
+    moved = OrderedDict(x=x, y=y)
+    moved.move_to_end("x")
+    assert f(moved) == "slow"
+
+
+def test_equal_keys_are_as_good_as_the_same(make):
+    slow, x, y = Slow(), array(), array()
+    f = adding_of(make, slow, {"x": x, "xyz": y})
+    assert f({"x": x, _JOINED: y}).tolist() == [2, 4]
+    assert not slow.calls
+
+
+def test_arguments_come_by_name(make):
+    slow, x, y = Slow(), array(), array()
+    f = adding_of(make, slow, x, y=y)
+    assert f(x, y=y).tolist() == [2, 4]
+    assert not slow.calls
+    for args, kwargs in [((x, y), {}), ((x,), {"z": x}), ((x,), {}), ((), {"x": x, "y": y})]:
+        assert f(*args, **kwargs) == "slow"
+        assert slow.calls[-1] == (args, kwargs)
+    f = adding_of(make, slow, x=x, xyz=y)
+    count = len(slow.calls)
+    assert f(x=x, xyz=y).tolist() == f(x=x, **{_JOINED: y}).tolist() == [2, 4]
+    assert len(slow.calls) == count
+    assert f(xyz=y, x=x) == "slow"  # **kwargs would be in that order
+
+
+def test_parts_that_were_made_for_a_call_are_let_go(make):
+    x = array()
+    f = adding_of(make, Slow(), Batch(x, array()))
+    batch, other = Batch(x, array()), Batch(x, None)
+    f(batch)
+    before = sys.getrefcount(x), sys.getrefcount(batch)
+    for _ in range(5):
+        f(batch)
+        assert f(other) == "slow"
+    assert (sys.getrefcount(x), sys.getrefcount(batch)) == before
 
 
 # ---- guards --------------------------------------------------------------------------------

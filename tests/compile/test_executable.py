@@ -421,6 +421,7 @@ def test_a_classifier_learns_as_in_numpy() -> None:
 
 def entry(executable: Executable) -> Any:
     """A callable on arrays that returns the first output."""
+    from tests.compile.bodies import spread
     from wengert.compile.call.entries import make
     from wengert.compile.call.entry import Entry
     from wengert.compile.trace.places import Argument, Array, Input, Output
@@ -432,7 +433,7 @@ def entry(executable: Executable) -> Any:
             buffers=table.size,
             slow=lambda *arrays: executable.run(list(arrays))[0],
             failed=executable.failed,
-            arguments=len(plan.inputs),
+            spread=spread(len(plan.inputs)),
             inputs=tuple(
                 Input(Argument(i), Array(table.input(i), v.dtype, v.shape))
                 for i, v in enumerate(plan.inputs)

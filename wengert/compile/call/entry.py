@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from wengert.compile.trace.arguments import Spread
 from wengert.compile.trace.places import (
     Aliasing,
     Argument,
@@ -60,7 +61,8 @@ class Entry:
     slow: Callable[..., Any]
     failed: Callable[[int], Any]
     wrote: Callable[[Tensor], Any] = nothing
-    arguments: int = 0
+    spread: Spread = Spread(0)  # noqa: RUF009  (it is frozen)
+    """Where a call's arguments are found: `Argument(n)` is what the slot n of them has."""
     guards: tuple[Guard, ...] = ()
     inputs: tuple[Input, ...] = ()
     aliasing: tuple[Aliasing, ...] = ()

@@ -44,25 +44,36 @@ class Head(IntEnum):
     MANY = 7
     CALLS = 8
     EMPTY = 9  # the empty tuple
-    COUNT = 10  # of arguments
-    GUARDS = 12
-    INPUTS = 14
-    REGIONS = 16
-    OUTPUTS = 18
-    RESULTS = 20
-    ALIASING = 22
-    WORDS = 24
+    ARGUMENTS = 10  # how many are given by position
+    NAMES = 11  # of the others: a tuple, or 0
+    SLOTS = 12
+    CONTAINERS = 14
+    GUARDS = 16
+    INPUTS = 18
+    REGIONS = 20
+    OUTPUTS = 22
+    RESULTS = 24
+    ALIASING = 26
+    WORDS = 28
 
 
 class Kind(IntEnum):
     """How to come to the object that a record is about."""
 
     OBJECT = 0  # the owner itself
-    ARGUMENT = 1  # so many bytes after the first
+    POINTER = 1  # what lies at an address
     ITEM = 2  # of a dict, under a key
-    POINTER = 3  # what lies at an address
+    ELEMENT = 3  # so many bytes after the first item of a list
     ATTRIBUTE = 4
-    ELEMENT = 5  # so many bytes after the first item of a list
+
+
+class Way(IntEnum):
+    """How to come to the parts of a container."""
+
+    TUPLE = 0
+    LIST = 1
+    DICT = 2
+    ASKED = 3  # a Python function gives them in a tuple, or None
 
 
 class Form(IntEnum):
@@ -83,22 +94,26 @@ class Field(IntEnum):
     """The words of a record; each section uses some."""
 
     KIND = 0
+    WAY = 0  # of a container
     OWNER = 1  # a dict, the owner of an attribute, or an address
     KEY = 2
+    KEYS = 2  # of a container: where they lie
     FORM = 3
     OBJECT = 4  # expected; or a Tensor's type, or 0
     BUFFER = 5  # where the buffer's address goes, or where a number lies
     DTYPE = 6
     TYPE_NUMBER = 7
     NDIM = 8
+    COUNT = 8  # of a container's parts
     DIMENSIONS = 9
+    PARTS = 9  # the slots of a container's parts
     FLAGS = 10  # that an array must have
     WRITTEN = 11
     HISTORY = 12  # of an input: that it may have one
     KEPT = 12  # of an output: the place of references to arrays given out before, if any are kept
     LAST = 13  # where an input's data was at the last call
     ARRAY = 14  # while a call runs
-    MADE = 15  # while a call runs: an output's object, which is ours
+    MADE = 15  # while a call runs: an output's object, or a container's parts; ours
     FOUND = 15  # while a call runs: an input's object
 
 
@@ -121,6 +136,8 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.PyObject_GetAttr": (WORD, (WORD, WORD)),
     "python.PyDict_GetItemWithError": (WORD, (WORD, WORD)),
     "python.PyDict_SetItem": (HALF, (WORD, WORD, WORD)),
+    "python.PyDict_Next": (HALF, (WORD, WORD, WORD, WORD)),
+    "python.PyUnicode_Compare": (HALF, (WORD, WORD)),
     "python.PyTuple_New": (WORD, (WORD,)),
     "python.PyTuple_SetItem": (HALF, (WORD, WORD, WORD)),
     "python.PyFloat_AsDouble": (DOUBLE, (WORD,)),
@@ -221,6 +238,12 @@ class Writer:
         self, table: ir.Value, section: Head
     ) -> contextlib.AbstractContextManager[ir.Value]:
         return self.each(self.word(table, section), self.word(table, section + 1))
+
+    def copy(self, source: ir.Value, target: ir.Value, count: ir.Value) -> None:
+        """So many words."""
+        distance = self.build.sub(source, target)
+        with self.each(target, count, 1) as place:
+            self.store(self.word(self.build.add(place, distance), 0), place)
 
     def has_form(self, record: ir.Value, *forms: Form) -> ir.Value:
         found = self.word(record, Field.FORM)
@@ -343,10 +366,10 @@ def _write_item(module: ir.Module) -> None:
 
 
 def _write_find(module: ir.Module) -> None:
-    """find(record, args): the object that a record is about, borrowed; or 0, with no exception."""
-    w = Writer(module, "find", WORD, WORD, WORD)
+    """find(record): the object that a record is about, borrowed; or 0, with no exception set."""
+    w = Writer(module, "find", WORD, WORD)
     w.function.linkage = "internal"
-    record, args = w.function.args
+    (record,) = w.function.args
     owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
     attribute = w.block("attribute")
     choice = w.build.switch(w.word(record, Field.KIND), attribute)
@@ -360,13 +383,81 @@ def _write_find(module: ir.Module) -> None:
     found(Kind.POINTER, lambda: w.word(owner, 0))
     found(Kind.OBJECT, lambda: owner)
     found(Kind.ELEMENT, lambda: w.word(w.build.add(w.word(owner, 0), key), 0))
-    found(Kind.ARGUMENT, lambda: w.word(w.build.add(args, owner), 0))
     w.build.position_at_end(attribute)
     value = w.call("python.PyObject_GetAttr", owner, key)
     with w.when(w.same(value, 0)):
         w.call("python.PyErr_Clear")
     w.call("python.Py_DecRef", value)
     w.build.ret(value)
+
+
+def _write_is_key(module: ir.Module) -> None:
+    """is_key(a, b): whether two keys are one object, or equal strings."""
+    w = Writer(module, "is_key", BIT, WORD, WORD)
+    w.function.linkage = "internal"
+    a, b = w.function.args
+    with w.when(w.same(a, b)):
+        w.build.ret(w.number(1, BIT))
+    no = w.block("no")
+    for key in (a, b):
+        w.need(w.same(w.load(key, at.TYPE), w.known("python.PyUnicode_Type")), no)
+    w.build.ret(w.same(w.call("python.PyUnicode_Compare", a, b), 0))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+def _write_items(module: ir.Module) -> None:
+    """items(record, dict): lay a dictionary's values in their slots; whether it has these keys."""
+    w = Writer(module, "items", BIT, WORD, WORD)
+    w.function.linkage = "internal"
+    record, mapping = w.function.args
+    position, key, value = (w.variable() for _ in range(3))
+    w.build.store(w.number(0), position)
+    addresses = [w.build.ptrtoint(x, WORD) for x in (position, key, value)]
+    no, begin = w.block("no"), w.word(record, Field.PARTS)
+    distance = w.build.sub(w.word(record, Field.KEYS), begin)
+    with w.each(begin, w.word(record, Field.COUNT), 1) as slot:
+        w.need(w.differs(w.call("python.PyDict_Next", mapping, *addresses), 0), no)
+        expected = w.word(w.build.add(slot, distance), 0)
+        w.need(w.call("is_key", w.build.load(key), expected), no)
+        w.store(w.build.load(value), slot)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+def _write_opens(module: ir.Module) -> None:
+    """opens(record): lay a container's parts in their slots; whether it is such a container."""
+    w = Writer(module, "opens", BIT, WORD)
+    w.function.linkage = "internal"
+    (record,) = w.function.args
+    no, asked, given = w.block("no"), w.block("asked"), w.block("given")
+    way, count = w.word(record, Field.WAY), w.word(record, Field.COUNT)
+    item = w.word(w.word(record, Field.OWNER), 0)
+    w.build.cbranch(w.same(way, Way.ASKED), asked, given)
+
+    w.build.position_at_end(asked)
+    made = w.call("python.PyObject_CallOneArg", w.word(record, Field.OBJECT), item)
+    w.store(made, record, Field.MADE)
+    with w.when(w.same(made, 0)):
+        w.call("python.PyErr_Clear")
+    w.need(w.differs(made, w.known("python._Py_NoneStruct")), no)
+    w.need(w.differs(made, 0), no)
+    w.copy(w.build.add(made, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
+    w.build.ret(w.number(1, BIT))
+
+    w.build.position_at_end(given)
+    w.need(w.same(w.load(item, at.TYPE), w.word(record, Field.OBJECT)), no)
+    w.need(w.same(w.load(item, at.LENGTH), count), no)
+    with w.when(w.same(way, Way.DICT)):
+        w.build.ret(w.call("items", record, item))
+    with w.when(w.same(way, Way.LIST)):
+        w.copy(w.load(item, at.LIST_ITEMS), w.word(record, Field.PARTS), count)
+        w.build.ret(w.number(1, BIT))
+    w.copy(w.build.add(item, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
 
 
 def _write_accept(module: ir.Module) -> None:
@@ -426,12 +517,13 @@ def _write_release(module: ir.Module) -> None:
     w = Writer(module, "release", ir.VoidType(), WORD)
     w.function.linkage = "internal"
     (table,) = w.function.args
-    with w.section(table, Head.OUTPUTS) as record:
-        for field in (Field.ARRAY, Field.MADE):
-            held = w.word(record, field)
-            with w.when(w.differs(held, 0)):
+    held = ((Head.OUTPUTS, Field.ARRAY), (Head.OUTPUTS, Field.MADE), (Head.CONTAINERS, Field.MADE))
+    for section, field in held:
+        with w.section(table, section) as record:
+            reference = w.word(record, field)
+            with w.when(w.differs(reference, 0)):
                 w.store(w.number(0), record, field)
-                w.call("python.Py_DecRef", held)
+                w.call("python.Py_DecRef", reference)
     w.build.ret_void()
 
 
@@ -513,8 +605,7 @@ class _Entry:
         busy = w.block("busy")
         w.need(w.same(w.word(table, Head.BUSY), 0), busy)
         w.store(w.number(1), table, Head.BUSY)
-        w.need(w.same(self.names, 0), self.slow)
-        w.need(w.same(self.count, w.word(table, Head.COUNT)), self.slow)
+        self.arguments()
         self.guards()
         self.inputs()
         self.outputs()
@@ -523,7 +614,7 @@ class _Entry:
         self.finish_outputs()
         self.result()
         w.build.position_at_end(self.slow)
-        w.store(w.number(0), table, Head.BUSY)
+        self.leave()
         w.build.branch(busy)
         w.build.position_at_end(busy)
         slow = w.word(table, Head.SLOW)
@@ -537,9 +628,31 @@ class _Entry:
         self.w.store(self.w.number(0), self.table, Head.BUSY)
 
     def find(self, record: ir.Value) -> ir.Value:
-        return self.w.call("find", record, self.args)
+        return self.w.call("find", record)
 
     # ---- before the body ----
+
+    def arguments(self) -> None:
+        """Lay the arguments in their slots, and the parts of the containers among them."""
+        w, table = self.w, self.table
+        w.need(w.same(self.count, w.word(table, Head.ARGUMENTS)), self.slow)
+        expected, more = w.word(table, Head.NAMES), w.variable()
+        w.need(w.same(w.differs(self.names, 0), w.differs(expected, 0)), self.slow)
+        w.build.store(self.count, more)
+        with w.when(w.differs(expected, 0)):
+            named = w.load(expected, at.LENGTH)
+            w.need(w.same(w.load(self.names, at.LENGTH), named), self.slow)
+            first, distance = (
+                w.build.add(expected, w.number(at.TUPLE_ITEMS)),
+                w.build.sub(self.names, expected),
+            )
+            with w.each(first, named, 1) as place:
+                name, given = w.word(place, 0), w.word(w.build.add(place, distance), 0)
+                w.need(w.call("is_key", given, name), self.slow)
+            w.build.store(w.build.add(self.count, named), more)
+        w.copy(self.args, w.word(table, Head.SLOTS), w.build.load(more))
+        with w.section(table, Head.CONTAINERS) as record:
+            w.need(w.call("opens", record), self.slow)
 
     def guards(self) -> None:
         w = self.w
@@ -657,11 +770,13 @@ class _Entry:
             self.finish(w.word(table, Head.FAILED), number)
 
     def hold(self, what: str) -> None:
-        """While Python code runs in the body it could let go of the arrays that the body uses."""
-        w = self.w
-        calls = w.differs(w.word(self.table, Head.CALLS), 0)
-        with w.when(calls), w.section(self.table, Head.INPUTS) as record:
-            w.call(what, w.word(record, Field.ARRAY))
+        """While Python code runs in the body it could let go of what the call uses."""
+        w, table = self.w, self.table
+        with w.when(w.differs(w.word(table, Head.CALLS), 0)):
+            with w.section(table, Head.INPUTS) as record:
+                w.call(what, w.word(record, Field.ARRAY))
+            with w.each(w.word(table, Head.SLOTS), w.word(table, Head.SLOTS + 1), 1) as slot:
+                w.call(what, w.word(slot, 0))
 
     def finish(self, function: ir.Value, value: ir.Value) -> None:
         """Return function(value), where value is ours and may be 0, an error."""
@@ -782,6 +897,9 @@ def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
     _write_wrap(module, offsets)
     _write_item(module)
     _write_find(module)
+    _write_is_key(module)
+    _write_items(module)
+    _write_opens(module)
     _write_accept(module)
     _write_reusable(module, offsets)
     _write_release(module)

@@ -12,7 +12,8 @@ import numpy as np
 
 from wengert.compile.call import layouts as at
 from wengert.compile.call.entry import KEPT, Entry, Region, keeps, regions
-from wengert.compile.call.entry_code import RECORD, Field, Form, Head, Kind, Span, entry_code
+from wengert.compile.call.entry_code import RECORD, Field, Form, Head, Kind, Span, Way, entry_code
+from wengert.compile.trace.arguments import Container
 from wengert.compile.trace.places import (
     Aliasing,
     Argument,
@@ -35,6 +36,7 @@ from wengert.tensor import Tensor
 _PLAIN = at.C_CONTIGUOUS | at.ALIGNED
 _OWN = _PLAIN | at.WRITEABLE | at.OWNS_DATA
 _NUMBERS = {float: Form.FLOAT, int: Form.INT, bool: Form.BOOL}
+_WAYS = {list: Way.LIST, dict: Way.DICT}
 _FAST_WITH_KEYWORDS = 0x0080 | 0x0002  # METH_FASTCALL | METH_KEYWORDS
 _GRAD = sys.intern("_grad")
 
@@ -101,13 +103,15 @@ class _Table:
         self.entry = entry
         self.keep: list[Any] = [entry]
         self.buffers = np.zeros(max(entry.buffers, 1), np.uintp)
-        self.keep.append(self.buffers)
+        self.slots = np.zeros(max(entry.spread.size(), 1), np.uintp)
+        self.keep += [self.buffers, self.slots]
         for buffer, address, _ in entry.fixed:
             self.buffers[buffer] = address
 
     def words(self) -> np.ndarray:
         entry = self.entry
         sections: list[tuple[Head, list[Record]]] = [
+            (Head.CONTAINERS, [self.container(c) for c in entry.spread.containers]),
             (Head.GUARDS, [self.guard(g) for g in entry.guards]),
             (Head.INPUTS, [self.input(i) for i in entry.inputs]),
             (Head.REGIONS, [self.region(r) for r in regions(entry)]),
@@ -147,7 +151,10 @@ class _Table:
         table[Head.MANY] = entry.many
         table[Head.CALLS] = entry.calls
         table[Head.EMPTY] = self.object(())
-        table[Head.COUNT] = entry.arguments
+        spread = entry.spread
+        table[Head.ARGUMENTS] = spread.arguments
+        table[Head.NAMES] = self.object(spread.keywords) if spread.keywords else 0
+        table[Head.SLOTS], table[Head.SLOTS + 1] = self.slots.ctypes.data, spread.size()
 
     # ---- addresses ----
 
@@ -159,11 +166,33 @@ class _Table:
         """Where the address of a buffer is put."""
         return int(self.buffers.ctypes.data) + 8 * number
 
+    def slot(self, number: int) -> int:
+        """Where what a call has in a slot is put."""
+        return int(self.slots.ctypes.data) + 8 * number
+
+    # ---- containers: how the code comes to their parts ----
+
+    def container(self, container: Container) -> Record:
+        kind, keys = container.kind, container.keys or ()
+        way = _WAYS.get(kind, Way.TUPLE if not container.can_change() else Way.ASKED)
+        expected = container.parts if way is Way.ASKED else kind
+        return {
+            Field.WAY: way,
+            Field.OWNER: self.slot(container.slot),
+            Field.KEYS: self.object(keys) + at.TUPLE_ITEMS,
+            Field.OBJECT: self.object(expected),
+            Field.COUNT: container.count,
+            Field.PARTS: self.slot(container.first),
+        }
+
     # ---- places: how the code comes to an object ----
 
     def place(self, place: Place) -> Record:
         if isinstance(place, Argument):
-            return {Field.KIND: Kind.ARGUMENT, Field.OWNER: 8 * place.number}
+            return {
+                Field.KIND: Kind.POINTER,
+                Field.OWNER: self.slot(self.entry.spread.slots[place.number]),
+            }
         if isinstance(place, Known):
             return {Field.KIND: Kind.OBJECT, Field.OWNER: self.object(place.object)}
         if isinstance(place, Item):

@@ -37,18 +37,20 @@ def reference_entry(entry: Entry) -> Callable[..., Any]:
     running = _Running(entry)
 
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or not running.free.acquire(blocking=False):
+        if not running.free.acquire(blocking=False):
             return entry.slow(*args, **kwargs)
         value: Any = None
         try:
-            fits = running.fits(args)
-            status = running.run() if fits else 0
-            if fits and status == 0:
-                value = running.result(args)
+            flat = entry.spread.flat(args, kwargs)
+            if flat is not None and not running.fits(flat):
+                flat = None
+            status = 0 if flat is None else running.run()
+            if flat is not None and status == 0:
+                value = running.result(flat)
         finally:
             running.release()
-        if not fits:
-            return entry.slow(*args)
+        if flat is None:
+            return entry.slow(*args, **kwargs)
         if status != 0:
             return entry.failed(status)
         return value if entry.rebuild is None else entry.rebuild(value)
@@ -90,17 +92,16 @@ class _Running:
 
     # ---- before the body ----
 
-    def fits(self, args: tuple[Any, ...]) -> bool:
+    def fits(self, args: list[Any]) -> bool:
         entry = self.entry
         return (
-            len(args) == entry.arguments
-            and all(_holds(guard, args) for guard in entry.guards)
+            all(_holds(guard, args) for guard in entry.guards)
             and all(self._takes(i, args) for i in entry.inputs)
             and all(self._alias_as(aliasing, args) for aliasing in entry.aliasing)
             and self._apart()
         )
 
-    def _takes(self, input: Input, args: tuple[Any, ...]) -> bool:
+    def _takes(self, input: Input, args: list[Any]) -> bool:
         value, form = input.place.read(args), input.form
         if isinstance(form, Number):
             return self._number(form, value)
@@ -126,7 +127,7 @@ class _Running:
         self.held.append(array)
         return True
 
-    def _alias_as(self, aliasing: Aliasing, args: tuple[Any, ...]) -> bool:
+    def _alias_as(self, aliasing: Aliasing, args: list[Any]) -> bool:
         first, second = aliasing.first.read(args), aliasing.second.read(args)
         at, other = (
             array_at(place, args).ctypes.data for place in (aliasing.first, aliasing.second)
@@ -182,7 +183,7 @@ class _Running:
 
     # ---- after the body ----
 
-    def result(self, args: tuple[Any, ...]) -> Any:
+    def result(self, args: list[Any]) -> Any:
         entry = self.entry
         for input in entry.inputs:
             if isinstance(input.form, Array) and input.form.written and input.form.type is not None:
@@ -205,7 +206,7 @@ class _Running:
         return made if output.type is None else bare(output.type, made)
 
 
-def _holds(guard: Guard, args: tuple[Any, ...]) -> bool:
+def _holds(guard: Guard, args: list[Any]) -> bool:
     """Whether this very object is there: what is merely equal is looked at by the slow way."""
     now = guard.place.read(args)
     same = now == guard.object if type(guard.place) is Length else now is guard.object

@@ -19,7 +19,14 @@ from wengert.compile.call.derivative import gradients_of
 from wengert.compile.call.link import link
 from wengert.compile.call.specialization import Specialization
 from wengert.compile.trace import watch
-from wengert.compile.trace.arguments import Changed, applied, flatten, rebuild, tracked
+from wengert.compile.trace.arguments import (
+    Changed,
+    applied,
+    changeable,
+    flatten,
+    rebuild,
+    tracked,
+)
 from wengert.compile.trace.array import Postponed
 from wengert.compile.trace.capture import Capture, Specialize, forget
 from wengert.compile.trace.captured import Captured
@@ -86,9 +93,7 @@ class CompiledFunction:
         functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            return self._call(*args, **kwargs)
-        return self._entry(*args)
+        return self._entry(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -167,7 +172,9 @@ class CompiledFunction:
         specialization.called = True
         self._entry = (usual and specialization.entry) or self._call
         result = specialization.run(flat)
-        return applied(result, args, kwargs) if type(result) is Changed else result
+        if type(result) is Changed:
+            return applied(result, list(changeable(args, kwargs)))
+        return result
 
     def _signature(self, structure: Any, flat: list[Any]) -> Any:
         parts = [_kind(x, i in self._static) for i, x in enumerate(flat)]

@@ -52,8 +52,8 @@ class Layouts:
 SLOTS = ("_array", "_node", "_origin", "_cell")
 # CPython's objects begin with these two; the count's lower half is where it always was.
 COUNT, TYPE = 0, 8
-# A list's or a dictionary's number of items; and where a list's items are.
-LENGTH, LIST_ITEMS = 16, 24
+# A tuple's, list's or dictionary's number of items; where a list's are, and where a tuple's begin.
+LENGTH, LIST_ITEMS, TUPLE_ITEMS = 16, 24, 24
 # NumPy's array: PyArrayObject_fields in its header ndarraytypes.h, kept stable for all who compile
 # against it; then what begins a dtype.
 DATA, NDIM, DIMENSIONS, BASE, DTYPE, FLAGS, WEAK_REFERENCES = 16, 24, 32, 48, 56, 64, 72
@@ -102,9 +102,11 @@ def _check_objects() -> None:
     before = _half(address + COUNT)
     more = [marker] * 5
     _expect(_half(address + COUNT) == before + len(more), "the reference count of an object")
-    for container in (more, dict.fromkeys(range(7))):
+    for container in (more, tuple(more), dict.fromkeys(range(7))):
         _expect(_word(id(container) + LENGTH) == len(container), "the length of a container")
     _expect(_word(_word(id(more) + LIST_ITEMS) + 8) == address, "the items of a list")
+    pair = (None, marker)
+    _expect(_word(id(pair) + TUPLE_ITEMS + 8) == address, "the items of a tuple")
 
 
 def _check_arrays() -> None:

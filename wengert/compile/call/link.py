@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from wengert.autograd.engine import mark_written
 from wengert.compile.call import derivative
 from wengert.compile.call.entries import make
 from wengert.compile.call.entry import Entry
+from wengert.compile.trace.arguments import Changed, Spread, applied
 from wengert.compile.trace.places import (
     Aliasing,
     Argument,
@@ -36,7 +37,8 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
     if not _has_entry(spec):
         return None
     executable, inputs = spec.forward, list(_inputs(spec, flat))
-    results, rebuild = _results(spec, len(flat))
+    spread = Spread.of(spec.structure)
+    results, rebuild = _results(spec, spread)
     return make(
         Entry(
             body=executable.body,
@@ -44,7 +46,7 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
             slow=slow,
             failed=executable.failed,
             wrote=_wrote,
-            arguments=len(flat),
+            spread=spread,
             guards=(*_modes(), *spec.guards, *(i for i in inputs if type(i) is Guard)),
             inputs=tuple([i for i in inputs if type(i) is Input]),
             aliasing=tuple(_aliasing(inputs, flat)),
@@ -63,12 +65,10 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
 def _has_entry(spec: Any) -> bool:
     """Whether entries know all that a call of this specialization does."""
     captured = spec.captured
-    args, kwargs = spec.structure[1]
     results = leaves_of(captured.result)
     gradients = [w.place for w in captured.writes if isinstance(w.place, Gradient)]
     return (
-        not (kwargs[1] or any(part is not None for part in args[1]))
-        and all(isinstance(place, Argument | Known | Item) for _, place in spec.read)
+        all(isinstance(place, Argument | Known | Item) for _, place in spec.read)
         and len(gradients) == len(captured.writes)
         and all(isinstance(place.tensor, Known) for place in gradients)
         and not any(isinstance(x, Output) and (x.leaf or x.weak) for x in results)
@@ -132,22 +132,49 @@ def _wrote(tensor: Tensor) -> None:
 # ---- results ------------------------------------------------------------------------------------
 
 
-def _results(spec: Any, arguments: int) -> tuple[tuple[Any, ...], Callable[..., Any] | None]:
+class _Afterwards:
+    """What Python makes of the values that the machine code leaves: the result, and other effects.
+
+    Each step is given what the steps before it made, and the values at the places it asked for.
+    """
+
+    def __init__(self) -> None:
+        self.places: list[Any] = []
+        self.steps: list[tuple[slice, Callable[[Any, tuple[Any, ...]], Any]]] = []
+
+    def then(self, places: Iterable[Any], step: Callable[[Any, tuple[Any, ...]], Any]) -> None:
+        start = len(self.places)
+        self.places += places
+        self.steps.append((slice(start, len(self.places)), step))
+
+    def __call__(self, values: tuple[Any, ...]) -> Any:
+        result = None
+        for part, step in self.steps:
+            result = step(result, values[part])
+        return result
+
+
+def _results(spec: Any, spread: Spread) -> tuple[tuple[Any, ...], Callable[..., Any] | None]:
     """What the entry returns, and what is made of it in Python, if anything."""
     captured = spec.captured
     structure, joint = captured.result, captured.joint
     leaves = tuple(leaves_of(structure))
+    count = len(spec.examples)
+    afterwards = _Afterwards()
     if captured.spent:
-        return leaves, _spent(structure, leaves)
+        afterwards.then(leaves, _spent(leaves))
+    afterwards.then(leaves, lambda _, values: _filled(structure, values))
     if joint is not None:
-        saved = range(spec.results, len(spec.program.outputs))
-        outputs = tuple([Output(k) for k in (*joint.slots, *saved)])
-        given = tuple([Argument(i) for i in range(arguments)])
-        return (*leaves, *outputs, *given), _recorded(spec, len(leaves))
+        recorded = [*joint.slots, *range(spec.results, len(spec.program.outputs))]
+        given = [Argument(i) for i in range(count)]
+        afterwards.then([*map(Output, recorded), *given], _recorded(spec))
+    if type(structure) is Changed:
+        containers = [Argument(i) for i in range(count, len(spread.slots))]
+        afterwards.then(containers, applied)
     simple = type(structure) is Argument or (type(structure) is Output and not structure.scalar)
-    if simple or structure is None:
+    if len(afterwards.steps) == 1 and (simple or structure is None):
         return leaves, None
-    return leaves, lambda values: _filled(structure, values)
+    return tuple(afterwards.places), afterwards
 
 
 def _filled(structure: Any, values: Any) -> Any:
@@ -161,33 +188,26 @@ def _filled(structure: Any, values: Any) -> Any:
     return filled(structure, value_of)
 
 
-def _recorded(spec: Any, leaves: int) -> Callable[[tuple[Any, ...]], Any]:
+def _recorded(spec: Any) -> Callable[[Any, tuple[Any, ...]], Any]:
     """Results with the history of this call."""
-    slots = leaves + len(spec.joint.slots)
+    slots = len(spec.joint.slots)
     saved = slots + len(spec.program.outputs) - spec.results
 
-    def record(values: tuple[Any, ...]) -> Any:
-        result = _filled(spec.captured.result, values)
+    def record(result: Any, values: tuple[Any, ...]) -> Any:
         flat = list(values[saved:])
-        derivative.record(spec, flat, list(values[leaves:slots]), list(values[slots:saved]))
+        derivative.record(spec, flat, list(values[:slots]), list(values[slots:saved]))
         return result
 
     return record
 
 
-def _spent(structure: Any, leaves: tuple[Any, ...]) -> Callable[[tuple[Any, ...]], Any]:
+def _spent(leaves: tuple[Any, ...]) -> Callable[[Any, tuple[Any, ...]], Any]:
     """Results whose history the function has gone through."""
     node = derivative.spent()
     tracked = [i for i, x in enumerate(leaves) if type(x) is Output and x.requires_grad]
 
-    def one(values: tuple[Any, ...]) -> Any:
-        (tensor,) = values
-        tensor._node = node
-        return tensor
-
-    def several(values: tuple[Any, ...]) -> Any:
+    def mark(_: Any, values: tuple[Any, ...]) -> None:
         for i in tracked:
             values[i]._node = node
-        return _filled(structure, values)
 
-    return one if type(structure) is Output and tracked else several
+    return mark

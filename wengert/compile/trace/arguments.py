@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -57,20 +58,26 @@ def flatten(item: Any, leaves: list[Any], around: tuple[int, ...] = ()) -> Any:
 
     `around` has the ids of the objects that the item is in: one that it leads back to is a leaf.
     """
-    kind: Any = type(item)
-    if kind in _LEAVES:
+    found = None if type(item) in _LEAVES or id(item) in around else opened(item)
+    if found is None:
         leaves.append(item)
         return None
-    if kind is tuple or kind is list:
-        return kind, tuple([flatten(part, leaves, around) for part in item])
-    parts = named_parts_of(item)
-    if parts is None or id(item) in around:
-        leaves.append(item)
-        return None
+    kind, keys, parts = found
     around = (*around, id(item))
+    return kind, keys, tuple([flatten(part, leaves, around) for part in parts])
+
+
+def opened(item: Any) -> tuple[Any, tuple[Any, ...] | None, Collection[Any]] | None:
+    """A container's kind, its keys if it has some, and its parts; None for anything else."""
+    kind: Any = type(item)
+    if kind is tuple or kind is list:
+        return kind, None, item
+    parts = named_parts_of(item)
+    if parts is None:
+        return None
     if kind is defaultdict:
         kind = Defaulting(item.default_factory)
-    return kind, tuple([(key, flatten(part, leaves, around)) for key, part in parts.items()])
+    return kind, tuple(parts), parts.values()
 
 
 def named_parts_of(item: Any) -> dict[Any, Any] | None:
@@ -92,20 +99,105 @@ def rebuild(structure: Any, leaves: Iterable[Any]) -> Any:
 def _built(part: Any, items: Iterator[Any]) -> Any:
     if part is None:
         return next(items)
-    kind, parts = part
-    if kind is tuple or kind is list:
-        return kind([_built(p, items) for p in parts])
-    named = {key: _built(p, items) for key, p in parts}
+    kind, keys, parts = part
+    made = [_built(p, items) for p in parts]
+    if keys is None:
+        return kind(made)
+    named = dict(zip(keys, made, strict=True))
     if type(kind) is Defaulting:
         return defaultdict(kind.factory, named)
     if kind in _MAPPINGS:
         return named if kind is dict else kind(named)
     if issubclass(kind, tuple):
-        return tuple.__new__(kind, named.values())
-    made = kind.__new__(kind)
+        return tuple.__new__(kind, made)
+    item = kind.__new__(kind)
     for key, value in named.items():
-        object.__setattr__(made, key, value)  # which a frozen one allows too
-    return made
+        object.__setattr__(item, key, value)  # which a frozen one allows too
+    return item
+
+
+# ---- how a call is laid out -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A container among the arguments: the slot where it lies, and what lies in it from `first` on.
+
+    `kind` and `keys` are those of `opened`.
+    """
+
+    slot: int
+    kind: Any
+    keys: tuple[Any, ...] | None
+    first: int
+    count: int
+
+    def parts(self, item: Any) -> tuple[Any, ...] | None:
+        """What an object holds, if it is such a container."""
+        found = opened(item)
+        if found is None:
+            return None
+        kind, keys, parts = found
+        fits = kind == self.kind and keys == self.keys and len(parts) == self.count
+        return tuple(parts) if fits else None
+
+    def can_change(self) -> bool:
+        return not (isinstance(self.kind, type) and issubclass(self.kind, tuple))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A call's arguments in slots, one after the other, then the parts of each container there.
+
+    `slots` says where the flattened arguments are, and after them the containers that the function
+    may change.
+    """
+
+    arguments: int
+    keywords: tuple[str, ...] = ()
+    containers: tuple[Container, ...] = ()
+    slots: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, structure: Any) -> Spread:
+        """That of calls whose `(args, kwargs)` have this structure."""
+        _, _, ((_, _, args), (_, keywords, kwargs)) = structure
+        containers: list[Container] = []
+        leaves: list[int] = []
+        free = len(args) + len(kwargs)
+        for slot, part in enumerate((*args, *kwargs)):
+            free = _lay(slot, part, free, containers, leaves)
+        changeable = [c.slot for c in containers if c.can_change()]
+        return cls(len(args), keywords, tuple(containers), (*leaves, *changeable))
+
+    def flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        """What the slots have in a call; None if it is another kind of call."""
+        if len(args) != self.arguments or tuple(kwargs) != self.keywords:
+            return None
+        laid = [*args, *kwargs.values()]
+        for container in self.containers:
+            parts = container.parts(laid[container.slot])
+            if parts is None:
+                return None
+            laid += parts
+        return [laid[slot] for slot in self.slots]
+
+    def size(self) -> int:
+        """How many slots there are."""
+        return self.arguments + len(self.keywords) + sum(c.count for c in self.containers)
+
+
+def _lay(slot: int, part: Any, free: int, containers: list[Container], leaves: list[int]) -> int:
+    """Note what lies in a slot, and lay its parts from `free` on; gives the next free slot."""
+    if part is None:
+        leaves.append(slot)
+        return free
+    kind, keys, parts = part
+    containers.append(Container(slot, kind, keys, free, len(parts)))
+    first, free = free, free + len(parts)
+    for k, inner in enumerate(parts, first):
+        free = _lay(k, inner, free, containers, leaves)
+    return free
 
 
 # ---- what the function does to them -----------------------------------------------------------
@@ -130,7 +222,7 @@ class Changed(NamedTuple):
 
 def tracked(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The function's result, with what it changed in containers among its arguments, if it did."""
-    containers = list(_containers((args, kwargs)))
+    containers = list(changeable(args, kwargs))
     before = [_contents(container) for container in containers]
     result = function(*args, **kwargs)
     changes = {}
@@ -141,9 +233,8 @@ def tracked(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return Changed(result, changes) if changes else result
 
 
-def applied(outcome: Changed, args: Any, kwargs: Any) -> Any:
-    """The result, after the caller's containers were changed as the function says."""
-    containers = list(_containers((args, kwargs)))
+def applied(outcome: Changed, containers: Sequence[Any]) -> Any:
+    """The result, after the caller's containers, the changeable ones, were changed as told."""
     for place, (gone, parts) in outcome.changes.items():
         container = containers[place]
         if isinstance(container, list):
@@ -164,24 +255,19 @@ def applied(outcome: Changed, args: Any, kwargs: Any) -> Any:
     return outcome.result
 
 
-def _containers(item: Any, around: tuple[int, ...] = ()) -> Iterator[Any]:
-    """The containers that can be changed, in the order of `flatten`."""
-    kind = type(item)
-    if kind in _LEAVES:
-        return
-    if kind is tuple or kind is list:
-        if kind is list:
-            yield item
-        for part in item:
-            yield from _containers(part, around)
-        return
-    parts = named_parts_of(item)
-    if parts is None or id(item) in around:
+def changeable(args: Any, kwargs: Any) -> Iterator[Any]:
+    """The containers among a call's arguments that can be changed, in the order of `flatten`."""
+    return _changeable((*args, *kwargs.values()), ())
+
+
+def _changeable(item: Any, around: tuple[int, ...]) -> Iterator[Any]:
+    found = None if type(item) in _LEAVES or id(item) in around else opened(item)
+    if found is None:
         return
     if not isinstance(item, tuple):
         yield item
-    for part in list(parts.values()):
-        yield from _containers(part, (*around, id(item)))
+    for part in list(found[2]):
+        yield from _changeable(part, (*around, id(item)))
 
 
 def _contents(container: Any) -> dict[Any, Any]:
