@@ -25,7 +25,7 @@ from wengert.arrays.kind import kind_of
 from wengert.autograd import anomaly, hooks, saved, zeros
 from wengert.autograd.saved import Freed
 from wengert.errors import FreedGraphError
-from wengert.history import modes
+from wengert.history import forks, modes
 from wengert.history.location import here
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, tick
 from wengert.tensor import Tensor, View, cell_of, current_node, settle, wrap
@@ -177,7 +177,7 @@ def add(a: Any, b: Any) -> Any:
 
 # ---- leaves --------------------------------------------------------------------------------
 
-ACCUMULATING = threading.RLock()
+ACCUMULATING = forks.renewed(threading.RLock())
 """Held by the thread that adds to leaves' `.grad`: one lock, since a sweep adds to many leaves."""
 
 

@@ -2,7 +2,8 @@
 
 Begin with `node.py`: one recorded operation, and where its inputs came from. `modes.py` holds
 `no_grad` and its relatives, `location.py` the line of the user's program that an error names.
-`surroundings.py` says what a program may depend on besides its arguments.
+`surroundings.py` says what a program may depend on besides its arguments, `forks.py` what becomes
+of locks in a forked process.
 
 The lowest floor of autograd: `wengert.tensor` stands on it, and `wengert.autograd` on that. Nothing
 is imported from those above.

@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
+from wengert.history import forks
+
 special = 0
 """How many threads are in a state other than the default. Zero means: record, nothing unusual."""
 pushing = 0
@@ -38,7 +40,8 @@ class State(NamedTuple):
 
 DEFAULT = State()
 NO_GRAD = State(grad=False)
-_lock = threading.Lock()
+# Not renewed: in a child the shares of the lost threads die before that, and take it.
+_lock = forks.waited_for(threading.RLock())
 
 
 class _Share:

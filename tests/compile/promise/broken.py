@@ -170,13 +170,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
             AssertionError,
         ),
     ),
-    "test_a_process_forked_within_the_locks_of_a_trace_compiles": (
-        (
-            "locks held at a fork stay held in the child",
-            None,
-            AssertionError,
-        ),
-    ),
     "test_an_unrelated_optimizer_trains_in_another_thread": (
         (
             "a trace changes what other threads see",

@@ -317,3 +317,42 @@ def test_a_process_forked_within_the_locks_of_a_trace_compiles() -> None:
         assert status == 0, status
         """
     )
+
+
+def test_processes_forked_while_another_thread_compiles_compile_and_differentiate() -> None:
+    # LLVM's lock, and that around all of a compilation, stayed held in five children of six.
+    in_a_process(
+        """
+        import os, signal, threading, time
+
+        os.environ["WENGERT_CACHE"] = ""
+        import wengert as wg
+
+        stop = threading.Event()
+
+        def compiling():
+            for n in range(10**6):
+                if stop.is_set():
+                    return
+                wg.compile(lambda x: (x * (n + 0.5)).tanh() + x.exp() * n)(wg.ones(3))
+
+        thread = threading.Thread(target=compiling)
+        thread.start()
+        statuses = []
+        for k in range(6):
+            time.sleep(0.07 * k)
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(20)
+                w = wg.ones(2, requires_grad=True)
+                f = wg.compile(lambda x: (x * 3).sum())
+                with wg.no_grad():
+                    good = f(w) == 6.0
+                f(w).backward()
+                os._exit(0 if good and w.grad.tolist() == [3.0, 3.0] else 1)
+            statuses.append(os.waitpid(pid, 0)[1])
+        stop.set()
+        thread.join()
+        assert not any(statuses), statuses
+        """
+    )

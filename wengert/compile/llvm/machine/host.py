@@ -26,6 +26,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from wengert.compile.llvm.machine import cache
+from wengert.history import forks
 
 LEVEL = 2
 """How hard LLVM tries when it chooses instructions and registers, 0 to 3."""
@@ -182,7 +183,8 @@ class Code:
             raise KeyError(f"The compiled module {self.name!r} defines no {symbol!r}.") from None
 
 
-_lock = threading.RLock()
+forks.waited_for(llvm.ffi.lib._lock._lock)  # llvmlite's, around each call of LLVM: code that dies
+_lock = forks.waited_for(threading.RLock())
 _live: weakref.WeakValueDictionary[bytes, Code] = weakref.WeakValueDictionary()
 
 

@@ -1,0 +1,29 @@
+"""Locks in a process that is forked: the child has one of its threads, and not who held a lock.
+
+What a lock guards decides how the child comes by a free one. Where there is no `fork`, a lock is
+just a lock.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def waited_for(lock: Any) -> Any:
+    """A lock that a fork takes, so that in the child what it guards is whole.
+
+    For work that waits for nothing else. Forks take such locks in the opposite order to that in
+    which they are given here; so one that is taken while another is held must come before it.
+    """
+    if hasattr(os, "register_at_fork"):
+        free = lock.release
+        os.register_at_fork(before=lock.acquire, after_in_parent=free, after_in_child=free)
+    return lock
+
+
+def renewed(lock: Any) -> Any:
+    """A lock that is free in the child, whoever held it: for work that may wait for the fork."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lock._at_fork_reinit)
+    return lock
