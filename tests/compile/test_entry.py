@@ -32,6 +32,7 @@ from tests.compile.bodies import (
 )
 from wengert.compile.call import entries
 from wengert.compile.call.entry import Entry
+from wengert.compile.call.specialization import wrote as count
 from wengert.compile.trace.arguments import Spread, flatten
 from wengert.compile.trace.places import (
     Aliasing,
@@ -46,7 +47,7 @@ from wengert.compile.trace.places import (
     Output,
     Variable,
 )
-from wengert.history.node import Cell
+from wengert.history.node import tick
 from wengert.tensor import wrap
 
 
@@ -447,7 +448,7 @@ def test_a_slot_must_or_must_not_be_the_object(make):
 
 
 def test_a_state_is_read_at_each_call_and_written_in_place(make):
-    slow, told = Slow(), []
+    slow = Slow()
     x = wg.tensor([1.0, 2.0], dtype=wg.float64)
     step = array(10.0, 20.0)
     f = make(
@@ -455,7 +456,6 @@ def test_a_state_is_read_at_each_call_and_written_in_place(make):
             sums(0, 1, out=0),
             slow=slow,
             inputs=(state(x, 0, written=True), state(step, 1)),
-            wrote=told.append,
         )
     )
     assert f() is None
@@ -463,15 +463,6 @@ def test_a_state_is_read_at_each_call_and_written_in_place(make):
     x._array = array(5.0, 5.0)
     f()
     assert x.tolist() == [15, 25]
-    assert not told
-    x._cell = Cell()
-    f()
-    assert not told  # nobody but the tensor has it
-    saved = x._cell
-    f()
-    assert len(told) == 1
-    assert saved is x._cell
-    assert told[0] is x
     for other in (np.zeros(3), np.zeros(2, np.float32), np.zeros(4)[::2], None):
         x._array = other
         assert f() == "slow"
@@ -480,36 +471,75 @@ def test_a_state_is_read_at_each_call_and_written_in_place(make):
     assert f() == "slow"
 
 
-def test_a_written_argument_tells(make):
+def counting(make, x, writes, **fields):
+    """An entry that writes to x."""
+    read = dataclasses.replace(state(x, 0, written=True), writes=writes)
+    return make(entry(status(0), inputs=(read,), **fields))
+
+
+def test_writes_are_counted_in_shared_cells_and_told_of_all_others(make):
+    # Cells that a tensor alone had were passed over: a node that saved the tensor saw nothing.
     told = []
-    f = make(
-        entry(
-            sums(0, 1, out=0),
-            arguments=(Array(0, F8, (2,), wg.Tensor, written=True), Array(1, F8, (2,))),
-            wrote=told.append,
-        )
-    )
+    x = wg.zeros(2, dtype=wg.float64)
+    f = counting(make, x, 3, wrote=lambda *write: (told.append(write), count(*write)))
+    assert f() is None
+    assert told == [(x, 3)]
+    cell, before = x._cell, x._cell.stamp
+    f()
+    assert len(told) == (2 if make is reference_entry else 1)
+    assert x._cell is cell
+    assert (x._version, cell.count) == (6, 6)
+    assert before < cell.stamp == cell.rewritten < tick()
+    assert cell.writer[0] == "a compiled function"
+    with wg.no_grad():
+        x.add_(1)
+    assert (x._version, cell.writer[0]) == (7, "add_")
+    f()
+    assert (x._version, cell.writer[0]) == (10, "a compiled function")
+
+
+def test_a_write_to_what_has_history_does_not_rewrite_it(make):
+    x = wg.zeros(2, dtype=wg.float64, requires_grad=True)
+    f = counting(make, x, 1, wrote=count)
+    f()
+    f()
+    assert x._cell.rewritten == 0
+
+
+def test_writes_to_views_and_to_inference_tensors_are_told_of(make):
+    told = []
+    x = wg.zeros(4, dtype=wg.float64)[:2]
+    with wg.inference_mode():
+        y = wg.zeros(2, dtype=wg.float64)
+    for tensor in (x, y):
+        f = counting(make, tensor, 1, wrote=lambda *write: (told.append(write), count(*write)))
+        f()
+        f()
+    assert told == [(x, 1), (x, 1), (y, 1), (y, 1)]
+    assert x._origin.base._version == 2
+    assert y._cell is None
+
+
+def test_a_written_argument_is_counted(make):
+    pair = (Array(0, F8, (2,), wg.Tensor, written=True), Array(1, F8, (2,)))
+    inputs = tuple(Input(Argument(i), form, 1 - i) for i, form in enumerate(pair))
+    made = entry(sums(0, 1, out=0), arguments=pair, wrote=count)
+    f = make(dataclasses.replace(made, inputs=inputs))
     x = wg.tensor([1.0, 2.0], dtype=wg.float64)
-    f(x, array())
-    assert x.tolist() == [2, 4]
-    assert not told
-    saved = x._cell = Cell()
-    f(x, array())
-    assert told[0] is x
-    assert saved is x._cell
+    for k in (1, 2, 3):
+        f(x, array())
+        assert x._version == k
 
 
 def test_an_exception_when_told_is_the_callers(make):
-    def wrote(_):
+    def wrote(*_):
         raise RuntimeError("told")
 
     x = wg.zeros(2, dtype=wg.float64)
-    saved = x._cell = Cell()
-    f = make(entry(status(0), inputs=(state(x, 0, written=True),), wrote=wrote))
+    f = counting(make, x, 1, wrote=wrote)
     for _ in range(3):
         with pytest.raises(RuntimeError, match="told"):
             f()
-    assert saved is x._cell
 
 
 def test_memory_that_is_written_must_not_be_anything_elses(make):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from array import array
 from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -210,11 +211,59 @@ class Cell:
     where.
     """
 
+    __slots__ = ("__dict__", "memory")
+
+    memory: array[int]  # of a SharedCell
     # Defaults of the class, not an __init__: making a cell must cost next to nothing.
     count = 0
-    rewritten = 0
     stamp = 0
+    rewritten = 0
     writer: tuple[str, CodeType | None, int] | None = None
+
+    def numbers(self) -> tuple[Any, ...]:
+        return self.count, self.stamp, self.rewritten, self.writer
+
+    def hold(self, numbers: tuple[Any, ...]) -> None:
+        self.count, self.stamp, self.rewritten, self.writer = numbers
+
+
+def _in_memory(index: int) -> Any:
+    def read(cell: Any) -> int:
+        return cell.memory[index]
+
+    def write(cell: Any, number: int) -> None:
+        cell.memory[index] = number
+
+    return property(read, write)
+
+
+class SharedCell(Cell):
+    """A cell of which machine code has a part: its numbers lie in `memory`, in this order."""
+
+    __slots__ = ()
+
+    count = _in_memory(0)
+    stamp = _in_memory(1)
+    rewritten = _in_memory(2)
+
+    @staticmethod
+    def become(cell: Cell) -> None:
+        """A cell stays the same object: views and nodes have it."""
+        if type(cell) is Cell:
+            numbers = cell.numbers()
+            cell.memory = array("q", [0, 0, 0])
+            cell.__class__ = SharedCell
+            cell.hold(numbers)
+
+    @property
+    def writer(self) -> Any:
+        """Machine code counts and leaves no name."""
+        count, writer = self.__dict__["told"]
+        return writer if count == self.count else ("a compiled function", None, 0)
+
+    @writer.setter
+    def writer(self, writer: Any) -> None:
+        self.__dict__["told"] = self.count, writer
 
 
 def move_retainer(x: Any, node: Node | Output | None) -> None:

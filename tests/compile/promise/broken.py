@@ -355,13 +355,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
             AssertionError,
         ),
     ),
-    "test_a_weight_that_a_compiled_step_wrote_is_refused_by_an_earlier_graph": (
-        (
-            "writes by compiled code do not count in version counters",
-            None,
-            AssertionError,
-        ),
-    ),
     "test_a_write_through_a_chain_of_views_arrives": (
         (
             "a write through a diagonal of a transposed view is lost",
@@ -506,34 +499,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
             data_ptr: dense, then reversed
             data_ptr: dense, then expanded
             data_ptr: dense, then offset
-            """
-            ),
-            AssertionError,
-        ),
-    ),
-    "test_writes_count": (
-        (
-            "writes by compiled code do not count in version counters",
-            some(
-                """
-            argument-add_
-            argument-an item
-            argument-under no_grad
-            argument-copy_
-            argument-zero_
-            argument-a view
-            global-add_
-            global-an item
-            global-under no_grad
-            global-copy_
-            global-zero_
-            global-a view
-            buffer-add_
-            buffer-an item
-            buffer-under no_grad
-            buffer-copy_
-            buffer-zero_
-            buffer-a view
             """
             ),
             AssertionError,

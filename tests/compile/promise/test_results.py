@@ -65,7 +65,7 @@ def test_writes_count(name: str, whose: str) -> None:
         for _ in range(4):
             before = [t._version for t in (x, m.T, m.net.b)]
             f(x, y)
-            seen.append([t._version > v for t, v in zip((x, m.T, m.net.b), before, strict=True)])
+            seen.append([t._version - v for t, v in zip((x, m.T, m.net.b), before, strict=True)])
         return seen
 
     same(story)

@@ -44,10 +44,9 @@ class Entry:
 
     The body returns 0; or -1 having set a Python exception; or a positive number, and then the call
     ends as `failed(number)` does, which raises. `calls` says that it runs Python code, or lets
-    other threads run. `wrote(tensor)` is called for each Tensor whose array was written and whose
-    `_cell` somebody else has too, a node that saved it or a view: others do not see the write. A
-    call returns the one of `results`, or a tuple of them if `many`; with `rebuild`, what that makes
-    of it.
+    other threads run. `wrote(tensor, writes)` is called for each Tensor that was written, unless
+    its cell is a `SharedCell`: in those an entry counts by itself. A call returns the one of
+    `results`, or a tuple of them if `many`; with `rebuild`, what that makes of it.
 
     Each of the outputs goes into fresh memory: an array, or one in a fresh Tensor, or a number. An
     entry keeps the last `KEPT` large arrays that it gave out for an output, as long as it lives,
@@ -60,7 +59,7 @@ class Entry:
     buffers: int
     slow: Callable[..., Any]
     failed: Callable[[int], Any]
-    wrote: Callable[[Tensor], Any] = nothing
+    wrote: Callable[[Tensor, int], Any] = nothing
     spread: Spread = Spread(0)  # noqa: RUF009  (it is frozen)
     """Where a call's arguments are found: `Argument(n)` is what the slot n of them has."""
     guards: tuple[Guard, ...] = ()

@@ -28,7 +28,7 @@ BYTE = ir.IntType(8)
 BIT = ir.IntType(1)
 DOUBLE = ir.DoubleType()
 
-RECORD = 16  # words
+RECORD = 17  # words
 
 
 class Head(IntEnum):
@@ -39,7 +39,7 @@ class Head(IntEnum):
     BUSY = 2
     SLOW = 3
     FAILED = 4
-    WROTE = 5
+    TICK = 5  # the clock, if something is written
     REBUILD = 6
     MANY = 7
     CALLS = 8
@@ -108,13 +108,14 @@ class Field(IntEnum):
     DIMENSIONS = 9
     PARTS = 9  # the slots of a container's parts
     FLAGS = 10  # that an array must have
-    WRITTEN = 11
+    WRITES = 11  # by how much a tensor's version goes up
     HISTORY = 12  # of an input: that it may have one
     KEPT = 12  # of an output: the place of references to arrays given out before, if any are kept
     LAST = 13  # where an input's data was at the last call
     ARRAY = 14  # while a call runs
     MADE = 15  # while a call runs: an output's object, or a container's parts; ours
     FOUND = 15  # while a call runs: an input's object
+    WROTE = 16  # to be called with it, if something is written
 
 
 class Span(IntEnum):
@@ -133,6 +134,7 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.PyErr_Clear": (ir.VoidType(), ()),
     "python.PyObject_Vectorcall": (WORD, (WORD, WORD, WORD, WORD)),
     "python.PyObject_CallOneArg": (WORD, (WORD, WORD)),
+    "python.PyObject_CallNoArgs": (WORD, (WORD,)),
     "python.PyObject_GetAttr": (WORD, (WORD, WORD)),
     "python.PyDict_GetItemWithError": (WORD, (WORD, WORD)),
     "python.PyDict_SetItem": (HALF, (WORD, WORD, WORD)),
@@ -452,7 +454,7 @@ def _write_opens(module: ir.Module) -> None:
     with w.when(w.same(way, Way.DICT)):
         w.build.ret(w.call("items", record, item))
     with w.when(w.same(way, Way.LIST)):
-        w.copy(w.load(item, at.LIST_ITEMS), w.word(record, Field.PARTS), count)
+        w.copy(w.load(item, at.ITEMS), w.word(record, Field.PARTS), count)
         w.build.ret(w.number(1, BIT))
     w.copy(w.build.add(item, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
     w.build.ret(w.number(1, BIT))
@@ -610,7 +612,7 @@ class _Entry:
         self.inputs()
         self.outputs()
         self.body()
-        self.tell_written()
+        self.count_writes()
         self.finish_outputs()
         self.result()
         w.build.position_at_end(self.slow)
@@ -789,18 +791,37 @@ class _Entry:
 
     # ---- after the body ----
 
-    def tell_written(self) -> None:
+    def count_writes(self) -> None:
+        """Versions go up, and the time is noted: by `wrote` where a cell is Python's alone."""
+        w, table = self.w, self.table
+        clock = w.word(table, Head.TICK)
+        with w.when(w.differs(clock, 0)):
+            now = w.call("python.PyObject_CallNoArgs", clock)
+            w.need(w.differs(now, 0), self.lost)
+            time = w.call("python.PyLong_AsLongLong", now)
+            w.call("python.Py_DecRef", now)
+            with (
+                w.section(table, Head.INPUTS) as record,
+                w.when(w.differs(w.word(record, Field.WRITES), 0)),
+            ):
+                self.count_write(record, time)
+
+    def count_write(self, record: ir.Value, time: ir.Value) -> None:
         w = self.w
-        with (
-            w.section(self.table, Head.INPUTS) as record,
-            w.when(w.differs(w.word(record, Field.WRITTEN), 0)),
-        ):
-            tensor = w.word(record, Field.FOUND)
-            # Nobody compares a cell that the tensor alone has: no saved value, no view.
-            cell = w.load(tensor, self.offsets.cell)
-            shared = w.differs(w.load(cell, at.COUNT, HALF), 1)
-            with w.when(w.build.and_(w.differs(cell, self.none), shared)):
-                told = w.call("python.PyObject_CallOneArg", w.word(self.table, Head.WROTE), tensor)
+        tensor, wrote = w.word(record, Field.FOUND), w.word(record, Field.WROTE)
+        cell = w.load(tensor, self.offsets.cell)
+        shared = w.same(w.load(cell, at.TYPE), w.known("entry.SharedCell"))
+        own = w.same(w.load(tensor, self.offsets.origin), self.none)
+        with w.build.if_else(w.build.and_(shared, own)) as (here, there):
+            with here:
+                numbers = w.load(w.load(cell, self.offsets.memory), at.ITEMS)
+                count = w.build.add(w.word(numbers, 0), w.word(record, Field.WRITES))
+                w.store(count, numbers, 0)
+                w.store(time, numbers, 1)
+                with w.when(w.same(w.load(tensor, self.offsets.node), self.none)):
+                    w.store(time, numbers, 2)
+            with there:
+                told = w.call("python.PyObject_CallOneArg", wrote, tensor)
                 w.need(w.differs(told, 0), self.lost)
                 w.call("python.Py_DecRef", told)
 
@@ -912,12 +933,14 @@ def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
 @functools.cache
 def entry_code(table_offset: int) -> Code:
     """The machine code of all entries; `table_offset` is where a frame keeps its table."""
+    from wengert.history.node import SharedCell
     from wengert.tensor import Tensor, View
 
     offsets = at.layouts()
     register("entry.ndarray", id(np.ndarray))
     register("entry.Tensor", id(Tensor))
     register("entry.View", id(View))
+    register("entry.SharedCell", id(SharedCell))
     register("entry.object_new", offsets.object_new)
     register("entry.new_array", offsets.new_array)
     return compile_module(entry_module(offsets, table_offset), "entry")

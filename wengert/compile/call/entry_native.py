@@ -31,6 +31,7 @@ from wengert.compile.trace.places import (
     Place,
     Variable,
 )
+from wengert.history.node import tick
 from wengert.tensor import Tensor
 
 _PLAIN = at.C_CONTIGUOUS | at.ALIGNED
@@ -146,7 +147,8 @@ class _Table:
         table[Head.BUFFERS] = self.buffers.ctypes.data
         table[Head.SLOW] = self.object(entry.slow)
         table[Head.FAILED] = self.object(entry.failed)
-        table[Head.WROTE] = self.object(entry.wrote)
+        if any(i.writes for i in entry.inputs):
+            table[Head.TICK] = self.object(tick)
         table[Head.REBUILD] = 0 if entry.rebuild is None else self.object(entry.rebuild)
         table[Head.MANY] = entry.many
         table[Head.CALLS] = entry.calls
@@ -198,7 +200,7 @@ class _Table:
         if isinstance(place, Item):
             return self.item(place.mapping, place.key)
         if isinstance(place, Element):
-            owner = self.object(place.items) + at.LIST_ITEMS
+            owner = self.object(place.items) + at.ITEMS
             return {Field.KIND: Kind.ELEMENT, Field.OWNER: owner, Field.KEY: 8 * place.index}
         if isinstance(place, Length):
             return self.pointer(place.container, at.LENGTH)
@@ -265,7 +267,9 @@ class _Table:
         record = {**self.place(input.place), **self.form(input.form, _PLAIN)}
         if isinstance(input.form, Array) and input.form.type is not None:
             record[Field.HISTORY] = input.form.history
-            record[Field.WRITTEN] = input.form.written
+        if input.writes:
+            record[Field.WRITES] = input.writes
+            record[Field.WROTE] = self.object(functools.partial(_tell, self.entry, input.writes))
         return record
 
     def region(self, region: Region) -> Record:
@@ -307,6 +311,10 @@ class _Table:
             record = int(table[Head.OUTPUTS]) + 8 * RECORD * result.number
             return {Field.KIND: Kind.POINTER, Field.OWNER: record + 8 * Field.MADE}
         return self.place(result)
+
+
+def _tell(entry: Entry, writes: int, tensor: Tensor) -> None:
+    entry.wrote(tensor, writes)
 
 
 def _flagged(place: Place) -> Tensor | None:

@@ -186,8 +186,8 @@ class _Running:
     def result(self, args: list[Any]) -> Any:
         entry = self.entry
         for input in entry.inputs:
-            if isinstance(input.form, Array) and input.form.written and input.form.type is not None:
-                self._written(input.place.read(args))
+            if input.writes:
+                self.entry.wrote(input.place.read(args), input.writes)
         outputs = list(map(self._output, entry.outputs, self.made))
         for write in entry.writes:
             _set_gradient(write.place, None if write.number is None else self.made[write.number])
@@ -195,10 +195,6 @@ class _Running:
             outputs[r.number] if isinstance(r, Output) else r.read(args) for r in entry.results
         )
         return values if entry.many else values[0] if values else None
-
-    def _written(self, tensor: Tensor) -> None:
-        if tensor._cell is not None and _count(tensor._cell) != 2:  # the slot's, and the call's
-            self.entry.wrote(tensor)
 
     def _output(self, output: Array | Number, made: Any) -> Any:
         if isinstance(output, Number):

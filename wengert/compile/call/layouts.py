@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.llvm.machine.host import capsule_pointer
+from wengert.history.node import Cell, SharedCell
 from wengert.tensor import Tensor, View, wrap
 
 
@@ -40,6 +41,7 @@ class Layouts:
     origin: int
     cell: int
     base: int  # of a View
+    memory: int  # of a SharedCell
     contents: int  # of a closure's cell
     object_new: int  # the address of what makes an object of a class, `tp_new` of `object`
     new_array: int  # the address of NumPy's PyArray_NewFromDescr
@@ -52,8 +54,9 @@ class Layouts:
 SLOTS = ("_array", "_node", "_origin", "_cell")
 # CPython's objects begin with these two; the count's lower half is where it always was.
 COUNT, TYPE = 0, 8
-# A tuple's, list's or dictionary's number of items; where a list's are, and where a tuple's begin.
-LENGTH, LIST_ITEMS, TUPLE_ITEMS = 16, 24, 24
+# A tuple's, list's or dictionary's number of items; where a list's, or an array.array's, are, and
+# where a tuple's begin.
+LENGTH, ITEMS, TUPLE_ITEMS = 16, 24, 24
 # NumPy's array: PyArrayObject_fields in its header ndarraytypes.h, kept stable for all who compile
 # against it; then what begins a dtype.
 DATA, NDIM, DIMENSIONS, BASE, DTYPE, FLAGS, WEAK_REFERENCES = 16, 24, 32, 48, 56, 64, 72
@@ -76,7 +79,7 @@ def layouts() -> Layouts:
         raise LayoutError("Native entries are for 64-bit little-endian builds without debugging.")
     _check_objects()
     _check_arrays()
-    return Layouts(*_slots(), _base(), _contents(), _object_new(), _new_array())
+    return Layouts(*_slots(), _base(), _memory(), _contents(), _object_new(), _new_array())
 
 
 # ---- reading memory ------------------------------------------------------------------------
@@ -104,7 +107,7 @@ def _check_objects() -> None:
     _expect(_half(address + COUNT) == before + len(more), "the reference count of an object")
     for container in (more, tuple(more), dict.fromkeys(range(7))):
         _expect(_word(id(container) + LENGTH) == len(container), "the length of a container")
-    _expect(_word(_word(id(more) + LIST_ITEMS) + 8) == address, "the items of a list")
+    _expect(_word(_word(id(more) + ITEMS) + 8) == address, "the items of a list")
     pair = (None, marker)
     _expect(_word(id(pair) + TUPLE_ITEMS + 8) == address, "the items of a tuple")
 
@@ -155,6 +158,17 @@ def _base() -> int:
     words = [_word(id(view) + at) for at in range(0, View.__basicsize__, 8)]
     _expect(words.count(id(base)) == 1, "the slots of a class")
     return 8 * words.index(id(base))
+
+
+def _memory() -> int:
+    """Where a shared cell keeps its numbers."""
+    cell = Cell()
+    SharedCell.become(cell)
+    cell.count = 7
+    _expect(_word(_word(id(cell.memory) + ITEMS)) == 7, "the items of an array.array")
+    words = [_word(id(cell) + at) for at in range(0, Cell.__basicsize__, 8)]
+    _expect(words.count(id(cell.memory)) == 1, "the slots of a class")
+    return 8 * words.index(id(cell.memory))
 
 
 def _contents() -> int:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.engine import mark_written
 from wengert.compile.call import derivative
 from wengert.compile.call.entries import make
 from wengert.compile.call.entry import Entry
+from wengert.compile.call.specialization import wrote
 from wengert.compile.trace.arguments import Changed, Spread, applied
 from wengert.compile.trace.places import (
     Aliasing,
@@ -42,10 +42,10 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
     return make(
         Entry(
             body=executable.body,
-            buffers=executable.table.size + len(flat),
+            buffers=executable.table.size + len(flat) + len(inputs),
             slow=slow,
             failed=executable.failed,
-            wrote=_wrote,
+            wrote=wrote,
             spread=spread,
             guards=(*_modes(), *spec.guards, *(i for i in inputs if type(i) is Guard)),
             inputs=tuple([i for i in inputs if type(i) is Input]),
@@ -87,15 +87,19 @@ def _modes() -> Iterator[Guard]:
 def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
     """What the program reads; and arguments beside, which must be of the same kind, or the same."""
     table, updates = spec.forward.table, spec.program.updates
+    writes = dict(spec.captured.written)
     for i, (value, place) in enumerate(spec.read):
-        yield _input(place, flat, table.input(i), value in updates)
-    read = {place for _, place in spec.read if isinstance(place, Argument)}
+        yield _input(place, flat, table.input(i), value in updates, writes.get(place, 0))
+    read = {place for _, place in spec.read}
+    beside = [place for place in writes if type(place) is not Argument and place not in read]
+    for k, place in enumerate(beside):
+        yield _input(place, flat, table.size + len(flat) + k, False, writes[place])
     for i, x in enumerate(flat):
         numeric = isinstance(x, Tensor | np.ndarray) or type(x) is float  # np.float64 is one too
         if i in spec.owner._static or not numeric:
             yield Guard(Argument(i), x)
         elif Argument(i) not in read:
-            yield _input(Argument(i), flat, table.size + i, False)
+            yield _input(Argument(i), flat, table.size + i, False, writes.get(Argument(i), 0))
 
 
 def _aliasing(inputs: list[Input | Guard], flat: list[Any]) -> Iterator[Aliasing]:
@@ -108,14 +112,14 @@ def _aliasing(inputs: list[Input | Guard], flat: list[Any]) -> Iterator[Aliasing
                 yield Aliasing(place, i.place, place.read(flat) is i.place.read(flat))
 
 
-def _input(place: Any, flat: list[Any], buffer: int, written: bool) -> Input:
+def _input(place: Any, flat: list[Any], buffer: int, written: bool, writes: int) -> Input:
     x, array = place.read(flat), array_at(place, flat)
     if not isinstance(array, np.ndarray):
         # What is a float and more, an np.float64, is none to the entry: such a call goes slowly.
         return Input(place, Number(buffer, float if isinstance(x, float) else type(x)))
     kind = type(x) if isinstance(x, Tensor) else None
     history = not isinstance(place, Argument) or (kind is not None and x.requires_grad)
-    return Input(place, Array(buffer, array.dtype, array.shape, kind, written, history))
+    return Input(place, Array(buffer, array.dtype, array.shape, kind, written, history), writes)
 
 
 def _outputs(spec: Any) -> Iterator[Array]:
@@ -123,10 +127,6 @@ def _outputs(spec: Any) -> Iterator[Array]:
     for k, v in enumerate(spec.program.outputs):
         kind = Tensor if k in tensors else None
         yield Array(spec.forward.table.output(k), v.dtype, v.shape, kind)
-
-
-def _wrote(tensor: Tensor) -> None:
-    mark_written(tensor, "a compiled function")
 
 
 # ---- results ------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.places import Argument, Gradient, Known, Place, array_at
 from wengert.compile.trace.results import filled, outputs_in
 from wengert.history import modes
-from wengert.tensor import Tensor, wrap
+from wengert.history.node import SharedCell
+from wengert.tensor import INFERENCE, Tensor, cell_of, wrap
 
 
 class Specialization:
@@ -116,11 +117,10 @@ class Specialization:
         outputs = self.forward.run(arrays)
         values = outputs[self.results :]
         captured = self.captured
+        for place, writes in captured.written:
+            wrote(place.read(flat), writes)
         for write in captured.writes:
             write.place.write(None if write.number is None else outputs[write.number], flat)
-        for tensor in captured.written:
-            if tensor._cell is not None:
-                mark_written(tensor, "a compiled function")
         tensors: dict[int, Tensor] = {}
         result = structured(captured.result, outputs, tensors, flat)
         if self.joint is not None and modes.is_grad_enabled():
@@ -155,6 +155,15 @@ class Specialization:
         tensors = [*(flat[i] for i in places), *states]
         by_tensor = {id(x): g for x, g in zip(tensors, found, strict=True)}
         return [by_tensor[id(place.read(flat))] for place in self.joint.leaves]
+
+
+def wrote(tensor: Tensor, writes: int) -> None:
+    """Count the writes to a tensor; from now on machine code may do so by itself."""
+    if tensor._origin is not INFERENCE:
+        cell = cell_of(tensor)
+        cell.count += writes - 1
+        mark_written(tensor, "a compiled function")
+        SharedCell.become(cell)
 
 
 def _is_state(place: Place) -> bool:

@@ -118,7 +118,8 @@ class Capture:
         captured.spent = pulled.spent
         captured.writes += back.gradients()
         back.check_flags()
-        captured.written += back.updates()
+        back.updates()
+        captured.written += self.outside.written()
         captured.writes += back.leaked()
         self.program.outputs += gradients
         inputs.adopt({id(g.object) for g in conditions.guards.values()})

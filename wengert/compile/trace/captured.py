@@ -38,8 +38,8 @@ class Captured:
     guards: list[Guard] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     """Gradients, and the arrays of tensors that the function made and that outlive it."""
-    written: list[Tensor] = field(default_factory=list)
-    """Tensors from outside whose arrays the program updates."""
+    written: list[tuple[Place, int]] = field(default_factory=list)
+    """The tensors whose versions go up at each call, and by how much."""
     made: list[tuple[Any, Any]] = field(default_factory=list)
     """Where state is kept that was made in the trace."""
 

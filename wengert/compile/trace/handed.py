@@ -168,18 +168,14 @@ class HandedBack:
         for tensor in self.born.alive():
             yield Write(Attribute(tensor, "_array"), self._output(tensor))
 
-    def updates(self) -> Iterator[Tensor]:
-        """Write down what arrays from outside, and those passed, hold in the end.
-
-        Gives the tensors from outside that were written.
-        """
+    def updates(self) -> None:
+        """Write down what arrays from outside, and those passed, hold in the end."""
         updates = self.program.updates
         for found in self.outside.tensors.values():
             origin = found.traced.storage.origin
             value = _final(found.now, found.traced)
             if value is not origin:
                 updates[origin] = value
-                yield found.tensor
         for traced in self.passed.arrays.values():
             if traced.storage.value is not traced.storage.origin:
                 updates[traced.storage.origin] = traced.storage.value

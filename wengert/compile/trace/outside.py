@@ -21,7 +21,7 @@ from wengert.compile.trace.inputs import Inputs, Passed, Specialize
 from wengert.compile.trace.places import Argument, Gradient, Guard, Known, Place
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
-from wengert.history.node import AccumulateGrad
+from wengert.history.node import AccumulateGrad, Cell
 from wengert.tensor import Tensor
 
 
@@ -32,6 +32,7 @@ class Found:
     `before` is the history that it had; None of state that was made in the trace.
     """
 
+    place: Place
     tensor: Tensor
     array: Any
     traced: TracedArray
@@ -73,7 +74,8 @@ class Outside:
         self.tensors: ByIdentity[Tensor, Found] = ByIdentity()
         self.gradients: ByIdentity[Tensor, FoundGradient] = ByIdentity()
         self._spans: list[tuple[int, int, TracedArray, Any]] = []
-        self._cells: list[tuple[Any, dict[str, Any]]] = []
+        self._cells: dict[Cell | None, tuple[Any, ...]] = {}
+        """Those that were there before, and what they held."""
 
     # ---- tensors --------------------------------------------------------------------------------
 
@@ -90,19 +92,20 @@ class Outside:
 
     def _add(self, tensor: Tensor, array: Any) -> Found:
         """A traced array in the place of an array from outside, which the program reads."""
+        place = self._place(tensor)
         traced = self._shared(array)
         if traced is None:
             name = self.conditions.names.get(id(tensor), "state")
-            value = self.inputs.add(self._place(tensor), array.shape, array.dtype, name)
+            value = self.inputs.add(place, array.shape, array.dtype, name)
             traced = TracedArray(self.trace, Storage(value, value), ())
             low, high = np.lib.array_utils.byte_bounds(array)
             self._spans.append((low, high, traced, array))
         before = tensor._node, tensor._cell, tensor._origin
-        found = self.tensors[tensor] = Found(tensor, array, traced, traced, before)
+        found = self.tensors[tensor] = Found(place, tensor, array, traced, traced, before)
         if before[0] is not None and not isinstance(before[0], AccumulateGrad):
             tensor._node = AccumulateGrad(tensor)  # its history is no part of this function's
         if tensor._cell is not None:
-            self._cells.append((tensor._cell, dict(vars(tensor._cell))))
+            self._cells.setdefault(tensor._cell, tensor._cell.numbers())
         return found
 
     def _place(self, tensor: Tensor) -> Place:
@@ -132,8 +135,8 @@ class Outside:
 
     def add_kept(self, tensor: Tensor, array: TracedArray, real: Any) -> None:
         """A tensor that holds state made in the trace, for later calls."""
-        self.tensors[tensor] = Found(tensor, real, array, array, None)
-        self.inputs.places[array.value] = Known(tensor)
+        place = self.inputs.places[array.value] = Known(tensor)
+        self.tensors[tensor] = Found(place, tensor, real, array, array, None)
 
     # ---- gradients ------------------------------------------------------------------------------
 
@@ -170,10 +173,22 @@ class Outside:
         yield from ((found.requires_grad(), found.tensor) for found in self.tensors.values())
         yield from ((s.given.requires_grad, s.tensor) for s in self.passed.stand_ins.values())
 
+    def written(self) -> Iterator[tuple[Place, int]]:
+        """The tensors whose versions have gone up, one for each cell, and by how much."""
+        places: dict[Cell | None, Place] = {}
+        for found in self.tensors.values():
+            places.setdefault(found.tensor._cell, found.place)
+        for passed in self.passed.stand_ins.values():
+            places.setdefault(passed.tensor._cell, Argument(passed.number))
+        for cell, place in places.items():
+            before, *_ = self._cells.get(cell, (0,))
+            if cell is not None and cell.count != before:
+                yield place, cell.count - before
+
     def restore(self) -> None:
         """Put everything back as it was before the trace."""
         for found in self.tensors.values():
             found.restore()
-        for cell, state in self._cells:
-            vars(cell).clear()
-            vars(cell).update(state)
+        for cell, numbers in self._cells.items():
+            if cell is not None:
+                cell.hold(numbers)

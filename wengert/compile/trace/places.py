@@ -211,10 +211,14 @@ class Number:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Input:
-    """What a call reads: of this form, from this place."""
+    """What a call reads: of this form, from this place.
+
+    `writes` is how often it writes to the tensor: by so much its version goes up.
+    """
 
     place: Place
     form: Array | Number
+    writes: int = 0
 
 
 # ---- what must hold -----------------------------------------------------------------------------
