@@ -19,12 +19,12 @@ import wengert as wg
 from tests.compile.bodies import (
     BYTE,
     F8,
-    LONG,
     Slow,
     array,
     body,
     each_kind,
     entry,
+    ir,
     reference_entry,
     state,
     status,
@@ -39,6 +39,7 @@ from wengert.compile.trace.places import (
     Argument,
     Array,
     Attribute,
+    Gradient,
     Guard,
     Input,
     Item,
@@ -197,30 +198,33 @@ class Whole(int):
 
 def copying(make, slow, kind, source=None):
     """A number comes in and goes out as the same bits."""
-    word = BYTE if kind is bool else LONG
+    size = np.dtype(kind).itemsize
+    word = ir.ArrayType(BYTE, size)
 
     def write(build, pointer):
         build.store(build.load(pointer(0, word)), pointer(1, word))
 
     number = Number(0, kind)
     fields = {"inputs": (Input(source, number),)} if source else {"arguments": (number,)}
-    return make(
-        entry(
-            body(write),
-            slow=slow,
-            outputs=(Number(1, kind),),
-            results=(Output(0),),
-            **fields,
-        )
-    )
+    scalar = issubclass(kind, np.generic)
+    output = Array(1, np.dtype(kind), (), scalar=True) if scalar else Number(1, kind)
+    return make(entry(body(write), slow=slow, outputs=(output,), results=(Output(0),), **fields))
 
 
 NUMBERS = {
     float: [0.5, -0.0, float("inf"), 1e-320],
+    complex: [0.5 - 1j, complex(-0.0, float("inf"))],
     int: [0, -1, 5, 2**63 - 1, -(2**63)],
     bool: [True, False],
+    np.float64: [np.float64(0.5), np.float64("-inf")],
+    np.float32: [np.float32(0.1), np.float32(-0.0)],
+    np.complex128: [np.complex128(1 - 2j)],
+    np.uint8: [np.uint8(255), np.uint8(0)],
+    np.int64: [np.int64(-(2**63))],
+    np.bool_: [np.True_, np.False_],
 }
 OTHERS = [0.5, 3, True, 2**63, -(2**64), np.float64(1), np.int64(1), Whole(3), "x", None, 1j]
+OTHERS += [np.float32(1), np.uint8(1), np.bool_(1), np.complex128(1), np.array(1.0)]
 
 
 @pytest.mark.parametrize("kind", NUMBERS)
@@ -233,7 +237,7 @@ def test_numbers_come_in_and_go_out_exactly(make, kind):
         assert str(out) == str(number)
     assert not slow.calls
     for other in OTHERS:
-        if type(other) is not kind or other in (2**63, -(2**64)):
+        if type(other) is not kind or other is OTHERS[3] or other is OTHERS[4]:
             assert f(other) == "slow"
 
 
@@ -402,6 +406,54 @@ def test_an_item_must_be_the_object(make):
     assert f() == "slow"
     members["name"] = thing
     assert f() is None
+
+
+@pytest.mark.parametrize("value", [1000, 1.5, "".join(["a", "b c"]), (2, 1.5), b"abc", 1j])
+def test_what_cannot_be_told_apart_is_the_same(make, value):
+    members = {"name": value}
+    f = guarded(make, Guard(Item(members, "name"), value))
+    members["name"] = pickle.loads(pickle.dumps(value))
+    assert members["name"] is not value
+    assert f() is None
+    for other in (1001, -1.5, 1000.0, "ab", (2.0, 1.5), (2, 1.5, 3), None, array()):
+        members["name"] = other
+        assert f() == "slow"
+    f = guarded(make, Guard(Item(members, "name"), 0.0))
+    members["name"] = -0.0
+    assert f() == "slow"
+
+
+def test_an_object_whose_comparison_fails_is_not_asked(make):
+    class Odd(int):
+        def __eq__(self, other):
+            raise RuntimeError("not comparable")
+
+        __hash__ = None
+
+    members = {"name": Odd(1000)}
+    assert guarded(make, Guard(Item(members, "name"), 1000))() == "slow"
+
+
+def test_a_gradient_of_an_argument_is_guarded_and_read(make):
+    slow = Slow()
+    gradient = Gradient(Argument(0))
+    f = make(
+        entry(
+            sums(0, 1, out=2),
+            slow=slow,
+            arguments=(Array(0, F8, (2,), wg.Tensor, history=True),),
+            guards=(Guard(gradient, None, equal=False),),
+            inputs=(Input(gradient, Array(1, F8, (2,), wg.Tensor, history=True)),),
+            outputs=(Array(2, F8, (2,)),),
+            results=(Output(0),),
+        )
+    )
+    x = wg.ones(2, dtype=wg.float64, requires_grad=True)
+    assert f(x) == "slow"
+    (x * 3).sum().backward()
+    assert f(x).tolist() == [4, 4]
+    x.grad = None
+    assert f(x) == "slow"
 
 
 def test_a_cell_must_hold_the_object(make):
@@ -655,6 +707,25 @@ def test_a_tensor_goes_out_as_wrap_would_make_it(make):
     out.name = "has attributes"
     (out.requires_grad_() * 2).sum().backward()
     assert out.grad.tolist() == [2, 2]
+
+
+def test_a_tensor_goes_out_with_the_history_that_is_said(make):
+    node = object()
+    output = Array(1, F8, (2,), wg.Tensor, node=node)
+    f = make(
+        entry(
+            sums(0, 0, out=1),
+            outputs=(output,),
+            results=(Output(0),),
+            arguments=(Array(0, F8, (2,)),),
+        )
+    )
+    before = sys.getrefcount(node)
+    out = f(array())
+    assert out._node is node
+    assert sys.getrefcount(node) == before + 1
+    del out
+    assert sys.getrefcount(node) == before
 
 
 def test_results_may_be_many_and_of_all_kinds(make):

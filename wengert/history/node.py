@@ -211,7 +211,7 @@ class Cell:
     where.
     """
 
-    __slots__ = ("__dict__", "memory")
+    __slots__ = ("__dict__", "__weakref__", "memory")
 
     memory: array[int]  # of a SharedCell
     # Defaults of the class, not an __init__: making a cell must cost next to nothing.

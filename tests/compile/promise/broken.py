@@ -99,13 +99,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
         ),
     ),
     # test_errors.py
-    "test_a_compiled_gradient_of_an_inner_function_keeps_its_native_entry": (
-        (
-            "inner functions over traced values go through Python",
-            None,
-            AssertionError,
-        ),
-    ),
     "test_arguments_of_bfloat16": (
         (
             "bfloat16 does not compile",

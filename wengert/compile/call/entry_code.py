@@ -65,6 +65,7 @@ class Kind(IntEnum):
     ITEM = 2  # of a dict, under a key
     ELEMENT = 3  # so many bytes after the first item of a list
     ATTRIBUTE = 4
+    MEMBER = 5  # an attribute of what lies at an address
 
 
 class Way(IntEnum):
@@ -81,13 +82,17 @@ class Form(IntEnum):
 
     TENSOR = 0
     ARRAY = 1
-    FLOAT = 2
-    INT = 3
-    BOOL = 4
-    SAME = 5  # as the one expected
-    OTHER = 6
-    GRADIENT = 7  # a Tensor, put where the record says
-    NONE = 8  # put there
+    BITS = 2  # of a number of a type that holds so many words
+    FLOAT = 3
+    COMPLEX = 4
+    INT = 5
+    BOOL = 6
+    SCALAR = 7  # NumPy's number of an array of no dimensions
+    SAME = 8  # as the one expected
+    EQUAL = 9  # that, or one that a Python function finds equal
+    OTHER = 10
+    GRADIENT = 11  # a Tensor, put where the record says
+    NONE = 12  # put there
 
 
 class Field(IntEnum):
@@ -102,13 +107,15 @@ class Field(IntEnum):
     OBJECT = 4  # expected; or a Tensor's type, or 0
     BUFFER = 5  # where the buffer's address goes, or where a number lies
     DTYPE = 6
+    EQUAL = 6  # of a guard: the function to ask
     TYPE_NUMBER = 7
     NDIM = 8
-    COUNT = 8  # of a container's parts
+    COUNT = 8  # of a container's parts, or a number's words
     DIMENSIONS = 9
     PARTS = 9  # the slots of a container's parts
     FLAGS = 10  # that an array must have
     WRITES = 11  # by how much a tensor's version goes up
+    NODE = 11  # of an output: the history that it gets
     HISTORY = 12  # of an input: that it may have one
     KEPT = 12  # of an output: the place of references to arrays given out before, if any are kept
     LAST = 13  # where an input's data was at the last call
@@ -142,13 +149,14 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.PyUnicode_Compare": (HALF, (WORD, WORD)),
     "python.PyTuple_New": (WORD, (WORD,)),
     "python.PyTuple_SetItem": (HALF, (WORD, WORD, WORD)),
-    "python.PyFloat_AsDouble": (DOUBLE, (WORD,)),
     "python.PyFloat_FromDouble": (WORD, (DOUBLE,)),
+    "python.PyComplex_FromDoubles": (WORD, (DOUBLE, DOUBLE)),
     "python.PyLong_AsLongLong": (WORD, (WORD,)),
     "python.PyLong_FromLongLong": (WORD, (WORD,)),
     "python.PyBool_FromLong": (WORD, (WORD,)),
     "python.PyErr_Occurred": (WORD, ()),
     "entry.object_new": (WORD, (WORD, WORD, WORD)),
+    "entry.scalar": (WORD, (WORD,)),
     "entry.new_array": (WORD, (WORD, WORD, HALF, WORD, WORD, WORD, HALF, WORD)),
 }
 
@@ -339,18 +347,18 @@ def _write_output(module: ir.Module) -> None:
 
 
 def _write_wrap(module: ir.Module, offsets: at.Layouts) -> None:
-    """wrap(type, array, empty): a new Tensor, which takes over the array; or 0."""
-    w = Writer(module, "wrap", WORD, WORD, WORD, WORD)
+    """wrap(type, array, node, empty): a new Tensor, which takes over the array; or 0."""
+    w = Writer(module, "wrap", WORD, WORD, WORD, WORD, WORD)
     w.function.linkage = "internal"
-    kind, array, empty = w.function.args
+    kind, array, node, empty = w.function.args
     tensor = w.call("entry.object_new", kind, empty, w.number(0))
     failed = w.block("failed")
     w.need(w.differs(tensor, 0), failed)
     none = w.known("python._Py_NoneStruct")
     w.store(array, w.build.add(tensor, w.number(offsets.array)))
-    for slot in (offsets.node, offsets.origin, offsets.cell):
-        w.call("python.Py_IncRef", none)
-        w.store(none, w.build.add(tensor, w.number(slot)))
+    for slot, value in ((offsets.node, node), (offsets.origin, none), (offsets.cell, none)):
+        w.call("python.Py_IncRef", value)
+        w.store(value, w.build.add(tensor, w.number(slot)))
     w.build.ret(tensor)
     w.build.position_at_end(failed)
     w.call("python.Py_DecRef", array)
@@ -365,6 +373,18 @@ def _write_item(module: ir.Module) -> None:
     with w.when(w.same(found, 0)):
         w.call("python.PyErr_Clear")
     w.build.ret(found)
+
+
+def _write_attribute(module: ir.Module) -> None:
+    """attribute(owner, name): its value, borrowed of the owner; or 0, with no exception set."""
+    w = Writer(module, "attribute", WORD, WORD, WORD)
+    w.function.linkage = "internal"
+    value = w.call("python.PyObject_GetAttr", *w.function.args)
+    with w.when(w.same(value, 0)):
+        w.call("python.PyErr_Clear")
+        w.build.ret(value)
+    w.call("python.Py_DecRef", value)
+    w.build.ret(value)
 
 
 def _write_find(module: ir.Module) -> None:
@@ -385,12 +405,9 @@ def _write_find(module: ir.Module) -> None:
     found(Kind.POINTER, lambda: w.word(owner, 0))
     found(Kind.OBJECT, lambda: owner)
     found(Kind.ELEMENT, lambda: w.word(w.build.add(w.word(owner, 0), key), 0))
+    found(Kind.MEMBER, lambda: w.call("attribute", w.word(owner, 0), key))
     w.build.position_at_end(attribute)
-    value = w.call("python.PyObject_GetAttr", owner, key)
-    with w.when(w.same(value, 0)):
-        w.call("python.PyErr_Clear")
-    w.call("python.Py_DecRef", value)
-    w.build.ret(value)
+    w.build.ret(w.call("attribute", owner, key))
 
 
 def _write_is_key(module: ir.Module) -> None:
@@ -463,31 +480,49 @@ def _write_opens(module: ir.Module) -> None:
 
 
 def _write_accept(module: ir.Module) -> None:
-    """accept(form, object, place): put a Python number's value there; whether it is of the form."""
-    w = Writer(module, "accept", BIT, WORD, WORD, WORD)
+    """accept(record, object): put a number's value in its place; whether it is as expected."""
+    w = Writer(module, "accept", BIT, WORD, WORD)
     w.function.linkage = "internal"
-    form, value, place = w.function.args
-    no, yes = w.block("no"), w.block("yes")
+    record, value = w.function.args
+    no, place = w.block("no"), w.word(record, Field.BUFFER)
     w.need(w.differs(value, 0), no)
-    found = w.load(value, at.TYPE)
-    with w.when(w.same(form, Form.FLOAT)):
-        w.need(w.same(found, w.known("python.PyFloat_Type")), no)
-        w.store(w.call("python.PyFloat_AsDouble", value), place)
-        w.build.branch(yes)
-    with w.when(w.same(form, Form.INT)):
-        w.need(w.same(found, w.known("python.PyLong_Type")), no)
-        number = w.call("python.PyLong_AsLongLong", value)
-        with w.when(w.same(number, -1)), w.when(w.differs(w.call("python.PyErr_Occurred"), 0)):
-            w.call("python.PyErr_Clear")
-            w.build.branch(no)
-        w.store(number, place)
-        w.build.branch(yes)
-    w.need(w.same(found, w.known("python.PyBool_Type")), no)
-    true = w.same(value, w.known("python._Py_TrueStruct"))
-    w.store(w.build.zext(true, BYTE), place)
-    w.build.branch(yes)
-    w.build.position_at_end(yes)
+    w.need(w.same(w.load(value, at.TYPE), w.word(record, Field.OBJECT)), no)
+    with w.when(w.has_form(record, Form.BITS)):
+        w.copy(w.build.add(value, w.number(at.NUMBER)), place, w.word(record, Field.COUNT))
+        w.build.ret(w.number(1, BIT))
+    with w.when(w.has_form(record, Form.BOOL)):
+        w.store(w.build.zext(w.same(value, w.known("python._Py_TrueStruct")), BYTE), place)
+        w.build.ret(w.number(1, BIT))
+    number = w.call("python.PyLong_AsLongLong", value)
+    with w.when(w.same(number, -1)), w.when(w.differs(w.call("python.PyErr_Occurred"), 0)):
+        w.call("python.PyErr_Clear")
+        w.build.branch(no)
+    w.store(number, place)
     w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+def _write_holds(module: ir.Module) -> None:
+    """holds(record, object): whether a guard's object is as the record says."""
+    w = Writer(module, "holds", BIT, WORD, WORD)
+    w.function.linkage = "internal"
+    record, value = w.function.args
+    expected = w.word(record, Field.OBJECT)
+    with w.when(w.same(value, expected)):
+        w.build.ret(w.build.not_(w.has_form(record, Form.OTHER)))
+    with w.when(w.has_form(record, Form.OTHER)):
+        w.build.ret(w.number(1, BIT))
+    no = w.block("no")
+    w.need(w.has_form(record, Form.EQUAL), no)
+    w.need(w.differs(value, 0), no)
+    w.need(w.same(w.load(value, at.TYPE), w.load(expected, at.TYPE)), no)
+    answer = w.call("python.PyObject_CallOneArg", w.word(record, Field.EQUAL), value)
+    with w.when(w.same(answer, 0)):
+        w.call("python.PyErr_Clear")
+        w.build.branch(no)
+    w.call("python.Py_DecRef", answer)
+    w.build.ret(w.same(answer, w.known("python._Py_TrueStruct")))
     w.build.position_at_end(no)
     w.build.ret(w.number(0, BIT))
 
@@ -659,8 +694,7 @@ class _Entry:
     def guards(self) -> None:
         w = self.w
         with w.section(self.table, Head.GUARDS) as record:
-            same = w.same(self.find(record), w.word(record, Field.OBJECT))
-            w.need(w.same(same, w.has_form(record, Form.SAME)), self.slow)
+            w.need(w.call("holds", record, self.find(record)), self.slow)
 
     def inputs(self) -> None:
         """Arrays and numbers that come in, and that no memory that is written is another's."""
@@ -676,8 +710,7 @@ class _Entry:
                     distance = w.build.xor(self.take(record, found), w.word(record, Field.LAST))
                     w.build.store(w.build.or_(w.build.load(moved), distance), moved)
                 with number:
-                    form, place = w.word(record, Field.FORM), w.word(record, Field.BUFFER)
-                    w.need(w.call("accept", form, found, place), self.slow)
+                    w.need(w.call("accept", record, found), self.slow)
         self.aliasing()
         with w.when(w.differs(w.build.load(moved), 0)):
             w.need(w.call("apart", w.word(table, Head.REGIONS), self.end_of_regions()), self.slow)
@@ -729,7 +762,7 @@ class _Entry:
         """Memory for what the body makes."""
         w = self.w
         with w.section(self.table, Head.OUTPUTS) as record:
-            with w.when(w.has_form(record, Form.TENSOR, Form.ARRAY)):
+            with w.when(w.has_form(record, Form.TENSOR, Form.ARRAY, Form.SCALAR)):
                 self.give(record, "output")
             with w.when(w.has_form(record, Form.GRADIENT)):
                 self.give_gradient(record)
@@ -833,17 +866,22 @@ class _Entry:
             with w.when(w.has_form(record, Form.FLOAT)):
                 number = w.load(place, 0, DOUBLE)
                 self.made(record, w.call("python.PyFloat_FromDouble", number))
+            with w.when(w.has_form(record, Form.COMPLEX)):
+                parts = w.load(place, 0, DOUBLE), w.load(place, 8, DOUBLE)
+                self.made(record, w.call("python.PyComplex_FromDoubles", *parts))
             with w.when(w.has_form(record, Form.INT)):
                 self.made(record, w.call("python.PyLong_FromLongLong", w.word(place, 0)))
             with w.when(w.has_form(record, Form.BOOL)):
                 number = w.build.zext(w.load(place, 0, BYTE), WORD)
                 self.made(record, w.call("python.PyBool_FromLong", number))
-            with w.when(w.has_form(record, Form.ARRAY)):
+            with w.when(w.has_form(record, Form.ARRAY, Form.SCALAR)):
                 array = w.word(record, Field.ARRAY)
                 w.store(w.number(0), record, Field.ARRAY)
                 self.made(record, array)
+            with w.when(w.has_form(record, Form.SCALAR)):  # the call takes the array over
+                self.made(record, w.call("entry.scalar", w.word(record, Field.MADE)))
             with w.when(w.has_form(record, Form.TENSOR)):
-                self.wrap(record, w.word(record, Field.OBJECT))
+                self.wrap(record, w.word(record, Field.OBJECT), w.word(record, Field.NODE))
             with w.when(w.has_form(record, Form.GRADIENT)):
                 self.set_gradient(record)
             with w.when(w.has_form(record, Form.NONE)):
@@ -853,18 +891,18 @@ class _Entry:
         self.w.store(value, record, Field.MADE)
         self.w.need(self.w.differs(value, 0), self.lost)
 
-    def wrap(self, record: ir.Value, kind: ir.Value) -> None:
+    def wrap(self, record: ir.Value, kind: ir.Value, node: ir.Value) -> None:
         """The array becomes that of a fresh Tensor."""
         w = self.w
         array, empty = w.word(record, Field.ARRAY), w.word(self.table, Head.EMPTY)
         w.store(w.number(0), record, Field.ARRAY)
-        self.made(record, w.call("wrap", kind, array, empty))
+        self.made(record, w.call("wrap", kind, array, node, empty))
 
     def set_gradient(self, record: ir.Value) -> None:
         w = self.w
         array, held = w.word(record, Field.ARRAY), w.word(record, Field.MADE)
         with w.when(w.build.and_(w.same(held, 0), w.differs(array, 0))):
-            self.wrap(record, w.known("entry.Tensor"))
+            self.wrap(record, w.known("entry.Tensor"), self.none)
         made = w.word(record, Field.MADE)
         with w.when(w.differs(made, 0)):  # else it stands there already
             self.set_item(record, made)
@@ -917,11 +955,13 @@ def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
     _write_output(module)
     _write_wrap(module, offsets)
     _write_item(module)
+    _write_attribute(module)
     _write_find(module)
     _write_is_key(module)
     _write_items(module)
     _write_opens(module)
     _write_accept(module)
+    _write_holds(module)
     _write_reusable(module, offsets)
     _write_release(module)
     _write_settle(module)
@@ -943,4 +983,5 @@ def entry_code(table_offset: int) -> Code:
     register("entry.SharedCell", id(SharedCell))
     register("entry.object_new", offsets.object_new)
     register("entry.new_array", offsets.new_array)
+    register("entry.scalar", offsets.scalar)
     return compile_module(entry_module(offsets, table_offset), "entry")

@@ -15,6 +15,7 @@ from wengert.compile.call.entry import KEPT, Entry, Region, keeps, regions
 from wengert.compile.call.entry_code import RECORD, Field, Form, Head, Kind, Span, Way, entry_code
 from wengert.compile.trace.arguments import Container
 from wengert.compile.trace.places import (
+    PLAIN,
     Aliasing,
     Argument,
     Array,
@@ -30,13 +31,15 @@ from wengert.compile.trace.places import (
     Output,
     Place,
     Variable,
+    same,
 )
 from wengert.history.node import tick
 from wengert.tensor import Tensor
 
 _PLAIN = at.C_CONTIGUOUS | at.ALIGNED
 _OWN = _PLAIN | at.WRITEABLE | at.OWNS_DATA
-_NUMBERS = {float: Form.FLOAT, int: Form.INT, bool: Form.BOOL}
+_TAKEN = {int: Form.INT, bool: Form.BOOL}  # all others hold their bits
+_MADE = {float: Form.FLOAT, complex: Form.COMPLEX, **_TAKEN}
 _WAYS = {list: Way.LIST, dict: Way.DICT}
 _FAST_WITH_KEYWORDS = 0x0080 | 0x0002  # METH_FASTCALL | METH_KEYWORDS
 _GRAD = sys.intern("_grad")
@@ -205,7 +208,11 @@ class _Table:
         if isinstance(place, Length):
             return self.pointer(place.container, at.LENGTH)
         if isinstance(place, Gradient):
-            members = place.tensor.read(()).__dict__
+            if isinstance(place.tensor, Argument):
+                owner = self.place(place.tensor)[Field.OWNER]
+                name = self.object(_GRAD)
+                return {Field.KIND: Kind.MEMBER, Field.OWNER: owner, Field.KEY: name}
+            members = place.tensor.object.__dict__
             members.setdefault(_GRAD, None)
             return self.item(members, _GRAD)
         if isinstance(place, Variable):
@@ -226,9 +233,6 @@ class _Table:
 
     # ---- forms: what the object has to be ----
 
-    def form(self, form: Array | Number, flags: int) -> Record:
-        return self.number(form) if isinstance(form, Number) else self.array(form, flags)
-
     def array(self, array: Array, flags: int) -> Record:
         dtype = np.dtype(array.dtype)
         dimensions = np.array(array.shape, np.int64)
@@ -244,12 +248,18 @@ class _Table:
             Field.FLAGS: flags | (at.WRITEABLE if array.written else 0),
         }
 
-    def number(self, number: Number) -> Record:
+    def number(self, number: Number, form: Form) -> Record:
         """A number lies in memory of its own, as a buffer."""
-        cell = np.zeros(1, np.int64)
+        kind = np.dtype(number.type)
+        cell = np.zeros(2, np.int64)
         self.keep.append(cell)
         self.buffers[number.buffer] = cell.ctypes.data
-        return {Field.FORM: _NUMBERS[number.type], Field.BUFFER: int(cell.ctypes.data)}
+        return {
+            Field.FORM: form,
+            Field.OBJECT: self.object(number.type),
+            Field.BUFFER: int(cell.ctypes.data),
+            Field.COUNT: -(-kind.itemsize // 8),
+        }
 
     # ---- records ----
 
@@ -258,15 +268,20 @@ class _Table:
         flagged = _flagged(place)
         if flagged is not None:  # it requires grad if it has a node
             place, expected, equal = Attribute(flagged, "_node"), None, not expected
-        form = Form.SAME if equal else Form.OTHER
-        if isinstance(place, Length):
-            return {**self.place(place), Field.FORM: form, Field.OBJECT: expected}
-        return {**self.place(place), Field.FORM: form, Field.OBJECT: self.object(expected)}
+        record = {**self.place(place), Field.FORM: Form.SAME if equal else Form.OTHER}
+        record[Field.OBJECT] = expected if isinstance(place, Length) else self.object(expected)
+        if equal and not isinstance(place, Length) and type(expected) in PLAIN:
+            record[Field.FORM] = Form.EQUAL
+            record[Field.EQUAL] = self.object(functools.partial(same, expected))
+        return record
 
     def input(self, input: Input) -> Record:
-        record = {**self.place(input.place), **self.form(input.form, _PLAIN)}
-        if isinstance(input.form, Array) and input.form.type is not None:
-            record[Field.HISTORY] = input.form.history
+        place, form = self.place(input.place), input.form
+        if isinstance(form, Number):
+            return {**place, **self.number(form, _TAKEN.get(form.type, Form.BITS))}
+        record = {**place, **self.array(form, _PLAIN)}
+        if form.type is not None:
+            record[Field.HISTORY] = form.history
         if input.writes:
             record[Field.WRITES] = input.writes
             record[Field.WROTE] = self.object(functools.partial(_tell, self.entry, input.writes))
@@ -299,8 +314,12 @@ class _Table:
         return records
 
     def output(self, output: Array | Number) -> Record:
-        record = self.form(output, _OWN)
-        if isinstance(output, Array) and keeps(output):
+        if isinstance(output, Number):
+            return self.number(output, _MADE[output.type])
+        record = {**self.array(output, _OWN), Field.NODE: self.object(output.node)}
+        if output.scalar:
+            record[Field.FORM] = Form.SCALAR
+        if keeps(output):
             kept = np.full(KEPT, None)  # its words are references, which die with it
             self.keep.append(kept)
             record[Field.KEPT] = kept.ctypes.data

@@ -19,16 +19,14 @@ from wengert.compile.trace.places import (
     Aliasing,
     Array,
     Gradient,
-    Guard,
     Input,
-    Length,
     Number,
     Output,
     array_at,
 )
 from wengert.tensor import Tensor, View, bare
 
-NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_}
+NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_, complex: np.complex128}
 _count = getattr(sys, "getrefcount", lambda _: -1)
 
 
@@ -76,7 +74,7 @@ class _Running:
         self.cells: dict[int, Any] = {}
         for form in (*(i.form for i in entry.inputs), *entry.outputs):
             if isinstance(form, Number):
-                cell = self.cells[form.buffer] = np.zeros((), NUMBERS[form.type])
+                cell = self.cells[form.buffer] = np.zeros((), NUMBERS.get(form.type, form.type))
                 self.table[form.buffer] = cell.ctypes.data
         for buffer, address, _ in entry.fixed:
             self.table[buffer] = address
@@ -95,7 +93,7 @@ class _Running:
     def fits(self, args: list[Any]) -> bool:
         entry = self.entry
         return (
-            all(_holds(guard, args) for guard in entry.guards)
+            all(guard.holds(args) for guard in entry.guards)
             and all(self._takes(i, args) for i in entry.inputs)
             and all(self._alias_as(aliasing, args) for aliasing in entry.aliasing)
             and self._apart()
@@ -199,14 +197,11 @@ class _Running:
     def _output(self, output: Array | Number, made: Any) -> Any:
         if isinstance(output, Number):
             return self.cells[output.buffer].item()
-        return made if output.type is None else bare(output.type, made)
-
-
-def _holds(guard: Guard, args: list[Any]) -> bool:
-    """Whether this very object is there: what is merely equal is looked at by the slow way."""
-    now = guard.place.read(args)
-    same = now == guard.object if type(guard.place) is Length else now is guard.object
-    return same is guard.equal
+        if output.type is None:
+            return made[()] if output.scalar else made
+        tensor = bare(output.type, made)
+        tensor._node = output.node
+        return tensor
 
 
 def _is_plain(array: Any, form: Array) -> bool:

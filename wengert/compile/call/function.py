@@ -168,7 +168,7 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
         usual = not modes.special  # an entry asks for that, and for nothing more about the mode
         if usual and specialization.entry is None and specialization.called:  # not for one call
-            specialization.entry = link(specialization, flat, self._call) or self._call
+            specialization.entry = link(specialization, flat, self._call)
         specialization.called = True
         self._entry = (usual and specialization.entry) or self._call
         result = specialization.run(flat)

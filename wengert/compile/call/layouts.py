@@ -45,6 +45,7 @@ class Layouts:
     contents: int  # of a closure's cell
     object_new: int  # the address of what makes an object of a class, `tp_new` of `object`
     new_array: int  # the address of NumPy's PyArray_NewFromDescr
+    scalar: int  # that of PyArray_Return
 
     def slot(self, name: str) -> int:
         """Where a Tensor keeps one of `SLOTS`."""
@@ -57,6 +58,8 @@ COUNT, TYPE = 0, 8
 # A tuple's, list's or dictionary's number of items; where a list's, or an array.array's, are, and
 # where a tuple's begin.
 LENGTH, ITEMS, TUPLE_ITEMS = 16, 24, 24
+# Where a float's, a complex number's and a NumPy number's bits are.
+NUMBER = 16
 # NumPy's array: PyArrayObject_fields in its header ndarraytypes.h, kept stable for all who compile
 # against it; then what begins a dtype.
 DATA, NDIM, DIMENSIONS, BASE, DTYPE, FLAGS, WEAK_REFERENCES = 16, 24, 32, 48, 56, 64, 72
@@ -64,7 +67,8 @@ BYTE_ORDER, TYPE_NUMBER = 26, 28
 
 C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
 
-_NEW_FROM_DESCR = 94  # its place in NumPy's table of C functions
+# Their places in NumPy's table of C functions.
+_NEW_FROM_DESCR, _RETURN = 94, 76
 _TP_NEW = 65  # Py_tp_new in CPython's typeslots.h
 
 
@@ -78,8 +82,9 @@ def layouts() -> Layouts:
     if sys.maxsize != 2**63 - 1 or sys.byteorder != "little" or hasattr(sys, "getobjects"):
         raise LayoutError("Native entries are for 64-bit little-endian builds without debugging.")
     _check_objects()
+    _check_numbers()
     _check_arrays()
-    return Layouts(*_slots(), _base(), _memory(), _contents(), _object_new(), _new_array())
+    return Layouts(*_slots(), _base(), _memory(), _contents(), _object_new(), *_array_functions())
 
 
 # ---- reading memory ------------------------------------------------------------------------
@@ -110,6 +115,14 @@ def _check_objects() -> None:
     _expect(_word(_word(id(more) + ITEMS) + 8) == address, "the items of a list")
     pair = (None, marker)
     _expect(_word(id(pair) + TUPLE_ITEMS + 8) == address, "the items of a tuple")
+
+
+def _check_numbers() -> None:
+    numbers = [77.25, 77.25 + 33j, *(np.array(77, char)[()] for char in "?bBhHiIlLqQefdFD")]
+    for number in numbers:
+        bits = np.array(number).tobytes()
+        found = ctypes.string_at(id(number) + NUMBER, len(bits))
+        _expect(found == bits, "the bits of a number")
 
 
 def _check_arrays() -> None:
@@ -192,19 +205,28 @@ def _object_new() -> int:
     return int(address)
 
 
-def _new_array() -> int:
+def _array_functions() -> tuple[int, int]:
     module = importlib.import_module("numpy._core._multiarray_umath")
     table = capsule_pointer(module._ARRAY_API)
     _expect(_word(table + 8 * 2) == id(np.ndarray), "its table of functions")
-    address = _word(table + 8 * _NEW_FROM_DESCR)
+    address, scalar = _word(table + 8 * _NEW_FROM_DESCR), _word(table + 8 * _RETURN)
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object,
         *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p),
         *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p),
     )(address)
     dtype = np.dtype(np.float32)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the call takes one over
+    _own(dtype)  # the call takes one over
     dimensions = (ctypes.c_int64 * 2)(3, 5)
     made = make(id(np.ndarray), id(dtype), 2, ctypes.addressof(dimensions), None, None, 0, None)
     _expect(type(made) is np.ndarray and made.shape == (3, 5), "the function that makes arrays")
-    return address
+    number = _own(np.array(2.5))
+    returned = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(scalar)(id(number))
+    _expect(type(returned) is np.float64 and returned == 2.5, "the function that makes numbers")
+    return address, scalar
+
+
+def _own(x: Any) -> Any:
+    """An object with a reference more, which a call takes over."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))
+    return x

@@ -25,6 +25,7 @@ from wengert.compile.trace.places import (
     Number,
     Output,
     Place,
+    Write,
     array_at,
 )
 from wengert.compile.trace.results import filled, leaves_of, outputs_in
@@ -32,10 +33,8 @@ from wengert.history import modes
 from wengert.tensor import Tensor
 
 
-def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The native callable of a specialization; None if it has to be called from Python."""
-    if not _has_entry(spec):
-        return None
+def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., Any]:
+    """The callable of a specialization: what machine code does, and what is left to Python."""
     executable, inputs = spec.forward, list(_inputs(spec, flat))
     spread = Spread.of(spec.structure)
     results, rebuild = _results(spec, spread)
@@ -47,12 +46,12 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
             failed=executable.failed,
             wrote=wrote,
             spread=spread,
-            guards=(*_modes(), *spec.guards, *(i for i in inputs if type(i) is Guard)),
+            guards=(*_guards(spec, flat), *(i for i in inputs if type(i) is Guard)),
             inputs=tuple([i for i in inputs if type(i) is Input]),
             aliasing=tuple(_aliasing(inputs, flat)),
             fixed=tuple(executable.fixed),
             outputs=tuple(_outputs(spec)),
-            writes=tuple(spec.captured.writes),
+            writes=tuple(filter(_is_native, spec.captured.writes)),
             results=results,
             many=rebuild is not None,
             rebuild=rebuild,
@@ -62,26 +61,19 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
     )
 
 
-def _has_entry(spec: Any) -> bool:
-    """Whether entries know all that a call of this specialization does."""
-    captured = spec.captured
-    results = leaves_of(captured.result)
-    gradients = [w.place for w in captured.writes if isinstance(w.place, Gradient)]
-    return (
-        all(isinstance(place, Argument | Known | Item) for _, place in spec.read)
-        and len(gradients) == len(captured.writes)
-        and all(isinstance(place.tensor, Known) for place in gradients)
-        and not any(isinstance(x, Output) and (x.leaf or x.weak) for x in results)
-        and {w.number for w in captured.writes}.isdisjoint(
-            [x.number for x in results if isinstance(x, Output)]
-        )
-    )
+def _is_native(write: Write) -> bool:
+    """Whether machine code puts an output in its place; else `_written` does."""
+    return isinstance(write.place, Gradient) and isinstance(write.place.tensor, Known)
 
 
-def _modes() -> Iterator[Guard]:
-    """An entry is for the usual modes, and one default dtype."""
+def _guards(spec: Any, flat: list[Any]) -> Iterator[Guard]:
+    """What must hold beside the kinds of inputs; an entry is for the usual modes, and one dtype."""
     yield Guard(Item(vars(modes), "special"), 0)
     yield Guard(Item(vars(dtypes), "_default"), dtypes.get_default_dtype())
+    yield from spec.guards
+    for i in spec.owner._graded:
+        if i < len(flat) and isinstance(flat[i], Tensor):
+            yield Guard(Gradient(Argument(i)), None, equal=flat[i]._grad is None)
 
 
 def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
@@ -122,11 +114,19 @@ def _input(place: Any, flat: list[Any], buffer: int, written: bool, writes: int)
     return Input(place, Array(buffer, array.dtype, array.shape, kind, written, history), writes)
 
 
-def _outputs(spec: Any) -> Iterator[Array]:
-    tensors = {o.number for o in outputs_in(spec.captured.result) if o.tensor}
+def _outputs(spec: Any) -> Iterator[Array | Number]:
+    results = {output.number: output for output in outputs_in(spec.captured.result)}
+    node = derivative.spent() if spec.captured.spent else None
     for k, v in enumerate(spec.program.outputs):
-        kind = Tensor if k in tensors else None
-        yield Array(spec.forward.table.output(k), v.dtype, v.shape, kind)
+        buffer, result = spec.forward.table.output(k), results.get(k)
+        if result is None:
+            yield Array(buffer, v.dtype, v.shape)
+        elif result.weak:
+            yield Number(buffer, type(v.dtype.type(0).item()))
+        else:
+            history = node if result.requires_grad else None
+            kind = Tensor if result.tensor else None
+            yield Array(buffer, v.dtype, v.shape, kind, node=history, scalar=result.scalar)
 
 
 # ---- results ------------------------------------------------------------------------------------
@@ -156,23 +156,23 @@ class _Afterwards:
 
 def _results(spec: Any, spread: Spread) -> tuple[tuple[Any, ...], Callable[..., Any] | None]:
     """What the entry returns, and what is made of it in Python, if anything."""
-    captured = spec.captured
-    structure, joint = captured.result, captured.joint
+    structure, joint = spec.captured.result, spec.captured.joint
     leaves = tuple(leaves_of(structure))
-    count = len(spec.examples)
+    flat = [Argument(i) for i in range(len(spec.examples))]
     afterwards = _Afterwards()
-    if captured.spent:
-        afterwards.then(leaves, _spent(leaves))
     afterwards.then(leaves, lambda _, values: _filled(structure, values))
     if joint is not None:
         recorded = [*joint.slots, *range(spec.results, len(spec.program.outputs))]
-        given = [Argument(i) for i in range(count)]
-        afterwards.then([*map(Output, recorded), *given], _recorded(spec))
+        afterwards.then([*map(Output, recorded), *flat], _recorded(spec))
+    writes = [write for write in spec.captured.writes if not _is_native(write)]
+    if writes:
+        outputs = [Known(None) if w.number is None else Output(w.number) for w in writes]
+        afterwards.then([*outputs, *flat], _written(writes))
     if type(structure) is Changed:
-        containers = [Argument(i) for i in range(count, len(spread.slots))]
+        containers = [Argument(i) for i in range(len(flat), len(spread.slots))]
         afterwards.then(containers, applied)
-    simple = type(structure) is Argument or (type(structure) is Output and not structure.scalar)
-    if len(afterwards.steps) == 1 and (simple or structure is None):
+    single = type(structure) is Argument or (type(structure) is Output and not structure.leaf)
+    if len(afterwards.steps) == 1 and (single or structure is None):
         return leaves, None
     return tuple(afterwards.places), afterwards
 
@@ -183,7 +183,7 @@ def _filled(structure: Any, values: Any) -> Any:
 
     def value_of(leaf: Any) -> Any:
         value = next(given)
-        return value[()] if type(leaf) is Output and leaf.scalar else value
+        return value.requires_grad_() if type(leaf) is Output and leaf.leaf else value
 
     return filled(structure, value_of)
 
@@ -201,13 +201,12 @@ def _recorded(spec: Any) -> Callable[[Any, tuple[Any, ...]], Any]:
     return record
 
 
-def _spent(leaves: tuple[Any, ...]) -> Callable[[Any, tuple[Any, ...]], Any]:
-    """Results whose history the function has gone through."""
-    node = derivative.spent()
-    tracked = [i for i, x in enumerate(leaves) if type(x) is Output and x.requires_grad]
+def _written(writes: list[Write]) -> Callable[[Any, tuple[Any, ...]], Any]:
+    """What goes to places that machine code does not reach."""
 
-    def mark(_: Any, values: tuple[Any, ...]) -> None:
-        for i in tracked:
-            values[i]._node = node
+    def write(result: Any, values: tuple[Any, ...]) -> Any:
+        for each, value in zip(writes, values, strict=False):
+            each.place.write(value, values[len(writes) :])
+        return result
 
-    return mark
+    return write

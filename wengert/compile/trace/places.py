@@ -192,6 +192,8 @@ class Array:
     type: type[Tensor] | None = None
     written: bool = False
     history: bool = False
+    node: Any = None  # of one that goes out: the history that its Tensor has
+    scalar: bool = False  # of one that goes out: NumPy's number of no dimensions
 
     @property
     def nbytes(self) -> int:
@@ -203,10 +205,10 @@ class Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Number:
-    """A Python number, of exactly this type; in memory a float64, an int64 or a bool."""
+    """A number of exactly this type, Python's or one of NumPy's."""
 
     buffer: int
-    type: type[float] | type[int] | type[bool]
+    type: type[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,9 +234,9 @@ class Guard:
     object: Any
     equal: bool = True
 
-    def holds(self) -> bool:
-        now = self.place.read(())
-        return (now is self.object or _same(now, self.object)) is self.equal
+    def holds(self, flat: Any = ()) -> bool:
+        now = self.place.read(flat)
+        return (now is self.object or same(now, self.object)) is self.equal
 
     def __str__(self) -> str:
         other = "" if self.equal else "not "
@@ -253,12 +255,12 @@ class Aliasing:
     one_object: bool
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
     """Whether two values cannot be told apart: of one class, also in tuples, and in their bits."""
     if type(a) is not type(b):
         return False
     if type(a) is tuple:
-        return len(a) == len(b) and all(x is y or _same(x, y) for x, y in zip(a, b, strict=True))
+        return len(a) == len(b) and all(x is y or same(x, y) for x, y in zip(a, b, strict=True))
     if type(a) in (float, complex):
         return repr(a) == repr(b)  # -0.0 and 0.0 are equal
     return type(a) in PLAIN and bool(a == b)

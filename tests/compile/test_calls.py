@@ -1,0 +1,143 @@
+"""Calls as users write them: whatever their shape, they go through the entry, and do as eagerly."""
+
+from collections import OrderedDict, defaultdict
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from benchmarks import calls
+from wengert.compile.call.entries import is_native
+from wengert.compile.call.function import CompiledFunction
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Notes each call that looks for its specialization in Python."""
+    seen = []
+    call = CompiledFunction._call
+
+    def noted(function, *args, **kwargs):
+        seen.append(function)
+        return call(function, *args, **kwargs)
+
+    monkeypatch.setattr(CompiledFunction, "_call", noted)
+    return seen
+
+
+YET = {"a batch that is not contiguous", "an np.float64 that changes", "an int that counts"}
+
+
+@pytest.mark.parametrize("name", sorted({*calls.SHAPES} - YET))
+def test_a_step_of_any_shape_goes_through_the_entry(name, slow):
+    make = calls.SHAPES[name]
+    compiled, eager = make(wg, wg.compile), make(wg, calls.same)
+    for k in range(6):
+        if k == 3:
+            slow.clear()
+        np.testing.assert_allclose(compiled().numpy(), eager().numpy(), rtol=1e-5)
+    assert not slow
+
+
+HELD = {
+    "ordered": OrderedDict,
+    "default": lambda items: defaultdict(list, items),
+    "namespace": lambda items: SimpleNamespace(**items),
+    "dict": dict,
+    "list in a tuple": lambda items: ([items["x"]], {"k": items["y"]}),
+}
+
+
+def arrays_in(held):
+    if isinstance(held, tuple):
+        return held[0][0], held[1]["k"]
+    return (held["x"], held["y"]) if isinstance(held, dict) else (held.x, held.y)
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_the_function_changes_in_its_containers_changes_through_the_entry(name, slow):
+    def step(held, other):
+        x, y = arrays_in(held)
+        if isinstance(held, tuple):
+            held[0].append(x + y)
+            held[1]["k"] = y * 2
+        elif isinstance(held, dict):
+            held["y"] = y * 2
+            held["z"] = x + y
+        else:
+            held.y = y * 2
+            del held.x
+        other[0] = x - y
+        return x * y
+
+    compiled = wg.compile(step)
+    for k in range(5):
+        x, y = wg.tensor([1.0, 2.0 + k]), wg.tensor([3.0, k])
+        one, two = [None], [None]
+        if k == 3:
+            slow.clear()
+        first, second = (HELD[name]({"x": x, "y": y}) for _ in range(2))
+        assert compiled(first, one).tolist() == step(second, two).tolist()
+        assert str(first) == str(second)
+        assert str(one) == str(two)
+    assert not slow
+
+
+def test_numbers_of_each_kind_go_out_through_the_entry(slow):
+    def f(x, t):
+        return {
+            "float": t * 2,
+            "scalar": x.numpy().sum(),
+            "bool": t > 0,
+            "both": (t + 1, x * t),
+        }
+
+    compiled, x = wg.compile(f), wg.tensor([1.0, 2.0])
+    for k in range(5):
+        if k == 3:
+            slow.clear()
+        made, expected = compiled(x, 0.5 + k), f(x, 0.5 + k)
+        assert str(made) == str(expected)
+        assert [type(v) for v in made.values()] == [type(v) for v in expected.values()]
+    assert not slow
+
+
+@pytest.mark.skipif(not is_native(), reason="the objects that are made in Python are counted")
+def test_gradients_of_arguments_accumulate_through_the_entry(slow):
+    def f(x):
+        (x * x).sum().backward()
+
+    compiled = wg.compile(f)
+    x, y = (wg.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    for k in range(6):
+        if k == 4:
+            slow.clear()
+        compiled(x)
+        f(y)
+        assert x.grad.tolist() == y.grad.tolist()
+    assert not slow
+    x.grad = y.grad = None
+    for _ in range(3):
+        compiled(x)
+        f(y)
+        assert x.grad.tolist() == y.grad.tolist()
+
+
+def test_a_leaf_that_the_function_makes_is_one_through_the_entry(slow):
+    def f(x):
+        leaf = (x * 2).detach().requires_grad_()
+        return leaf, leaf
+
+    compiled, x = wg.compile(f), wg.tensor([1.0, 2.0])
+    for k in range(5):
+        if k == 3:
+            slow.clear()
+        a, b = compiled(x)
+        assert a is b
+        assert a.is_leaf
+        (a * 3).sum().backward()
+        assert a.grad.tolist() == [3, 3]
+    assert not slow
