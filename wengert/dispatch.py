@@ -82,6 +82,24 @@ def known(x: Any) -> bool:
     return isinstance(x, (ndarray, np.generic))
 
 
+@primitive
+def require(holds: Any, error: Function, *args: Any) -> None:
+    """Raise `error(*args)` unless all of `holds` is true: the check of an array's numbers.
+
+    Where the numbers are not known yet, a kind of array says what becomes of it: a trace writes it
+    down, and compiled code raises the same error, which is why `error` is made of the arrays.
+
+    >>> require(np.array([1, 2]) > 0, ValueError, "not positive")
+    """
+    if not np.all(holds):
+        raise error(*args)
+
+
+def within(x: Any, low: Any, high: Any) -> Any:
+    """Where low <= x < high."""
+    return (x >= low) & (x < high)
+
+
 @functools.cache
 def signature(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The names of a function's arguments, in order, and the defaults of those that have one."""

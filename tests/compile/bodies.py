@@ -81,10 +81,6 @@ class Slow:
         return "slow"
 
 
-def failed(status):
-    raise IndexError(f"status {status}")
-
-
 def spread(count):
     """Of calls with so many arguments, none of them a container."""
     return Spread(count, slots=tuple(range(count)))
@@ -95,7 +91,6 @@ def entry(code, buffers=8, slow=None, arguments=(), guards=(), inputs=(), **fiel
     places = [(Argument(i), x) for i, x in enumerate(arguments)]
     read = [Input(place, x) for place, x in places if isinstance(x, Array | Number)]
     same = [Guard(place, x) for place, x in places if not isinstance(x, Array | Number)]
-    fields.setdefault("failed", failed)
     return Entry(
         code.address("body"),
         buffers,

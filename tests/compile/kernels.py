@@ -11,7 +11,6 @@ from llvmlite import ir
 
 from wengert.compile.llvm.machine.host import compile_module, vector_bytes
 from wengert.compile.llvm.nests.loops import define
-from wengert.compile.llvm.nests.schedule import arguments
 from wengert.compile.plan.kernel import Apply, Const, Index, Kernel, Load, Reduce, Store
 
 POINTER = ir.PointerType()
@@ -23,13 +22,14 @@ def compiled(kernel: Kernel, lanes_bytes: int = 0) -> Any:
     inner = define(module, kernel, lanes_bytes or vector_bytes())
     outer = ir.Function(module, inner.function_type, "run")
     b = ir.IRBuilder(outer.append_basic_block())
-    b.ret(b.call(inner, outer.args))
+    b.call(inner, outer.args)
+    b.ret_void()
     code = compile_module(module, "test")
     arguments = [ctypes.c_void_p] * len(kernel.buffers)
-    function = ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)(code.address("run"))
+    function = ctypes.CFUNCTYPE(None, *arguments)(code.address("run"))
 
-    def run(*arrays: np.ndarray) -> int:
-        return function(*(a.ctypes.data for a in arrays))
+    def run(*arrays: np.ndarray) -> None:
+        function(*(a.ctypes.data for a in arrays))
 
     run.code = code
     run.function = function
@@ -46,16 +46,14 @@ REDUCTIONS = {
 }
 
 
-def interpret(kernel: Kernel, arrays: list[np.ndarray]) -> int:
+def interpret(kernel: Kernel, arrays: list[np.ndarray]) -> None:
     """What a kernel means, with NumPy: every operation on the whole iteration space at once."""
     loops = np.indices(kernel.extents, sparse=True) if kernel.extents else ()
     row = tuple(range(kernel.outer, len(kernel.extents)))
     values: list[Any] = []
     uniform: list[bool] = []  # the same for a whole row
-    status = 0
 
-    def place(access: Any, number: int) -> Any:
-        nonlocal status
+    def place(access: Any) -> Any:
         at = np.full((1,) * len(kernel.extents), access.offset)
         for stride, loop in zip(access.strides, loops, strict=True):
             at = at + stride * loop if stride else at
@@ -63,10 +61,6 @@ def interpret(kernel: Kernel, arrays: list[np.ndarray]) -> int:
             index = values[k].astype(np.int64)
             index = np.where(index < 0, index + size, index)
             bad = (index < 0) | (index >= size)
-            # What is the same for a whole row is read once for it, even for an empty one.
-            space = kernel.extents[: kernel.outer] if even(access) else kernel.extents
-            if np.any(bad) and number in live and 0 not in space:
-                status = access.buffer + 1
             at = at + np.where(bad, 0, index) * stride
         return at
 
@@ -76,10 +70,9 @@ def interpret(kernel: Kernel, arrays: list[np.ndarray]) -> int:
         )
 
     operations = list(itertools.chain(*kernel.stages))
-    live = needed(operations)
-    for number, op in enumerate(operations):
+    for op in operations:
         if isinstance(op, Load):
-            values.append(arrays[op.access.buffer].reshape(-1)[place(op.access, number)])
+            values.append(arrays[op.access.buffer].reshape(-1)[place(op.access)])
             uniform.append(even(op.access))
         elif isinstance(op, Const):
             values.append(np.full((1,) * len(kernel.extents), op.value, op.dtype))
@@ -115,25 +108,12 @@ def interpret(kernel: Kernel, arrays: list[np.ndarray]) -> int:
                 kernel,
                 op,
                 arrays,
-                place(op.access, number),
+                place(op.access),
                 values[op.arg],
                 row if (uniform[op.arg] and even(op.access)) else (),
             )
             values.append(None)
             uniform.append(False)
-    return status
-
-
-def needed(operations: list[Any]) -> set[int]:
-    """What stores depend on."""
-    found: set[int] = set()
-    stack = [k for k, op in enumerate(operations) if isinstance(op, Store)]
-    while stack:
-        k = stack.pop()
-        if k not in found:
-            found.add(k)
-            stack += arguments(operations[k])
-    return found
 
 
 def write(

@@ -114,8 +114,7 @@ def run_call(step, memory):
     values = {v: seen(layout, memory).copy() for v, layout in step.inputs.items()}
     values = {v: a.item() if v.weak else a for v, a in values.items()}
     made = s.function(*mapped(s.args, values.get), **mapped(s.kwargs, values.get))
-    made = made if len(s.outputs) > 1 else (made,)
-    for layout, array in zip(step.outputs, made, strict=True):
+    for layout, array in zip(step.outputs, s.results(made), strict=True):
         seen(layout, memory)[...] = array
 
 

@@ -19,7 +19,6 @@ from tests.compile.bodies import (
     calling,
     each_kind,
     entry,
-    failed,
     state,
     status,
     sums,
@@ -219,23 +218,6 @@ def test_no_gradient_is_none(make, leaf):
 # ---- errors and calls within calls ---------------------------------------------------------
 
 
-def test_a_positive_status_ends_as_failed_says(make, leaf):
-    f = make(
-        entry(
-            status(7),
-            outputs=(Array(0, F8, (2,), wg.Tensor), Array(1, F8, (2,))),
-            results=(Output(0),),
-            writes=(gradient(leaf, 1),),
-        )
-    )
-    for _ in range(3):
-        with pytest.raises(IndexError, match="status 7"):
-            f()
-    assert leaf.grad is None
-    lenient = make(entry(status(7), failed=lambda status: status + 1))
-    assert lenient() == 8
-
-
 @pytest.mark.parametrize("calls", [False, True])
 def test_an_exception_in_the_body_is_the_callers(make, leaf, calls):
     def broken():
@@ -386,7 +368,7 @@ def test_an_entry_in_a_cycle_is_collected(make):
     owner = Owner()
     x = wg.zeros(2, dtype=wg.float64)
     code = status(0)
-    owner.entry = make(Entry(code.address("body"), 1, owner.slow, failed, inputs=(state(x, 0),)))
+    owner.entry = make(Entry(code.address("body"), 1, owner.slow, inputs=(state(x, 0),)))
     assert owner.entry() is None
     assert owner.entry(1) is owner
     gone = weakref.ref(owner), weakref.ref(x)

@@ -69,8 +69,8 @@ def normal(*shape: int, dtype: Any = F4) -> np.ndarray:
 def check(k: Kernel, *arrays: np.ndarray, tolerance: float = 1e-6, width: int = 0) -> Any:
     """Run it, compare with its meaning, and give the array written last."""
     got, want = copies(arrays), copies(arrays)
-    status = interpret(k, want)
-    assert compiled(k, width)(*got) == status
+    interpret(k, want)
+    compiled(k, width)(*got)
     for mine, theirs in zip(got, want, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
     return got[-1]
@@ -302,11 +302,10 @@ def test_rows_are_taken_at_indices_of_both_signs(width: int) -> None:
 
 @pytest.mark.parametrize("wrong", [10, -11, 2**40])
 @pytest.mark.parametrize("width", [1, 5])
-def test_an_index_out_of_range_is_told(wrong: int, width: int) -> None:
-    index = np.array([3, 1, wrong, 2])
-    run = compiled(rows_taken(4, 10, width))
-    assert run(index, normal(10, width), normal(4, width)) == 2
-    assert run(index % 10, normal(10, width), normal(4, width)) == 0
+def test_an_index_out_of_range_reads_the_first_element(wrong: int, width: int) -> None:
+    table = normal(10, width)
+    out = check(rows_taken(4, 10, width), np.array([3, 1, wrong, 2]), table, normal(4, width))
+    np.testing.assert_array_equal(out[2], table[0])
 
 
 def test_elements_taken_in_vectors() -> None:
@@ -490,10 +489,8 @@ def test_row_and_column_sums_at_once() -> None:
 def test_random_kernels(case: tuple[Kernel, list[np.ndarray]]) -> None:
     k, arrays = case
     got, want = copies(arrays), copies(arrays)
-    status = interpret(k, want)
-    assert bool(compiled(k)(*got)) == bool(status)
-    if status:
-        return
+    interpret(k, want)
+    compiled(k)(*got)
     tolerance = 2e-2 if F2 in k.buffers else 1e-4
     for mine, theirs in zip(got, want, strict=True):
         np.testing.assert_allclose(

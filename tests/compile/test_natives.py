@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compile.backend import backend
 from wengert.compile.llvm.library import sorts
 from wengert.compile.plan.plan import Call
+from wengert.compile.program.operations import check
 from wengert.rules.reductions import recurrence
 
 FLOATS = [np.float32, np.float64]
@@ -35,8 +37,9 @@ def numbers(shape: Any, dtype: Any, seed: int = 0) -> np.ndarray:
 def kinds(compiled: Any) -> set[str]:
     """As `explain` tells them, but nothing is measured."""
     forward = compiled._latest().forward
-    calls = sum(isinstance(step, Call) for step in forward.plan.steps)
-    in_python = len(forward.callback.steps)
+    steps = [step for step in forward.plan.steps if isinstance(step, Call)]
+    calls = sum(step.statement.function is not check for step in steps)
+    in_python = calls - sum(backend().runs(step) for step in steps)
     return {kind for kind, count in (("python", in_python), ("native", calls - in_python)) if count}
 
 

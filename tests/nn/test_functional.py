@@ -165,8 +165,8 @@ SAMPLES = [
     (neural.hardtanh, {"x": X(5), "low": -0.5, "high": 0.5}),
     (neural.mse, {"x": X(5), "target_": X(5)}),
     (neural.mse_slope, {"scale": np.array(2.0), "x": X(5), "target_": X(5)}),
-    (neural.cross_entropy, {"x": X((4, 3)), "target": LABELS}),
-    (neural.cross_entropy_slope, {"x": X((4, 3)), "target": LABELS}),
+    (neural.cross_entropy, {"x": X((4, 3)), "target": LABELS, "kept": None}),
+    (neural.cross_entropy_slope, {"x": X((4, 3)), "target": LABELS, "kept": LABELS > 0}),
     (neural.bernoulli_loss, {"x": np.array([0.2, 0.7]), "b": np.array([0.3, 0.9])}),
 ]
 

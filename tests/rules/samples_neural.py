@@ -64,8 +64,14 @@ LOSSES: dict[Any, list[Call]] = {
     ],
     neural.mse_slope: [{"scale": normal(), "x": normal(2, 3), "target_": normal(2, 3)}],
     neural.picked: [{"x": normal(4, 3), "target": _targets}],
-    neural.cross_entropy: [{"x": normal(4, 3), "target": _targets}],
-    neural.cross_entropy_slope: [{"x": normal(4, 3), "target": _targets}],
+    neural.cross_entropy: [
+        {"x": normal(4, 3), "target": _targets, "kept": None},
+        {"x": normal(4, 3), "target": _targets, "kept": _targets > 0},
+    ],
+    neural.cross_entropy_slope: [
+        {"x": normal(4, 3), "target": _targets, "kept": None},
+        {"x": normal(4, 3), "target": _targets, "kept": _targets > 0},
+    ],
     neural.bernoulli_loss: [
         {"x": call["a"], "b": call["b"]} for call in two(_probabilities, _probabilities)
     ],

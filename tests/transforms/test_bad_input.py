@@ -101,6 +101,11 @@ CALLS = [
     (lambda: wg.vmap(np.add)(X, np.ones(3)), ValueError, r"same size .* \[2, 3\]"),
     (lambda: wg.vmap(np.sin, 1)(X), ValueError, "dimensionality 1"),
     (lambda: wg.vmap(lambda x: x if x > 0 else 1)(X), BatchingError, "(?s)control flow.*wg.where"),
+    (  # what is refused for its numbers is refused in a batch
+        lambda: wg.vmap(lambda i: wg.nn.functional.one_hot(i, 3))(wg.tensor([[0, 1], [2, 3]])),
+        RuntimeError,
+        "must be smaller than num_classes",
+    ),
     (lambda: wg.vmap(lambda x: x * float(x))(X), BatchingError, r"float\(\) on a batched value"),
 ]  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.kind import Kind
+from wengert.dispatch import require
 from wengert.rules import products
 
 means = Kind.means
@@ -42,6 +43,11 @@ def _iscomplexobj(kind: Kind, x: Any) -> bool:
 @means(np.isrealobj)
 def _isrealobj(kind: Kind, x: Any) -> bool:
     return x.dtype.kind != "c"
+
+
+@means(require)
+def _require(kind: Kind, holds: Any, error: Any, *args: Any) -> None:
+    """What is wrong with numbers that are not known yet shows when they are."""
 
 
 # ---- shapes -----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from wengert import dtypes
-from wengert.dispatch import known
+from wengert.dispatch import known, require
 from wengert.distributions.constraints import Constraint, is_dependent, unit_interval
 from wengert.functions import random
 from wengert.functions.arguments import constant
@@ -23,7 +23,7 @@ from wengert.functions.creation import as_tensor, tensor, zeros_like
 from wengert.functions.math import logaddexp
 from wengert.functions.shapes import broadcast_tensors
 from wengert.history.modes import enable_grad, no_grad
-from wengert.tensor import Size, Tensor
+from wengert.tensor import Size, Tensor, wrap
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 EULER = 0.57721566490153286
@@ -220,24 +220,38 @@ class Distribution:
             self._check(support, value, "value argument")
 
     def _check(self, constraint: Constraint, value: Tensor, what: str) -> None:
-        if not known(value._array):
-            return
         fine = constraint.check(value.detach())
-        if known(fine._array) and not fine._array.all():
-            raise ValueError(
-                f"Expected {what} (Tensor of shape {tuple(value.shape)}) of distribution "
-                f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n"
-                f"{value.detach()!r}"
-            )
+        held = self._held()
+        arrays = [x._array for x in held.values()]
+        about = type(self).__name__, constraint, what, list(held)
+        require(fine._array, _invalid, value._array, *about, *arrays)
+
+    def _held(self) -> dict[str, Tensor]:
+        """The parameters that it was made of."""
+        held = {name: vars(self).get(name) for name in self._given}
+        return {name: x for name, x in held.items() if isinstance(x, Tensor)}
 
     def __repr__(self) -> str:
-        shown = []
-        for name in self._given:
-            value = vars(self).get(name)
-            if isinstance(value, Tensor):
-                small = value.numel() == 1 and known(value._array)
-                shown.append(f"{name}: {value.item() if small else value.shape}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return _described(type(self).__name__, self._held())
+
+
+def _described(name: str, held: dict[str, Tensor]) -> str:
+    parts = []
+    for key, value in held.items():
+        small = value.numel() == 1 and known(value._array)
+        parts.append(f"{key}: {value.item() if small else value.shape}")
+    return f"{name}({', '.join(parts)})"
+
+
+def _invalid(
+    value: Any, name: str, constraint: Constraint, what: str, keys: list[str], *arrays: Any
+) -> ValueError:
+    held = dict(zip(keys, map(wrap, arrays), strict=True))
+    return ValueError(
+        f"Expected {what} (Tensor of shape {value.shape}) of distribution "
+        f"{_described(name, held)} to satisfy the constraint {constraint!r}, but found invalid "
+        f"values:\n{wrap(value)!r}"
+    )
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

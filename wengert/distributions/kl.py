@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import require
 from wengert.distributions.compound import Independent, TransformedDistribution
 from wengert.distributions.discrete import (
     Bernoulli,
@@ -110,10 +111,8 @@ def _bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
 
 @register_kl(Binomial, Binomial)
 def _binomial(p: Binomial, q: Binomial) -> Tensor:
-    if (p.total_count < q.total_count).any():
-        raise NotImplementedError(
-            "KL between Binomials where q.total_count > p.total_count is not implemented"
-        )
+    wrong = "KL between Binomials where q.total_count > p.total_count is not implemented"
+    require((p.total_count >= q.total_count)._array, NotImplementedError, wrong)
     return (p.total_count * _bernoulli(p, q)).masked_fill(p.total_count > q.total_count, math.inf)
 
 

@@ -17,7 +17,7 @@ from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import cast, recorder, usually
-from wengert.dispatch import as_array, known
+from wengert.dispatch import as_array, known, require, within
 from wengert.functions.arguments import (
     array_of,
     constant,
@@ -69,7 +69,7 @@ def get(x: Tensor, index: Any) -> Tensor:
             x = _slice(x, basic)
         return _get(x, lasting(advanced) if _tracked(x) else _arrays_of(advanced))
     except IndexError as error:
-        raise IndexError(_explained(x, error)) from None
+        raise rules.of_tensors(error, tuple(x.shape)) from None
 
 
 def _is_plain(index: tuple[Any, ...]) -> bool:
@@ -85,18 +85,6 @@ def _is_plain(index: tuple[Any, ...]) -> bool:
         elif kind is not int and p is not None:
             return False
     return dots < 2
-
-
-def _explained(x: Tensor, error: IndexError) -> str:
-    text = (
-        str(error)
-        .replace("for axis", "for dimension")
-        .replace("too many indices for array", "too many indices for tensor")
-    )
-    text = text.replace("array is", "it is")
-    if not x._array.ndim:
-        return "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number"
-    return text if "shape" in text else f"{text} (the tensor has shape {list(x.shape)})"
 
 
 def divide(shape: tuple[int, ...], index: Any) -> tuple[Any, Any]:
@@ -343,7 +331,7 @@ def _store(array: Any, index: Any, value: Any) -> None:
             f"indexing result of shape {list(have)}"
         ) from None
     except IndexError as error:
-        raise IndexError(str(error).replace("for axis", "for dimension")) from None
+        raise rules.of_tensors(error, array.shape) from None
 
 
 def value_for(value: Any, x: Tensor) -> Tensor:
@@ -452,10 +440,13 @@ def check_index(
     if places.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {places.dtype}")
     n = input.shape[axis] if input.ndim else 1
-    if known(places) and places.size and (places.min() < 0 or places.max() >= n):
-        bad = places[(places < 0) | (places >= n)].flat[0]
-        raise error(f"index {bad} is out of bounds for dimension {axis} with size {n}")
+    require(within(places, 0, n), _out_of_bounds, places, axis, n, error)
     return axis, places
+
+
+def _out_of_bounds(places: Any, axis: int, n: int, error: Any) -> Exception:
+    bad = places[~within(places, 0, n)].flat[0]
+    return error(f"index {bad} is out of bounds for dimension {axis} with size {n}")
 
 
 def _at_least_1d(x: Any) -> Any:
@@ -508,8 +499,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Tensor:
             f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     n = input.shape[axis]
-    if known(indices._array) and np.any(indices._array < 0):
-        indices = constant(np.where(indices._array < 0, indices._array + n, indices._array))
+    indices = constant(np.where(indices._array < 0, indices._array + n, indices._array))
     shape = np.broadcast_shapes(
         *(tuple(1 if d == axis else n for d, n in enumerate(x.shape)) for x in (input, indices))
     )
@@ -546,10 +536,8 @@ def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:
             f"Expected a long tensor for index, but got {places.dtype}. Use index.long()."
         )
     n = len(flat._array)
-    if known(places) and places.size and (places.min() < -n or places.max() >= n):
-        raise IndexError(
-            f"out of range: tried to access an index outside of a tensor of {n} elements"
-        )
+    wrong = f"out of range: tried to access an index outside of a tensor of {n} elements"
+    require(within(places, -n, n), IndexError, wrong)
     return 0, places % max(n, 1)
 
 

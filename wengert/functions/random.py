@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.dispatch import as_array, known
+from wengert.dispatch import as_array, primitive, require
 from wengert.functions.arguments import array_of, constant, of_tensors, takes_out, tensor_of
 from wengert.functions.creation import check_device, check_layout, factory, finish, kind, shape_of
 from wengert.functions.device import CPU
 from wengert.functions.indexing import overwrite
 from wengert.history import modes
-from wengert.tensor import Tensor
+from wengert.tensor import Tensor, wrap
 
 
 class Generator:
@@ -43,10 +43,17 @@ class Generator:
         check_device(device)
         self._seed = 67280421310721
 
-    @functools.cached_property
-    def _numbers(self) -> np.random.Generator:
+    def __getattr__(self, name: str) -> Any:
         # Importing numpy.random takes time: nothing is made before a number is drawn.
-        return np.random.Generator(np.random.Philox(self._seed))
+        if name != "_numbers":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self._begun()
+
+    def _begun(self) -> np.random.Generator:
+        """NumPy's generator, made now."""
+        numbers = np.random.Generator(np.random.Philox(self._seed))
+        self.__dict__["_numbers"] = numbers
+        return numbers
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the sequence that belongs to `seed`; returns the generator.
@@ -369,10 +376,14 @@ def normal(
         shape_of((size,)) if size is not None else np.broadcast_shapes(*(x.shape for x in given))
     )
     target = given[0].dtype if given else kind(dtype)
-    if np.any(as_array(array_of(std)) < 0):
-        raise RuntimeError(f"normal expects all elements of std >= 0.0, got {std}")
+    require(~(as_array(array_of(std)) < 0), _negative_std, array_of(std))
     noise = gaussian(shape, target, generator)
     return as_array(array_of(mean) + array_of(std) * noise, target)
+
+
+def _negative_std(std: Any) -> RuntimeError:
+    given = wrap(std) if isinstance(std, np.ndarray) else std
+    return RuntimeError(f"normal expects all elements of std >= 0.0, got {given}")
 
 
 @takes_out
@@ -380,10 +391,8 @@ def bernoulli(input: Any, p: Any = None, *, generator: Generator | None = None) 
     """1 with the probability that `input` (or `p`) says, else 0."""
     input = tensor_of(input)
     chance = as_array(input._array if p is None else np.broadcast_to(array_of(p), input.shape))
-    if known(chance) and ((chance < 0) | (chance > 1)).any():
-        raise RuntimeError(
-            "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1"
-        )
+    wrong = "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1"
+    require(~((chance < 0) | (chance > 1)), RuntimeError, wrong)
     draws = numbers_of(generator).random(chance.shape)
     return constant((draws < chance).astype(input.dtype))
 
@@ -398,16 +407,16 @@ def multinomial(
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {input.dtype}"
         )
-    weights = np.asarray(input._array, np.float64)
+    weights = as_array(input._array, np.dtype(np.float64))
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    wrong = "probability tensor contains either `inf`, `nan` or element < 0"
+    require((weights >= 0) & (weights < np.inf), RuntimeError, wrong)
     if num_samples <= 0:
         raise RuntimeError(f"cannot sample n_sample <= 0 samples: {num_samples}")
-    rows = np.atleast_2d(weights)
-    if (rows.sum(1) <= 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    rows = np.reshape(weights, (-1, weights.shape[-1]))
+    wrong = "invalid multinomial distribution (sum of probabilities <= 0)"
+    require(rows.sum(1) > 0, RuntimeError, wrong)
     if not replacement and num_samples > rows.shape[1]:
         raise RuntimeError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement: "
@@ -417,15 +426,20 @@ def multinomial(
     if replacement:
         ends = np.cumsum(rows, 1)
         draws = numbers.random((len(rows), num_samples)) * ends[:, -1:]
-        picked = np.stack(
-            [np.searchsorted(e, d, "right") for e, d in zip(ends, draws, strict=True)]
-        )
+        picked = _places_in_rows(ends, draws)
     else:
         # The largest of w / Exp(1) are a sample without replacement (Efraimidis, Spirakis, 2006).
         with np.errstate(divide="ignore"):
             keys = np.where(rows > 0, rows / numbers.standard_exponential(rows.shape), -1.0)
         picked = np.argsort(-keys, axis=1, kind="stable")[:, :num_samples]
-    return constant(np.asarray(picked[0] if weights.ndim == 1 else picked, np.int64))
+    return constant(as_array(picked[0] if weights.ndim == 1 else picked, dtypes.int64))
+
+
+@functools.partial(primitive, opaque=True)
+def _places_in_rows(ends: Any, draws: Any) -> Any:
+    """In each row of `ends`, which increase, how many are at most each of `draws`."""
+    rows = zip(ends, draws, strict=True)
+    return np.stack([np.searchsorted(end, drawn, "right") for end, drawn in rows])
 
 
 @of_tensors(1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import recorder
-from wengert.dispatch import as_array, known
+from wengert.dispatch import as_array, known, require, within
 from wengert.functions import results
 from wengert.functions.arguments import array_of, constant, one_dim, takes_out, tensor_of
 from wengert.functions.indexing import index_select
@@ -279,8 +279,8 @@ def searchsorted(
                 "searchsorted(): sorter must be int64 and have the shape of the sequence, "
                 f"{list(sequence.shape)}, got {order.dtype} of shape {list(order.shape)}"
             )
-        if known(order) and order.size and (order.min() < 0 or order.max() >= order.shape[-1]):
-            raise RuntimeError("searchsorted(): sorter index out of range")
+        wrong = "searchsorted(): sorter index out of range"
+        require(within(order, 0, order.shape[-1]), RuntimeError, wrong)
         sequence = np.take_along_axis(sequence, order, -1)
     place: Any = side or ("right" if right else "left")
     if sequence.ndim == 1:

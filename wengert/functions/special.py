@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import cast, floating, recorder
-from wengert.dispatch import Function, known
+from wengert.dispatch import Function, require
 from wengert.functions.arguments import array_of, takes_out, tensor_of
 from wengert.functions.math import clamp
 from wengert.functions.shapes import broadcast_shapes
@@ -138,14 +138,16 @@ def multigammaln(input: Any, p: int) -> Tensor:
     input = floating(tensor_of(input))
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, got p = {p}")
-    if known(input._array) and np.any(input._array <= (p - 1) / 2):
-        raise RuntimeError(
-            f"All elements must be greater than (p-1)/2 = {(p - 1) / 2}, but the smallest is "
-            f"{input._array.min()}"
-        )
+    require(~(input._array <= (p - 1) / 2), _too_small, input._array, (p - 1) / 2)
     steps = wrap(np.arange(p, dtype=input.dtype) / 2)
     total = lgamma(input.unsqueeze(-1) - steps).sum(-1)
     return total + math.log(math.pi) * p * (p - 1) / 4
+
+
+def _too_small(x: Any, bound: float) -> RuntimeError:
+    return RuntimeError(
+        f"All elements must be greater than (p-1)/2 = {bound}, but the smallest is {x.min()}"
+    )
 
 
 mvlgamma = multigammaln

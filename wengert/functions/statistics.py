@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import cast, recorder
-from wengert.dispatch import as_array, known
+from wengert.dispatch import as_array, require
 from wengert.functions import results
 from wengert.functions.arguments import (
     array_of,
@@ -86,8 +86,8 @@ def _quantile(
         )
     if q.ndim > 1:
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, got {q.ndim}D")
-    if known(q._array) and not ((q._array >= 0) & (q._array <= 1)).all():
-        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    wrong = "quantile() q values must be in the range [0, 1]"
+    require((q._array >= 0) & (q._array <= 1), RuntimeError, wrong)
     rank = input.ndim
     axis = None if dim is None else one_dim(dim, rank)
     rows = input.reshape(-1) if axis is None or not rank else movedim(input, axis, -1)
@@ -145,8 +145,9 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
         )
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, got {minlength}")
-    if input.ndim != 1 or (known(input._array) and np.any(input._array < 0)):
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    wrong = "bincount only supports 1-d non-negative integral inputs."
+    require(input.ndim == 1, RuntimeError, wrong)
+    require(input._array >= 0, RuntimeError, wrong)
     if weights is not None and tuple(weights.shape) != tuple(input.shape):
         raise RuntimeError(
             "weights should be 1-d and have the same length as input: "
@@ -308,8 +309,8 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         result = product / degrees if degrees > 0 else product * _over_nothing(x.shape[1])
     else:
         total = sum(weights)
-        if known(total._array) and total._array == 0:
-            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+        wrong = "cov(): weights sum to zero, can't be normalized"
+        require(total._array != 0, RuntimeError, wrong)
         away = x - sum(x * weights, 1, True) / total
         product = (away * weights) @ away.conj().mT
         scale = 1 if aweights is None else sum(weights * aweights) / total
@@ -344,8 +345,7 @@ def _weights(n: int, fweights: Any, aweights: Any) -> Any:
                 f"cov(): expected {name} to have the same numel as there are observations in the "
                 f"input but got {given.numel()} != {n}"
             )
-        if known(given._array) and np.any(given._array < 0):
-            raise RuntimeError(f"cov(): {name} cannot be negative")
+        require(~(given._array < 0), RuntimeError, f"cov(): {name} cannot be negative")
         weights = given if weights is None else weights * given
     return weights
 

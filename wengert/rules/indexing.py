@@ -78,8 +78,22 @@ linear(slices, lambda g, x_shape, index: add_at(g, index, x_shape), view=True, n
 def put(x: Any, index: Any, value: Any) -> Any:
     """A copy of `x` with `x[index] = value`."""
     out = np.copy(x)
-    out[index] = value
+    try:
+        out[index] = value
+    except IndexError as error:
+        raise of_tensors(error, x.shape) from None
     return out
+
+
+def of_tensors(error: IndexError, shape: tuple[int, ...]) -> IndexError:
+    """NumPy's error about the index of an array, as one about the index of a tensor."""
+    text = str(error).replace("for axis", "for dimension").replace("array is", "it is")
+    text = text.replace("too many indices for array", "too many indices for tensor")
+    if not shape:
+        text = "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number"
+    elif "shape" not in text:
+        text = f"{text} (the tensor has shape {list(shape)})"
+    return IndexError(text)
 
 
 def _without(g: Any, index: Any) -> Any:

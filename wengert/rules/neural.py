@@ -322,43 +322,57 @@ general(
 
 
 @primitive
-def cross_entropy(x: Any, target: Any) -> Any:
-    """Mean over the rows of -log softmax(x)[i, target[i]]: the common case, in one step."""
+def cross_entropy(x: Any, target: Any, kept: Any) -> Any:
+    """Mean over the rows of -log softmax(x)[i, target[i]]: the common case, in one step.
+
+    `kept` says which rows count, None that all do; `target` is in range in the others too.
+    """
     z = np.subtract(x, tops(x, 1))
     at_target = z[np.arange(len(target)), target]
     np.exp(z, out=z)
     losses = np.log(np.add.reduce(z, axis=1))
     losses -= at_target
-    return as_array(np.add.reduce(losses) / len(target), x.dtype)
+    if kept is not None:
+        losses = np.where(kept, losses, 0)  # infinite or not
+    return as_array(np.add.reduce(losses) / _rows(x, target, kept), x.dtype)
+
+
+def _rows(x: Any, target: Any, kept: Any) -> Any:
+    """How many rows count; NaN for none, whose mean is NaN."""
+    if kept is None:
+        return len(target)
+    n = np.sum(kept).astype(x.dtype)
+    return np.where(n > 0, n, as_array(np.nan, x.dtype))
 
 
 @primitive
-def cross_entropy_slope(x: Any, target: Any) -> Any:
+def cross_entropy_slope(x: Any, target: Any, kept: Any) -> Any:
     """(softmax(x) - one-hot(target)) / rows: the gradient of `cross_entropy`."""
     z = softmax(x, 1)
     z[np.arange(len(target)), target] -= 1
-    z /= len(target)
-    return z
+    z /= _rows(x, target, kept)
+    return z if kept is None else np.where(np.expand_dims(kept, 1), z, 0)
 
 
 general(
     cross_entropy,
-    reverse={"x": lambda g, x, target: g * cross_entropy_slope(x, target)},
-    forward={"x": lambda t, x, target: np.sum(t * cross_entropy_slope(x, target))},
+    reverse={"x": lambda g, x, target, kept: g * cross_entropy_slope(x, target, kept)},
+    forward={"x": lambda t, x, target, kept: np.sum(t * cross_entropy_slope(x, target, kept))},
     name="NllLoss",
 )
 
 
-def _softmax_push(t: Any, x: Any, rows: int) -> Any:
+def _softmax_push(t: Any, x: Any, target: Any, kept: Any) -> Any:
     p = softmax(x, 1)
-    return p * (t - np.sum(t * p, axis=1, keepdims=True)) / rows
+    made = p * (t - np.sum(t * p, axis=1, keepdims=True)) / _rows(x, target, kept)
+    return made if kept is None else np.where(np.expand_dims(kept, 1), made, 0)
 
 
 # The Jacobian of the slope is symmetric, so both directions are the same.
 general(
     cross_entropy_slope,
-    reverse={"x": lambda g, x: _softmax_push(g, x, x.shape[0])},
-    forward={"x": lambda t, x: _softmax_push(t, x, x.shape[0])},
+    reverse={"x": lambda g, x, target, kept: _softmax_push(g, x, target, kept)},
+    forward={"x": lambda t, x, target, kept: _softmax_push(t, x, target, kept)},
     name="NllLossBackward",
 )
 

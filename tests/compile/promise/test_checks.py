@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
+import wengert as wg
 from tests.compile.stories import caught, module, same
+from wengert.nn import functional as F
 
 X = "wg.arange(12.0).reshape(3, 4)"
 FUNCTIONS: dict[str, tuple[str, str, str]] = {
@@ -65,3 +68,85 @@ def test_values_out_of_range_are_refused_as_in_eager_mode(case: str) -> None:
         return [*seen, caught(fresh, bad), caught(fresh, bad)]
 
     same(story)
+
+
+def training(compile: Any) -> tuple[Any, list[Any], Any]:
+    wg.manual_seed(0)
+    table, layer = wg.nn.Embedding(10, 4), wg.nn.Linear(4, 3)
+    parameters = [*table.parameters(), *layer.parameters()]
+    optimizer = wg.optim.SGD(parameters, lr=0.1, momentum=0.9)
+
+    def step(rows: Any, targets: Any) -> Any:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(layer(table(rows)), targets)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return compile(step), parameters, optimizer
+
+
+ROWS, TARGETS = [1, 2, 3, 9], [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    "wrong", [([1, 2, 10, 3], TARGETS), ([1, -1, 2, 3], TARGETS), (ROWS, [0, 1, 3, 0])], ids=str
+)
+def test_a_step_that_fails_has_changed_neither_state_nor_gradients(wrong: Any) -> None:
+    # Kernels once told of an index when they met it, after the embedding had been updated.
+    step, parameters, optimizer = training(wg.compile)
+    for _ in range(3):
+        step(wg.tensor(ROWS), wg.tensor(TARGETS))
+
+    def state() -> list[Any]:
+        moments = [s["momentum_buffer"] for s in optimizer.state_dict()["state"].values()]
+        held = [*parameters, *moments, *(p.grad for p in parameters)]
+        return [x.detach().numpy().copy() for x in held]
+
+    before = state()
+    for _ in range(2):
+        with pytest.raises(IndexError, match=r"out of (range|bounds)"):
+            step(*map(wg.tensor, wrong))
+    assert all((x == y).all() for x, y in zip(before, state(), strict=True))
+    step(wg.tensor(ROWS), wg.tensor(TARGETS))
+
+
+def test_targets_that_are_ignored_count_for_nothing() -> None:
+    # A traced target was taken for a class number: -100 was an index out of range.
+    def story(compile: Any) -> Any:
+        step, _, _ = training(compile)
+        rows, ignoring = wg.tensor(ROWS), wg.tensor([0, -100, 2, 0])
+        none = wg.tensor([-100] * 4)
+        return [*(caught(step, rows, ignoring) for _ in range(3)), caught(step, rows, none)]
+
+    same(story)
+
+
+def test_a_check_within_a_differentiable_function_is_made_at_the_call() -> None:
+    def story(compile: Any) -> Any:
+        weight = wg.arange(12.0).reshape(3, 4).requires_grad_()
+        f = compile(lambda i: F.embedding(i, weight).exp().sum())
+        seen = [caught(f, wg.tensor(i)) for i in ([0, 1], [0, 1], [0, 3], [2, 2], [-1, 1])]
+        f(wg.tensor([0, 2, 2])).backward()
+        return [*seen, weight.grad]
+
+    same(story)
+
+
+def test_a_program_shows_its_checks() -> None:
+    f = wg.compile(lambda i: F.one_hot(i, 3))
+    f(wg.tensor([0, 1]))
+    text = "check(every, RuntimeError, 'Class values must be non-negative.')"
+    assert text in str(f.program)
+    names: dict[str, Any] = {}
+    exec(str(f.program), names)  # noqa: S102
+    with pytest.raises(RuntimeError, match="smaller than num_classes"):
+        names["program"](np.array([0, 3]))
+    assert "check" in str(f.explain())
+    assert "0 calls of Python" in str(f.explain())
+
+
+def test_what_cannot_fail_is_not_checked() -> None:
+    f = wg.compile(lambda x: [x.sort(-1)[0], x.topk(2)[0], x[x.argmax()], x.nanmedian()])
+    f(wg.arange(5.0))
+    assert "check(" not in str(f.program)

@@ -20,7 +20,7 @@ from wengert.arrays.batched.array import (
 from wengert.arrays.batched.meanings import getitem
 from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.facts import LIKE
-from wengert.dispatch import as_array, signature
+from wengert.dispatch import as_array, require, signature
 from wengert.rules import shapes
 
 means, pattern = Level.means, Level.pattern
@@ -356,3 +356,9 @@ def _interp(level: Level, x: Any, xp: Any, fp: Any, **rest: Any) -> Any:
     if at(xp, level) or at(fp, level) or rest:
         return loop(level, np.interp, (x, xp, fp), rest)
     return BatchedArray(np.interp(x.raw, xp, fp), level)
+
+
+@means(require)
+def _require(level: Level, holds: Any, error: Any, *args: Any) -> None:
+    """Of all examples at once."""
+    require(raw(holds, level), error, *(x.raw if at(x, level) else x for x in args))

@@ -42,10 +42,9 @@ def nothing(*_: Any) -> None:
 class Entry:
     """All that a call does. `body` is the address of `i32 body(i8** buffers)`.
 
-    The body returns 0; or -1 having set a Python exception; or a positive number, and then the call
-    ends as `failed(number)` does, which raises. `calls` says that it runs Python code, or lets
-    other threads run. `wrote(tensor, writes)` is called for each Tensor that was written, unless
-    its cell is a `SharedCell`: in those an entry counts by itself. A call returns the one of
+    The body returns 0, or -1 having set a Python exception. `calls` says that it runs Python code,
+    or lets other threads run. `wrote(tensor, writes)` is called for each Tensor that was written,
+    unless its cell is a `SharedCell`: in those an entry counts by itself. A call returns the one of
     `results`, or a tuple of them if `many`; with `rebuild`, what that makes of it.
 
     Each of the outputs goes into fresh memory: an array, or one in a fresh Tensor, or a number. An
@@ -58,7 +57,6 @@ class Entry:
     body: int
     buffers: int
     slow: Callable[..., Any]
-    failed: Callable[[int], Any]
     wrote: Callable[[Tensor, int], Any] = nothing
     spread: Spread = Spread(0)  # noqa: RUF009  (it is frozen)
     """Where a call's arguments are found: `Argument(n)` is what the slot n of them has."""

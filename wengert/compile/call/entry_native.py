@@ -149,7 +149,6 @@ class _Table:
         table[Head.BODY] = entry.body
         table[Head.BUFFERS] = self.buffers.ctypes.data
         table[Head.SLOW] = self.object(entry.slow)
-        table[Head.FAILED] = self.object(entry.failed)
         if any(i.writes for i in entry.inputs):
             table[Head.TICK] = self.object(tick)
         table[Head.REBUILD] = 0 if entry.rebuild is None else self.object(entry.rebuild)

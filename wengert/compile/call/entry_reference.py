@@ -42,15 +42,13 @@ def reference_entry(entry: Entry) -> Callable[..., Any]:
             flat = entry.spread.flat(args, kwargs)
             if flat is not None and not running.fits(flat):
                 flat = None
-            status = 0 if flat is None else running.run()
-            if flat is not None and status == 0:
+            if flat is not None:
+                running.run()
                 value = running.result(flat)
         finally:
             running.release()
         if flat is None:
             return entry.slow(*args, **kwargs)
-        if status != 0:
-            return entry.failed(status)
         return value if entry.rebuild is None else entry.rebuild(value)
 
     compiled.__name__ = compiled.__qualname__ = entry.name
@@ -81,12 +79,11 @@ class _Running:
         self.regions = regions(entry)
         self.gradients = {w.number: w.place for w in entry.writes}
         self.held: list[Any] = []
-        self.copied: list[np.ndarray] = []  # arrays that are read from copies
         self.made: list[Any] = []  # per output: a new array, or the Tensor whose memory is used
         self.kept: dict[int, list[Any]] = {}  # by buffer: large arrays given out before
 
     def release(self) -> None:
-        self.held, self.made, self.copied = [], [], []
+        self.held, self.made = [], []
         self.free.release()
 
     # ---- before the body ----
@@ -120,14 +117,7 @@ class _Running:
         return True
 
     def _lies(self, form: Array, array: Any) -> bool:
-        if not _is_alike(array, form):
-            return False
-        if not _is_plain(array):
-            if form.written:
-                return False
-            self.copied.append(array)
-            array = np.array(array, order="C")
-        if form.written and not array.flags.writeable:
+        if not _is_plain(array, form) or (form.written and not array.flags.writeable):
             return False
         self.table[form.buffer] = array.ctypes.data
         self.held.append(array)
@@ -148,21 +138,11 @@ class _Running:
                 return False
             last, end = begin, max(end, begin + region.nbytes)
             end_written = max(end_written, end) if region.written else end_written
-        return all(map(self._is_clear, self.copied))
-
-    def _is_clear(self, array: np.ndarray) -> bool:
-        """Whether an array, of any strides, lies apart from all that is written."""
-        low, high = np.lib.array_utils.byte_bounds(array)
-        return not any(
-            region.written
-            and int(self.table[region.buffer]) < high
-            and low < int(self.table[region.buffer]) + region.nbytes
-            for region in self.regions
-        )
+        return True
 
     # ---- the body ----
 
-    def run(self) -> int:
+    def run(self) -> None:
         for number, output in enumerate(self.entry.outputs):
             made = None
             if number in self.gradients:
@@ -173,7 +153,7 @@ class _Running:
                 array = made._array if isinstance(made, Tensor) else made
                 self.table[output.buffer] = array.ctypes.data
             self.made.append(made)
-        return int(self.body(self.table.ctypes.data))
+        self.body(self.table.ctypes.data)
 
     def _array(self, output: Array) -> np.ndarray:
         """An array given out before that nobody else can see any more, or a new one."""
@@ -222,19 +202,16 @@ class _Running:
         return tensor
 
 
-def _is_alike(array: Any, form: Array) -> bool:
-    """Whether this is an array of such a dtype and shape."""
+def _is_plain(array: Any, form: Array) -> bool:
+    """Whether this is such an array, row-major and aligned."""
     return (
         type(array) is np.ndarray
         and array.dtype.num == form.dtype.num
         and array.dtype.isnative
         and array.shape == form.shape
+        and array.flags.c_contiguous
+        and array.flags.aligned
     )
-
-
-def _is_plain(array: np.ndarray) -> bool:
-    """Whether an array is row-major and aligned."""
-    return bool(array.flags.c_contiguous and array.flags.aligned)
 
 
 def _members(gradient: Any) -> dict[str, Any]:
@@ -264,8 +241,7 @@ def _is_free(kept: list[Any], k: int, output: Array) -> bool:
     if _holders_in(kept, k) != _ONLY_LISTED or _ONLY_LISTED < 0:
         return False
     array = kept[k]
-    own = _is_alike(array, output) and _is_plain(array) and _is_its_own(array)
-    return own and weakref.getweakrefcount(array) == 0
+    return _is_plain(array, output) and _is_its_own(array) and weakref.getweakrefcount(array) == 0
 
 
 def _is_its_own(array: np.ndarray) -> bool:
@@ -290,4 +266,4 @@ def _is_unshared(members: dict[str, Any], output: Array) -> bool:
     if before._node is not None or before._origin is not None or before._cell is not None:
         return False
     array = before._array
-    return _is_alike(array, output) and _is_plain(array) and _is_its_own(array)
+    return _is_plain(array, output) and _is_its_own(array)

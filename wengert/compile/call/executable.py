@@ -1,7 +1,7 @@
 """A plan made ready to run: machine code, its working memory, and the way back into Python.
 
 `Executable.run` takes and returns arrays. The fast way in is `entry.py`, which calls the same
-native function with a table of its own: see `table`, `fixed`, `failed`.
+native function with a table of its own: see `table`, `fixed`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.backend import Backend, backend
-from wengert.compile.plan.plan import Call, Layout, Loops, Plan, Table, place_of
-from wengert.compile.program.operations import added, take, updated
+from wengert.compile.plan.plan import Call, Layout, Plan, Table
 from wengert.compile.program.program import Program, Statement, Value, mapped
 
 ALIGNMENT = 64
@@ -63,13 +62,6 @@ class Executable:
         ]
         return [*constants, (self.table.callback, id(self.callback), self.callback)]
 
-    def failed(self, status: int) -> Any:
-        """Raise what a positive result of the body means."""
-        number, buffer = place_of(status)
-        step = self.plan.steps[number]
-        assert isinstance(step, Loops)
-        raise IndexError(_index_message(step, buffer))
-
     # ---- running ----------------------------------------------------------------------------
 
     def run(
@@ -93,9 +85,7 @@ class Executable:
             table[self.table.input(number)] = array.ctypes.data
         for number, array in enumerate(outputs):
             table[self.table.output(number)] = array.ctypes.data
-        status = self._native(ctypes.addressof(table))
-        if status > 0:
-            self.failed(status)
+        self._native(ctypes.addressof(table))
         for number in self._written:
             if given[number] is not arrays[number]:
                 arrays[number][...] = given[number]
@@ -142,23 +132,6 @@ def aligned(size: int) -> np.ndarray:
     memory = np.empty(size + ALIGNMENT, np.uint8)
     skip = -memory.ctypes.data % ALIGNMENT
     return memory[skip : skip + size]
-
-
-def _index_message(step: Loops, buffer: int) -> str:
-    """What to say of an index out of range."""
-    sizes = {
-        size
-        for access in step.kernel.accesses()
-        if access.buffer == buffer
-        for _, _, size in access.indices
-    }
-    range_ = ""
-    if len(sizes) == 1:
-        (size,) = sizes
-        range_ = f" Indices run from {-size} to {size - 1} there."
-    indexing = [s for s in step.statements if s.function in (take, updated, added)]
-    lines = dict.fromkeys(s.line() for s in indexing or step.statements)
-    return "An index is out of range." + range_ + "".join(f"\n  {line}" for line in lines)
 
 
 # ---- steps in Python ----------------------------------------------------------------------------
@@ -209,7 +182,7 @@ class _PythonStep:
             args, kwargs = _arguments(statement, arrays.inputs)
         try:
             made = statement.function(*args, **kwargs)
-            self._store(made if len(arrays.outputs) > 1 else (made,), arrays.outputs)
+            self._store(statement.results(made), arrays.outputs)
         except Exception as error:
             if statement.code is not None:
                 error.add_note(f"In a compiled function, {statement.line()}")

@@ -13,6 +13,7 @@ from wengert.compile.backend import backend
 from wengert.compile.call.executable import Executable, aligned
 from wengert.compile.plan.kernel import Apply, Load, Reduce, Store
 from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step
+from wengert.compile.program.operations import check
 from wengert.compile.program.program import Statement
 
 ROUNDS = 5
@@ -88,6 +89,7 @@ def _line(step: Step, share: float) -> Line:
         name, line = step.statement.name, step.statement.line()
         moved = sum(_nbytes(x) for x in (*step.inputs.values(), *step.outputs))
         kind = "native" if backend().runs(step) else "python"
+        kind = "check" if step.statement.function is check else kind
         return Line(kind, name, "", moved, 0, share, line)
     what = ", ".join(dict.fromkeys(_names(step.statements)))
     line = step.statements[0].line() if step.statements else ""

@@ -51,6 +51,11 @@ class Specialization:
             self.backward = executable(parts.backward)
         self.results = len(program.outputs) - (len(parts.saved) if self.joint else 0)
         self.read = [(value, captured.places[value]) for value in program.inputs]
+        program.replacing = {
+            w.number
+            for w in captured.writes
+            if isinstance(w.place, Gradient) and w.number is not None
+        }
         self.program = program
         self.forward = executable(program)
         self.entry: Any = None

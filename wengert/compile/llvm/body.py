@@ -20,7 +20,8 @@ from wengert.compile.llvm.library.natives import is_native
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.llvm.nests import loops
-from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table, status_of
+from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table
+from wengert.compile.program.operations import check
 
 NAME = "body"
 INLINED = 6000
@@ -62,9 +63,11 @@ class _Body:
         for number, step in enumerate(steps):
             self._note_time(number)
             if isinstance(step, Loops):
-                self._loops(number, step)
+                self._loops(step)
             elif isinstance(step, Multiply):
                 self._multiply(step)
+            elif step.statement.function is check:
+                self._check(number, step)
             else:
                 self._call(number, step)
         self._note_time(len(steps))
@@ -101,18 +104,20 @@ class _Body:
 
     # ---- steps ------------------------------------------------------------------------------
 
-    def _loops(self, number: int, step: Loops) -> None:
+    def _loops(self, step: Loops) -> None:
         function = loops.define(self.module, step.kernel, machine.vector_bytes())
         self.called.append(function)
-        status = self.builder.call(function, [self._at(place) for place in step.places])
-        if step.kernel.gathers():
-            told = self.builder.add(status, I32(status_of(number, 0)))
-            self._stop_if(self.builder.icmp_signed("!=", status, I32(0)), told)
+        self.builder.call(function, [self._at(place) for place in step.places])
 
     def _multiply(self, step: Multiply) -> None:
         function = matmul.define(self.module, step)
         self.called.append(function)
         self.builder.call(function, [self._at(x.place) for x in (step.a, step.b, step.out)])
+
+    def _check(self, number: int, step: Call) -> None:
+        holds = self.builder.load(self._at(step.arrays[0].place), typ=BYTE, align=1)
+        with self.builder.if_then(self.builder.icmp_unsigned("==", holds, BYTE(0)), likely=False):
+            self._call(number, step)
 
     def _call(self, number: int, step: Call) -> None:
         builder, layouts = self.builder, step.arrays

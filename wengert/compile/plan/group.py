@@ -46,6 +46,7 @@ class _Grouping:
         self.fuse = fuse
         self.groups = Groups(roles)
         self.phase = 0
+        self.checks: set[int] = set()
         self.readers: dict[Value, list[Group]] = {}
         # How many statements of its group a value comes after.
         self.depth: dict[Value, int] = {}
@@ -55,8 +56,12 @@ class _Grouping:
         if role in FUSED:
             self._join(s)
         elif role not in ("layout", "source"):
-            groups.nodes[s] = groups.order.add(groups.makers(self.roles.sources(s)))
-            self.phase += 1
+            earlier = self.checks if s.acts else set()  # what fails first has drawn nothing
+            groups.nodes[s] = groups.order.add(groups.makers(self.roles.sources(s)) | earlier)
+            if role == "check":
+                self.checks.add(groups.nodes[s])
+            else:
+                self.phase += 1
 
     def _join(self, s: Statement) -> None:
         groups = self.groups

@@ -23,8 +23,7 @@ class Access:
 
     One stride per loop of the kernel; 0 for a loop along which the array is repeated. With
     `indices`, each (operation number, stride, size) adds a computed index times a stride: a gather.
-    A negative index counts from `size`; one out of range makes the kernel return its buffer's
-    number plus 1 instead of 0 (having read or written element 0 in its place).
+    A negative index counts from `size`; one out of range reads or writes element 0 in its place.
     """
 
     buffer: int
@@ -130,10 +129,6 @@ class Kernel:
             for operation in stage:
                 if isinstance(operation, (Load, Store)):
                     yield operation.access
-
-    def gathers(self) -> bool:
-        """Whether it can meet an index that is out of range."""
-        return any(access.indices for access in self.accesses())
 
 
 class Unsupported(Exception):

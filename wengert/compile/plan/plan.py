@@ -79,7 +79,7 @@ class Call:
     """Call a function in Python, on arrays that lie in these places: what has no loops of its own.
 
     `inputs` tell where the values among the statement's arguments are; the results are copied to
-    `outputs`.
+    `outputs`. A check is called, to raise its error, if the first of them, a truth value, is false.
     """
 
     statement: Statement
@@ -123,8 +123,8 @@ class Plan:
 
 # A plan becomes a function `int32 body(void **buffers)`. `buffers` is a table of addresses: inputs,
 # outputs, constants, the arena, the Python object that `Call` steps call, and counters. The result
-# is 0; or -1 with a Python exception set; or a positive number that tells where an index was out of
-# range. The caller holds the interpreter's lock throughout if steps call Python.
+# is 0, or -1 with a Python exception set. The caller holds the interpreter's lock throughout if
+# steps call Python.
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +173,3 @@ class Table:
         return {"input": self.input, "output": self.output, "constant": self.constant}[place.kind](
             place.number
         )
-
-
-_BUFFERS = 1 << 10  # more than a kernel has
-
-
-def status_of(step: int, buffer: int) -> int:
-    """The result for an index out of range: `buffer` is 1 more than its number in the kernel."""
-    return step * _BUFFERS + buffer
-
-
-def place_of(status: int) -> tuple[int, int]:
-    """The number of the step, and of its kernel's buffer, that a positive result tells of."""
-    return divmod(status - 1, _BUFFERS)

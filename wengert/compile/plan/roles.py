@@ -3,7 +3,8 @@
 A statement with loops of its own is a "map" (one result per element), a "reduce" (one per row), a
 "take" (a gather) or a "hit" (a scatter in which no two elements meet, which is a gather as well).
 A "layout" or a "source" costs nothing: those who read it compute its elements on the way. The rest
-stand alone: "multiply", "parts" (concatenations and writes into a part), "scatter", "call".
+stand alone: "multiply", "parts" (concatenations and writes into a part), "scatter", "check" and
+"call".
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ import numpy as np
 
 from wengert.compile.backend import Backend
 from wengert.compile.program.infer import is_ufunc
-from wengert.compile.program.operations import added, astype, full, number, take, updated, view
+from wengert.compile.program.operations import (
+    added,
+    astype,
+    check,
+    full,
+    number,
+    take,
+    updated,
+    view,
+)
 from wengert.compile.program.program import Program, Statement, Value
 
 LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view})
@@ -130,6 +140,8 @@ class Roles:
         f = s.function
         if len(s.outputs) == 1 and not s.output.size and self._fused(f):
             return "source"
+        if f is check:
+            return "check"
         if f in LAYOUTS:
             return "layout"
         if f in SOURCES:

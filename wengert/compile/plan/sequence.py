@@ -60,26 +60,32 @@ class _Ordering:
         self.readers = {v: set(nodes) for v, nodes in needs.readers.items()}
         self.tasks: dict[int, Task] = dict(needs.groups)
         self.tasks |= {node: s for s, node in groups.nodes.items()}
+        of, nodes = groups.roles.of, groups.nodes
+        self.checks = {node for s, node in nodes.items() if of[s] == "check"}
         self.goals: dict[Value, list[Goal]] = {}
         self.late: list[tuple[Value, Goal]] = []
 
     def set_goals(self) -> None:
-        number = {v: k for k, v in enumerate(self.program.inputs)}
-        wanted = [(v, ("output", k)) for k, v in enumerate(self.program.outputs)]
-        wanted += [(v, ("input", number[t])) for t, v in self.program.updates.items()]
+        program = self.program
+        number = {v: k for k, v in enumerate(program.inputs)}
+        wanted = [(v, ("output", k)) for k, v in enumerate(program.outputs)]
+        wanted += [(v, ("input", number[t])) for t, v in program.updates.items()]
         writers: dict[Goal, int] = {}
         for value, goal in wanted:
             node = self.groups.node_of(value)
             if node is not None:
                 self.goals.setdefault(value, []).append(goal)
-            elif goal[0] == "input" and self.program.inputs[goal[1]] is value:
+            elif goal[0] == "input" and program.inputs[goal[1]] is value:
                 continue
             else:
                 node = self._copy(value, goal)
             writers[goal] = node
         for value, goal in wanted:
             if goal[0] == "input" and goal in writers:
-                self._write_over(value, goal, writers[goal])
+                readers = self.readers.get(program.inputs[goal[1]], set())
+                self._write_over(value, goal, writers[goal], readers)
+            elif goal[0] == "output" and goal[1] in program.replacing:
+                self._write_over(value, goal, writers[goal], set())
 
     def _copy(self, value: Value, goal: Goal) -> int:
         """The step that copies a value to where it is wanted."""
@@ -90,9 +96,12 @@ class _Ordering:
             self.readers.setdefault(source, set()).add(node)
         return node
 
-    def _write_over(self, value: Value, goal: Goal, writer: int) -> None:
-        """Have an input's readers run before the step that writes over it, or write later."""
-        readers = self.readers.get(self.program.inputs[goal[1]], set())
+    def _write_over(self, value: Value, goal: Goal, writer: int, readers: set[int]) -> None:
+        """Have the readers of memory run before the step that writes over it, or write later.
+
+        So do all checks: a call that fails has written nothing.
+        """
+        readers = readers | self.checks
         task, link = self.tasks[writer], self.groups.order.link
         in_step = writer not in readers or not isinstance(task, Copy)
         if in_step and all(r == writer or link(r, writer) for r in readers):

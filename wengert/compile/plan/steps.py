@@ -321,6 +321,7 @@ ALONE = {
     "multiply": _Writer._multiply,
     "parts": _Writer._parts,
     "scatter": _Writer._scatter,
+    "check": _Writer._call,
     "call": _Writer._call,
 }
 

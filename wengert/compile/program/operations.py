@@ -22,7 +22,7 @@ def view(x: Any, index: Any) -> Any:
 
 
 def take(x: Any, index: Any) -> Any:
-    """`x[index]` with arrays of integers in the index."""
+    """`x[index]` with arrays of integers in the index: those that a `check` has let pass."""
     return x[index]
 
 
@@ -48,6 +48,12 @@ def full(shape: Any, number: Any, dtype: Any) -> Any:
 def number(x: Any, dtype: Any) -> Any:
     """A Python number, made of an array with one element."""
     return np.dtype(dtype).type(x).item()
+
+
+def check(holds: Any, error: Any, *args: Any) -> None:
+    """Raise `error(*args)` if `holds` is false. It has no result, and is carried out for sure."""
+    if not holds:
+        raise error(*args)
 
 
 class Special:
@@ -78,4 +84,4 @@ class Special:
 
 erf = Special("erf")
 
-OPERATIONS = frozenset({astype, view, take, updated, added, full, number})
+OPERATIONS = frozenset({astype, view, take, updated, added, full, number, check})

@@ -46,13 +46,14 @@ def partition(joint: Program, gradients: list[Value], cotangents: list[Value]) -
     """Cut a program whose outputs are results followed by `gradients`."""
     results = joint.outputs[: len(joint.outputs) - len(gradients)]
     makers = {v: s for s in joint.statements for v in s.outputs}
-    drawn = [v for s in joint.statements if getattr(s.function, "draws", False) for v in s.outputs]
-    first = _ancestors([*results, *drawn, *joint.updates.values()], makers)
+    now, then = _acting(joint, cotangents)
+    asked = [v for s in now for v in s.inputs]
+    first = {*now, *_ancestors([*results, *asked, *joint.updates.values()], makers)}
     overwritten = set(joint.updates)
     available = {*joint.inputs, *joint.constants} - overwritten
-    later: set[Statement] = set()
+    later = set(then)
     saved: dict[Value, None] = {}
-    pending = list(gradients)
+    pending = [*gradients, *(v for s in then for v in s.inputs)]
     seen: set[Value] = set()
     while pending:
         value = pending.pop()
@@ -76,8 +77,22 @@ def partition(joint: Program, gradients: list[Value], cotangents: list[Value]) -
     return Parts(forward, backward, read, list(saved))
 
 
+def _acting(joint: Program, cotangents: list[Value]) -> tuple[list[Statement], list[Statement]]:
+    """Checks and random draws: those that need no cotangent, and the others."""
+    late = set(cotangents)
+    now: list[Statement] = []
+    then: list[Statement] = []
+    for s in joint.statements:
+        if not late.isdisjoint(s.inputs):
+            late.update(s.outputs)
+            then += [s] if s.acts else []
+        elif s.acts:
+            now.append(s)
+    return now, then
+
+
 def _made_again(s: Statement) -> bool:
-    if getattr(s.function, "draws", False) or s.function not in _MADE_AGAIN:
+    if s.function not in _MADE_AGAIN:
         return False
     return s.function is not operations.astype or all(v.nbytes <= s.output.nbytes for v in s.inputs)
 

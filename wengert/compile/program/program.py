@@ -86,6 +86,16 @@ class Statement:
             found.extend(values_in(arg))
         return found
 
+    def results(self, made: Any) -> tuple[Any, ...]:
+        """What a call has returned, one item for each output."""
+        return (made,) if len(self.outputs) == 1 else tuple(made or ())
+
+    @property
+    def acts(self) -> bool:
+        """Whether it is carried out even if no result needs it: a check, or a random draw, for the
+        next one of the generator depends on it."""
+        return not self.outputs or getattr(self.function, "draws", False)
+
     @property
     def name(self) -> str:
         return name_of(self.function)
@@ -146,6 +156,8 @@ class Program:
 
     `inputs` are read from the caller's memory; `constants` hold arrays known when it was traced;
     `outputs` are handed back; `updates` says which inputs' memory receives which value at the end.
+    `replacing` has the numbers of outputs that may be written over what somebody still sees, the
+    gradients of the call before.
     """
 
     def __init__(self) -> None:
@@ -155,6 +167,7 @@ class Program:
         self.statements: list[Statement] = []
         self.outputs: list[Value] = []
         self.updates: dict[Value, Value] = {}
+        self.replacing: set[int] = set()
 
     def input(self, shape: Shape, dtype: Any, name: str, weak: bool = False) -> Value:
         value = Value(shape, dtype, weak)
@@ -220,8 +233,7 @@ class Program:
         store |= self.constants
         for s in self.statements:
             made = s.function(*mapped(s.args, store.__getitem__), **mapped(s.kwargs, store.get))
-            made = made if len(s.outputs) > 1 else (made,)
-            for value, array in zip(s.outputs, made, strict=True):
+            for value, array in zip(s.outputs, s.results(made), strict=True):
                 store[value] = array if value.weak else np.asarray(array, value.dtype)
         outputs = [np.array(store[v]) for v in self.outputs]
         news = [(target, np.array(store[v])) for target, v in self.updates.items()]

@@ -11,12 +11,14 @@ name, are names that `namespace` binds:
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import linecache
 import math
 import re
 import sys
 import textwrap
+import types
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from typing import Any
@@ -56,6 +58,9 @@ INFIX: dict[Function, str] = {
     np.greater_equal: ">=",
     np.equal: "==",
     np.not_equal: "!=",
+    np.bitwise_and: "&",
+    np.bitwise_or: "|",
+    np.bitwise_xor: "^",
 }
 _ON_NUMBERS = frozenset({"+", "-", "*", "<", "<=", ">", ">=", "==", "!="})
 """Operators that mean on Python's numbers what they mean on arrays: 1.0 / 0.0 raises, for one."""
@@ -167,6 +172,8 @@ class Printer:
         for part, spelt in ((np, "np"), (np.linalg, "np.linalg"), (np.fft, "np.fft")):
             if getattr(part, name, None) is function:
                 return f"{spelt}.{name}"
+        if getattr(builtins, name, None) is function:
+            return name
         home_name = getattr(function, "__module__", None) or "scipy.special"
         home = sys.modules.get(home_name)
         spelt = self.unique(name)
@@ -214,6 +221,8 @@ class Printer:
             return f"{{{', '.join(f'{self.arg(k)}: {self.arg(v)}' for k, v in item.items())}}}"
         if isinstance(item, np.dtype) or (kind is type and issubclass(item, np.generic)):
             return self.dtype(item)
+        if isinstance(item, types.FunctionType | type):  # what makes a check's error
+            return self.function(item)
         if isinstance(item, np.generic) and item.dtype.kind in "biufc":
             return f"{self.dtype(item.dtype)}({self.arg(item.item())})"
         return self.object(item)
@@ -259,7 +268,7 @@ class Printer:
             names = [
                 self.name(out, f"{s.function.__name__}_{i}") for i, out in enumerate(s.outputs)
             ]
-            return [f"{', '.join(names)} = {text}"]
+            return [f"{', '.join(names)} = {text}" if names else text]
         hint = _HINTS.get(s.function, s.function.__name__)
         if s.function is updated or s.function is added:
             return self.write(s)

@@ -85,13 +85,13 @@ class Trace(Kind):
         elif (
             not all(v in constants and v.size <= SMALL for v in s.inputs)
             or any(v.size > SMALL for v in s.outputs)
-            or getattr(s.function, "draws", False)
+            or (s.acts and s.outputs)  # a draw
         ):
             return False
         with np.errstate(all="ignore"):
             replaced = s.replaced(constants.__getitem__)
             made = s.function(*replaced.args, **replaced.kwargs)
-        for value, array in zip(s.outputs, made if len(s.outputs) > 1 else (made,), strict=True):
+        for value, array in zip(s.outputs, s.results(made), strict=True):
             constants[value] = np.array(array, value.dtype)
         return True
 
@@ -173,7 +173,7 @@ class Trace(Kind):
         instead = _SHAPED_BY_NUMBERS.get(function)
         if instead is not None:
             raise shape_depends(f"np.{function.__name__}", instead)
-        args, kwargs = _values(self, args), _values(self, kwargs)
+        args, kwargs = values_of(self, args), values_of(self, kwargs)
         like = getattr(function, "result", None) or function
         with np.errstate(all="ignore"):
             made = like(*mapped(args, _zero), **mapped(kwargs, _zero))
@@ -296,15 +296,15 @@ def _zero(value: Value) -> Any:
     return np.zeros(value.shape, value.dtype)
 
 
-def _values(trace: Trace, item: Any) -> Any:
+def values_of(trace: Trace, item: Any) -> Any:
     if type(item) is TracedArray:
         return item.value
     if isinstance(item, np.ndarray):
         return trace.external(item)
     if type(item) in (tuple, list):
-        return type(item)(_values(trace, part) for part in item)
+        return type(item)(values_of(trace, part) for part in item)
     if type(item) is dict:
-        return {key: _values(trace, part) for key, part in item.items()}
+        return {key: values_of(trace, part) for key, part in item.items()}
     return item
 
 

@@ -12,9 +12,21 @@ from wengert.arrays.common import axis_of
 from wengert.compile.program import operations
 from wengert.compile.program.program import Shape, Value, mapped
 from wengert.compile.trace.array import Trace, TracedArray, shape_depends, writable
+from wengert.dispatch import Function, require, within
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.rules import indexing
+
+
+def _out_of_bounds(index: Any, axis: int, shape: Shape) -> IndexError:
+    """NumPy's own words."""
+    index, n = np.asarray(index), shape[axis]
+    wrong = index[~within(index, -n, n)][0]
+    return IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
+
+
+def _outside_tensor(index: Any, axis: int, shape: Shape) -> IndexError:
+    return indexing.of_tensors(_out_of_bounds(index, axis, shape), shape)
 
 
 @Trace.means(operator.getitem)
@@ -23,8 +35,12 @@ def getitem(trace: Trace, x: Any, index: Any) -> Any:
 
     Without dots a single element is a copy too: NumPy makes a number of it.
     """
+    return _found(trace, x, index, _out_of_bounds)
+
+
+def _found(trace: Trace, x: Any, index: Any, error: Function) -> Any:
     x = trace.as_array(x)
-    places, basic = index_of(trace, x.shape, index)
+    places, basic = index_of(trace, x.shape, index, error)
     if basic:
         seen = x.look(operations.view, places, _viewed(x.shape, places))
         if seen.shape or _has_dots(index):
@@ -42,15 +58,15 @@ def getitem(trace: Trace, x: Any, index: Any) -> Any:
 def _of_tensor(trace: Trace, x: Any, index: Any) -> Any:
     """`x[index]` of the array in a Tensor: a view also where it names one place by a tensor."""
     x = trace.as_array(x)
-    places, _ = index_of(x.trace, x.shape, index)
+    places, _ = index_of(x.trace, x.shape, index, _outside_tensor)
     arrays = [p for p in places if type(p) is Value]
     if not arrays or any(p.shape for p in arrays):
-        return getitem(trace, x, index)
+        return _found(trace, x, index, _outside_tensor)
     return x.look(operations.take, places, _taken(x.shape, places))
 
 
 @Trace.means(operator.setitem)
-def setitem(trace: Trace, x: Any, index: Any, value: Any) -> None:
+def setitem(trace: Trace, x: Any, index: Any, value: Any, error: Function = _out_of_bounds) -> None:
     """`x[index] = value`."""
     x = writable(x)
     if type(index) is TracedArray and index.dtype == bool and index.shape == x.shape:
@@ -58,13 +74,20 @@ def setitem(trace: Trace, x: Any, index: Any, value: Any) -> None:
     if _is_mask(index, x.shape) and np.ndim(value) == 0:
         mask = np.reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
         return x.write(np.where(mask, value, x))
-    places, basic = index_of(x.trace, x.shape, index)
+    places, basic = index_of(x.trace, x.shape, index, error)
     if basic:
         return x.look(operations.view, places, _viewed(x.shape, places)).write(value)
     v = x.trace.operand(value)
     v = x.trace.cast(v, x.dtype)
     new = x.trace.record(operations.updated, (x.value, places, v), x.shape, x.dtype)
     return x.become(new)
+
+
+@Trace.means(indexing.put)
+def _put(trace: Trace, x: Any, index: Any, value: Any) -> Any:
+    out = np.copy(trace.as_array(x))
+    setitem(trace, out, index, value, _outside_tensor)
+    return out
 
 
 def _has_dots(index: Any) -> bool:
@@ -78,8 +101,13 @@ def _is_mask(index: Any, shape: Shape) -> bool:
     return tuple(index.shape) == tuple(shape[: index.ndim])
 
 
-def index_of(trace: Trace, shape: Shape, index: Any) -> tuple[tuple[Any, ...], bool]:
-    """An index as a tuple with one entry per dimension or None, and whether it makes a view."""
+def index_of(
+    trace: Trace, shape: Shape, index: Any, error: Function = _out_of_bounds
+) -> tuple[tuple[Any, ...], bool]:
+    """An index as a tuple with one entry per dimension or None, and whether it makes a view.
+
+    An array in it that is out of range is `error(array, axis, shape)`.
+    """
     parts = list(index) if isinstance(index, tuple) else [index]
     parts = [_part(trace, p) for p in parts]
     parts = [q for p in parts for q in (p if type(p) is list else [p])]
@@ -93,8 +121,8 @@ def index_of(trace: Trace, shape: Shape, index: Any) -> tuple[tuple[Any, ...], b
         parts.append(Ellipsis)
     at = next(i for i, p in enumerate(parts) if p is Ellipsis)
     parts[at : at + 1] = [slice(None)] * (len(shape) - used)
-    sizes = iter(shape)
-    places = tuple(p if p is None else _place(p, next(sizes)) for p in parts)
+    axes = iter(range(len(shape)))
+    places = tuple(p if p is None else _place(trace, p, next(axes), shape, error) for p in parts)
     return places, all(p is None or type(p) in (slice, int) for p in places)
 
 
@@ -129,11 +157,14 @@ def _part(trace: Trace, p: Any) -> Any:
     return trace.program.constant(p)
 
 
-def _place(p: Any, n: int) -> Any:
+def _place(trace: Trace, p: Any, axis: int, shape: Shape, error: Function) -> Any:
+    n = shape[axis]
     if type(p) is int:
-        if not -n <= p < n:
-            raise IndexError(f"index {p} is out of bounds for axis with size {n}")
+        require(-n <= p < n, error, p, axis, shape)
         return p % n
+    if type(p) is Value:
+        index = trace.array(p)
+        require(within(index.astype(np.int64), -n, n), error, index, axis, shape)
     if type(p) is slice:
         start, stop, step = p.indices(n)
         count = len(range(start, stop, step))

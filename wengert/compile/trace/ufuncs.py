@@ -8,8 +8,9 @@ import numpy as np
 
 from wengert.compile.program import operations
 from wengert.compile.program.program import Value
-from wengert.compile.trace.array import Trace, shape_depends, shape_of
+from wengert.compile.trace.array import Trace, shape_depends, shape_of, values_of
 from wengert.compile.trace.core import promotable
+from wengert.dispatch import require
 from wengert.rules import convolution, elementwise, linalg, neural, reductions, shapes, special
 
 
@@ -59,6 +60,12 @@ def _erf(trace: Trace, x: Any) -> Any:
 def _one_statement(function: Any, trace: Trace, *args: Any, **kwargs: Any) -> Any:
     """Primitives whose bodies fill arrays step by step, or ask for numbers, are not looked into."""
     return trace.otherwise(function, args, kwargs)
+
+
+@Trace.means(require)
+def _require(trace: Trace, holds: Any, error: Any, *args: Any) -> None:
+    holds = np.all(trace.as_array(holds))
+    trace.append(operations.check, (holds.value, error, *values_of(trace, args)), {}, [])
 
 
 @Trace.means(np.linalg.eig)

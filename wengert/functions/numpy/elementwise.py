@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.arrays.facts import composed
 from wengert.autograd.record import recorder
-from wengert.dispatch import as_array, known
+from wengert.dispatch import as_array, known, require, within
 from wengert.functions.math import frexp
 from wengert.functions.numpy.calls import no_more
 from wengert.rules import indexing, shapes
@@ -95,8 +95,9 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """The choice that each element of `a` numbers."""
     a = a._array if isinstance(a, Tensor) else np.asarray(a)
     n = len(choices)
-    if mode == "raise" and known(a) and a.size and (a.min() < 0 or a.max() >= n):
-        raise ValueError(f"choose: the indices must lie in [0, {n}), unless mode= says otherwise")
+    if mode == "raise":
+        wrong = f"choose: the indices must lie in [0, {n}), unless mode= says otherwise"
+        require(within(a, 0, n), ValueError, wrong)
     a = a % n if mode == "wrap" else np.clip(a, 0, n - 1)
     result = choices[0]
     for k in range(1, n):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.facts import composed
-from wengert.dispatch import as_array, known
+from wengert.dispatch import as_array, require
 from wengert.errors import MissingRuleError
 from wengert.functions.numpy.calls import no_more, root
 from wengert.rules import reductions
@@ -289,8 +289,8 @@ def _average(
         )
         weights = np.broadcast_to(weights, a.shape)
     total = np.sum(weights, axis=axis, keepdims=keepdims)
-    if known(_bare(total)) and np.any(_bare(total) == 0):
-        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    wrong = "Weights sum to zero, can't be normalized"
+    require(_bare(total) != 0, ZeroDivisionError, wrong)
     mean = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
     return (mean, np.broadcast_to(total, mean.shape)) if returned else mean
 

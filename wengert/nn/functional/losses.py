@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.record import recorder
-from wengert.dispatch import as_array, known
+from wengert.dispatch import as_array, known, require, within
 from wengert.functions.arguments import of_tensors, one_dim
 from wengert.functions.shapes import broadcast_shapes
 from wengert.nn.functional.activations import log_softmax, logsigmoid
@@ -156,10 +156,8 @@ def cross_entropy(
         and t.dtype.kind in "iu"
         and len(t) == len(x) > 0
         and x.dtype.kind == "f"
-        and not 0 <= ignore_index < x.shape[1]
-        and _all_classes(t, x.shape[1])
     ):
-        return apply(neural.cross_entropy, input, target)
+        return _mean_cross_entropy(input, target, ignore_index)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     classes = 0 if x.ndim < 2 else 1
@@ -171,10 +169,19 @@ def cross_entropy(
     return _smoothed(log_p, target, weight, ignore_index, reduction, label_smoothing, classes)
 
 
+def _mean_cross_entropy(input: Tensor, target: Tensor, ignore_index: int) -> Tensor:
+    t, classes = target._array, input._array.shape[1]
+    if not 0 <= ignore_index < classes and _all_classes(t, classes):
+        return apply(neural.cross_entropy, input, target, None)
+    kept = t != ignore_index
+    _check_classes(t, kept, classes, ignore_index)
+    return apply(neural.cross_entropy, input, wrap(np.where(kept, t, 0)), kept)
+
+
 def _all_classes(target: Any, classes: int) -> Any:
-    """Whether every target is a class number (so none is ignored, and none is wrong)."""
+    """Whether every target is known to be a class number: none is ignored, and none is wrong."""
     if type(target) is not np.ndarray:
-        return True  # another kind of array: its numbers may not be known yet
+        return False
     # Seen as unsigned, negative numbers are large ones: one comparison instead of two.
     if target.dtype == np.int64:
         return np.maximum.reduce(target.view(np.uint64)) < classes
@@ -294,16 +301,16 @@ def _check_nll(x: Any, t: Any, weight: Any, classes: int) -> None:
 
 
 def _check_classes(t: Any, kept: Any, classes: int, ignore_index: int) -> None:
-    if not known(t):
-        return
-    wrong = kept & ((t < 0) | (t >= classes))
-    if wrong.any():
-        value = int(t[wrong][0])
-        raise IndexError(
-            f"Target {value} is out of bounds: there are {classes} classes, numbered 0 to "
-            f"{classes - 1} (and ignore_index={ignore_index}). "
-            f"{int(wrong.sum())} of {t.size} targets are wrong."
-        )
+    require(within(t, 0, classes) | ~kept, _no_such_class, t, kept, classes, ignore_index)
+
+
+def _no_such_class(t: Any, kept: Any, classes: int, ignore_index: int) -> IndexError:
+    wrong = t[kept & ~within(t, 0, classes)]
+    return IndexError(
+        f"Target {wrong[0]} is out of bounds: there are {classes} classes, numbered 0 to "
+        f"{classes - 1} (and ignore_index={ignore_index}). {wrong.size} of {t.size} targets are "
+        "wrong."
+    )
 
 
 @of_tensors(2)
@@ -351,15 +358,17 @@ def binary_cross_entropy(
     reduction = reduction_of(size_average, reduce, reduction)
     _same_size(input, target)
     x = input._array
-    if type(x) is np.ndarray and x.size and not (x.min() >= 0 and x.max() <= 1):
-        raise RuntimeError(
-            "all elements of input should be between 0 and 1: binary_cross_entropy takes "
-            "probabilities. Use binary_cross_entropy_with_logits for scores."
-        )
+    require((x >= 0) & (x <= 1), RuntimeError, _NO_PROBABILITY)
     loss = apply(neural.bernoulli_loss, input, target)
     if weight is not None:
         loss = loss * weight
     return reduced(loss, reduction)
+
+
+_NO_PROBABILITY = (
+    "all elements of input should be between 0 and 1: binary_cross_entropy takes probabilities. "
+    "Use binary_cross_entropy_with_logits for scores."
+)
 
 
 def _same_size(input: Tensor, target: Tensor) -> None:
@@ -444,8 +453,8 @@ def multilabel_margin_loss(
         raise RuntimeError(f"inconsistent target size: {list(t.shape)} for input {list(x.shape)}")
     classes = x.shape[-1] if x.ndim else 1
     rows, t = reshape(input, (-1, classes)), t.reshape(-1, classes)
-    if known(t) and ((t < -1) | (t >= classes)).any():
-        raise RuntimeError(f"argument #2 'target' is out of range: classes are 0 to {classes - 1}")
+    wrong = f"argument #2 'target' is out of range: classes are 0 to {classes - 1}"
+    require(within(t, -1, classes), RuntimeError, wrong)
     meant = np.cumsum(t < 0, 1) == 0  # those before the first -1
     places = np.where(meant, t, 0)
     hits = np.zeros((len(t), classes + 1), bool)
@@ -481,8 +490,7 @@ def gaussian_nll_loss(
             var = reshape(var, (*var.shape, 1))
         elif var._array.shape != (*input._array.shape[:-1], 1) and var._array.size != 1:
             raise ValueError("var is of incorrect size")
-    if known(var._array) and (var._array < 0).any():
-        raise ValueError("var has negative entry/entries")
+    require(~(var._array < 0), ValueError, "var has negative entry/entries")
     # The bound is not differentiated: the slope is that of the variance as it was.
     lift = np.maximum(var._array, eps) - var._array
     var = var + wrap(lift.astype(var._array.dtype))

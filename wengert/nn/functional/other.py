@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.engine import mark_written
-from wengert.dispatch import known
+from wengert.dispatch import known, require, within
 from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.shared import apply, reshape, where
 from wengert.rules import indexing
@@ -41,13 +41,7 @@ def embedding(
             f"{index.dtype}. "
             "Use input.long()."
         )
-    if known(index) and index.size and not (index.min() >= 0 and index.max() < rows):
-        wrong = index[(index < 0) | (index >= rows)][0]
-        raise IndexError(
-            f"index out of range in self: embedding has {rows} rows, numbered 0 to {rows - 1}, "
-            "and was "
-            f"asked for row {wrong}."
-        )
+    require(within(index, 0, rows), _no_such_row, index, rows)
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
@@ -66,6 +60,13 @@ def embedding(
         if not known(at_padding) or at_padding.any():
             out = where(at_padding, out.detach(), out)
     return out
+
+
+def _no_such_row(index: Any, rows: int) -> IndexError:
+    return IndexError(
+        f"index out of range in self: embedding has {rows} rows, numbered 0 to {rows - 1}, and was "
+        f"asked for row {index[~within(index, 0, rows)][0]}."
+    )
 
 
 def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> None:
@@ -153,10 +154,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         )
     if classes.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if known(classes) and classes.size and classes.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
+    require(classes >= 0, RuntimeError, "Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(classes.max()) + 1
-    elif known(classes) and classes.size and classes.max() >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
+    wrong = "Class values must be smaller than num_classes."
+    require(classes < num_classes, RuntimeError, wrong)
     return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import require, within
 from wengert.functions.arguments import of_tensors
 from wengert.functions.random import uniform
 from wengert.functions.scattering import scatter
@@ -114,15 +115,18 @@ def _max_unpool(
             f"{usual}"
         )
     count, places = math.prod(out), indices._array
-    if places.size and (places.min() < 0 or places.max() >= count):
-        wrong = places[(places < 0) | (places >= count)][0]
-        raise RuntimeError(
-            f"{name}(): found an invalid max index: {wrong} (output volumes are of size {out})"
-        )
+    require(within(places, 0, count), _no_such_place, places, count, name, out)
     zeros = wrap(np.zeros((*lead, count), input.dtype))
     flat = lambda x: reshape(x, (*lead, -1))
     made = scatter(zeros, len(lead), wrap(places.reshape(*lead, -1)), flat(input))
     return reshape(made, (*lead, *out))
+
+
+def _no_such_place(places: Any, count: int, name: str, out: Any) -> RuntimeError:
+    wrong = places[~within(places, 0, count)][0]
+    return RuntimeError(
+        f"{name}(): found an invalid max index: {wrong} (output volumes are of size {out})"
+    )
 
 
 @of_tensors(1)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.record import recorder
+from wengert.dispatch import require, within
 from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.losses import cross_entropy
 from wengert.nn.functional.shared import apply, mean, reduction_of, reshape, total, where
@@ -119,17 +120,23 @@ def _check(
     for name, given in (("input_lengths", inputs), ("target_lengths", lengths)):
         if len(given) != batch:
             raise RuntimeError(f"{name} must be of size batch_size {batch}, got {len(given)}")
-    if (inputs > times).any() or (inputs < 0).any():
-        raise RuntimeError(
-            f"Expected input_lengths to have value at most {times}, but got value {inputs.max()}"
-        )
-    used = np.arange(labels.shape[1]) < lengths[:, None]
-    wrong = used & ((labels < 0) | (labels >= classes))
-    if wrong.any():
-        raise RuntimeError(
-            f"ctc_loss: label {labels[wrong][0]} is out of range: there are {classes} classes, "
-            f"numbered 0 to {classes - 1}"
-        )
+    require(within(inputs, 0, times + 1), _too_long, inputs, times)
+    unused = np.arange(labels.shape[1]) >= lengths[:, None]
+    holds = unused | within(labels, 0, classes)
+    require(holds, _no_such_label, labels, holds, classes)
+
+
+def _too_long(inputs: Any, times: int) -> RuntimeError:
+    return RuntimeError(
+        f"Expected input_lengths to have value at most {times}, but got value {inputs.max()}"
+    )
+
+
+def _no_such_label(labels: Any, holds: Any, classes: int) -> RuntimeError:
+    return RuntimeError(
+        f"ctc_loss: label {labels[~holds][0]} is out of range: there are {classes} classes, "
+        f"numbered 0 to {classes - 1}"
+    )
 
 
 @of_tensors(1)

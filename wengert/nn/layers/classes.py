@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.dispatch import require, within
 from wengert.functions.joining import cat
 from wengert.nn import functional as F
 from wengert.nn.containers import ModuleList, Sequential
@@ -86,11 +87,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 "Input and target should have the same size in the batch dimension, got "
                 f"{list(input_.shape)} and {list(target_.shape)}"
             )
-        if target.size and not (target.min() >= 0 and target.max() < self.n_classes):
-            raise RuntimeError(
-                f"Target values should be in [0, {self.n_classes - 1}], but values in range "
-                f"[{target.min()}, {target.max()}] were found. "
-            )
+        require(within(target, 0, self.n_classes), _no_such_class, target, self.n_classes)
         head = F.log_softmax(self.head(x), 1)
         places = target.copy()
         for k in range(self.n_clusters):
@@ -170,3 +167,10 @@ class LinearCrossEntropyLoss(Module):
             "label_smoothing", "options",
         )  # fmt: skip
         return ", ".join(f"{name}={getattr(self, name)}" for name in names)
+
+
+def _no_such_class(target: Any, classes: int) -> RuntimeError:
+    return RuntimeError(
+        f"Target values should be in [0, {classes - 1}], but values in range "
+        f"[{target.min()}, {target.max()}] were found. "
+    )

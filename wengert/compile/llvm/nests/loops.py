@@ -39,14 +39,11 @@ from wengert.compile.llvm.machine.memory import (
     transposed,
 )
 from wengert.compile.llvm.machine.values import (
-    BIT,
-    I32,
     I64,
     INTP,
     POINTER,
     element,
     like,
-    mask,
     number,
     stored,
 )
@@ -68,16 +65,14 @@ _UNROLL = 100
 
 
 def define(module: ir.Module, kernel: Kernel, lanes_bytes: int = 64) -> ir.Function:
-    """The function of a kernel in a module: an i32 of one address per buffer.
-
-    It returns 0, or the number of a buffer plus 1 if an index into that one was out of range.
-    """
+    """The function of a kernel in a module, of one address per buffer."""
     content = f"{lanes_bytes} {kernel!r}"
     name = "loops." + hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
     known = module.globals.get(name)
     if known is not None:
         return known
-    function = ir.Function(module, ir.FunctionType(I32, [POINTER] * len(kernel.buffers)), name)
+    kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(kernel.buffers))
+    function = ir.Function(module, kind, name)
     try:
         _fill(function, kernel, lanes_bytes)
     except BaseException:  # what is not supported leaves nothing behind
@@ -93,34 +88,30 @@ def _fill(function: ir.Function, kernel: Kernel, lanes_bytes: int) -> None:
     body = b.append_basic_block("body")
     b.branch(body)
     b.position_at_end(body)
-    flags: dict[int, V] = {}
-    _emit(b, kernel, list(function.args), flags, lanes_bytes)
-    status: V = I32(0)
-    for buffer, flag in flags.items():
-        status = b.select(b.load(flag, typ=BIT), I32(buffer + 1), status)
-    b.ret(status)
+    _emit(b, kernel, list(function.args), lanes_bytes)
+    b.ret_void()
     if sum(len(block.instructions) for block in function.blocks) <= _INLINE:
         function.attributes.add("alwaysinline")
 
 
-def _emit(b: B, kernel: Kernel, bases: list[V], flags: dict[int, V], lanes_bytes: int) -> None:
+def _emit(b: B, kernel: Kernel, bases: list[V], lanes_bytes: int) -> None:
     nest = arrange(kernel, lanes_bytes)
     for op in nest.operations:
         if isinstance(op, Store) and op.combine and not (op.onto or op.access.indices):
-            _emit(b, _start(nest, op), bases, flags, lanes_bytes)
+            _emit(b, _start(nest, op), bases, lanes_bytes)
     if 0 in nest.extents[: nest.outer]:
         return
     fused = lanes_bytes > 16
     past = past_caches(nest) if machine.host().triple.startswith("x86_64") else frozenset()
     if not past:
-        _Emitter(b, nest, bases, flags, fused).run()
+        _Emitter(b, nest, bases, fused).run()
         return
     with b.if_else(_are_aligned(b, nest, bases, past)) as (then, otherwise):
         with then:
-            _Emitter(b, nest, bases, flags, fused, past).run()
+            _Emitter(b, nest, bases, fused, past).run()
             fence(b)
         with otherwise:
-            _Emitter(b, nest, bases, flags, fused).run()
+            _Emitter(b, nest, bases, fused).run()
 
 
 def _are_aligned(b: B, nest: Nest, bases: list[V], stores: frozenset[int]) -> V:
@@ -157,11 +148,10 @@ class _Emitter:
         b: B,
         nest: Nest,
         bases: list[V],
-        flags: dict[int, V],
         fused: bool,
         past: frozenset[int] = frozenset(),
     ) -> None:
-        self.b, self.nest, self.bases, self.flags = b, nest, bases, flags
+        self.b, self.nest, self.bases = b, nest, bases
         self.operations = nest.operations
         self.plan = Phases(nest)
         self.lanes = nest.lanes if nest.vector >= 0 else 0
@@ -499,10 +489,7 @@ class _Emitter:
         vectors: list[V] | None = None
         for k, stride, size in access.indices:
             dtype = self._dtype(k)
-            found = [
-                self._checked(value, dtype, stride, size, access.buffer, u)
-                for u, value in enumerate(self.values[k])
-            ]
+            found = [self._within(value, dtype, stride, size) for value in self.values[k]]
             if not self.plan.wide[k]:
                 scalar = found[0] if scalar is None else self.b.add(scalar, found[0])
             elif vectors is None:
@@ -516,10 +503,8 @@ class _Emitter:
             vectors = [self.b.add(v, lanes) for v in vectors]
         return scalar, vectors
 
-    def _checked(
-        self, value: V, dtype: np.dtype, stride: int, size: int, buffer: int, vector: int
-    ) -> V:
-        """An index times its stride; 0 for one out of range, which is noted."""
+    def _within(self, value: V, dtype: np.dtype, stride: int, size: int) -> V:
+        """An index times its stride; 0 for one out of range, which a check tells of."""
         b = self.b
         index = cast(b, value, dtype, INTP)
         if dtype.kind == "i":
@@ -527,23 +512,7 @@ class _Emitter:
             index = b.select(below, b.add(index, like(index, size)), index)
         bad = b.icmp_unsigned(">=", index, like(index, size))
         index = b.select(bad, like(index, 0), index)
-        if isinstance(bad.type, ir.VectorType):
-            if self.active[vector] < self.lanes:
-                bad = b.and_(bad, mask(self.lanes, self.active[vector]))
-            bad = b.icmp_unsigned(
-                "!=", b.bitcast(bad, ir.IntType(self.lanes)), like_bits(self.lanes)
-            )
-        flag = self._flag(buffer)
-        b.store(b.or_(b.load(flag, typ=BIT), bad), flag)
         return b.mul(index, like(index, stride)) if stride != 1 else index
-
-    def _flag(self, buffer: int) -> V:
-        if buffer not in self.flags:
-            with self.b.goto_entry_block():
-                flag = self.b.alloca(BIT)
-                self.b.store(BIT(0), flag)
-            self.flags[buffer] = flag
-        return self.flags[buffer]
 
     def _save(self, number: int) -> None:
         """Keep a value of an element until a later pass over the row."""
@@ -796,8 +765,3 @@ class _Emitter:
         after = b.append_basic_block("after")
         b.cbranch(b.icmp_signed("<", following, stop), head, after)
         b.position_at_end(after)
-
-
-def like_bits(lanes: int) -> ir.Constant:
-    """No lane set."""
-    return ir.IntType(lanes)(0)
