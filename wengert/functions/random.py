@@ -43,17 +43,10 @@ class Generator:
         check_device(device)
         self._seed = 67280421310721
 
-    def __getattr__(self, name: str) -> Any:
+    @functools.cached_property
+    def _numbers(self) -> np.random.Generator:
         # Importing numpy.random takes time: nothing is made before a number is drawn.
-        if name != "_numbers":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self._begun()
-
-    def _begun(self) -> np.random.Generator:
-        """NumPy's generator, made now."""
-        numbers = np.random.Generator(np.random.Philox(self._seed))
-        self.__dict__["_numbers"] = numbers
-        return numbers
+        return np.random.Generator(np.random.Philox(self._seed))
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the sequence that belongs to `seed`; returns the generator.

@@ -7,6 +7,7 @@ just a lock.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 
@@ -24,6 +25,11 @@ def waited_for(lock: Any) -> Any:
 
 def renewed(lock: Any) -> Any:
     """A lock that is free in the child, whoever held it: for work that may wait for the fork."""
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lock._at_fork_reinit)
+    in_child(lock._at_fork_reinit)
     return lock
+
+
+def in_child(function: Callable[[], None]) -> None:
+    """Have a function called in each child."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=function)

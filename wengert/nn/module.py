@@ -86,6 +86,7 @@ class Module(StateMethods):
     _non_persistent_buffers_set: set[str]
     _version: int = 1
     call_super_init: bool = False
+    __getattribute__ = object.__getattribute__  # in its own place: traces watch what is read
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args or kwargs:

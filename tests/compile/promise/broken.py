@@ -87,13 +87,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
         ),
     ),
     # test_isolation.py
-    "test_an_interrupt_at_any_line_of_a_trace_leaves_all_as_it_was": (
-        (
-            "what is installed and put back line by line can be interrupted",
-            None,
-            AssertionError,
-        ),
-    ),
     "test_an_unrelated_optimizer_trains_in_another_thread": (
         (
             "a trace changes what other threads see",

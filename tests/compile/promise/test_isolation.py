@@ -328,6 +328,7 @@ def test_processes_forked_while_another_thread_compiles_compile_and_differentiat
         os.environ["WENGERT_CACHE"] = ""
         import wengert as wg
 
+        wg.compile(lambda x: x + 1)(wg.ones(2))  # Python itself loses forks while modules are loaded
         stop = threading.Event()
 
         def compiling():
@@ -356,3 +357,48 @@ def test_processes_forked_while_another_thread_compiles_compile_and_differentiat
         assert not any(statuses), statuses
         """
     )
+
+
+def test_a_compiled_function_that_a_traced_one_calls_is_traced_with_it() -> None:
+    # Its native entry ran while tracing, and what it gave became a constant of the caller's.
+    count, outside = wg.zeros(1), wg.ones(2)
+
+    @wg.compile
+    def inner() -> Any:
+        count.add_(1)
+        return outside.sum()
+
+    for _ in range(3):
+        inner()
+    outer = wg.compile(lambda x: x + inner())
+    found = []
+    for value in (1.0, 5.0, 7.0):
+        outside.fill_(value)
+        found.append(outer(wg.zeros(1)).item())
+    assert found == [2.0, 10.0, 14.0]
+    assert count.item() == 6
+
+
+def test_the_history_of_a_tensor_is_its_own_while_another_thread_traces() -> None:
+    # What a trace wrote was counted in the real cells until it ended: others met ModifiedError.
+    w = numbers(1, 2, requires_grad=True)
+    buffer = wg.ones(2)
+    loss = (w * buffer).sum()
+    view = buffer[:1]
+    found: list[Any] = []
+
+    def other() -> None:
+        loss.backward(retain_graph=True)
+        found.append((buffer._version, view.is_leaf, w.is_leaf, w.grad.tolist()))
+
+    def step(x: Any) -> Any:
+        buffer.mul_(x)
+        if not found:
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join(WAIT)
+        return buffer * w
+
+    wg.compile(step)(wg.ones(2))
+    assert found == [(0, True, True, [1.0, 1.0])]
+    assert buffer._version == 1

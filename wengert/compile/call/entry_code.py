@@ -28,7 +28,7 @@ BYTE = ir.IntType(8)
 BIT = ir.IntType(1)
 DOUBLE = ir.DoubleType()
 
-RECORD = 17  # words
+RECORD = 18  # words
 
 
 class Head(IntEnum):
@@ -122,6 +122,7 @@ class Field(IntEnum):
     MADE = 15  # while a call runs: an output's object, or a container's parts; ours
     FOUND = 15  # while a call runs: an input's object
     WROTE = 16  # to be called with it, if something is written
+    COPY = 17  # while a call runs: of an input that is not laid out as the body reads it; ours
 
 
 class Span(IntEnum):
@@ -156,6 +157,7 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.PyErr_Occurred": (WORD, ()),
     "entry.object_new": (WORD, (WORD, WORD, WORD)),
     "entry.scalar": (WORD, (WORD,)),
+    "entry.copy": (WORD, (WORD, HALF)),
     "entry.new_array": (WORD, (WORD, WORD, HALF, WORD, WORD, WORD, HALF, WORD)),
 }
 
@@ -246,7 +248,11 @@ class Writer:
     def section(
         self, table: ir.Value, section: Head
     ) -> contextlib.AbstractContextManager[ir.Value]:
-        return self.each(self.word(table, section), self.word(table, section + 1))
+        return self.each(*self.span(table, section))
+
+    def span(self, table: ir.Value, section: Head) -> tuple[ir.Value, ir.Value]:
+        """Where a section begins, and how many records it has."""
+        return self.word(table, section), self.word(table, section + 1)
 
     def copy(self, source: ir.Value, target: ir.Value, count: ir.Value) -> None:
         """So many words."""
@@ -265,9 +271,9 @@ class Writer:
 # ---- small functions -----------------------------------------------------------------------
 
 
-def _write_fits(module: ir.Module) -> None:
-    """fits(record, array): whether the array is one of the record's dtype and shape."""
-    w = Writer(module, "fits", BIT, WORD, WORD)
+def _write_alike(module: ir.Module) -> None:
+    """alike(record, array): whether the array is one of the record's dtype and shape."""
+    w = Writer(module, "alike", BIT, WORD, WORD)
     w.function.linkage = "internal"
     w.function.attributes.add("alwaysinline")
     record, array = w.function.args
@@ -292,9 +298,62 @@ def _write_fits(module: ir.Module) -> None:
     distance = w.build.sub(w.load(array, at.DIMENSIONS), expected)
     with w.each(expected, ndim, 1) as dimension:
         w.need(w.same(w.word(dimension, 0), w.word(w.build.add(dimension, distance), 0)), no)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+def _write_flagged(module: ir.Module) -> None:
+    """flagged(record, array): whether the array has the record's flags."""
+    w = Writer(module, "flagged", BIT, WORD, WORD)
+    w.function.linkage = "internal"
+    w.function.attributes.add("alwaysinline")
+    record, array = w.function.args
     flags = w.build.zext(w.load(array, at.FLAGS, HALF), WORD)
     wanted = w.word(record, Field.FLAGS)
     w.build.ret(w.same(w.build.and_(flags, wanted), wanted))
+
+
+def _write_fits(module: ir.Module) -> None:
+    """fits(record, array): whether the array is one of the record's dtype, shape and flags."""
+    w = Writer(module, "fits", BIT, WORD, WORD)
+    w.function.linkage = "internal"
+    record, array = w.function.args
+    no = w.block("no")
+    w.need(w.call("alike", record, array), no)
+    w.build.ret(w.call("flagged", record, array))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+def _write_clear(module: ir.Module) -> None:
+    """clear(table, array): whether an array of any strides lies apart from what is written."""
+    w = Writer(module, "clear", BIT, WORD, WORD)
+    w.function.linkage = "internal"
+    table, array = w.function.args
+    low, high = w.variable(), w.variable()
+    data, itemsize = w.load(array, at.DATA), w.load(w.load(array, at.DTYPE), at.ITEMSIZE)
+    w.build.store(data, low)
+    w.build.store(w.build.add(data, itemsize), high)
+    dimensions, strides = w.load(array, at.DIMENSIONS), w.load(array, at.STRIDES)
+    distance = w.build.sub(strides, dimensions)
+    ndim = w.build.sext(w.load(array, at.NDIM, HALF), WORD)
+    with w.each(dimensions, ndim, 1) as place:
+        last = w.build.sub(w.word(place, 0), w.number(1))
+        reach = w.build.mul(last, w.word(w.build.add(place, distance), 0))
+        down = w.build.icmp_signed("<", reach, w.number(0))
+        for variable, way in ((low, down), (high, w.build.not_(down))):
+            step = w.build.select(way, reach, w.number(0))
+            w.build.store(w.build.add(w.build.load(variable), step), variable)
+    no = w.block("no")
+    with w.each(*w.span(table, Head.REGIONS), Span.WORDS) as region:
+        begin = w.word(w.word(region, Span.BUFFER), 0)
+        end = w.build.add(begin, w.word(region, Span.NBYTES))
+        before = w.build.icmp_unsigned("<=", w.build.load(high), begin)
+        after = w.build.icmp_unsigned("<=", end, w.build.load(low))
+        apart = w.build.or_(before, after)
+        w.need(w.build.or_(apart, w.same(w.word(region, Span.WRITTEN), 0)), no)
+    w.build.ret(w.number(1, BIT))
     w.build.position_at_end(no)
     w.build.ret(w.number(0, BIT))
 
@@ -553,8 +612,12 @@ def _write_release(module: ir.Module) -> None:
     w = Writer(module, "release", ir.VoidType(), WORD)
     w.function.linkage = "internal"
     (table,) = w.function.args
-    held = ((Head.OUTPUTS, Field.ARRAY), (Head.OUTPUTS, Field.MADE), (Head.CONTAINERS, Field.MADE))
-    for section, field in held:
+    for section, field in (
+        (Head.CONTAINERS, Field.MADE),
+        (Head.INPUTS, Field.COPY),
+        (Head.OUTPUTS, Field.ARRAY),
+        (Head.OUTPUTS, Field.MADE),
+    ):
         with w.section(table, section) as record:
             reference = w.word(record, field)
             with w.when(w.differs(reference, 0)):
@@ -631,7 +694,7 @@ class _Entry:
         self.w = w = Writer(module, "entry", WORD, WORD, WORD, WORD, WORD)
         self.offsets = offsets
         frame, self.args, self.count, self.names = w.function.args
-        self.array = w.variable()
+        self.array, self.copied = w.variable(), w.variable()
         self.table = w.load(w.load(frame, table_offset), at.DATA)
         self.none = w.known("python._Py_NoneStruct")
         self.slow, self.lost = w.block("slow"), w.block("lost")
@@ -699,7 +762,8 @@ class _Entry:
         """Arrays and numbers that come in, and that no memory that is written is another's."""
         w, table = self.w, self.table
         moved = w.variable()
-        w.build.store(w.number(0), moved)
+        for variable in (moved, self.copied):
+            w.build.store(w.number(0), variable)
         with w.section(table, Head.INPUTS) as record:
             found = self.find(record)
             w.need(w.differs(found, 0), self.slow)
@@ -716,6 +780,7 @@ class _Entry:
             with w.section(table, Head.INPUTS) as record:
                 data = w.word(w.word(record, Field.BUFFER), 0)
                 w.store(data, record, Field.LAST)
+        self.originals_apart()
 
     def take(self, record: ir.Value, found: ir.Value) -> ir.Value:
         """Put where an array's data is into the table of buffers, if it is as expected."""
@@ -729,11 +794,34 @@ class _Entry:
             w.store(found, record, Field.FOUND)
             w.build.store(w.load(found, self.offsets.array), self.array)
         array = w.build.load(self.array)
-        w.need(w.call("fits", record, array), self.slow)
+        w.need(w.call("alike", record, array), self.slow)
         w.store(array, record, Field.ARRAY)
-        data = w.load(array, at.DATA)
+        with w.when(w.build.not_(w.call("flagged", record, array))):
+            self.copy(record, array)
+        data = w.load(w.build.load(self.array), at.DATA)
         w.store(data, w.word(record, Field.BUFFER))
         return data
+
+    def copy(self, record: ir.Value, array: ir.Value) -> None:
+        """An array of other strides is read from a copy; one that is written has to lie right."""
+        w = self.w
+        writeable = w.build.and_(w.word(record, Field.FLAGS), w.number(at.WRITEABLE))
+        w.need(w.same(writeable, 0), self.slow)
+        made = w.call("entry.copy", array, w.number(0, HALF))
+        w.store(made, record, Field.COPY)
+        w.need(w.differs(made, 0), self.lost)
+        w.build.store(made, self.array)
+        w.build.store(w.number(1), self.copied)
+
+    def originals_apart(self) -> None:
+        """What was copied is not changed by the body: it lies apart from what is written."""
+        w, table = self.w, self.table
+        with (
+            w.when(w.differs(w.build.load(self.copied), 0)),
+            w.section(table, Head.INPUTS) as record,
+            w.when(w.differs(w.word(record, Field.COPY), 0)),
+        ):
+            w.need(w.call("clear", table, w.word(record, Field.ARRAY)), self.slow)
 
     def without_history(self, origin: ir.Value) -> None:
         """None, or a view of a tensor that has no history either."""
@@ -945,7 +1033,10 @@ class _Entry:
 
 def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
     module = ir.Module("entry")
+    _write_alike(module)
+    _write_flagged(module)
     _write_fits(module)
+    _write_clear(module)
     _write_fresh(module)
     _write_output(module)
     _write_wrap(module, offsets)
@@ -979,4 +1070,5 @@ def entry_code(table_offset: int) -> Code:
     register("entry.object_new", offsets.object_new)
     register("entry.new_array", offsets.new_array)
     register("entry.scalar", offsets.scalar)
+    register("entry.copy", offsets.copy)
     return compile_module(entry_module(offsets, table_offset), "entry")

@@ -79,11 +79,12 @@ class _Running:
         self.regions = regions(entry)
         self.gradients = {w.number: w.place for w in entry.writes}
         self.held: list[Any] = []
+        self.copied: list[np.ndarray] = []  # arrays that are read from copies
         self.made: list[Any] = []  # per output: a new array, or the Tensor whose memory is used
         self.kept: dict[int, list[Any]] = {}  # by buffer: large arrays given out before
 
     def release(self) -> None:
-        self.held, self.made = [], []
+        self.held, self.made, self.copied = [], [], []
         self.free.release()
 
     # ---- before the body ----
@@ -117,7 +118,14 @@ class _Running:
         return True
 
     def _lies(self, form: Array, array: Any) -> bool:
-        if not _is_plain(array, form) or (form.written and not array.flags.writeable):
+        if not _is_alike(array, form):
+            return False
+        if not _is_plain(array):
+            if form.written:
+                return False
+            self.copied.append(array)
+            array = np.array(array, order="C")
+        if form.written and not array.flags.writeable:
             return False
         self.table[form.buffer] = array.ctypes.data
         self.held.append(array)
@@ -138,7 +146,17 @@ class _Running:
                 return False
             last, end = begin, max(end, begin + region.nbytes)
             end_written = max(end_written, end) if region.written else end_written
-        return True
+        return all(map(self._is_clear, self.copied))
+
+    def _is_clear(self, array: np.ndarray) -> bool:
+        """Whether an array, of any strides, lies apart from all that is written."""
+        low, high = np.lib.array_utils.byte_bounds(array)
+        return not any(
+            region.written
+            and int(self.table[region.buffer]) < high
+            and low < int(self.table[region.buffer]) + region.nbytes
+            for region in self.regions
+        )
 
     # ---- the body ----
 
@@ -202,16 +220,19 @@ class _Running:
         return tensor
 
 
-def _is_plain(array: Any, form: Array) -> bool:
-    """Whether this is such an array, row-major and aligned."""
+def _is_alike(array: Any, form: Array) -> bool:
+    """Whether this is an array of such a dtype and shape."""
     return (
         type(array) is np.ndarray
         and array.dtype.num == form.dtype.num
         and array.dtype.isnative
         and array.shape == form.shape
-        and array.flags.c_contiguous
-        and array.flags.aligned
     )
+
+
+def _is_plain(array: np.ndarray) -> bool:
+    """Whether an array is row-major and aligned."""
+    return bool(array.flags.c_contiguous and array.flags.aligned)
 
 
 def _members(gradient: Any) -> dict[str, Any]:
@@ -241,7 +262,8 @@ def _is_free(kept: list[Any], k: int, output: Array) -> bool:
     if _holders_in(kept, k) != _ONLY_LISTED or _ONLY_LISTED < 0:
         return False
     array = kept[k]
-    return _is_plain(array, output) and _is_its_own(array) and weakref.getweakrefcount(array) == 0
+    own = _is_alike(array, output) and _is_plain(array) and _is_its_own(array)
+    return own and weakref.getweakrefcount(array) == 0
 
 
 def _is_its_own(array: np.ndarray) -> bool:
@@ -266,4 +288,4 @@ def _is_unshared(members: dict[str, Any], output: Array) -> bool:
     if before._node is not None or before._origin is not None or before._cell is not None:
         return False
     array = before._array
-    return _is_plain(array, output) and _is_its_own(array)
+    return _is_alike(array, output) and _is_plain(array) and _is_its_own(array)

@@ -229,23 +229,17 @@ class CompiledFunction:
         same = {i: first for i, first, _ in _same_memory(flat)}
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)
-        with watch.watch(capture):
-            try:
-                capture.conditions.borrow_settings()
-                for cell in getattr(self.function, "__closure__", None) or ():
-                    capture.conditions.variable(cell)
-                result = [tracked(self.function, args, kwargs)]
-                tensors = [(i, t) for i, t in enumerate(traced) if t is not flat[i]]
-                tensors = [(i, t) for i, t in tensors if isinstance(t, Tensor)]
-                pulled = pull_back(capture, result[0], tensors)
-                with watch.aside():
-                    return capture.captured(result, pulled)
-            except BaseException:
-                capture.fail()
-                raise
-            finally:
-                with watch.aside():
-                    capture.restore()
+
+        def trace() -> Captured:
+            capture.conditions.borrow_settings()
+            for cell in getattr(self.function, "__closure__", None) or ():
+                capture.conditions.variable(cell)
+            result = [tracked(self.function, args, kwargs)]
+            tensors = [(i, t) for i, t in enumerate(traced) if t is not flat[i]]
+            tensors = [(i, t) for i, t in tensors if isinstance(t, Tensor)]
+            return capture.captured(result, pull_back(capture, result[0], tensors))
+
+        return watch.run(capture, trace)
 
     def _stand_in(self, capture: Capture, place: int, x: Any, same: int | None) -> Any:
         if isinstance(x, Iterator):

@@ -46,6 +46,7 @@ class Layouts:
     object_new: int  # the address of what makes an object of a class, `tp_new` of `object`
     new_array: int  # the address of NumPy's PyArray_NewFromDescr
     scalar: int  # that of PyArray_Return
+    copy: int  # that of PyArray_NewCopy
 
     def slot(self, name: str) -> int:
         """Where a Tensor keeps one of `SLOTS`."""
@@ -62,13 +63,22 @@ LENGTH, ITEMS, TUPLE_ITEMS = 16, 24, 24
 NUMBER = 16
 # NumPy's array: PyArrayObject_fields in its header ndarraytypes.h, kept stable for all who compile
 # against it; then what begins a dtype.
-DATA, NDIM, DIMENSIONS, BASE, DTYPE, FLAGS, WEAK_REFERENCES = 16, 24, 32, 48, 56, 64, 72
-BYTE_ORDER, TYPE_NUMBER = 26, 28
+DATA, NDIM, DIMENSIONS, STRIDES, BASE, DTYPE, FLAGS, WEAK_REFERENCES = (
+    16,
+    24,
+    32,
+    40,
+    48,
+    56,
+    64,
+    72,
+)
+BYTE_ORDER, TYPE_NUMBER, ITEMSIZE = 26, 28, 40
 
 C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
 
 # Their places in NumPy's table of C functions.
-_NEW_FROM_DESCR, _RETURN = 94, 76
+_NEW_FROM_DESCR, _RETURN, _NEW_COPY = 94, 76, 85
 _TP_NEW = 65  # Py_tp_new in CPython's typeslots.h
 
 
@@ -133,6 +143,8 @@ def _check_arrays() -> None:
     dimensions = _word(address + DIMENSIONS)
     shape = (_word(dimensions), _word(dimensions + 8))
     _expect(shape == array.shape, "an array's dimensions")
+    strides = _word(address + STRIDES)
+    _expect((_word(strides), _word(strides + 8)) == array.strides, "an array's strides")
     _expect(_word(address + BASE) == 0, "an array's base")
     part = array[1:]
     _expect(_word(id(part) + BASE) == id(array), "an array's base")
@@ -150,6 +162,7 @@ def _check_arrays() -> None:
         order = ctypes.c_char.from_address(id(dtype) + BYTE_ORDER).value.decode()
         _expect(order == dtype.byteorder, "a dtype's byte order")
         _expect(_half(id(dtype) + TYPE_NUMBER) == dtype.num, "a dtype's number")
+        _expect(_word(id(dtype) + ITEMSIZE) == dtype.itemsize, "a dtype's size")
 
 
 def _slots() -> tuple[int, int, int, int]:
@@ -205,11 +218,13 @@ def _object_new() -> int:
     return int(address)
 
 
-def _array_functions() -> tuple[int, int]:
+def _array_functions() -> tuple[int, int, int]:
     module = importlib.import_module("numpy._core._multiarray_umath")
     table = capsule_pointer(module._ARRAY_API)
     _expect(_word(table + 8 * 2) == id(np.ndarray), "its table of functions")
-    address, scalar = _word(table + 8 * _NEW_FROM_DESCR), _word(table + 8 * _RETURN)
+    address, scalar, copy = (
+        _word(table + 8 * number) for number in (_NEW_FROM_DESCR, _RETURN, _NEW_COPY)
+    )
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object,
         *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p),
@@ -223,7 +238,10 @@ def _array_functions() -> tuple[int, int]:
     number = _own(np.array(2.5))
     returned = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(scalar)(id(number))
     _expect(type(returned) is np.float64 and returned == 2.5, "the function that makes numbers")
-    return address, scalar
+    take = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_int)(copy)
+    dense = take(made.T, 0)
+    _expect(dense.shape == (5, 3) and dense.flags.c_contiguous, "the function that copies arrays")
+    return address, scalar, copy
 
 
 def _own(x: Any) -> Any:

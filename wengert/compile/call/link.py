@@ -12,6 +12,7 @@ from wengert.compile.call import derivative
 from wengert.compile.call.entries import make
 from wengert.compile.call.entry import Entry
 from wengert.compile.call.specialization import wrote
+from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import Changed, Spread, applied
 from wengert.compile.trace.places import (
     Aliasing,
@@ -22,6 +23,7 @@ from wengert.compile.trace.places import (
     Input,
     Item,
     Known,
+    Length,
     Number,
     Output,
     Place,
@@ -66,8 +68,12 @@ def _is_native(write: Write) -> bool:
 
 
 def _guards(spec: Any, flat: list[Any]) -> Iterator[Guard]:
-    """What must hold beside the kinds of inputs; an entry is for the usual modes, and one dtype."""
+    """What must hold beside the kinds of inputs.
+
+    An entry is for the usual modes, and one dtype; and for no trace, which wants to see all.
+    """
     yield Guard(Item(vars(modes), "special"), 0)
+    yield Guard(Length(watch.CAPTURES), 0)
     yield Guard(Item(vars(dtypes), "_default"), dtypes.get_default_dtype())
     yield from spec.guards
     for i in spec.owner._graded:

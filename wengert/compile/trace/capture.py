@@ -44,6 +44,7 @@ class Capture:
         self.outside = Outside(trace, inputs, self.passed, self.conditions, graded)
         self.born = Born()
         self.back = HandedBack(trace, inputs, self.passed, self.outside, self.born)
+        self.complete = False
 
     # ---- what the watch tells -------------------------------------------------------------------
 
@@ -122,22 +123,24 @@ class Capture:
         captured.written += self.outside.written()
         captured.writes += back.leaked()
         self.program.outputs += gradients
-        inputs.adopt({id(g.object) for g in conditions.guards.values()})
-        conditions.give_back()
-        captured.guards = conditions.final()
-        inputs.keep_used(bool(gradients))
+        with watch.aside():
+            inputs.adopt({id(g.object) for g in conditions.guards.values()})
+            conditions.give_back()
+            captured.guards = conditions.final()
+            inputs.keep_used(bool(gradients))
         captured.made = inputs.made
+        self.complete = True
         return captured
 
-    def fail(self) -> None:
-        """Take away the state that a trace has made in vain; what it computed has no numbers."""
-        self.trace.decide = lost
-        forget(self.inputs.made)
-
     def restore(self) -> None:
-        """Put everything back as it was before the trace."""
+        """Put everything back as it was before the trace; a second time does no harm.
+
+        State that was made in vain is taken away, and what was computed has no numbers.
+        """
         self.conditions.give_back()
-        self.outside.restore()
+        if not self.complete:
+            self.trace.decide = lost
+            forget(self.inputs.made)
 
 
 def forget(made: list[tuple[Any, Any]]) -> None:

@@ -1,8 +1,8 @@
 """State that a function finds outside: tensors that are no arguments, and gradients.
 
 A tensor from outside gets a traced array at the moment its own is first read: parameters, buffers,
-optimizer state. Its slot keeps the real array all the time; what it holds in the trace is kept
-here, and so is what becomes of gradients. When the trace ends, all is as it was before.
+optimizer state. Its slots keep the real array and its history all the time; what the tensor is in
+the trace is kept here, and so is what becomes of gradients. Nothing has to be put back.
 """
 
 from __future__ import annotations
@@ -27,27 +27,28 @@ from wengert.tensor import Tensor
 
 @dataclass(slots=True, eq=False)
 class Found:
-    """A tensor from outside: the traced array that stands for its own, and what it holds `now`.
-
-    `before` is the history that it had; None of state that was made in the trace.
-    """
+    """A tensor from outside: the traced array that stands for its own, and what it holds `now`."""
 
     place: Place
     tensor: Tensor
     array: Any
     traced: TracedArray
     now: TracedArray
-    before: tuple[Any, Any, Any] | None
+    tracked: bool  # it had a history before
 
     def is_differentiable(self) -> bool:
-        return self.requires_grad() and self.array.dtype.kind in "fc"
+        return self.tracked and self.array.dtype.kind in "fc"
 
-    def requires_grad(self) -> bool:
-        return self.before is not None and self.before[0] is not None
 
-    def restore(self) -> None:
-        tensor = self.tensor
-        tensor._node, tensor._cell, tensor._origin = self.before or (None, None, None)
+@dataclass(slots=True, eq=False)
+class History:
+    """The history that a tensor from outside has in the trace; it begins as the tensor's own."""
+
+    tensor: Tensor
+    tracked: bool
+    _node: Any
+    _cell: Any
+    _origin: Any
 
 
 @dataclass(slots=True, eq=False)
@@ -74,8 +75,11 @@ class Outside:
         self.tensors: ByIdentity[Tensor, Found] = ByIdentity()
         self.gradients: ByIdentity[Tensor, FoundGradient] = ByIdentity()
         self._spans: list[tuple[int, int, TracedArray, Any]] = []
-        self._cells: dict[Cell | None, tuple[Any, ...]] = {}
-        """Those that were there before, and what they held."""
+        self._histories: ByIdentity[Tensor, History] = ByIdentity()
+        self._cells: dict[Cell, Cell] = {}
+        """In the places of real cells: those that count the writes of the trace."""
+        self._counts: dict[Cell, int] = {}
+        """Where those began."""
 
     # ---- tensors --------------------------------------------------------------------------------
 
@@ -100,13 +104,32 @@ class Outside:
             traced = TracedArray(self.trace, Storage(value, value), ())
             low, high = np.lib.array_utils.byte_bounds(array)
             self._spans.append((low, high, traced, array))
-        before = tensor._node, tensor._cell, tensor._origin
-        found = self.tensors[tensor] = Found(place, tensor, array, traced, traced, before)
-        if before[0] is not None and not isinstance(before[0], AccumulateGrad):
-            tensor._node = AccumulateGrad(tensor)  # its history is no part of this function's
-        if tensor._cell is not None:
-            self._cells.setdefault(tensor._cell, tensor._cell.numbers())
+        history = self.history(tensor)
+        found = Found(place, tensor, array, traced, traced, history.tracked)
+        self.tensors[tensor] = found
+        if history.tracked and not isinstance(history._node, AccumulateGrad):
+            history._node = AccumulateGrad(tensor)  # its own is no part of this function's
         return found
+
+    def history(self, tensor: Tensor) -> History:
+        known = self._histories.get(tensor)
+        if known is None:
+            with watch.aside():
+                node, cell, origin = tensor._node, tensor._cell, tensor._origin
+            known = History(tensor, node is not None, node, self._cell(cell), origin)
+            self._histories[tensor] = known
+        return known
+
+    def _cell(self, real: Cell | None) -> Cell | None:
+        """What counts the writes of the trace in the place of a real cell."""
+        if real is None:
+            return None
+        cell = self._cells.get(real)
+        if cell is None:
+            cell = self._cells[real] = Cell()
+            cell.hold(real.numbers())
+            self._counts[cell] = cell.count
+        return cell
 
     def _place(self, tensor: Tensor) -> Place:
         """Known, unless it is the gradient of something."""
@@ -135,8 +158,9 @@ class Outside:
 
     def add_kept(self, tensor: Tensor, array: TracedArray, real: Any) -> None:
         """A tensor that holds state made in the trace, for later calls."""
+        tensor._node = tensor._cell = tensor._origin = None  # its own: it is not real yet
         place = self.inputs.places[array.value] = Known(tensor)
-        self.tensors[tensor] = Found(place, tensor, real, array, array, None)
+        self.tensors[tensor] = Found(place, tensor, real, array, array, False)
 
     # ---- gradients ------------------------------------------------------------------------------
 
@@ -170,25 +194,16 @@ class Outside:
 
     def flags(self) -> Iterator[tuple[bool, Tensor]]:
         """Whether tensors required grad before, and those tensors."""
-        yield from ((found.requires_grad(), found.tensor) for found in self.tensors.values())
+        yield from ((history.tracked, history.tensor) for history in self._histories.values())
         yield from ((s.given.requires_grad, s.tensor) for s in self.passed.stand_ins.values())
 
     def written(self) -> Iterator[tuple[Place, int]]:
         """The tensors whose versions have gone up, one for each cell, and by how much."""
         places: dict[Cell | None, Place] = {}
         for found in self.tensors.values():
-            places.setdefault(found.tensor._cell, found.place)
+            places.setdefault(self.history(found.tensor)._cell, found.place)
         for passed in self.passed.stand_ins.values():
             places.setdefault(passed.tensor._cell, Argument(passed.number))
         for cell, place in places.items():
-            before, *_ = self._cells.get(cell, (0,))
-            if cell is not None and cell.count != before:
-                yield place, cell.count - before
-
-    def restore(self) -> None:
-        """Put everything back as it was before the trace."""
-        for found in self.tensors.values():
-            found.restore()
-        for cell, numbers in self._cells.items():
-            if cell is not None:
-                cell.hold(numbers)
+            if cell is not None and cell.count != self._counts.get(cell, 0):
+                yield place, cell.count - self._counts.get(cell, 0)

@@ -1,9 +1,12 @@
 """Watching what a traced function reads and changes outside of itself.
 
 While a thread traces, a few attributes of our classes have descriptors that tell its capture of
-each access: the array and the gradient of a tensor, the attributes of a module, a generator's
-numbers. The engine knows nothing of it: a tensor's `_array` simply is a traced array when asked
-for. Other threads see everything as it is.
+each access: the array, the history and the gradient of a tensor, the attributes of a module, a
+generator's numbers. The engine knows nothing of it: a tensor's `_array` simply is a traced array
+when asked for. Other threads get from them what they always get.
+
+Nothing is put into the objects themselves, so an interrupt finds little to leave behind: which
+captures are at work, and what stands in the classes, which follows from that (`_settle`).
 """
 
 from __future__ import annotations
@@ -13,35 +16,40 @@ import gc
 import operator
 import sys
 import sysconfig
-import threading
 import types
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import chain
+from threading import get_ident
 from typing import Any
 
+import numpy as np
+
 from wengert.functions.random import Generator
+from wengert.history import forks, modes
 from wengert.history.location import INTERNAL
 from wengert.history.surroundings import DECIDING
 from wengert.tensor import Tensor
 
-_lock = threading.Lock()
-_watching = 0
-
-
-class _Thread(threading.local):
-    capture: Any = None
-
-
-_thread = _Thread()
+CAPTURES: dict[int, Any] = {}
+"""The captures at work, by thread; None while one looks aside."""
 
 
 def active() -> Any:
     """The capture of this thread, or None."""
-    return _thread.capture
+    return CAPTURES.get(get_ident())
 
 
 SLOT = Tensor.__dict__["_array"]
 """The slot itself: reads and writes past the watch."""
+
+
+def is_real(tensor: Tensor) -> bool:
+    """Whether a tensor has an array with numbers: from outside, or state from now on."""
+    try:
+        return type(SLOT.__get__(tensor)) is np.ndarray
+    except AttributeError:  # it is being made
+        return False
 
 
 class _Array:
@@ -49,16 +57,39 @@ class _Array:
 
     def __get__(self, tensor: Any, owner: Any = None) -> Any:
         if tensor is None:
-            return self
+            return SLOT
         array = SLOT.__get__(tensor)
-        capture = _thread.capture
+        capture = CAPTURES.get(get_ident())
         return array if capture is None else capture.array_of(tensor, array)
 
     def __set__(self, tensor: Any, array: Any) -> None:
-        capture = _thread.capture
+        capture = CAPTURES.get(get_ident())
         if capture is not None:
             array = capture.array_for(tensor, array)
         SLOT.__set__(tensor, array)
+
+
+class _History:
+    """In the place of a slot of a tensor's history."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.slot = Tensor.__dict__[name]
+
+    def __get__(self, tensor: Any, owner: Any = None) -> Any:
+        if tensor is None:
+            return self.slot
+        capture = CAPTURES.get(get_ident())
+        if capture is None or not is_real(tensor):
+            return self.slot.__get__(tensor)
+        return getattr(capture.outside.history(tensor), self.name)
+
+    def __set__(self, tensor: Any, value: Any) -> None:
+        capture = CAPTURES.get(get_ident())
+        if capture is None or not is_real(tensor):
+            self.slot.__set__(tensor, value)
+        else:
+            setattr(capture.outside.history(tensor), self.name, value)
 
 
 class _Grad:
@@ -67,14 +98,17 @@ class _Grad:
     def __get__(self, tensor: Any, owner: Any = None) -> Any:
         if tensor is None:
             return None  # the default of the class
-        capture = _thread.capture
         own = tensor.__dict__.get("_grad")
+        capture = CAPTURES.get(get_ident())
         return own if capture is None else capture.grad_of(tensor, own)
 
     def __set__(self, tensor: Any, grad: Any) -> None:
-        capture = _thread.capture
+        capture = CAPTURES.get(get_ident())
         if capture is None or not capture.grad_for(tensor, grad):
             tensor.__dict__["_grad"] = grad
+
+
+_BEGUN = Generator.__dict__["_numbers"]
 
 
 class _Numbers:
@@ -82,87 +116,115 @@ class _Numbers:
 
     def __get__(self, generator: Any, owner: Any = None) -> Any:
         if generator is None:
-            return self
-        own = generator.__dict__.get("_numbers") or generator._begun()
-        capture = _thread.capture
+            return _BEGUN
+        own = _BEGUN.__get__(generator)
+        capture = CAPTURES.get(get_ident())
         return own if capture is None else capture.numbers_of(generator, own)
 
     def __set__(self, generator: Any, numbers: Any) -> None:
-        if _thread.capture is not None:
-            _thread.capture.refuse("seeding a generator")
+        capture = CAPTURES.get(get_ident())
+        if capture is not None:
+            capture.refuse("seeding a generator")
         generator.__dict__["_numbers"] = numbers
 
 
-_WATCHED: tuple[tuple[type, str, Any], ...] = (
+class _Attributes:
+    """In the place of the method `__getattribute__` of a class of modules."""
+
+    def __get__(self, module: Any, owner: Any = None) -> Any:
+        if module is None:
+            return object.__getattribute__
+        return functools.partial(self.read, module)
+
+    def read(self, module: Any, name: str) -> Any:
+        try:
+            value = object.__getattribute__(module, name)
+        except AttributeError:
+            value = type(module).__getattr__(module, name)  # where modules keep their parameters
+        capture = CAPTURES.get(get_ident())
+        if capture is not None and not name.startswith("__"):
+            capture.conditions.attribute(module, name, value)
+        return value
+
+
+_WATCHED: list[tuple[type, str, Any]] = [
     (Tensor, "_array", _Array()),
+    *((Tensor, name, _History(name)) for name in ("_node", "_cell", "_origin")),
     (Tensor, "_grad", _Grad()),
     (Generator, "_numbers", _Numbers()),
-)
+]
+_ATTRIBUTES = _Attributes()
 
 
-def _getattribute(self: Any, name: str) -> Any:
+def _settle() -> None:
+    """Make the watched attributes what the captures at work ask for.
+
+    All of it, the question included, is one call in C, so no interrupt and no other thread comes in
+    between; and to do it once too often does no harm.
+    """
+    modules = [(cls, "__getattribute__", _ATTRIBUTES) for cls in DECIDING]
+    classes, names, watching = zip(*_WATCHED, *modules, strict=True)
+    usual = [here.__get__(None, cls) for cls, here in zip(classes, watching, strict=True)]
+    wanted = chain.from_iterable(map((usual, watching).__getitem__, map(bool, (CAPTURES,))))
+    deque(map(setattr, classes, names, wanted), 0)
+
+
+def run(capture: Any, function: Callable[[], Any]) -> Any:
+    """What `function` returns, while `capture` is told of what this thread touches."""
+    before = modes.current(), sys.getprofile()
     try:
-        value = object.__getattribute__(self, name)
-    except AttributeError:
-        value = type(self).__getattr__(self, name)  # where modules keep their parameters
-    capture = _thread.capture
-    if capture is not None and not name.startswith("__"):
-        capture.conditions.attribute(self, name, value)
-    return value
-
-
-@contextmanager
-def watch(capture: Any) -> Iterator[None]:
-    """Tell `capture` of what this thread touches inside."""
-    global _watching
-    with _lock:
-        _watching += 1
-        if _watching == 1:
-            for cls, name, descriptor in _WATCHED:
-                setattr(cls, name, descriptor)
-            for cls in DECIDING:
-                setattr(cls, "__getattribute__", _getattribute)  # noqa: B010  (assigned for a while)
-    profile: Any = sys.getprofile()
-    paused = hasattr(profile, "disable") and hasattr(profile, "enable")  # cProfile's
-    if paused:
-        profile.disable()
-    # Another profiler written in C cannot be put back from here, so it is left in place.
-    free = profile is None or paused or callable(profile)
-    _thread.capture = capture
-    if free:
-        sys.setprofile(Calls(capture).event)
-    try:
-        yield
+        try:
+            CAPTURES[get_ident()] = capture
+            _settle()
+            _profile(Calls(capture).event)
+            return function()
+        finally:
+            _end(capture, *before)
     finally:
-        if free:
-            sys.setprofile(None if paused else profile)
-        if paused:
-            profile.enable()
-        _thread.capture = None
-        with _lock:
-            _watching -= 1
-            if not _watching:
-                Tensor._array = SLOT
-                Tensor._grad = None
-                delattr(Generator, "_numbers")
-                for cls in DECIDING:
-                    delattr(cls, "__getattribute__")
+        _end(capture, *before)  # again: an interrupt may have come in between
 
 
-@contextmanager
-def aside() -> Iterator[None]:
+def _end(capture: Any, mode: Any, profile: Any) -> None:
+    CAPTURES.pop(get_ident(), None)
+    _profile(profile)
+    _settle()
+    modes.enter(mode)
+    capture.restore()
+
+
+def _profile(wanted: Any) -> None:
+    """Set who is told of calls; some profiler written in C could not be put back, and stays."""
+    now: Any = sys.getprofile()
+    if now is wanted:
+        return
+    if hasattr(now, "disable"):  # cProfile's
+        now.disable()
+    if hasattr(wanted, "enable"):
+        wanted.enable()
+    elif now is None or callable(now) or hasattr(now, "disable"):
+        sys.setprofile(wanted)
+
+
+class aside:
     """Leave the watch: what happens inside is real."""
-    capture, _thread.capture = _thread.capture, None
-    profile = sys.getprofile()
-    free = profile is None or callable(profile)
-    if free:
-        sys.setprofile(None)
-    try:
-        yield
-    finally:
-        if free:
-            sys.setprofile(profile)
-        _thread.capture = capture
+
+    def __enter__(self) -> None:
+        self.capture = active()
+        if self.capture is not None:
+            CAPTURES[get_ident()] = None
+
+    def __exit__(self, *exception: object) -> None:
+        if self.capture is not None:
+            CAPTURES[get_ident()] = self.capture
+
+
+def _forget() -> None:
+    """In a forked process nobody traces: of the threads that did, it has at most the stack."""
+    CAPTURES.clear()
+    _settle()
+
+
+forks.in_child(_forget)
 
 
 # ---- globals and closures -------------------------------------------------------------------
@@ -184,7 +246,7 @@ class Calls:
         if event != "call":
             return
         code = frame.f_code
-        if code.co_filename in INTERNAL or _thread.capture is None:
+        if code.co_filename in INTERNAL or active() is None:
             return
         if code in self.seen:
             if code.co_freevars and self.seen[code]:
