@@ -60,13 +60,14 @@ def make(request):
 # ---- arguments ----------------------------------------------------------------------------
 
 
-def adding(make, slow, a=None, b=None, **fields):
-    """f(x, y) = x + y, for arrays of two elements."""
+def adding(make, slow, a=None, b=None, apart=None, **fields):
+    """f(x, y) = x + y, for arrays of two elements; those of y are so many `apart`."""
+    strides = None if apart is None else (8 * apart,)
     return make(
         entry(
             sums(0, 1, out=2),
             slow=slow,
-            arguments=(Array(0, F8, (2,), a, **fields), Array(1, F8, (2,), b)),
+            arguments=(Array(0, F8, (2,), a, **fields), Array(1, F8, (2,), b, strides=strides)),
             outputs=(Array(2, F8, (2,)),),
             results=(Output(0),),
         )
@@ -125,17 +126,17 @@ STRIDED = {
 @pytest.mark.parametrize("name", STRIDED)
 def test_an_array_of_other_strides_is_read_from_a_copy(make, name):
     slow, x = Slow(), STRIDED[name]
-    f, expected = adding(make, slow), (x + np.array([10.0, 20.0])).tolist()
+    strides = None if x.flags.c_contiguous else x.strides
+    f, expected = adding(make, slow, strides=strides), (x + np.array([10.0, 20.0])).tolist()
     before = sys.getrefcount(x)
     for _ in range(3):
         assert f(x, array(10.0, 20.0)).tolist() == expected
-        assert f(array(10.0, 20.0), x).tolist() == expected
+        assert strides is None or f(array(10.0, 20.0), array()) == "slow"
     assert sys.getrefcount(x) == before
-    assert not slow.calls
-    f = adding(make, slow, wg.Tensor)
+    assert len(slow.calls) == (strides is not None) * 3
+    f = adding(make, slow, wg.Tensor, strides=strides)
     assert f(wrap(x), array(10.0, 20.0)).tolist() == expected
-    assert not slow.calls
-    assert adding(make, slow, written=True)(x, array()) == "slow"
+    assert adding(make, slow, strides=strides, written=True)(x, array()) == "slow"
     assert f(wrap(x), 1.0) == "slow"
     slow.calls.clear()
     assert sys.getrefcount(x) == before
@@ -144,13 +145,15 @@ def test_an_array_of_other_strides_is_read_from_a_copy(make, name):
 @pytest.mark.parametrize("step", [2, -2])
 def test_what_is_read_from_a_copy_is_apart_from_what_is_written(make, step):
     slow, memory = Slow(), np.zeros(12)
-    f = adding(make, slow, written=True)
-    strided = memory[4:8][::step]
+    f, strided = adding(make, slow, written=True, apart=step), memory[4:8][::step]
     for k in range(11):
         overlaps = abs(2 * k + 1 - 2 * (5 if step > 0 else 6)) < 5
         assert (type(f(memory[k : k + 2], strided)) is str) is overlaps
+    f = adding(make, slow, written=True, apart=6)
     assert f(memory[10:12], memory[::6]).tolist() == [0, 0]
-    assert f(memory[6:8], memory[::6]) == f(memory[5:7], memory[::-6]) == "slow"
+    assert f(memory[6:8], memory[::6]) == "slow"
+    f = adding(make, slow, written=True, apart=-6)
+    assert f(memory[5:7], memory[::-6]) == "slow"
 
 
 def test_other_numbers_of_arguments_and_keywords_go_the_slow_way(make):

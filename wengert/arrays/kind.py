@@ -41,6 +41,7 @@ class Kind:
 
     __slots__ = ()
     meanings: ClassVar[dict[Any, Function]] = {}
+    has_layout: ClassVar[bool] = False  # whether strides say where elements lie in memory
     priority: ClassVar[int] = 500  # as `__array_priority__` of its arrays; 1000 is that of Tensors
 
     def __init_subclass__(cls) -> None:
@@ -178,7 +179,12 @@ class Kind:
         return float(x)
 
 
-NUMPY = Kind()
+class _Plain(Kind):
+    __slots__ = ()
+    has_layout = True
+
+
+NUMPY = _Plain()
 """The kind of NumPy's own arrays, and of numbers."""
 
 

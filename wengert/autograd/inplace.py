@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import kind_of
 from wengert.autograd import forward
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import cast
@@ -103,7 +104,7 @@ def _check_fit(x: Tensor, array: Any, name: str) -> None:
 
 def _check_memory(x: Tensor) -> None:
     array = x._array
-    if not isinstance(array, np.ndarray):
+    if type(array) is not np.ndarray and not kind_of(array).has_layout:
         return
     if (
         0 in array.strides

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import kind_of
 from wengert.autograd.record import recorder, usually
 from wengert.errors import ShapeError
 from wengert.functions.arguments import (
@@ -99,7 +100,8 @@ def view(input: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor
     if dtype is not None:
         return _reinterpreted(input, np.dtype(dtype))
     out = reshape(input, *(shape or (size,)))
-    if out._origin is None and type(out._array) is np.ndarray and out._array.size:
+    array = out._array
+    if out._origin is None and kind_of(array).has_layout and array.size:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
@@ -379,8 +381,7 @@ def clone(input: Any, *, memory_format: Any = None) -> Tensor:
 
 def contiguous(input: Any, memory_format: Any = None) -> Tensor:
     """The input itself if its elements lie in order, else a copy in which they do."""
-    array = input._array
-    return input if not isinstance(array, np.ndarray) or array.flags.c_contiguous else _copy(input)
+    return input if input.is_contiguous() else _copy(input)
 
 
 def alias(input: Tensor) -> Tensor:

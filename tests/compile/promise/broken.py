@@ -272,25 +272,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
             AssertionError,
         ),
     ),
-    "test_a_write_through_a_chain_of_views_arrives": (
-        (
-            "a write through a diagonal of a transposed view is lost",
-            some(
-                """
-            own-mT.diagonal
-            own-T.diagonal
-            own-diagonal of a permuted view
-            argument-mT.diagonal
-            argument-T.diagonal
-            argument-diagonal of a permuted view
-            global-mT.diagonal
-            global-T.diagonal
-            global-diagonal of a permuted view
-            """
-            ),
-            AssertionError,
-        ),
-    ),
     "test_a_write_to_a_result_reaches_what_it_is_a_view_of": (
         (
             "results are copies, not the views or objects of eager mode",
@@ -355,51 +336,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
         ),
     ),
     "test_the_layout_of_an_argument_is_that_of_the_call": (
-        (
-            "the layout of arguments is taken to be dense",
-            some(
-                """
-            a copy by reshape: dense, then transposed
-            a copy by reshape: transposed, then dense
-            a copy by reshape: dense, then reversed
-            a copy by reshape: dense, then expanded
-            a copy by contiguous: dense, then transposed
-            a copy by contiguous: transposed, then dense
-            a copy by contiguous: dense, then every other
-            a copy by contiguous: dense, then reversed
-            a copy by contiguous: dense, then expanded
-            a copy by flatten: dense, then transposed
-            a copy by flatten: transposed, then dense
-            a copy by flatten: dense, then reversed
-            a copy by flatten: dense, then expanded
-            is_contiguous: dense, then transposed
-            is_contiguous: transposed, then dense
-            is_contiguous: dense, then every other
-            is_contiguous: dense, then reversed
-            is_contiguous: dense, then expanded
-            stride: dense, then transposed
-            stride: transposed, then dense
-            stride: dense, then every other
-            stride: dense, then expanded
-            stride of a dimension: dense, then transposed
-            stride of a dimension: transposed, then dense
-            stride of a dimension: dense, then every other
-            stride of a dimension: dense, then reversed
-            flags of the array: dense, then transposed
-            flags of the array: transposed, then dense
-            flags of the array: dense, then every other
-            flags of the array: dense, then reversed
-            flags of the array: dense, then expanded
-            stride of a result: dense, then transposed
-            stride of a result: transposed, then dense
-            view: dense, then transposed
-            view: transposed, then dense
-            view: dense, then reversed
-            view: dense, then expanded
-            """
-            ),
-            AssertionError,
-        ),
         (
             "traced arrays cannot say this of themselves",
             some(

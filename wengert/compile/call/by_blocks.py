@@ -15,7 +15,8 @@ import numpy as np
 
 from wengert.compile.call.executable import aligned, executable
 from wengert.compile.program.passes import clean
-from wengert.compile.trace.array import Storage, Trace, TracedArray
+from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.storage import Storage
 from wengert.dispatch import Function
 
 Kind = tuple[tuple[int, ...], np.dtype[Any]]

@@ -28,7 +28,7 @@ BYTE = ir.IntType(8)
 BIT = ir.IntType(1)
 DOUBLE = ir.DoubleType()
 
-RECORD = 18  # words
+RECORD = 19  # words
 
 
 class Head(IntEnum):
@@ -122,6 +122,7 @@ class Field(IntEnum):
     MADE = 15  # while a call runs: an output's object, or a container's parts; ours
     FOUND = 15  # while a call runs: an input's object
     WROTE = 16  # to be called with it, if something is written
+    STRIDES = 18  # that an array must have, or 0
     COPY = 17  # while a call runs: of an input that is not laid out as the body reads it; ours
 
 
@@ -272,7 +273,7 @@ class Writer:
 
 
 def _write_alike(module: ir.Module) -> None:
-    """alike(record, array): whether the array is one of the record's dtype and shape."""
+    """alike(record, array): whether the array is one of the record's dtype, shape and strides."""
     w = Writer(module, "alike", BIT, WORD, WORD)
     w.function.linkage = "internal"
     w.function.attributes.add("alwaysinline")
@@ -298,6 +299,13 @@ def _write_alike(module: ir.Module) -> None:
     distance = w.build.sub(w.load(array, at.DIMENSIONS), expected)
     with w.each(expected, ndim, 1) as dimension:
         w.need(w.same(w.word(dimension, 0), w.word(w.build.add(dimension, distance), 0)), no)
+    strides = w.word(record, Field.STRIDES)
+    with w.when(w.same(strides, 0)):
+        flags = w.build.zext(w.load(array, at.FLAGS, HALF), WORD)
+        w.build.ret(w.differs(w.build.and_(flags, w.number(at.C_CONTIGUOUS)), 0))
+    distance = w.build.sub(w.load(array, at.STRIDES), strides)
+    with w.each(strides, ndim, 1) as stride:
+        w.need(w.same(w.word(stride, 0), w.word(w.build.add(stride, distance), 0)), no)
     w.build.ret(w.number(1, BIT))
     w.build.position_at_end(no)
     w.build.ret(w.number(0, BIT))
@@ -837,8 +845,8 @@ class _Entry:
         with w.section(self.table, Head.ALIASING) as record:
             a, b = (self.find(w.word(record, field)) for field in (0, 1))
             w.need(w.same(w.build.zext(w.same(a, b), WORD), w.word(record, 2)), self.slow)
-            a, b = (w.word(w.word(w.word(record, field), Field.BUFFER), 0) for field in (0, 1))
-            w.need(w.same(a, b), self.slow)
+            a, b = (w.word(w.word(record, field), Field.ARRAY) for field in (0, 1))
+            w.need(w.same(w.load(a, at.DATA), w.load(b, at.DATA)), self.slow)
 
     def end_of_regions(self) -> ir.Value:
         w, table = self.w, self.table

@@ -234,9 +234,12 @@ class _Table:
 
     def array(self, array: Array, flags: int) -> Record:
         dtype = np.dtype(array.dtype)
-        dimensions = np.array(array.shape, np.int64)
-        self.keep.append(dimensions)
+        dimensions, strides = (
+            np.array(lengths or (), np.int64) for lengths in (array.shape, array.strides)
+        )
+        self.keep += [dimensions, strides]
         return {
+            Field.STRIDES: 0 if array.strides is None else strides.ctypes.data,
             Field.FORM: Form.ARRAY if array.type is None else Form.TENSOR,
             Field.OBJECT: 0 if array.type is None else self.object(array.type),
             Field.BUFFER: self.buffer(array.buffer),

@@ -221,12 +221,13 @@ class _Running:
 
 
 def _is_alike(array: Any, form: Array) -> bool:
-    """Whether this is an array of such a dtype and shape."""
+    """Whether this is an array of such a dtype, shape and strides."""
     return (
         type(array) is np.ndarray
         and array.dtype.num == form.dtype.num
         and array.dtype.isnative
         and array.shape == form.shape
+        and (array.flags.c_contiguous if form.strides is None else array.strides == form.strides)
     )
 
 

@@ -31,6 +31,7 @@ from wengert.compile.trace.array import Postponed
 from wengert.compile.trace.capture import Capture, Specialize, forget
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.pullback import pull_back
+from wengert.compile.trace.storage import strides_of
 from wengert.errors import TracingError
 from wengert.history import modes
 from wengert.history.location import stacklevel
@@ -288,9 +289,10 @@ def _kind(x: Any, static: bool) -> Any:
     if static and isinstance(x, Tensor):
         return Tensor, Same(x)
     if isinstance(x, Tensor):
-        return type(x), x._array.shape, x._array.dtype, x.requires_grad
+        array = x._array
+        return type(x), array.shape, array.dtype, strides_of(array), x.requires_grad
     if isinstance(x, np.ndarray):
-        return np.ndarray, x.shape, x.dtype
+        return np.ndarray, x.shape, x.dtype, strides_of(x)
     if type(x) is float:
         return (float, x) if static else float
     try:

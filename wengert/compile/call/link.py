@@ -116,7 +116,9 @@ def _input(place: Any, flat: list[Any], buffer: int, written: bool, writes: int)
         return Input(place, Number(buffer, float if isinstance(x, float) else type(x)))
     kind = type(x) if isinstance(x, Tensor) else None
     history = not isinstance(place, Argument) or (kind is not None and x.requires_grad)
-    return Input(place, Array(buffer, array.dtype, array.shape, kind, written, history), writes)
+    strides = None if array.flags.c_contiguous else array.strides
+    form = Array(buffer, array.dtype, array.shape, kind, written, history, strides)
+    return Input(place, form, writes)
 
 
 def _outputs(spec: Any) -> Iterator[Array | Number]:

@@ -15,6 +15,7 @@ from wengert.compile.trace.arguments import rebuild
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.places import Argument, Gradient, Known, Place, array_at
 from wengert.compile.trace.results import filled, outputs_in
+from wengert.compile.trace.storage import strides_of
 from wengert.history import modes
 from wengert.history.node import SharedCell
 from wengert.tensor import INFERENCE, Tensor, cell_of, wrap
@@ -35,7 +36,7 @@ class Specialization:
         self.joint = captured.joint
         self.guards = [*captured.guards, *captured.flags()]
         self.states = [
-            (place, value.shape, value.dtype)
+            (place, value.shape, value.dtype, strides_of(array_at(place, flat)))
             for value, place in captured.places.items()
             if value in captured.program.inputs and _is_state(place)
         ]
@@ -72,10 +73,12 @@ class Specialization:
         for guard in self.guards:
             if not guard.holds():
                 return str(guard)
-        for place, shape, dtype in self.states:
+        for place, *form in self.states:
             array = array_at(place, ())
-            if array is None or array.shape != shape or array.dtype != dtype:
-                return f"a tensor from outside had shape {list(shape)} and dtype {dtype}"
+            if array is None or [array.shape, array.dtype, strides_of(array)] != form:
+                shape, dtype, strides = form
+                said = f" and strides {list(strides)}" if strides else ""
+                return f"a tensor from outside had shape {list(shape)}, dtype {dtype}{said}"
         return ""
 
     def difference(self, flat: list[Any]) -> str:

@@ -25,6 +25,7 @@ from wengert.arrays.kind import Kind
 from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
 from wengert.compile.program.program import Program, Shape, Statement, Value, mapped
+from wengert.compile.trace.storage import Flags, Peek, Step, Storage, Strides, kept, written
 from wengert.dispatch import Function
 from wengert.errors import TracingError
 from wengert.history.location import INTERNAL, here, line_of
@@ -53,6 +54,8 @@ _PULLS = frozenset({"pull", "pull_recorded"})
 
 class Trace(Kind):
     """One run of a function on traced arrays, and the program that it writes."""
+
+    has_layout = True
 
     def __init__(self) -> None:
         self.program = Program()
@@ -97,9 +100,16 @@ class Trace(Kind):
 
     # ---- values -----------------------------------------------------------------------------
 
-    def array(self, value: Value) -> TracedArray:
+    def array(self, value: Value, strides: Strides = None) -> TracedArray:
         """A new array that holds `value`."""
-        return TracedArray(self, Storage(value), ())
+        return TracedArray(self, Storage(value, None, strides), ())
+
+    def kept(self, operands: Any) -> Strides:
+        """The strides of what is computed of these element by element."""
+        arrays = [x for x in operands if isinstance(x, (TracedArray, np.ndarray)) and x.ndim]
+        if all(type(x) is TracedArray and x.is_plain for x in arrays):
+            return None
+        return kept([x.like if type(x) is TracedArray else x for x in arrays])
 
     def operand(self, x: Any) -> Any:
         """An operand as an argument of a statement: a value, or a Python number."""
@@ -166,7 +176,7 @@ class Trace(Kind):
         ):
             return function is np.not_equal
         operands = [self.operand(x) for x in args]
-        return self.array(self.applied(function, operands, kwargs.get("dtype")))
+        return self.array(self.applied(function, operands, kwargs.get("dtype")), self.kept(args))
 
     def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         """One statement that calls the function; its results' shapes are learned on zeros."""
@@ -326,80 +336,7 @@ _SHAPED_BY_NUMBERS = {
 GENERATORS = frozenset({operations.full, np.arange})
 
 
-# ---- storages and views ---------------------------------------------------------------------
-
-
-class Storage:
-    """What an array holds: a value, replaced at each write."""
-
-    __slots__ = ("origin", "value", "writes")
-
-    def __init__(self, value: Value, origin: Any = None) -> None:
-        self.value = value
-        self.origin = origin
-        self.writes = 0
-
-
-class Step:
-    """One step from an array into a view of it: how to look, and how to write back."""
-
-    __slots__ = ("args", "dtype", "function", "shape", "source")
-
-    def __init__(self, function: Function, args: Any, source: Shape, shape: Shape, dtype: Any):
-        self.function = function
-        self.args = args
-        self.source = source
-        self.shape = shape
-        self.dtype = dtype
-
-    def look(self, trace: Trace, base: Value) -> Value:
-        return trace.record(self.function, (base, self.args), self.shape, base.dtype)
-
-    def put_back(self, trace: Trace, base: Value, new: Value) -> Value:
-        """What `base` holds after this view of it was made to hold `new`."""
-        if not new.size:
-            return base
-        if self.function is operations.view or self.function is operations.take:
-            args = (base, self.args, new)
-            return trace.record(operations.updated, args, base.shape, base.dtype)
-        if self.function is np.reshape:
-            return trace.record(np.reshape, (new, base.shape), base.shape, base.dtype)
-        if self.function is np.transpose:
-            axes = tuple(np.argsort(self.args).tolist())
-            return trace.record(np.transpose, (new, axes), base.shape, base.dtype)
-        raise TracingError(
-            f"a write into a broadcast view at\n  {line_of(*here())}\n"
-            "Several elements of it are the same memory. Write into a copy."
-        )
-
-
-class Peek(Step):
-    """A step into a view that can be looked at but not written through: `function` of the value.
-
-    `args` holds the function that takes such a view of an array of NumPy's, and the array's dtype.
-    """
-
-    __slots__ = ()
-
-    def look(self, trace: Trace, base: Value) -> Value:
-        return self.function(base)
-
-    def put_back(self, trace: Trace, base: Value, new: Value) -> Value:
-        raise TracingError(
-            f"a write into a view by unfold, real or imag at\n  {line_of(*here())}\n"
-            "Compiled functions have such views for reading only. Write into the tensor itself, as "
-            "in x[i] = y."
-        )
-
-
-class Flags:
-    """What a traced array says of its memory."""
-
-    c_contiguous = f_contiguous = contiguous = writeable = owndata = aligned = True
-    fnc = forc = behaved = carray = True
-
-    def __getitem__(self, name: str) -> bool:
-        return True
+# ---- arrays ---------------------------------------------------------------------------------
 
 
 class TracedArray(ArrayMethods):
@@ -407,7 +344,6 @@ class TracedArray(ArrayMethods):
 
     __slots__ = ("_seen", "_value", "path", "single", "storage", "trace")
     takes_loops = True  # a function that loops over arrays is one statement
-    flags = Flags()
     base = None
     kind = property(operator.attrgetter("trace"))
 
@@ -437,16 +373,8 @@ class TracedArray(ArrayMethods):
     def become(self, value: Value) -> None:
         """Hold another value of this shape and dtype from now on."""
         storage = self.storage
-        storage.value = self._rewritten(storage.value, self.path, value)
+        storage.value = written(self.trace, storage.value, self.path, value)
         storage.writes += 1
-
-    def _rewritten(self, base: Value, path: tuple[Step, ...], value: Value) -> Value:
-        if not path:
-            return value
-        step = path[0]
-        if len(path) > 1:
-            value = self._rewritten(step.look(self.trace, base), path[1:], value)
-        return step.put_back(self.trace, base, value)
 
     def write(self, x: Any) -> None:
         """Hold the numbers of `x`, cast and broadcast, as `self[...] = x` says."""
@@ -471,9 +399,9 @@ class TracedArray(ArrayMethods):
         return TracedArray(self.trace, self.storage, (*self.path, step))
 
     def peek(self, function: Function, of_array: Function) -> TracedArray:
-        """A view for reading: what `function` makes of the value, as `of_array` does of arrays."""
+        """A view: what `function` makes of the value, as `of_array` does of NumPy's arrays."""
         value = function(self.value)
-        step = Peek(function, (of_array, self.dtype), self.shape, value.shape, value.dtype)
+        step = Peek(function, of_array, self.shape, value.shape, value.dtype)
         made = TracedArray(self.trace, self.storage, (*self.path, step))
         made._value, made._seen = value, self.storage.writes
         return made
@@ -503,14 +431,28 @@ class TracedArray(ArrayMethods):
     def ndim(self) -> int:
         return len(self.shape)
 
+    # ---- memory -------------------------------------------------------------------------------
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether this is a whole storage, and row-major."""
+        return not self.path and self.storage.strides is None
+
+    @property
+    def like(self) -> np.ndarray[Any, Any]:
+        """An array of NumPy's that lies in memory as this would. It has no numbers to look at."""
+        array = self.storage.like()
+        for step in self.path:
+            array = step.seen(array)
+        return array
+
     @property
     def strides(self) -> tuple[int, ...]:
-        """Those of a row-major array: what layout a value gets is decided after tracing."""
-        strides, step = [], self.itemsize
-        for n in reversed(self.shape):
-            strides.append(step)
-            step *= n
-        return tuple(reversed(strides))
+        return self.like.strides
+
+    @property
+    def flags(self) -> Flags:
+        return Flags(self.like)
 
     # ---- numbers ------------------------------------------------------------------------------
 
@@ -569,13 +511,14 @@ class TracedArray(ArrayMethods):
     def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> TracedArray:
         dtype = np.dtype(dtype)
         if dtype == self.dtype and not self.weak:
-            return self.copy() if copy else self
-        made = self.trace.array(self.trace.cast(self.value, dtype))
+            return self.copy("K") if copy else self
+        made = self.trace.array(self.trace.cast(self.value, dtype), self.trace.kept([self]))
         made.single = self.scalar
         return made
 
     def copy(self, order: str = "C") -> TracedArray:
-        made = self.trace.array(self.value)
+        strides = None if order == "C" else self.trace.kept([self])
+        made = self.trace.array(self.value, strides)
         made.single = self.single
         return made
 

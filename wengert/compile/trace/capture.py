@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.compile.program.program import Value
 from wengert.compile.trace import watch
-from wengert.compile.trace.array import Storage, Trace, TracedArray, lost
+from wengert.compile.trace.array import Trace, TracedArray, lost
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.conditions import Conditions
 from wengert.compile.trace.handed import Born, HandedBack
@@ -22,6 +22,7 @@ from wengert.compile.trace.inputs import Inputs, Passed
 from wengert.compile.trace.inputs import Specialize as Specialize
 from wengert.compile.trace.outside import Outside
 from wengert.compile.trace.randoms import Numbers
+from wengert.compile.trace.storage import Storage
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor, bare

@@ -14,9 +14,10 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.compile.program.program import Program, Value, mapped
-from wengert.compile.trace.array import Storage, Trace, TracedArray, undecided
+from wengert.compile.trace.array import Trace, TracedArray, undecided
 from wengert.compile.trace.identity import ByIdentity
 from wengert.compile.trace.places import Argument, Cotangent, Guard, Item, Known, Place
+from wengert.compile.trace.storage import Storage
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad
@@ -114,7 +115,7 @@ class Inputs:
     def keep(self, array: np.ndarray[Any, Any], mapping: Any, key: Any) -> Storage:
         """What stands for `array`, which a tensor in `mapping[key]` is about to hold."""
         value = self.program.input(array.shape, array.dtype, str(key))
-        storage = Storage(value, value)
+        storage = Storage.given(value, array)
         self.kept[storage] = array
         self.made.append((mapping, key))
         return storage
@@ -199,7 +200,7 @@ class Passed:
             traced = self.arrays[same]
         else:
             value = self.inputs.add(Argument(number), array.shape, array.dtype, f"x{number}")
-            traced = TracedArray(self.trace, Storage(value, value), ())
+            traced = TracedArray(self.trace, Storage.given(value, array), ())
         self.arrays[number] = traced
         return traced
 

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.trace import watch
-from wengert.compile.trace.array import Storage, Trace, TracedArray
+from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.conditions import Conditions
 from wengert.compile.trace.identity import ByIdentity
 from wengert.compile.trace.inputs import Inputs, Passed, Specialize
 from wengert.compile.trace.places import Argument, Gradient, Guard, Known, Place
+from wengert.compile.trace.storage import Storage
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad, Cell
@@ -101,7 +102,7 @@ class Outside:
         if traced is None:
             name = self.conditions.names.get(id(tensor), "state")
             value = self.inputs.add(place, array.shape, array.dtype, name)
-            traced = TracedArray(self.trace, Storage(value, value), ())
+            traced = TracedArray(self.trace, Storage.given(value, array), ())
             low, high = np.lib.array_utils.byte_bounds(array)
             self._spans.append((low, high, traced, array))
         history = self.history(tensor)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.common import axis_of
-from wengert.compile.plan.strides import reshaped, row_major
+from wengert.compile.plan.strides import reshaped
 from wengert.compile.program import operations
-from wengert.compile.program.program import Shape
-from wengert.compile.trace.array import Peek, Trace, TracedArray, writable
+from wengert.compile.program.program import Shape, Value
+from wengert.compile.trace.array import Trace, TracedArray, writable
 from wengert.compile.trace.core import axes_of, for_reading, promotable
 from wengert.compile.trace.indexing import along
+from wengert.compile.trace.storage import strides_of
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.rules import shapes
@@ -35,49 +36,16 @@ def _reshape(trace: Trace, a: Any, shape: Any = None, order: str = "C", **rest: 
     )
     if wanted == a.shape:
         return a.look(operations.view, (slice(None),) * a.ndim, a.shape)
-    if reshaped(a.shape, _steps_of(a), wanted) is None:  # NumPy copies
+    steps = strides_of(a.like)
+    if steps is not None and reshaped(a.shape, steps, wanted) is None:  # NumPy copies
         return trace.array(trace.record(np.reshape, (a.value, wanted), wanted, a.dtype))
     return a.look(np.reshape, wanted, wanted)
 
 
-def _steps_of(a: TracedArray) -> tuple[int, ...]:
-    """The strides, in elements, of a view of an array that is row-major."""
-    shape = a.storage.value.shape
-    steps = row_major(shape)
-    for step in a.path:
-        if step.function is np.reshape:
-            steps = reshaped(shape, steps, step.shape) or row_major(step.shape)
-        elif step.function is np.transpose:
-            steps = tuple(steps[i] for i in step.args)
-        elif type(step) is Peek:
-            function, dtype = step.args
-            steps = _steps_by(function, dtype, shape, steps)
-        elif step.function is np.broadcast_to:
-            lead = len(step.shape) - len(shape)
-            kept = zip(shape, step.shape[lead:], steps, strict=True)
-            steps = (0,) * lead + tuple(0 if n != m else s for n, m, s in kept)
-        else:
-            sizes, found = iter(zip(shape, steps, strict=True)), []
-            for place in step.args:
-                if place is None:
-                    found.append(0)
-                elif type(place) is slice:
-                    found.append(next(sizes)[1] * (place.step or 1))
-                else:
-                    next(sizes)
-            steps = tuple(found)
-        shape = step.shape
-    return steps
-
-
-def _steps_by(function: Any, dtype: Any, shape: Shape, steps: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of a function's view of an array, learned from one that has these strides."""
-    spans = [(max(n, 1) - 1) * step for n, step in zip(shape, steps, strict=True)]
-    before = -sum(min(span, 0) for span in spans)
-    memory = np.zeros(before + sum(max(span, 0) for span in spans) + 1, dtype)
-    strides = [step * memory.itemsize for step in steps]
-    seen = function(np.lib.stride_tricks.as_strided(memory[before:], shape, strides))
-    return tuple(step // seen.itemsize for step in seen.strides)
+def _in_a_row(a: TracedArray) -> TracedArray:
+    """The elements one after the other, to be written through wherever they lie."""
+    size = (math.prod(a.shape),)
+    return a.look(np.reshape, size, size)
 
 
 def _empty(a: TracedArray, shape: Any) -> Shape:
@@ -235,11 +203,16 @@ def _diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int 
     i, j = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
     rows, columns = a.shape[i], a.shape[j]
     n = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    last = np.moveaxis(a, (i, j), (-2, -1))
-    flat = np.reshape(last, (*last.shape[:-2], rows * columns))  # a view, like all that follows
     start = max(offset, 0) - min(offset, 0) * columns
     end = start + max(n - 1, 0) * (columns + 1) + 1
-    return flat[..., start : end if n else start : columns + 1]
+
+    def value_of(value: Value) -> Value:
+        last: Any = trace.array(value)
+        last = np.moveaxis(last, (i, j), (-2, -1))
+        flat: Any = np.reshape(last, (*last.shape[:-2], rows * columns))
+        return flat[..., start : end if n else start : columns + 1].value
+
+    return a.peek(value_of, lambda array: np.diagonal(array, offset, i, j))
 
 
 @Trace.means(shapes.as_strided)
@@ -264,10 +237,11 @@ def _split(trace: Trace, ary: Any, indices_or_sections: Any, axis: int = 0) -> A
 # ---- making arrays --------------------------------------------------------------------------
 
 
-def _like(trace: Trace, number: Any, a: Any, dtype: Any, shape: Any) -> TracedArray:
+def _like(trace: Trace, number: Any, a: Any, dtype: Any, order: str, shape: Any) -> TracedArray:
+    strides = trace.kept([a]) if order == "K" and shape is None else None
     dtype = np.dtype(dtype) if dtype is not None else a.dtype
     shape = a.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-    return trace.array(trace.record(operations.full, (shape, number, dtype), shape, dtype))
+    return trace.array(trace.record(operations.full, (shape, number, dtype), shape, dtype), strides)
 
 
 @Trace.pattern(np.zeros_like, np.ones_like, np.empty_like)
@@ -275,7 +249,7 @@ def _likes(
     function: Any, trace: Trace, a: Any, dtype: Any = None, order: str = "K", subok: bool = True,
     shape: Any = None,
 ) -> Any:  # fmt: skip
-    return _like(trace, int(function is np.ones_like), a, dtype, shape)
+    return _like(trace, int(function is np.ones_like), a, dtype, order, shape)
 
 
 @Trace.means(np.full_like)
@@ -283,21 +257,21 @@ def _full_like(
     trace: Trace, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
     shape: Any = None,
 ) -> Any:  # fmt: skip
-    out = _like(trace, 0, a, dtype, shape)
+    out = _like(trace, 0, a, dtype, order, shape)
     out.write(fill_value)
     return out
 
 
 @Trace.means(np.copy)
 def _copy(trace: Trace, a: Any, order: str = "K", subok: bool = False) -> Any:
-    return trace.as_array(a).copy()
+    return trace.as_array(a).copy(order)
 
 
 @Trace.means(np.put_along_axis)
 def _put_along(trace: Trace, arr: Any, indices: Any, values: Any, axis: Any, **rest: Any) -> None:
     arr, indices = writable(arr), trace.as_array(indices)
     if axis is None:
-        np.reshape(arr, (-1,))[indices] = values
+        _in_a_row(arr)[indices] = values
     else:
         arr[along(arr.shape, indices, axis_of(axis, arr.ndim))] = values
 
@@ -307,12 +281,12 @@ def _fill_diagonal(trace: Trace, a: Any, val: Any, wrap: bool = False) -> None:
     a = writable(a)
     step = sum(math.prod(a.shape[i + 1 :]) for i in range(a.ndim))
     end = None if wrap or a.ndim > 2 else min(a.shape[1] ** 2, a.size)
-    np.reshape(a, (-1,))[:end:step] = val
+    _in_a_row(a)[:end:step] = val
 
 
 @Trace.means(np.put)
 def _put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    np.reshape(writable(a), (-1,))[ind] = v
+    _in_a_row(writable(a))[ind] = v
 
 
 @Trace.means(np.putmask)

@@ -26,7 +26,8 @@ def _where(trace: Trace, condition: Any, *choices: Any) -> Any:
     dtype = np.result_type(*(promotable(x) for x in (a, b)))
     shape = np.broadcast_shapes(c.shape, shape_of(a), shape_of(b))
     args = (c, trace.cast(a, dtype), trace.cast(b, dtype))
-    return trace.array(trace.record(np.where, args, shape, dtype))
+    made = trace.record(np.where, args, shape, dtype)
+    return trace.array(made, trace.kept([condition, *choices]))
 
 
 @Trace.means(np.divmod)

@@ -141,7 +141,8 @@ class TensorMethods:
 
     def is_contiguous(self: Any, memory_format: Any = None) -> bool:
         """Whether the elements lie in memory in order."""
-        return not isinstance(self._array, np.ndarray) or self._array.flags.c_contiguous
+        flags = getattr(self._array, "flags", None)  # not all kinds of arrays have memory
+        return flags is None or bool(flags.c_contiguous)
 
     def data_ptr(self: Any) -> int:
         """The address of the first element."""

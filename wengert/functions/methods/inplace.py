@@ -7,6 +7,7 @@ rewrites the history. In-place changes of shape (`transpose_`, ...) and of memor
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -145,9 +146,11 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Make the diagonal one number."""
     if not known(self._array):
-        flat, step = self.view(-1), sum(self.stride())
-        end = None if wrap and self.ndim == 2 else max(min(self.shape) - 1, 0) * step + 1
-        fill_(flat[0:end:step], fill_value)
+        if wrap and self.ndim == 2:
+            view = self.view(-1)[:: sum(self.stride())]
+        else:
+            view = functools.reduce(lambda x, _: x.diagonal(), range(self.ndim - 1), self)
+        fill_(view, fill_value)
         return self
     if not wrap or self.ndim != 2:
         n = min(self.shape)
