@@ -225,11 +225,16 @@ def test_tensors_come_in(make):
 def test_history_and_other_classes_may_be_allowed(make):
     slow = Slow()
     x = wg.tensor([1.0, 2.0], dtype=wg.float64, requires_grad=True)
-    f = adding(make, slow, wg.Tensor, wg.Tensor, history=True)
-    assert f(x, x.detach().clone()).tolist() == [2, 4]
-    f = adding(make, slow, wg.nn.Parameter, wg.Tensor, history=True)
-    assert f(wg.nn.Parameter(x.detach().clone()), x.detach().clone()).tolist() == [2, 4]
+    plain = x.detach().clone()
+    for history in (True, None):
+        f = adding(make, slow, wg.Tensor, wg.Tensor, history=history)
+        assert f(x, plain).tolist() == [2, 4]
+        f = adding(make, slow, wg.nn.Parameter, wg.Tensor, history=history)
+        assert f(wg.nn.Parameter(plain.clone()), plain).tolist() == [2, 4]
     assert not slow.calls
+    # What was linked for one with history took one without, and its results required grad.
+    assert adding(make, slow, wg.Tensor, wg.Tensor, history=True)(plain.clone(), plain) == "slow"
+    assert adding(make, slow, wg.Tensor, wg.Tensor)(x, plain) == "slow"
 
 
 class Whole(int):
@@ -480,9 +485,9 @@ def test_a_gradient_of_an_argument_is_guarded_and_read(make):
         entry(
             sums(0, 1, out=2),
             slow=slow,
-            arguments=(Array(0, F8, (2,), wg.Tensor, history=True),),
+            arguments=(Array(0, F8, (2,), wg.Tensor, history=None),),
             guards=(Guard(gradient, None, equal=False),),
-            inputs=(Input(gradient, Array(1, F8, (2,), wg.Tensor, history=True)),),
+            inputs=(Input(gradient, Array(1, F8, (2,), wg.Tensor, history=None)),),
             outputs=(Array(2, F8, (2,)),),
             results=(Output(0),),
         )

@@ -262,16 +262,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
         ),
     ),
     # test_results.py
-    "test_a_result_requires_grad_if_an_argument_of_this_call_does": (
-        ("the native entry takes an argument without history for one with", None, AssertionError),
-    ),
-    "test_a_hook_on_a_leaf_runs_once": (
-        (
-            "hooks of a leaf run in the trace, and again",
-            frozenset({"before the first call"}),
-            AssertionError,
-        ),
-    ),
     "test_a_write_to_a_result_reaches_what_it_is_a_view_of": (
         (
             "results are copies, not the views or objects of eager mode",
@@ -293,13 +283,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
     "test_gelu_of_half_precision_stays_so": (
         (
             "half precision is computed in single, and not cast back",
-            None,
-            AssertionError,
-        ),
-    ),
-    "test_inference_mode_marks_results": (
-        (
-            "inference mode does not mark results",
             None,
             AssertionError,
         ),

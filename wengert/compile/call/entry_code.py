@@ -115,7 +115,7 @@ class Field(IntEnum):
     FLAGS = 10  # that an array must have
     WRITES = 11  # by how much a tensor's version goes up
     NODE = 11  # of an output: the history that it gets
-    HISTORY = 12  # of an input: that it may have one
+    HISTORY = 12  # of an input: that it has none (0), has one (1), or either (2)
     KEPT = 12  # of an output: the place of references to arrays given out before, if any are kept
     LAST = 13  # where an input's data was at the last call
     ARRAY = 14  # while a call runs
@@ -799,6 +799,8 @@ class _Entry:
             with w.when(w.same(w.word(record, Field.HISTORY), 0)):
                 w.need(w.same(w.load(found, self.offsets.node), self.none), self.slow)
                 self.without_history(w.load(found, self.offsets.origin))
+            with w.when(w.same(w.word(record, Field.HISTORY), 1)):
+                w.need(w.differs(w.load(found, self.offsets.node), self.none), self.slow)
             w.store(found, record, Field.FOUND)
             w.build.store(w.load(found, self.offsets.array), self.array)
         array = w.build.load(self.array)

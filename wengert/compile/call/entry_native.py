@@ -283,7 +283,7 @@ class _Table:
             return {**place, **self.number(form, _TAKEN.get(form.type, Form.BITS))}
         record = {**place, **self.array(form, _PLAIN)}
         if form.type is not None:
-            record[Field.HISTORY] = form.history
+            record[Field.HISTORY] = 2 if form.history is None else form.history
         if input.writes:
             record[Field.WRITES] = input.writes
             record[Field.WROTE] = self.object(functools.partial(_tell, self.entry, input.writes))

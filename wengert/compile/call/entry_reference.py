@@ -55,8 +55,10 @@ def reference_entry(entry: Entry) -> Callable[..., Any]:
     return compiled
 
 
-def _without_history(x: Tensor) -> bool:
-    """Neither the tensor nor what it is a view of has a history."""
+def _has_history(x: Tensor, wanted: bool | None) -> bool:
+    """Whether a tensor has a history, or neither it nor what it is a view of, as wanted."""
+    if wanted is not False:
+        return wanted is None or x._node is not None
     view = x._origin
     return x._node is None and (view is None or (type(view) is View and view.base._node is None))
 
@@ -103,7 +105,7 @@ class _Running:
         if isinstance(form, Number):
             return self._number(form, value)
         if form.type is not None:
-            if type(value) is not form.type or not (form.history or _without_history(value)):
+            if type(value) is not form.type or not _has_history(value, form.history):
                 return False
             value = value._array
         return self._lies(form, value)

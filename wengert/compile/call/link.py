@@ -115,7 +115,8 @@ def _input(place: Any, flat: list[Any], buffer: int, written: bool, writes: int)
         # What is a float and more, an np.float64, is none to the entry: such a call goes slowly.
         return Input(place, Number(buffer, float if isinstance(x, float) else type(x)))
     kind = type(x) if isinstance(x, Tensor) else None
-    history = not isinstance(place, Argument) or (kind is not None and x.requires_grad)
+    # What states require is guarded.
+    history = (kind is not None and x.requires_grad) if isinstance(place, Argument) else None
     strides = None if array.flags.c_contiguous else array.strides
     form = Array(buffer, array.dtype, array.shape, kind, written, history, strides)
     return Input(place, form, writes)

@@ -18,7 +18,7 @@ from wengert.compile.trace.results import filled, outputs_in
 from wengert.compile.trace.storage import strides_of
 from wengert.history import modes
 from wengert.history.node import SharedCell
-from wengert.tensor import INFERENCE, Tensor, cell_of, wrap
+from wengert.tensor import INFERENCE, Tensor, cell_of, may_record, wrap
 
 
 class Specialization:
@@ -190,9 +190,11 @@ def structured(item: Any, outputs: list[Any], tensors: dict[int, Tensor], flat: 
         if not leaf.tensor:
             return array.item() if leaf.weak else array[()] if leaf.scalar else array
         if leaf.number not in tensors:
-            tensors[leaf.number] = wrap(array)
+            tensor = tensors[leaf.number] = wrap(array)
             if leaf.leaf:
-                tensors[leaf.number].requires_grad_()
+                tensor.requires_grad_()
+            if modes.special:
+                may_record(tensor)
         return tensors[leaf.number]
 
     return filled(item, value_of)

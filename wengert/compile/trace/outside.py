@@ -52,6 +52,14 @@ class History:
     _origin: Any
 
 
+def _leaf_of(tensor: Tensor, node: Any) -> AccumulateGrad:
+    """Where history ends in the trace: with a leaf's hooks, without what is behind others."""
+    leaf = AccumulateGrad(tensor)
+    if isinstance(node, AccumulateGrad):
+        leaf.extras, leaf.post_hooks = node.extras, node.post_hooks
+    return leaf
+
+
 @dataclass(slots=True, eq=False)
 class FoundGradient:
     """The gradient of a tensor before the trace, and what it is by now."""
@@ -108,8 +116,8 @@ class Outside:
         history = self.history(tensor)
         found = Found(place, tensor, array, traced, traced, history.tracked)
         self.tensors[tensor] = found
-        if history.tracked and not isinstance(history._node, AccumulateGrad):
-            history._node = AccumulateGrad(tensor)  # its own is no part of this function's
+        if history.tracked:
+            history._node = _leaf_of(tensor, history._node)
         return found
 
     def history(self, tensor: Tensor) -> History:

@@ -182,9 +182,10 @@ def array_at(place: Place, flat: Any) -> Any:
 class Array:
     """An array in a buffer: in the machine's byte order, row-major and aligned.
 
-    With a `type` it is that of a Tensor of exactly this type, which has no history unless `history`
-    is allowed; else it is a numpy.ndarray. One that is `written` must be writeable. One that comes
-    in has other `strides` (in bytes) if they are given, and is copied: programs are for one layout.
+    With a `type` it is that of a Tensor of exactly this type, which has a history as `history`
+    says, or either way if that is None; else it is a numpy.ndarray. One that is `written` must be
+    writeable. One that comes in has other `strides` (in bytes) if they are given, and is copied:
+    programs are for one layout.
     """
 
     buffer: int
@@ -192,7 +193,7 @@ class Array:
     shape: tuple[int, ...]
     type: type[Tensor] | None = None
     written: bool = False
-    history: bool = False
+    history: bool | None = False
     strides: tuple[int, ...] | None = None
     node: Any = None  # of one that goes out: the history that its Tensor has
     scalar: bool = False  # of one that goes out: NumPy's number of no dimensions

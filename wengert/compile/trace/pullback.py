@@ -46,6 +46,8 @@ def pull_back(capture: Capture, result: Any, arguments: list[tuple[int, Tensor]]
         capture.inputs.add(Cotangent(k), t._array.shape, t._array.dtype, f"g{k}")
         for k, t in enumerate(outs)
     ]
+    for tensor in found:
+        capture.outside.history(tensor)._node.extras = None  # its hooks run when gradients arrive
     gs = [capture.trusted(value) for value in values]
     count = len(capture.program.statements)
     try:
