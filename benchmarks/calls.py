@@ -17,7 +17,7 @@ from benchmarks.timing import Case, Make, Target, Work
 
 SECTION = "A small step, compiled and eager"
 ARRAYS_SECTION = "64 arrays in a container, and flat"
-STEP = (Target("eager", 0.15),)
+STEP, PART = (Target("eager", 0.15),), (Target("eager", 1.0),)
 ARRAYS = (Target("flat", 1.2),)
 COUNT = 64
 NUMBER, GUARDS = "a Python float, and a 0-d array", "100 guarded values, and none"
@@ -190,6 +190,10 @@ def pulled(wg, compiled):
         return w.grad
 
     return step
+
+
+IN_PARTS = {of_loss, of_module, pulled}
+"""Where most of the time is eager mode's own: the sweep around what is compiled."""
 
 
 def same(function):

@@ -47,8 +47,13 @@ LINES: list[tuple[str, str, tuple[Target, ...], Callable[..., Case]]] = [
     ],
     (elementwise.CALL_SECTION, elementwise.CALL, (OVERHEAD,), elementwise.call_case),
     *[
-        (calls.SECTION, name, calls.STEP, partial(calls.step_case, name=name))
-        for name in calls.SHAPES
+        (
+            calls.SECTION,
+            name,
+            calls.PART if shape in calls.IN_PARTS else calls.STEP,
+            partial(calls.step_case, name=name),
+        )
+        for name, shape in calls.SHAPES.items()
     ],
     *[
         (calls.ARRAYS_SECTION, name, calls.ARRAYS, partial(calls.arrays_case, name=name))

@@ -12,19 +12,25 @@ import wengert as wg
 from benchmarks import calls
 from wengert.compile.call.entries import is_native
 from wengert.compile.call.function import CompiledFunction
+from wengert.compile.call.specialization import Specialization
 
 
 @pytest.fixture
 def slow(monkeypatch):
-    """Notes each call that looks for its specialization in Python."""
+    """Notes what goes through Python: a call that looks for its specialization, a backward pass."""
     seen = []
-    call = CompiledFunction._call
 
-    def noted(function, *args, **kwargs):
-        seen.append(function)
-        return call(function, *args, **kwargs)
+    def watch(owner, name):
+        method = getattr(owner, name)
 
-    monkeypatch.setattr(CompiledFunction, "_call", noted)
+        def noted(self, *args, **kwargs):
+            seen.append(self)
+            return method(self, *args, **kwargs)
+
+        monkeypatch.setattr(owner, name, noted)
+
+    watch(CompiledFunction, "_call")
+    watch(Specialization, "pulled")
     return seen
 
 
@@ -141,3 +147,81 @@ def test_a_leaf_that_the_function_makes_is_one_through_the_entry(slow):
         (a * 3).sum().backward()
         assert a.grad.tolist() == [3, 3]
     assert not slow
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda y: y.sum(),
+        lambda y: (y.T * wg.ones(2, 3)).sum(),
+        lambda y: y[0].sum(),
+        lambda y: y @ y.T,
+    ],
+    ids=["expanded", "transposed", "a row", "a product"],
+)
+def test_cotangents_of_any_strides_are_pulled_by_machine_code(loss, slow):
+    def f(x, w):
+        return (x * w).sin() * w
+
+    compiled, x = wg.compile(f), wg.randn(3, 2)
+    w, v = (wg.ones(2, requires_grad=True) for _ in range(2))
+    for k in range(5):
+        if k == 3:
+            slow.clear()
+        loss(compiled(x, w)).sum().backward()
+        loss(f(x, v)).sum().backward()
+        np.testing.assert_allclose(w.grad, v.grad, rtol=1e-5)
+    assert not slow
+
+
+def test_outputs_that_get_no_cotangent_or_the_same_one(slow):
+    def f(w):
+        return w * 2, w * 3, w.sin()
+
+    compiled = wg.compile(f)
+    w, v = (wg.ones(2, requires_grad=True) for _ in range(2))
+    for k in range(5):
+        if k == 3:
+            slow.clear()
+        for x, function in ((w, compiled), (v, f)):
+            a, b, _ = function(x)
+            (a + b).sum().backward()
+        assert w.grad.tolist() == v.grad.tolist()
+    assert not slow
+
+
+def test_a_derivative_reads_numbers_of_the_call(slow):
+    compiled = wg.compile(lambda w, t: (w * w * t).sum())
+    for k in range(5):
+        if k == 3:
+            slow.clear()
+        w = wg.ones(2, requires_grad=True)
+        first, second = compiled(w, 1.0 + k), compiled(w, 10.0)
+        first.backward()
+        assert w.grad.tolist() == [2 * (1.0 + k)] * 2
+        second.backward()
+        assert w.grad.tolist() == [2 * (11.0 + k)] * 2
+    assert not slow
+
+
+def test_a_rate_may_become_a_number_of_another_kind():
+    # An entry that was linked while an int stood there read its bits as those of a float.
+    rates = [0.5, 1, 2, 0.25, np.float64(0.125), np.float32(0.5), 3, True, 0.5, np.int64(2)]
+    ends = []
+    for wrap in (wg.compile, calls.same):
+        w = wg.ones(2, requires_grad=True)
+        optimizer = wg.optim.SGD([w], lr=0.5)
+
+        @wrap
+        def step(x, w=w, optimizer=optimizer):
+            optimizer.zero_grad()
+            (w * x).sum().backward()
+            optimizer.step()
+
+        seen = []
+        for rate in rates:
+            optimizer.param_groups[0]["lr"] = rate
+            step(wg.ones(2))
+            seen.append(w.tolist())
+        ends.append(seen)
+    assert ends[0] == ends[1]

@@ -142,6 +142,15 @@ def test_an_array_of_other_strides_is_read_from_a_copy(make, name):
     assert sys.getrefcount(x) == before
 
 
+@pytest.mark.parametrize("name", STRIDED)
+def test_an_array_may_have_any_strides_where_that_is_said(make, name):
+    slow = Slow()
+    f = adding(make, slow, strides=...)
+    for x in (STRIDED[name], array(3.0, 4.0), np.zeros((2, 2)).T[0]):
+        assert f(x, array(10.0, 20.0)).tolist() == (x + np.array([10.0, 20.0])).tolist()
+    assert not slow.calls
+
+
 @pytest.mark.parametrize("step", [2, -2])
 def test_what_is_read_from_a_copy_is_apart_from_what_is_written(make, step):
     slow, memory = Slow(), np.zeros(12)

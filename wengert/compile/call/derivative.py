@@ -9,7 +9,6 @@ import numpy as np
 from wengert.autograd import saved
 from wengert.autograd.differentiate import grad
 from wengert.compile.trace.arguments import tracked
-from wengert.compile.trace.places import array_at
 from wengert.compile.trace.results import tensors_in
 from wengert.errors import FreedGraphError
 from wengert.history.location import here
@@ -44,26 +43,23 @@ def spent() -> Spent:
 class CompiledBackward(Node):
     """One call of a compiled function, waiting for the cotangents of its results."""
 
-    __slots__ = ("flat", "likes", "outputs", "owner")
+    __slots__ = ("flat", "outputs", "owner")
     owner: Any
     flat: list[Any]
-    likes: list[tuple[Any, Any]]
 
     def pull(self, g: Any) -> Any:
         values = self._values()
-        owner = self.owner
-        arrays = [array_at(place, self.flat) for place in owner.read_back]
         gs = [
-            np.zeros(shape, dtype) if c is None else c
-            for c, (shape, dtype) in zip(self._listed(g), self.likes, strict=True)
+            np.zeros(like.shape, like.dtype) if c is None else c
+            for c, like in zip(self._listed(g), self.owner.likes, strict=True)
         ]
-        return tuple(owner.backward.run([*arrays, *values, *gs]))
+        return self.owner.pull(*self.flat, *values, *gs)
 
     def pull_recorded(self, g: Any) -> Any:
         self._values()
         gs = [
-            Tensor(np.zeros(shape, dtype)) if c is None else c
-            for c, (shape, dtype) in zip(self._listed(g), self.likes, strict=True)
+            Tensor(np.zeros(like.shape, like.dtype)) if c is None else c
+            for c, like in zip(self._listed(g), self.owner.likes, strict=True)
         ]
         return tuple(self.owner.recorded_gradients(self.flat, gs))
 
@@ -76,7 +72,8 @@ class CompiledBackward(Node):
     def _values(self) -> Any:
         if type(self.saved) is saved.Freed:
             raise saved.freed(self)
-        for tensor in self.owner.tensors_read(self.flat):
+        for place in self.owner.tensors_back:
+            tensor = place.read(self.flat)
             if tensor._cell is not None and tensor._cell.stamp > self.order:
                 raise saved.modified(self, tensor._array, tensor._cell)
         return self.saved
@@ -88,7 +85,6 @@ def record(owner: Any, flat: list[Any], results: list[Tensor], values: list[Any]
     node.begin(tuple([current_node(place.read(flat)) for place in owner.joint.leaves]))
     node.owner, node.flat, node.saved = owner, flat, values
     node.outputs = len(results)
-    node.likes = [(t._array.shape, t._array.dtype) for t in results]
     node.code, node.at = here()
     for slot, tensor in enumerate(results):
         tensor._node = Output(node, slot) if slot else node

@@ -62,8 +62,9 @@ class Entry:
     """Where a call's arguments are found: `Argument(n)` is what the slot n of them has."""
     guards: tuple[Guard, ...] = ()
     inputs: tuple[Input, ...] = ()
-    aliasing: tuple[Aliasing, ...] = ()
-    """Inputs that lie where an earlier one does. All others begin elsewhere: see `regions`."""
+    aliasing: tuple[Aliasing, ...] | None = ()
+    """Inputs that lie where an earlier one does. All others begin elsewhere: see `regions`. None
+    where nothing is written, and it does not matter."""
     fixed: tuple[tuple[int, int, Any], ...] = ()
     """Buffers that lie at an address as long as something lives: the arena, a constant."""
     outputs: tuple[Array | Number, ...] = ()
@@ -96,6 +97,8 @@ class Region:
 def regions(entry: Entry) -> list[Region]:
     """Memory that inputs lie in: each begins elsewhere, and none overlaps with a written one."""
     found: dict[Place, Region] = {}
+    if entry.aliasing is None:
+        return []
     first = {a.second: a.first for a in entry.aliasing}
     for place, form in ((i.place, i.form) for i in entry.inputs):
         if isinstance(form, Array) and form.nbytes:

@@ -122,7 +122,7 @@ class Field(IntEnum):
     MADE = 15  # while a call runs: an output's object, or a container's parts; ours
     FOUND = 15  # while a call runs: an input's object
     WROTE = 16  # to be called with it, if something is written
-    STRIDES = 18  # that an array must have, or 0
+    STRIDES = 18  # that an array must have; 0 if it is row-major, -1 if any will do
     COPY = 17  # while a call runs: of an input that is not laid out as the body reads it; ours
 
 
@@ -303,6 +303,8 @@ def _write_alike(module: ir.Module) -> None:
     with w.when(w.same(strides, 0)):
         flags = w.build.zext(w.load(array, at.FLAGS, HALF), WORD)
         w.build.ret(w.differs(w.build.and_(flags, w.number(at.C_CONTIGUOUS)), 0))
+    with w.when(w.same(strides, -1)):
+        w.build.ret(w.number(1, BIT))
     distance = w.build.sub(w.load(array, at.STRIDES), strides)
     with w.each(strides, ndim, 1) as stride:
         w.need(w.same(w.word(stride, 0), w.word(w.build.add(stride, distance), 0)), no)

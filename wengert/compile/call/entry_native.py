@@ -122,12 +122,12 @@ class _Table:
             (Head.OUTPUTS, self.outputs()),
         ]
         count = sum(len(records) for _, records in sections)
-        count += len(entry.aliasing) + len(entry.results)
+        count += len(entry.aliasing or ()) + len(entry.results)
         table = np.zeros(Head.WORDS + count * RECORD, np.int64)
         at_word = int(Head.WORDS)
         for section, records in sections:
             at_word = self.put(table, section, at_word, records)
-        aliasing = [self.aliasing(a, table) for a in entry.aliasing]
+        aliasing = [self.aliasing(a, table) for a in entry.aliasing or ()]
         at_word = self.put(table, Head.ALIASING, at_word, aliasing)
         self.put(table, Head.RESULTS, at_word, [self.result(r, table) for r in entry.results])
         self.head(table)
@@ -165,6 +165,12 @@ class _Table:
     def object(self, value: Any) -> int:
         self.keep.append(value)
         return id(value)
+
+    def numbers(self, values: tuple[int, ...]) -> int:
+        """Where these are."""
+        memory = np.array(values, np.int64)
+        self.keep.append(memory)
+        return int(memory.ctypes.data)
 
     def buffer(self, number: int) -> int:
         """Where the address of a buffer is put."""
@@ -234,19 +240,16 @@ class _Table:
 
     def array(self, array: Array, flags: int) -> Record:
         dtype = np.dtype(array.dtype)
-        dimensions, strides = (
-            np.array(lengths or (), np.int64) for lengths in (array.shape, array.strides)
-        )
-        self.keep += [dimensions, strides]
+        strides = -1 if array.strides is ... else 0
         return {
-            Field.STRIDES: 0 if array.strides is None else strides.ctypes.data,
+            Field.STRIDES: self.numbers(array.strides) if type(array.strides) is tuple else strides,
             Field.FORM: Form.ARRAY if array.type is None else Form.TENSOR,
             Field.OBJECT: 0 if array.type is None else self.object(array.type),
             Field.BUFFER: self.buffer(array.buffer),
             Field.DTYPE: self.object(dtype),
             Field.TYPE_NUMBER: dtype.num,
             Field.NDIM: len(array.shape),
-            Field.DIMENSIONS: dimensions.ctypes.data,
+            Field.DIMENSIONS: self.numbers(array.shape),
             Field.FLAGS: flags | (at.WRITEABLE if array.written else 0),
         }
 

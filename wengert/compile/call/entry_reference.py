@@ -96,7 +96,7 @@ class _Running:
         return (
             all(guard.holds(args) for guard in entry.guards)
             and all(self._takes(i, args) for i in entry.inputs)
-            and all(self._alias_as(aliasing, args) for aliasing in entry.aliasing)
+            and all(self._alias_as(aliasing, args) for aliasing in entry.aliasing or ())
             and self._apart()
         )
 
@@ -229,8 +229,14 @@ def _is_alike(array: Any, form: Array) -> bool:
         and array.dtype.num == form.dtype.num
         and array.dtype.isnative
         and array.shape == form.shape
-        and (array.flags.c_contiguous if form.strides is None else array.strides == form.strides)
+        and _has_strides(array, form.strides)
     )
+
+
+def _has_strides(array: np.ndarray, strides: Any) -> bool:
+    if strides is None:
+        return bool(array.flags.c_contiguous)
+    return strides is ... or array.strides == strides
 
 
 def _is_plain(array: np.ndarray) -> bool:

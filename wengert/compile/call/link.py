@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from wengert.compile.call import derivative
 from wengert.compile.call.entries import make
 from wengert.compile.call.entry import Entry
 from wengert.compile.call.specialization import wrote
+from wengert.compile.program.program import Value
 from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import Changed, Spread, applied
 from wengert.compile.trace.places import (
@@ -38,6 +41,8 @@ from wengert.tensor import Tensor
 def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., Any]:
     """The callable of a specialization: what machine code does, and what is left to Python."""
     executable, inputs = spec.forward, list(_inputs(spec, flat))
+    if spec.backward is not None:
+        spec.pull = functools.partial(_first_pull, spec)
     spread = Spread.of(spec.structure)
     results, rebuild = _results(spec, spread)
     return make(
@@ -56,6 +61,42 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
             results=results,
             many=rebuild is not None,
             rebuild=rebuild,
+            calls=executable.calls,
+            keep=executable,
+        )
+    )
+
+
+def _first_pull(spec: Any, *given: Any) -> Any:
+    """From now on the derivative's native callable runs."""
+    spec.pull = _link_pull(spec, given)
+    return spec.pull(*given)
+
+
+def _link_pull(spec: Any, given: tuple[Any, ...]) -> Callable[..., Any]:
+    """The callable of a specialization's derivative, which does what `pulled` says."""
+    executable = spec.backward
+    plan, table = executable.plan, executable.table
+    places = [*spec.read_back, *map(Argument, range(len(spec.examples), len(given)))]
+    return make(
+        Entry(
+            body=executable.body,
+            buffers=table.size,
+            slow=spec.pulled,
+            spread=Spread(len(given), slots=tuple(range(len(given)))),
+            inputs=tuple(
+                [
+                    _anyhow(_input(place, given, table.input(i), value))
+                    for i, (place, value) in enumerate(zip(places, plan.inputs, strict=True))
+                ]
+            ),
+            aliasing=None,
+            fixed=tuple(executable.fixed),
+            outputs=tuple(
+                [Array(table.output(k), v.dtype, v.shape) for k, v in enumerate(plan.outputs)]
+            ),
+            results=tuple(map(Output, range(len(plan.outputs)))),
+            many=True,
             calls=executable.calls,
             keep=executable,
         )
@@ -86,17 +127,18 @@ def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
     table, updates = spec.forward.table, spec.program.updates
     writes = dict(spec.captured.written)
     for i, (value, place) in enumerate(spec.read):
-        yield _input(place, flat, table.input(i), value in updates, writes.get(place, 0))
+        written, times = value in updates, writes.get(place, 0)
+        yield _input(place, flat, table.input(i), value, written, times)
     read = {place for _, place in spec.read}
     beside = [place for place in writes if type(place) is not Argument and place not in read]
     for k, place in enumerate(beside):
-        yield _input(place, flat, table.size + len(flat) + k, False, writes[place])
+        yield _input(place, flat, table.size + len(flat) + k, writes=writes[place])
     for i, x in enumerate(flat):
         numeric = isinstance(x, Tensor | np.ndarray) or type(x) is float  # np.float64 is one too
         if i in spec.owner._static or not numeric:
             yield Guard(Argument(i), x)
         elif Argument(i) not in read:
-            yield _input(Argument(i), flat, table.size + i, False, writes.get(Argument(i), 0))
+            yield _input(Argument(i), flat, table.size + i, writes=writes.get(Argument(i), 0))
 
 
 def _aliasing(inputs: list[Input | Guard], flat: list[Any]) -> Iterator[Aliasing]:
@@ -109,17 +151,37 @@ def _aliasing(inputs: list[Input | Guard], flat: list[Any]) -> Iterator[Aliasing
                 yield Aliasing(place, i.place, place.read(flat) is i.place.read(flat))
 
 
-def _input(place: Any, flat: list[Any], buffer: int, written: bool, writes: int) -> Input:
+def _input(
+    place: Any,
+    flat: Sequence[Any],
+    buffer: int,
+    value: Value | None = None,
+    written: bool = False,
+    writes: int = 0,
+) -> Input:
+    """What is at a place now, in the form that a program's input has if it is one."""
     x, array = place.read(flat), array_at(place, flat)
     if not isinstance(array, np.ndarray):
-        # What is a float and more, an np.float64, is none to the entry: such a call goes slowly.
-        return Input(place, Number(buffer, float if isinstance(x, float) else type(x)))
+        return Input(place, Number(buffer, type(x) if value is None else _number(value)))
     kind = type(x) if isinstance(x, Tensor) else None
     # What states require is guarded.
     history = (kind is not None and x.requires_grad) if isinstance(place, Argument) else None
     strides = None if array.flags.c_contiguous else array.strides
     form = Array(buffer, array.dtype, array.shape, kind, written, history, strides)
     return Input(place, form, writes)
+
+
+def _anyhow(read: Input) -> Input:
+    """An input that is only read, in any strides and with any history."""
+    form = read.form
+    if isinstance(form, Array):
+        form = dataclasses.replace(form, strides=..., history=None)
+    return Input(read.place, form)
+
+
+def _number(value: Value) -> Any:
+    """The class of numbers that a value of no dimensions is of: Python's if it is weak."""
+    return type(value.dtype.type(0).item()) if value.weak else value.dtype.type
 
 
 def _outputs(spec: Any) -> Iterator[Array | Number]:
@@ -168,7 +230,8 @@ def _results(spec: Any, spread: Spread) -> tuple[tuple[Any, ...], Callable[..., 
     leaves = tuple(leaves_of(structure))
     flat = [Argument(i) for i in range(len(spec.examples))]
     afterwards = _Afterwards()
-    afterwards.then(leaves, lambda _, values: _filled(structure, values))
+    one = type(structure) in (Argument, Output) and not getattr(structure, "leaf", False)
+    afterwards.then(leaves, (lambda _, values: values[0]) if one else _filled(structure))
     if joint is not None:
         recorded = [*joint.slots, *range(spec.results, len(spec.program.outputs))]
         afterwards.then([*map(Output, recorded), *flat], _recorded(spec))
@@ -179,21 +242,24 @@ def _results(spec: Any, spread: Spread) -> tuple[tuple[Any, ...], Callable[..., 
     if type(structure) is Changed:
         containers = [Argument(i) for i in range(len(flat), len(spread.slots))]
         afterwards.then(containers, applied)
-    single = type(structure) is Argument or (type(structure) is Output and not structure.leaf)
-    if len(afterwards.steps) == 1 and (single or structure is None):
+    if len(afterwards.steps) == 1 and (one or structure is None):
         return leaves, None
     return tuple(afterwards.places), afterwards
 
 
-def _filled(structure: Any, values: Any) -> Any:
+def _filled(structure: Any) -> Callable[[Any, tuple[Any, ...]], Any]:
     """The result, of the values of its leaves in order."""
-    given = iter(values)
 
-    def value_of(leaf: Any) -> Any:
-        value = next(given)
-        return value.requires_grad_() if type(leaf) is Output and leaf.leaf else value
+    def fill(_: Any, values: tuple[Any, ...]) -> Any:
+        given = iter(values)
 
-    return filled(structure, value_of)
+        def value_of(leaf: Any) -> Any:
+            value = next(given)
+            return value.requires_grad_() if type(leaf) is Output and leaf.leaf else value
+
+        return filled(structure, value_of)
+
+    return fill
 
 
 def _recorded(spec: Any) -> Callable[[Any, tuple[Any, ...]], Any]:

@@ -42,6 +42,8 @@ class Specialization:
         ]
         self.backward: Any = None
         self.read_back: list[Place] = []
+        self.tensors_back: list[Place] = []
+        """Tensors whose arrays the backward program reads: they must not have changed."""
         program = captured.program
         clean(program)
         if self.joint is not None:
@@ -49,7 +51,9 @@ class Specialization:
             parts = partition(program, gradients, self.joint.cotangents)
             program = captured.program = parts.forward
             self.read_back = [captured.places[v] for v in parts.read]
+            self.tensors_back = [p for p in self.read_back if _is_tensor(p, flat)]
             self.backward = executable(parts.backward)
+            self.likes = [program.outputs[slot] for slot in self.joint.slots]
         self.results = len(program.outputs) - (len(parts.saved) if self.joint else 0)
         self.read = [(value, captured.places[value]) for value in program.inputs]
         program.replacing = {
@@ -60,6 +64,7 @@ class Specialization:
         self.program = program
         self.forward = executable(program)
         self.entry: Any = None
+        self.pull: Any = self.pulled
         self.called = False
 
     # ---- whether it fits ---------------------------------------------------------------------
@@ -142,10 +147,10 @@ class Specialization:
 
     # ---- what a node of the history asks for ---------------------------------------------------
 
-    def tensors_read(self, flat: list[Any]) -> list[Tensor]:
-        """The tensors whose arrays the backward program reads: they must not have changed."""
-        places = [place for place in self.read_back if isinstance(place, Argument | Known)]
-        return [x for x in (place.read(flat) for place in places) if isinstance(x, Tensor)]
+    def pulled(self, *given: Any) -> tuple[Any, ...]:
+        """Gradients, of a call's arguments, what it saved, and its results' cotangents."""
+        arrays = [array_at(place, given) for place in self.read_back]
+        return tuple(self.backward.run([*arrays, *given[len(self.examples) :]]))
 
     def recorded_gradients(self, flat: list[Any], gs: list[Tensor]) -> list[Any]:
         """The gradients as tensors with a history of their own."""
@@ -172,6 +177,10 @@ def wrote(tensor: Tensor, writes: int) -> None:
         cell.count += writes - 1
         mark_written(tensor, "a compiled function")
         SharedCell.become(cell)
+
+
+def _is_tensor(place: Place, flat: list[Any]) -> bool:
+    return isinstance(place, Argument | Known) and isinstance(place.read(flat), Tensor)
 
 
 def _is_state(place: Place) -> bool:

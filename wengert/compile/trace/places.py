@@ -11,7 +11,7 @@ the condition on which a program may be used again, and the sentence that says w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import CellType
+from types import CellType, EllipsisType
 from typing import Any
 
 import numpy as np
@@ -184,7 +184,8 @@ class Array:
 
     With a `type` it is that of a Tensor of exactly this type, which has a history as `history`
     says, or either way if that is None; else it is a numpy.ndarray. One that is `written` must be
-    writeable. One that comes in has other `strides` (in bytes) if they are given, and is copied:
+    writeable. One that comes in has other `strides` (in bytes) if they are given, any if that is
+    `...`, and is copied:
     programs are for one layout.
     """
 
@@ -194,7 +195,7 @@ class Array:
     type: type[Tensor] | None = None
     written: bool = False
     history: bool | None = False
-    strides: tuple[int, ...] | None = None
+    strides: tuple[int, ...] | EllipsisType | None = None
     node: Any = None  # of one that goes out: the history that its Tensor has
     scalar: bool = False  # of one that goes out: NumPy's number of no dimensions
 
