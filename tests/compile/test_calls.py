@@ -225,3 +225,22 @@ def test_a_rate_may_become_a_number_of_another_kind():
             seen.append(w.tolist())
         ends.append(seen)
     assert ends[0] == ends[1]
+
+
+def test_calls_of_several_kinds_in_turn_go_through_their_entries(slow):
+    # The entry of the last kind of call was the only one: all others were looked up in Python.
+    net = wg.nn.Sequential(wg.nn.Linear(2, 3), wg.nn.Dropout(0.0))
+    compiled, held = wg.compile(net), {"x": wg.randn(4, 2)}
+    total = wg.compile(lambda batch: sum(batch.values()) if type(batch) is dict else batch * 2)
+    for k in range(5):
+        if k == 3:
+            slow.clear()
+        for training in (True, False):
+            net.train(training)
+            for size in (1, 2, 3):
+                x = wg.randn(size, 2)
+                np.testing.assert_allclose(compiled(x).detach(), net(x).detach(), rtol=1e-5)
+        assert total(held).tolist() == held["x"].tolist()
+        assert total(wg.ones(2)).tolist() == [2, 2]
+        assert total(batch=wg.ones(2)).tolist() == [2, 2]
+    assert not slow

@@ -66,6 +66,15 @@ def test_code_from_disk_is_not_compiled_again(folder, monkeypatch):
     assert call(compiled(adder(7)), 1) == 8
 
 
+def test_a_module_on_disk_is_not_written_again(folder):
+    # The entry's module was built and printed in each process: a tenth of a second.
+    kept = machine.compile_text("the adder of 70", lambda: adder(70), "test")
+    assert call(kept, 1) == 71
+    del kept
+    gc.collect()
+    assert call(machine.compile_text("the adder of 70", None, "test"), 1) == 71
+
+
 @pytest.mark.parametrize("content", [b"", b"rubbish", "cut", "changed", "no code"])
 def test_a_spoiled_file_is_replaced(folder, content):
     compiled(adder(8))

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
+import sys
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Any
@@ -18,9 +20,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from wengert.compile.call import entry
 from wengert.compile.call import layouts as at
 from wengert.compile.call.entry import KEPT
-from wengert.compile.llvm.machine.host import Code, compile_module, register
+from wengert.compile.llvm.machine.host import Code, compile_module, compile_text, register
 
 WORD = ir.IntType(64)
 HALF = ir.IntType(32)
@@ -1075,12 +1078,13 @@ def entry_code(table_offset: int) -> Code:
     from wengert.tensor import Tensor, View
 
     offsets = at.layouts()
-    register("entry.ndarray", id(np.ndarray))
-    register("entry.Tensor", id(Tensor))
-    register("entry.View", id(View))
-    register("entry.SharedCell", id(SharedCell))
-    register("entry.object_new", offsets.object_new)
-    register("entry.new_array", offsets.new_array)
-    register("entry.scalar", offsets.scalar)
-    register("entry.copy", offsets.copy)
-    return compile_module(entry_module(offsets, table_offset), "entry")
+    for known in (np.ndarray, Tensor, View, SharedCell):
+        register(f"entry.{known.__name__}", id(known))
+    for name, address in at.functions().items():
+        register(f"entry.{name}", address)
+    try:
+        texts = [inspect.getsource(part) for part in (sys.modules[__name__], at, entry)]
+    except OSError:  # Python runs without them: what is written says as much, but takes longer
+        return compile_module(entry_module(offsets, table_offset), "entry")
+    source = "\n".join([*texts, f"{offsets} {table_offset}"])
+    return compile_text(source, lambda: entry_module(offsets, table_offset), "entry")

@@ -169,9 +169,9 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
         usual = not modes.special  # an entry asks for that, and for nothing more about the mode
         if usual and specialization.entry is None and specialization.called:  # not for one call
-            specialization.entry = link(specialization, flat, self._call)
+            # What this one is not for goes on to the entries that there were before.
+            self._entry = specialization.entry = link(specialization, flat, self._entry)
         specialization.called = True
-        self._entry = (usual and specialization.entry) or self._call
         result = specialization.run(flat)
         if type(result) is Changed:
             return applied(result, list(changeable(args, kwargs)))

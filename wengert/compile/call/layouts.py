@@ -43,10 +43,6 @@ class Layouts:
     base: int  # of a View
     memory: int  # of a SharedCell
     contents: int  # of a closure's cell
-    object_new: int  # the address of what makes an object of a class, `tp_new` of `object`
-    new_array: int  # the address of NumPy's PyArray_NewFromDescr
-    scalar: int  # that of PyArray_Return
-    copy: int  # that of PyArray_NewCopy
 
     def slot(self, name: str) -> int:
         """Where a Tensor keeps one of `SLOTS`."""
@@ -94,7 +90,16 @@ def layouts() -> Layouts:
     _check_objects()
     _check_numbers()
     _check_arrays()
-    return Layouts(*_slots(), _base(), _memory(), _contents(), _object_new(), *_array_functions())
+    functions()
+    return Layouts(*_slots(), _base(), _memory(), _contents())
+
+
+@functools.cache
+def functions() -> dict[str, int]:
+    """Where functions begin that CPython and NumPy do not export: what makes an object of a class,
+    which is `tp_new` of `object`, and NumPy's PyArray_NewFromDescr, _Return and _NewCopy.
+    """
+    return {"object_new": _object_new(), **_array_functions()}
 
 
 # ---- reading memory ------------------------------------------------------------------------
@@ -218,7 +223,7 @@ def _object_new() -> int:
     return int(address)
 
 
-def _array_functions() -> tuple[int, int, int]:
+def _array_functions() -> dict[str, int]:
     module = importlib.import_module("numpy._core._multiarray_umath")
     table = capsule_pointer(module._ARRAY_API)
     _expect(_word(table + 8 * 2) == id(np.ndarray), "its table of functions")
@@ -241,7 +246,7 @@ def _array_functions() -> tuple[int, int, int]:
     take = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_int)(copy)
     dense = take(made.T, 0)
     _expect(dense.shape == (5, 3) and dense.flags.c_contiguous, "the function that copies arrays")
-    return address, scalar, copy
+    return {"new_array": address, "scalar": scalar, "copy": copy}
 
 
 def _own(x: Any) -> Any:

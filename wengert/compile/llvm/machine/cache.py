@@ -19,7 +19,7 @@ from pathlib import Path
 LIMIT = 512 * 2**20
 """Bytes in the folder; beyond it the files that were not used for longest go."""
 
-_HEAD = b"wengert object 1\n"
+_HEAD = b"wengert object 2\n"
 _SUFFIX = ".code"
 _DAY = 24 * 3600.0
 _writes = 0  # of this process

@@ -2,8 +2,9 @@
 
 `compile_module` takes an `llvmlite.ir.Module` and returns a `Code`, whose functions live as long as
 it does. Code is shared in memory while in use, and kept on disk across processes (`cache.py`),
-under a hash of the IR; so IR must not hold addresses of this process. What it calls outside itself
-it declares by name:
+under a hash of the IR; so IR must not hold addresses of this process. `compile_text` hashes what
+the IR is written from, and does not write it where the code is kept. What a module calls outside
+itself it declares by name:
 
     blas.sgemm              a routine of SciPy's BLAS
     python.PyErr_Occurred   a function or object of CPython's C API
@@ -16,9 +17,11 @@ import ctypes
 import functools
 import hashlib
 import itertools
+import json
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -188,29 +191,51 @@ _lock = forks.waited_for(threading.RLock())
 _live: weakref.WeakValueDictionary[bytes, Code] = weakref.WeakValueDictionary()
 
 
+Written = tuple[str, tuple[list[str], list[str]]]
+"""The text of a module, and its names: see `_names`."""
+
+
 def compile_module(module: ir.Module, name: str) -> Code:
     """Machine code for this host; the same module is compiled once."""
+    written = text, _ = _written(module)
+    return _compiled(text, lambda: written, name)
+
+
+def compile_text(source: str, write: Callable[[], ir.Module], name: str) -> Code:
+    """Machine code of a module that need not be written where it is kept: of which `source` says
+    all that it depends on.
+    """
+    return _compiled(source, lambda: _written(write()), name)
+
+
+def _written(module: ir.Module) -> Written:
     module.triple = host().triple
-    text = str(module)
+    return str(module), _names(module)
+
+
+def _compiled(source: str, write: Callable[[], Written], name: str) -> Code:
+    """The code that lives, is on disk, or is compiled of what is written."""
     settings = f"{host()} {LEVEL} {_JIT_LINK} {llvm.llvm_version_info}"
-    key = hashlib.blake2b(f"{settings}\n{text}".encode(), digest_size=20).digest()
+    key = hashlib.blake2b(f"{settings}\n{source}".encode(), digest_size=20).digest()
     with _lock:
         code = _live.get(key)
         if code is None:
-            code = _live[key] = _cached(key.hex(), text, _names(module), name)
+            code = _live[key] = _cached(key.hex(), write, name)
         return code
 
 
-def _cached(key: str, text: str, names: tuple[list[str], list[str]], name: str) -> Code:
+def _cached(key: str, write: Callable[[], Written], name: str) -> Code:
     data = cache.read(key)
     if data is not None:
+        names, _, machine = data.partition(b"\n")
         try:
-            return _link(data, names, name)
-        except RuntimeError:  # whole, but no code that fits here: compile it again
+            return _link(machine, json.loads(names), name)
+        except (RuntimeError, ValueError):  # whole, but no code that fits here: compile it again
             pass
-    data = _object_of(text)
-    code = _link(data, names, name)
-    cache.write(key, data)
+    text, defined = write()
+    machine = _object_of(text)
+    code = _link(machine, defined, name)
+    cache.write(key, json.dumps(defined).encode() + b"\n" + machine)
     return code
 
 
