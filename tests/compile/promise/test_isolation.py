@@ -402,3 +402,42 @@ def test_the_history_of_a_tensor_is_its_own_while_another_thread_traces() -> Non
     wg.compile(step)(wg.ones(2))
     assert found == [(0, True, True, [1.0, 1.0])]
     assert buffer._version == 1
+
+
+def in_threads(count: int, work: Any) -> list[Any]:
+    """What `work(k)` gives in as many threads at once; the first error is raised."""
+    barrier, found = threading.Barrier(count), [None] * count
+
+    def run(k: int) -> None:
+        try:
+            barrier.wait(WAIT)
+            found[k] = work(k)
+        except BaseException as error:
+            found[k] = error
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(count)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(6 * WAIT)
+    finally:
+        sys.setswitchinterval(interval)
+    for result in found:
+        if isinstance(result, BaseException):
+            raise result
+    return found
+
+
+def test_threads_that_link_entries_at_once_share_what_is_kept_for_ever() -> None:
+    # The definition that a cache kept was that of the last thread; those of the others were freed,
+    # with functions made of them in use: the process crashed.
+    from wengert.compile.call.entry_native import _method
+
+    _method("step")
+    for n in range(50):
+        assert (
+            len({id(method) for method in in_threads(4, lambda _, n=n: _method(f"step {n}"))}) == 1
+        )

@@ -79,11 +79,16 @@ def _table_offset() -> int:
     raise at.LayoutError("The slots of a class are not where they are expected.")
 
 
-@functools.cache
+_methods: dict[str, _Method] = {}
+
+
 def _method(name: str) -> _Method:
     """The definition of a function of this name. Kept for ever: functions read it as they die."""
-    address = entry_code(_table_offset()).address("entry")
-    return _Method(name.encode(), address, _FAST_WITH_KEYWORDS, None)
+    if name not in _methods:
+        address = entry_code(_table_offset()).address("entry")
+        made = _Method(name.encode(), address, _FAST_WITH_KEYWORDS, None)
+        _methods.setdefault(name, made)  # the first one, whichever thread it comes from
+    return _methods[name]
 
 
 @functools.cache
