@@ -61,6 +61,16 @@ def is_inexact(dtype: np.dtype[Any]) -> Any:
     return _CATEGORY[dtype.kind] >= 2
 
 
+def is_bfloat16(dtype: np.dtype[Any]) -> Any:
+    """Whether this is the dtype that `ml_dtypes` adds, which is not imported to be asked."""
+    return dtype.kind == "V" and dtype.name == "bfloat16"
+
+
+def is_number(dtype: np.dtype[Any]) -> Any:
+    """Whether values of this dtype are truth values or numbers."""
+    return dtype.kind in "biufc" or is_bfloat16(dtype)
+
+
 def of(x: Any) -> np.dtype[Any]:
     """The dtype of an array or of a plain value."""
     return x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype

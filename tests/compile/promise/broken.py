@@ -30,20 +30,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
         ),
     ),
     # test_errors.py
-    "test_arguments_of_bfloat16": (
-        (
-            "bfloat16 does not compile",
-            None,
-            TracingError,
-        ),
-    ),
-    "test_parameters_of_bfloat16": (
-        (
-            "bfloat16 does not compile",
-            None,
-            TracingError,
-        ),
-    ),
     "test_what_runs_eagerly_runs_compiled": (
         (
             "traced arrays cannot say this of themselves",
@@ -265,24 +251,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
     "test_a_write_to_a_result_reaches_what_it_is_a_view_of": (
         (
             "results are copies, not the views or objects of eager mode",
-            None,
-            AssertionError,
-        ),
-    ),
-    "test_activations_keep_the_dtype": (
-        (
-            "half precision is computed in single, and not cast back",
-            some(
-                """
-            float16-gelu
-            """
-            ),
-            AssertionError,
-        ),
-    ),
-    "test_gelu_of_half_precision_stays_so": (
-        (
-            "half precision is computed in single, and not cast back",
             None,
             AssertionError,
         ),

@@ -13,7 +13,6 @@ pytest.importorskip("llvmlite")
 import wengert as wg
 from tests.compile.stories import caught, module, numbers, same, same_or_refused, thrice
 from wengert import optim
-from wengert.nn import functional as F
 
 # ---- versions ------------------------------------------------------------------------------
 
@@ -260,39 +259,6 @@ def test_a_write_through_a_chain_of_views_arrives(name: str, whose: str) -> None
         return seen
 
     same_or_refused(story)
-
-
-def test_gelu_of_half_precision_stays_so() -> None:
-    def story(compile: Any) -> Any:
-        return thrice(compile(F.gelu), numbers(1, 2).half())
-
-    same(story, 1e-2)
-
-
-KEPT_DTYPES = [
-    "gelu",
-    "silu",
-    "softplus",
-    "mish",
-    "elu",
-    "selu",
-    "hardtanh",
-    "leaky_relu",
-    "logsigmoid",
-    "softmax",
-    "layer_norm",
-]
-
-
-@pytest.mark.parametrize("name", (KEPT_DTYPES))
-@pytest.mark.parametrize("dtype", ["float16", "float64"])
-def test_activations_keep_the_dtype(name: str, dtype: str) -> None:
-    def story(compile: Any) -> Any:
-        function = getattr(F, name)
-        extra = {"softmax": (0,), "layer_norm": ((2,),)}.get(name, ())
-        return thrice(compile(lambda x: function(x, *extra)), numbers(1, 2).to(getattr(wg, dtype)))
-
-    same(story, 1e-2)
 
 
 @pytest.mark.parametrize(

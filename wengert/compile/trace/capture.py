@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.compile.program.program import Value
 from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray, lost
@@ -55,7 +56,7 @@ class Capture:
 
     def array_for(self, tensor: Tensor, array: Any) -> Any:
         """A tensor's array is set; what its slot receives. A tensor from outside keeps its own."""
-        if type(array) is np.ndarray and array.dtype.kind in "biufc":
+        if type(array) is np.ndarray and dtypes.is_number(array.dtype):
             with watch.aside():
                 array = self.trace.array(self.inputs.external(array))
         try:

@@ -78,7 +78,7 @@ class Inputs:
         known = self.met.get(id(array))
         if known is not None and _equal(known[1], array):
             return known[2]
-        if array.dtype.kind not in "biufc" or array.dtype.byteorder == ">":
+        if not dtypes.is_number(array.dtype) or array.dtype.byteorder == ">":
             raise TracingError(
                 f"an array of dtype {array.dtype} in a compiled function at\n  {line_of(*here())}\n"
                 "Convert it to numbers of the machine's byte order first, e.g. x.astype(float)."
@@ -189,9 +189,10 @@ class Passed:
 
     def array(self, number: int, array: Any, same: int | None) -> TracedArray:
         """A traced array for an argument's array; the one of argument `same` if that is given."""
-        if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16 or array.dtype.char in "gG":
+        dtype = array.dtype
+        if not dtypes.is_number(dtype) or dtype.itemsize > 16 or dtype.char in "gG":
             raise TracingError(
-                f"an argument of a compiled function is an array of dtype {array.dtype}; those "
+                f"an argument of a compiled function is an array of dtype {dtype}; those "
                 "hold integers, truth values, and floating-point and complex numbers of up to 64 "
                 "bits per part. Convert it, e.g. with x.astype(float), or leave the function "
                 "uncompiled."

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.conditions import Conditions
@@ -38,7 +39,7 @@ class Found:
     tracked: bool  # it had a history before
 
     def is_differentiable(self) -> bool:
-        return self.tracked and self.array.dtype.kind in "fc"
+        return self.tracked and dtypes.is_inexact(self.array.dtype)
 
 
 @dataclass(slots=True, eq=False)

@@ -43,7 +43,9 @@ def _modf(trace: Trace, x: Any) -> Any:
 
 @Trace.means(neural.erf)
 def _erf(trace: Trace, x: Any) -> Any:
-    return trace.array(trace.applied(operations.erf, [trace.as_array(x).value]))
+    value = trace.as_array(x).value
+    made = trace.applied(operations.erf, [value])  # of half precision in single
+    return trace.array(trace.cast(made, value.dtype) if value.dtype.kind == "f" else made)
 
 
 # ---- one statement ----------------------------------------------------------------------------

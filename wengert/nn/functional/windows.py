@@ -13,6 +13,7 @@ from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.shared import apply, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import neural, products
+from wengert.rules.indexing import getitem
 from wengert.tensor import Tensor, wrap
 
 Sizes = tuple[int, ...]
@@ -629,16 +630,16 @@ def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool)
     x, lone = _batched(input, n, f"adaptive_max_pool{n}d")
     out = _adaptive_sizes(x, output_size, n)
     array, spatial = x._array, x._array.shape[2:]
-    places = np.empty((*array.shape[:2], *out), np.int64)
+    lead, found = array.shape[:2], []
     index = np.arange(math.prod(spatial)).reshape(spatial)
     bins = [_bins(s, o) for s, o in zip(spatial, out, strict=True)]
     for cell in np.ndindex(*out):
         part = tuple(slice(*bins[i][c]) for i, c in enumerate(cell))
-        flat = array[(slice(None), slice(None), *part)].reshape(*array.shape[:2], -1)
-        places[(slice(None), slice(None), *cell)] = index[part].ravel()[flat.argmax(-1)]
-    lead = array.shape[:2]
-    values = apply(np.take_along_axis, reshape(x, (*lead, -1)), places.reshape(*lead, -1), 2)
-    values = reshape(values, places.shape)
+        flat = array[(slice(None), slice(None), *part)].reshape(*lead, -1)
+        found.append(getitem(index[part].ravel(), flat.argmax(-1)))
+    flat = np.stack(found, -1)
+    values = apply(np.take_along_axis, reshape(x, (*lead, -1)), flat, 2)
+    values, places = reshape(values, (*lead, *out)), flat.reshape(*lead, *out)
     if lone:
         values, places = values[0], places[0]
     return (values, wrap(places)) if return_indices else values

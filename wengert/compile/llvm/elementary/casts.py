@@ -20,6 +20,7 @@ from wengert.compile.llvm.machine.values import (
 
 B: TypeAlias = ir.IRBuilder
 V: TypeAlias = ir.Value
+FLOAT32 = np.dtype(np.float32)
 
 
 def is_nan(b: B, x: V) -> V:
@@ -41,6 +42,10 @@ def cast(b: B, x: Any, source: np.dtype, target: np.dtype) -> Any:
     """A value of dtype `source` in dtype `target`."""
     if source == target:
         return x
+    if source.kind == "V":
+        return cast(b, _widened(b, x), FLOAT32, target)
+    if target.kind == "V":
+        return _narrowed(b, cast(b, x, source, FLOAT32))
     if target.kind == "b":
         return nonzero(b, x, source)
     if source.kind == "c":
@@ -90,6 +95,25 @@ def _rounded_to_odd(b: B, x: V) -> V:
     step = b.select(b.xor(positive, negative_sign), like(bits, 1), like(bits, -1))
     odd = b.select(b.and_(inexact, even), b.add(bits, step), bits)
     return b.bitcast(odd, near.type)
+
+
+def _widened(b: B, x: V) -> V:
+    """The bits of a bfloat16 are the upper half of a float's."""
+    lanes = lanes_of(x)
+    bits = b.zext(x, wide(I32, lanes))
+    return b.bitcast(b.shl(bits, like(bits, 16)), wide(ir.FloatType(), lanes))
+
+
+def _narrowed(b: B, x: V) -> V:
+    """A float as the bits of the nearest bfloat16, of two the even one."""
+    lanes = lanes_of(x)
+    bits = b.bitcast(x, wide(I32, lanes))
+    last = b.and_(b.lshr(bits, like(bits, 16)), like(bits, 1))
+    rounded = b.add(bits, b.add(last, like(bits, 0x7FFF)))
+    sign = b.and_(bits, like(bits, 0x80000000))
+    quiet = b.or_(sign, like(bits, 0x7FC00000))  # rounding could make a NaN infinite
+    upper = b.lshr(b.select(is_nan(b, x), quiet, rounded), like(bits, 16))
+    return b.trunc(upper, wide(ir.IntType(16), lanes))
 
 
 def _to_integer(b: B, x: V, source: np.dtype, target: np.dtype) -> V:

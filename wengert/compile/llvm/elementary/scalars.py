@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.elementary import math as series
-from wengert.compile.llvm.elementary.casts import cast, is_nan, nonzero
+from wengert.compile.llvm.elementary.casts import FLOAT32, cast, is_nan, nonzero
 from wengert.compile.llvm.elementary.complexes import COMPLEX, apply_complex
 from wengert.compile.llvm.machine.values import (
     BIT,
@@ -27,19 +27,20 @@ from wengert.compile.llvm.machine.values import (
     wide,
 )
 from wengert.compile.plan.kernel import Unsupported
+from wengert.dtypes import is_number
 
 B: TypeAlias = ir.IRBuilder
 V: TypeAlias = ir.Value
 
-FLOAT32 = np.dtype(np.float32)
-
 
 def supported(name: str, dtypes: tuple[np.dtype, ...]) -> bool:
     """Whether loops can hold this function of operands of these dtypes."""
-    if not all(d.kind in "biufc" and d.isnative and part(d).itemsize <= 8 for d in dtypes):
+    if not all(is_number(d) and d.isnative and part(d).itemsize <= 8 for d in dtypes):
         return False
     if name in ("where", "astype"):
         return True
+    if dtypes[0].kind == "V":
+        return False
     name, kind = _SPELLINGS.get(name, name), dtypes[0].kind
     if kind == "c":
         return name in COMPLEX

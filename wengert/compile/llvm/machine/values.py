@@ -1,7 +1,8 @@
 """LLVM's types for NumPy's dtypes, and constants of them.
 
-Values are scalars or vectors of: i1 for bool, iN for integers, half, float, double; a pair of
-floats for complex numbers. In memory a bool is a byte, and a complex number two floats in a row.
+Values are scalars or vectors of: i1 for bool, iN for integers, half, float, double, the bits of
+bfloat16; a pair of floats for complex numbers. In memory a bool is a byte, and a complex number two
+floats in a row.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def element(dtype: np.dtype) -> ir.Type:
         return BIT
     if kind in "iu":
         return ir.IntType(8 * dtype.itemsize)
+    if kind == "V":
+        return ir.IntType(16)
     return FLOATS[part(dtype).itemsize]
 
 

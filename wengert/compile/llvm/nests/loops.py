@@ -18,7 +18,7 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.elementary import math as series
-from wengert.compile.llvm.elementary.casts import cast
+from wengert.compile.llvm.elementary.casts import FLOAT32, cast
 from wengert.compile.llvm.elementary.division import Inverse
 from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.machine import host as machine
@@ -387,6 +387,9 @@ class _Emitter:
         return op.name in ("divide", "true_divide") and self.plan.wide[number]
 
     def _constant(self, op: Const) -> Any:
+        if op.dtype.kind == "V":
+            single = number(element(FLOAT32), op.value)
+            return cast(self.b, single, FLOAT32, op.dtype)
         kind = element(op.dtype)
         if op.dtype.kind == "c":
             value = complex(op.value)

@@ -8,14 +8,28 @@ from __future__ import annotations
 import os
 
 from wengert.compile.program.infer import check_types
-from wengert.compile.program.passes import algebra, bounds, fold, layout, products, reductions
+from wengert.compile.program.passes import (
+    algebra,
+    bounds,
+    fold,
+    layout,
+    products,
+    reductions,
+    widen,
+)
 from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.rewrite import Rules, rewrite
 from wengert.compile.program.program import Program
 
 RULES = Rules(
-    layout.RULES, algebra.RULES, reductions.RULES, products.RULES, bounds.RULES, fold.RULES
+    layout.RULES,
+    algebra.RULES,
+    reductions.RULES,
+    products.RULES,
+    bounds.RULES,
+    fold.RULES,
+    widen.RULES,
 )
 DEBUG = bool(os.environ.get("WENGERT_CHECK"))
 """Whether the types of all statements are checked after each pass."""
