@@ -110,7 +110,15 @@ def _of_number(value: Any) -> np.dtype[Any]:
         return bool
     if isinstance(value, complex):
         return default_complex()
-    return int64 if hasattr(value, "__index__") else _default
+    return int64 if hasattr(number(value), "__index__") else _default
+
+
+def number(value: Any) -> Any:
+    """The value, if it is a number, an array or a sequence of numbers; TypeError otherwise."""
+    kind = "f" if type(value) is builtins.float else of(value).kind
+    if kind not in "biufcV":
+        raise TypeError(f"a tensor or a number was expected, not {type(value).__name__} {value!r}")
+    return value
 
 
 def result_type(*operands: Any) -> np.dtype[Any]:

@@ -7,6 +7,7 @@ are compared. A `Difference` says what was found.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -211,6 +212,79 @@ def compare_gradients(op: Any, dtype: Any, theirs: tuple[Any, Any], ours: tuple[
                 f"derivative {order} by tensor {k}",
                 1e-6 if dtype in (torch.float64, torch.complex128) else 1e-3,
             )
+
+
+# ---- extreme values ------------------------------------------------------------------------
+
+EXTREMES = {
+    "zeros": (0.0, -0.0),
+    "ties": (1.0,),
+    "negative ties": (-1.0,),
+    "tails": (20.0, -20.0, 40.0, -40.0, 750.0, -750.0, 0.25),
+    "tiny": (1e-30, -1e-30, 1e-60),
+    "infinite": (np.inf, 1.0, -np.inf, 0.5),
+    "undefined": (np.nan, 1.0, 2.0, -0.5),
+}
+"""What takes the place of all floating-point numbers of a sample, over and over."""
+
+
+def filled(x: Any, values: tuple[float, ...], turn: Iterator[int]) -> Any:
+    """A sample's argument with these numbers, each tensor from another one on, and all tracked."""
+    if isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex()):
+        numbers = np.resize(np.roll(values, next(turn)), x.shape)
+        numbers = numbers + 1j * np.roll(numbers, 1) if x.is_complex() else numbers
+        return torch.tensor(numbers, dtype=x.dtype).requires_grad_()
+    if isinstance(x, (list, tuple)) and not isinstance(x, torch.Size):
+        return type(x)(filled(item, values, turn) for item in x)
+    if isinstance(x, dict):
+        return {name: filled(value, values, turn) for name, value in x.items()}
+    return x
+
+
+def finite(y: Any, z: Any, what: str) -> None:
+    """Where PyTorch has a finite number, so has wengert, and the same; else a `Difference`."""
+    y, z = (np.zeros(0) if t is None else numbers(t) for t in (y, z))
+    y, z = (np.zeros(max(y.shape, z.shape, key=len)) if not t.size else t for t in (y, z))
+    known = np.isfinite(y)
+    apart = np.abs(np.where(known, y, 0) - np.where(known, z, 0))
+    wrong = ~(apart <= 1e-6 * np.maximum(1, np.abs(np.where(known, y, 0))))
+    if y.shape != z.shape or wrong.any():
+        raise Difference(f"{what}: {y[wrong][:4]} there, {z[wrong][:4]} here")
+
+
+def kept(y: Any, z: Any, what: str) -> None:
+    """Where PyTorch's result is NaN, so is wengert's: none is made a number."""
+    lost = np.isnan(numbers(y)) & ~np.isnan(numbers(z))
+    if lost.any():
+        raise Difference(f"{what}: NaN there, {numbers(z)[lost][:4]} here")
+
+
+def run_extreme(op: Any, sample: Any, values: tuple[float, ...]) -> None:
+    """The function and its gradient for every argument, where PyTorch has one.
+
+    Of NaN the result alone is compared: what derivatives are there is left open.
+    """
+    turn = itertools.count()
+    call = [filled(part, values, turn) for part in (sample.input, sample.args, sample.kwargs)]
+    try:
+        theirs = op.op(call[0], *call[1], **call[2])
+    except Exception:
+        return  # it takes no such numbers
+    function = our_function(op)
+    assert function is not None, f"wengert has no {op.name}"
+    copies = [translated(part) for part in call]
+    ours = function(copies[0], *copies[1], **copies[2])
+    for y, z in zip(tensors(theirs), tensors(ours), strict=True):
+        (kept if np.nan in values else finite)(y, z, "result")
+    if np.nan in values:
+        return
+    try:
+        (expected,) = gradients(torch, theirs, call, False)
+    except (RuntimeError, NotImplementedError, ValueError):
+        return  # PyTorch has no derivative here
+    (found,) = gradients(wg, ours, copies, False) or [[None] * len(expected)]
+    for k, (g, h) in enumerate(zip(expected, found, strict=True)):
+        finite(g, h, f"derivative by tensor {k}")
 
 
 # ---- one sample ----------------------------------------------------------------------------

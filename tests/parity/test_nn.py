@@ -191,7 +191,7 @@ LOSSES = {
 }  # fmt: skip
 
 
-CONSTANT_TARGET = {"soft_margin_loss", "kl_div", "multilabel_soft_margin_loss"}
+CONSTANT_TARGET = {"soft_margin_loss", "multilabel_soft_margin_loss"}
 
 
 @pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")

@@ -34,6 +34,7 @@ from tests.rules.data import (
     upper_half_plane,
 )
 from wengert.rules import elementwise, indexing, products, reductions, shapes
+from wengert.rules.elementwise import trunc_divide
 from wengert.rules.indexing import getitem
 
 # ---- elementwise ---------------------------------------------------------------------------
@@ -66,6 +67,7 @@ ELEMENTWISE: dict[Any, list[Call]] = {
     np.remainder: two(dividend, divisor),
     np.fmod: two(dividend, divisor),
     np.floor_divide: two(dividend, divisor),
+    trunc_divide: two(dividend, divisor),
     np.exp: one(normal, complex_normal),
     np.exp2: one(normal, complex_normal),
     np.expm1: one(normal, complex_normal),

@@ -29,6 +29,7 @@ def composed(*functions: Any) -> Callable[[Function], Function]:
     """
 
     def note(meaning: Function) -> Function:
+        assert COMPOSED.keys().isdisjoint(functions), "each function has one meaning"
         COMPOSED.update(dict.fromkeys(functions, meaning))
         return meaning
 

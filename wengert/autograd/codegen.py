@@ -64,7 +64,8 @@ class Plan:
         self.values = sorted(n for n in names if n in rule.arguments or n == "y")
         self.facts = sorted(names - set(self.values))
         self.shapes = rule.family == "elementwise" and len(self.tracked) > 1
-        self.arrays = [n for n in self.values if n == "y" or self._may_be_array(n)]
+        arrays = [n for n in self.values if n != "y" and self._may_be_array(n)]
+        self.arrays = [*arrays, "y"] if "y" in self.values else arrays
         assert rule.together is None or names.issuperset(parameters(rule.together)), rule
         self.fields = [*self.values, *self.facts, *(["shapes"] if self.shapes else [])]
         if "y" in self.values and rule.outputs == 1:  # saved as its array and its cell
@@ -77,6 +78,12 @@ class Plan:
     def may_be_tensor(self, name: str) -> bool:
         """Whether an argument without a derivative may nevertheless be a tensor."""
         return name in ARRAY_ARGUMENTS or name in self.rule.constants
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether all arguments are saved, so that the result can be computed again from them."""
+        opaque = getattr(self.rule.function, "opaque", False)
+        return not opaque and set(self.rule.arguments) <= set(self.values)
 
     def users(self, name: str) -> list[str]:
         """The arguments whose derivative needs `name`."""
@@ -433,8 +440,9 @@ def _kept(plan: Plan, field: str) -> str:
             return f"{array}.{attribute}"
         # A tracked argument is an array; any other may be a number.
         return f"{array}.{attribute} if {base}_node is not None else {attribute}_of({array})"
-    users = plan.users(field)
-    if field in plan.arrays and len(users) < len(plan.tracked):
+    value = "y" if field == "y_cell" else field
+    users = plan.users(value)
+    if value in plan.arrays and len(users) < len(plan.tracked):
         return f"{field} if {' or '.join(f'{n}_node is not None' for n in users)} else None"
     return field
 
@@ -520,16 +528,8 @@ def _is_tensor_only(plan: Plan) -> bool:
 
 
 def _read_back(plan: Plan, n: str, recorded: bool) -> list[str]:
-    if n == "y" and plan.rule.outputs != 1:
-        reader = "restored" if recorded else "checked"
-        return [f"    y = [{reader}(self, item, at(self, k)) for k, item in enumerate(y)]"]
-    if n == "y" and recorded:
-        return ["    if y is not None: y = restored_output(self, y, y_cell, self)"]
     if n == "y":
-        return [
-            "    if y_cell is not None and y_cell.stamp > self.order: raise modified(self, y, y_cell)",
-            "    if type(y) is not ndarray: y = operand(y)",
-        ]
+        return _read_back_result(plan, recorded)
     if recorded:
         edge = f"{n}_node" if n in plan.tracked else "None"
         return [f"    if {n} is not None: {n} = restored(self, {n}, {edge})"]
@@ -548,6 +548,33 @@ def _read_back(plan: Plan, n: str, recorded: bool) -> list[str]:
         f"            {n} = {n}._array",
         f"        else: {n} = operand({n})",
     ]
+
+
+def _read_back_result(plan: Plan, recorded: bool) -> list[str]:
+    """The result as it was: one that was overwritten is computed again, if the arguments are known.
+
+    PyTorch saves for such functions something else than the result, and lets it be overwritten.
+    """
+    if plan.rule.outputs != 1:
+        overwritten = "any(overwritten(self, item._cell) for item in y)"
+        kept = f"[{'restored' if recorded else 'checked'}(self, item, at(self, k)) for k, item in enumerate(y)]"
+        otherwise = [f"    y = {kept}"]
+    else:
+        overwritten = "y_cell is not None and y_cell.stamp > self.order"
+        otherwise = [
+            "    if y is not None: y = restored_output(self, y, y_cell, self)"
+            if recorded
+            else "    if type(y) is not ndarray: y = operand(y)"
+        ]
+    if not plan.repeatable:
+        refused = f"    if {overwritten}: raise modified(self, y, y_cell)"
+        return otherwise if recorded or plan.rule.outputs != 1 else [refused, *otherwise]
+    known = "".join(f" and {n} is not None" for n in plan.arrays if n != "y")
+    again = f"dispatched({_actual(plan.rule, {n: n for n in plan.rule.arguments})})"
+    lines = [f"    if {overwritten}{known}: y = {again}", "    else:"]
+    if plan.rule.outputs == 1 and not recorded:
+        lines += [f"        if {overwritten}: raise modified(self, y, y_cell)"]
+    return [*lines, *(f"    {line}" for line in otherwise)]
 
 
 # ---- push ----------------------------------------------------------------------------------

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 from numpy import ndarray
-from numpy._core import umath  # private: see _ERRORS
 
 from wengert.arrays.kind import kind_of
 from wengert.autograd import anomaly, hooks, saved, zeros
 from wengert.autograd.saved import Freed
+from wengert.dispatch import ERRORS, QUIET
 from wengert.errors import FreedGraphError
 from wengert.history import forks, modes
 from wengert.history.location import here
@@ -346,11 +346,6 @@ def _begun(nested: int, roots: list[tuple[Edge, Any]], targets: Targets | None) 
     return now
 
 
-# Infinities and NaNs are results in a sweep; the forward has already warned of them. This is what
-# np.errstate(all="ignore") does, which would take a fiftieth of a short sweep to set up each time.
-_ERRORS = umath._extobj_contextvar
-_QUIET = umath._make_extobj(all="ignore")
-
 _task = _Task()
 MAX_NESTED = 20
 """So many sweeps may be nested on one stack; Python's own limit on recursion is not far beyond."""
@@ -363,11 +358,11 @@ def on_tensors() -> bool:
 
 def quietly(function: Callable[..., Any], *args: Any) -> Any:
     """The function's result, without NumPy's warnings about infinities and NaNs."""
-    before = _ERRORS.set(_QUIET)
+    before = ERRORS.set(QUIET)
     try:
         return function(*args)
     finally:
-        _ERRORS.reset(before)
+        ERRORS.reset(before)
 
 
 def run(
@@ -379,7 +374,7 @@ def run(
         _run_elsewhere(roots, retain, recorded, targets)
         return
     task = _task.now = _begun(outer.nested + 1, roots, targets)
-    before = _ERRORS.set(_QUIET)
+    before = ERRORS.set(QUIET)  # the forward has already warned of infinities and NaNs
     try:
         if recorded or on_tensors():  # cotangents may carry tangents of forward mode
             with modes.set_grad_enabled(recorded):
@@ -393,7 +388,7 @@ def run(
         saved.explain_freed(error, max(node_of(edge).order for edge, _ in roots))
         raise
     finally:
-        _ERRORS.reset(before)
+        ERRORS.reset(before)
         _task.now = outer
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import signature
 from types import FunctionType
 from typing import Any
@@ -262,6 +262,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "new": object.__new__,
         "pick": pick,
         "operand": saved.operand,
+        "overwritten": saved.overwritten,
         "promoted": promoted,
         "refuse": refuse,
         "restored": saved.restored,
@@ -499,12 +500,8 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
     target = dtypes.canonical(
         dtypes.result_type(*(x._array if isinstance(x, Tensor) else x for x in these))
     )
-    if rule.function is np.matmul and all(isinstance(x, Tensor) for x in these):
-        kinds = " and ".join(str(x.dtype) for x in these)
-        raise DtypeError(
-            f"expected m1 and m2 to have the same dtype, but got: {kinds}. "
-            "Convert one, as in b.to(a.dtype)."
-        )
+    if not rule.promotes:
+        one_dtype(rule.name, these)
     if _is_binary(rule) and not dtypes.is_inexact(target) and not codegen.keeps_integers(rule):
         target = dtypes.get_default_dtype()
     made = []
@@ -521,6 +518,16 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
         # Nothing to cast, yet the result changed its dtype: two zero-dimensional operands, say.
         return record(*(_as_array(x, target) if i in tracked else x for i, x in enumerate(made)))
     return record(*made)
+
+
+def one_dtype(name: str, tensors: Iterable[Any]) -> None:
+    """DtypeError if there are tensors of different dtypes among these values."""
+    kinds = dict.fromkeys(str(x._array.dtype) for x in tensors if isinstance(x, Tensor))
+    if len(kinds) > 1:
+        raise DtypeError(
+            f"{name}: expected tensors to have the same dtype, but got {' and '.join(kinds)}. "
+            "Convert one, as in b.to(a.dtype), or a layer, as in layer.double()."
+        )
 
 
 def _as_array(x: Any, dtype: Any) -> Any:

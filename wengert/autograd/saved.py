@@ -172,6 +172,11 @@ def checked(node: Node, value: Any, edge: Any) -> Any:
     return value._array
 
 
+def overwritten(node: Node, cell: Cell | None) -> bool:
+    """Whether what has this cell was written after the node was recorded."""
+    return cell is not None and cell.stamp > node.order
+
+
 def restored(node: Node, value: Any, edge: Any) -> Any:
     """A saved value as it takes part in a recorded backward: a Tensor with its history."""
     if isinstance(value, Packed):

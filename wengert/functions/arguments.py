@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.autograd.out import into as into
 from wengert.autograd.out import takes_out as takes_out
+from wengert.autograd.record import one_dtype
 from wengert.dispatch import Function, signature
 from wengert.functions import creation
 from wengert.tensor import Size, Tensor, settle, wrap
@@ -41,14 +42,19 @@ def tensor_of(x: Any, name: str = "input") -> Tensor:
         ) from None
 
 
-def of_tensors(count: int) -> Callable[[Function], Function]:
-    """The first `count` arguments of a function are tensors, or arrays: TypeError for others."""
+def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function]:
+    """The first `count` arguments of a function are tensors, or arrays: TypeError for others.
+
+    If they have to be `alike`, tensors of different dtypes are a DtypeError.
+    """
 
     def decorate(function: Function) -> Function:
         names = signature(function)[0][:count]
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
+            if alike:
+                one_dtype(function.__name__, (*args[:count], *map(kwargs.get, names)))
             for x in args[:count]:
                 if not isinstance(x, Tensor):
                     break

@@ -255,6 +255,7 @@ def full(size: Shape, fill_value: Any, *, dtype: Any) -> Any:
     if isinstance(value, Tensor):
         value = value.item() if known(value._array) else value._array
     dtype = dtype if dtype is not None else dtypes.result_type(value)
+    dtypes.number(value)
     if isinstance(value, (np.ndarray, np.generic)) or not _is_array(value):
         return np.full(shape_of((size,)), value, dtype)
     return np.full_like(value, value, dtype, shape=shape_of((size,)))

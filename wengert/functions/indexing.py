@@ -309,7 +309,7 @@ def _tracked(x: Any) -> bool:
 
 
 def _value_array(value: Any, dtype: Any) -> Any:
-    array = array_of(value)
+    array = dtypes.number(array_of(value))
     if isinstance(array, (np.ndarray, np.generic)):
         return array.real if array.dtype.kind == "c" and dtype.kind != "c" else array
     array = as_array(array)
@@ -584,4 +584,4 @@ _refilled = recorder(rules.refilled)
 @of_tensors(1)
 def fill(input: Any, value: Any) -> Tensor:
     """One number in the shape of `input`; the gradient of `input` is zero."""
-    return _refilled(input, value_for(value, input))
+    return _refilled(input, value_for(value, input)).clone()

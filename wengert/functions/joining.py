@@ -237,7 +237,7 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Te
         if cuts <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
         small, larger = divmod(n, cuts)
-        return _split(input, (small + 1,) * larger + (small,) * (cuts - larger), axis)
+        cuts = [k * small + min(k, larger) for k in range(1, cuts)]
     bounds = [0, *cuts, n]
     return tuple(
         input[(slice(None),) * axis + (slice(a, b),)] for a, b in itertools.pairwise(bounds)

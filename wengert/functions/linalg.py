@@ -624,9 +624,10 @@ def chain_order(sizes: list[int]) -> Any:
 
 
 @takes_out
+@of_tensors(2, alike=True)
 def cross(input: Any, other: Any, *, dim: int = -1) -> Tensor:
     """The vector product along a dimension of size 3; other dimensions broadcast."""
-    a, b = tensor_of(input), tensor_of(other, "other")
+    a, b = input, other
     if a.ndim != b.ndim:
         raise RuntimeError(
             "linalg.cross: inputs must have the same number of dimensions, got shapes "
@@ -643,9 +644,9 @@ def cross(input: Any, other: Any, *, dim: int = -1) -> Tensor:
 
 
 @takes_out
+@of_tensors(2, alike=True)
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Tensor:
     """The sum of conj(x) y along a dimension."""
-    x, y = tensor_of(x), tensor_of(y, "y")
     return ((x.conj() if x.dtype.kind == "c" else x) * y).sum(dim)
 
 

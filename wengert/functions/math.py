@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, floating, recorder
+from wengert.autograd.record import cast, floating, one_dtype, recorder
 from wengert.dispatch import as_array
 from wengert.errors import DtypeError
 from wengert.functions import results
@@ -86,6 +86,7 @@ def _unsuitable(name: str, *operands: Any) -> str:
 
 mul = multiply = _binary(np.multiply, "The product of two tensors, element by element.")
 true_divide = _binary(np.divide, "The quotient; integers give floating-point numbers.")
+_trunc_divide = _binary(rules.trunc_divide, "The quotient rounded towards zero.")
 floor_divide = _binary(np.floor_divide, "The quotient rounded towards minus infinity.")
 remainder = _binary(np.remainder, "The remainder with the sign of the divisor, as Python's %.")
 fmod = _binary(np.fmod, "The remainder with the sign of the dividend, as C's fmod.")
@@ -152,7 +153,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
         )
     kind = dtypes.result_type(array_of(input), array_of(other))
     if dtypes.is_inexact(kind):
-        return trunc(true_divide(input, other))
+        return _trunc_divide(input, other)
     a, b = (as_array(array_of(x), kind) for x in (input, other))
     quotient = np.floor_divide(a, b)
     return constant(quotient + ((quotient < 0) & (quotient * b != a)))
@@ -449,9 +450,13 @@ def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype:
 @takes_out
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight * (end - input)."""
-    if isinstance(weight, (int, float)) and weight >= 0.5:
-        return end - (end - input) * (1 - weight)
-    return input + weight * (end - input)
+    one_dtype("lerp", (input, end, weight))
+    step = end - input
+    if not isinstance(weight, (int, float)):
+        # From the nearer end, so that a weight of 1 gives the other end itself.
+        near = abs(tensor_of(weight, "weight")) < 0.5
+        return _where(near, input + weight * step, end - step * (1 - weight))
+    return end - step * (1 - weight) if weight >= 0.5 else input + weight * step
 
 
 @takes_out

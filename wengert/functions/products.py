@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, recorder
+from wengert.autograd.record import cast, one_dtype, recorder
 from wengert.functions.arguments import of_tensors, takes_out, tensor_of
 from wengert.rules import products as rules
 from wengert.tensor import Tensor
@@ -149,14 +149,14 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 
 @takes_out
-@of_tensors(3)
+@of_tensors(3, alike=True)
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     return _added("addmm", input, mm(mat1, mat2), beta, alpha)
 
 
 @takes_out
-@of_tensors(3)
+@of_tensors(3, alike=True)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     return _added("addmv", input, mv(mat, vec), beta, alpha)
@@ -170,14 +170,14 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 
 
 @takes_out
-@of_tensors(3)
+@of_tensors(3, alike=True)
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2)."""
     return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
 
 
 @takes_out
-@of_tensors(3)
+@of_tensors(3, alike=True)
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of the products in two batches."""
     return _added("addbmm", input, bmm(batch1, batch2).sum(0), beta, alpha)
@@ -208,9 +208,9 @@ def kron(input: Any, other: Any) -> Tensor:
 
 
 @takes_out
+@of_tensors(2, alike=True)
 def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
     """The vector product along a dimension of size 3."""
-    input, other = tensor_of(input), tensor_of(other, "other")
     if input.ndim != other.ndim:
         raise RuntimeError(
             "cross: inputs must have the same number of dimensions, got "
@@ -264,7 +264,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     return _tensordot(a, b, dims)
 
 
-@of_tensors(2)
+@of_tensors(2, alike=True)
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distances of each row of one matrix from each row of another (batched)."""
     if x1.ndim < 2 or x2.ndim < 2:
@@ -306,6 +306,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         ):  # size one against a larger one: broadcast by leaving the letter out
             tensors[k] = tensors[k].reshape([tensors[k].shape[i] for i in kept])
             terms[k] = "".join(term[i] for i in kept)
+    if any(terms[0].count(c) for term in terms[1:] for c in term if c not in output):
+        one_dtype("einsum", tensors)
     kinds = {x._array.dtype for x in tensors}
     if len(kinds) > 1:
         target = dtypes.result_type(*(x._array for x in tensors))

@@ -253,12 +253,16 @@ def std_mean(
 
 def root(square: Tensor) -> Tensor:
     """The square root with subgradient 0 at 0."""
-    if known(square._array) and np.all(square._array):
-        return square.sqrt()
-    zero = constant(square._array == 0)
-    one = wrap(np.ones((), square.dtype))
-    safe = one.where(zero, square).sqrt()
-    return (0 * square).where(zero, safe)
+    return _flat_at_zero(Tensor.sqrt, square)
+
+
+def _flat_at_zero(function: Any, x: Tensor, value: float = 0.0) -> Tensor:
+    """A function of x >= 0 with a value at 0 where its derivative counts as 0."""
+    if known(x._array) and np.all(x._array):
+        return function(x)
+    zero = constant(x._array == 0)
+    one = wrap(np.ones((), x.dtype))
+    return wrap(np.asarray(value, x.dtype)).where(zero, function(one.where(zero, x)))
 
 
 @takes_out
@@ -314,12 +318,11 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
         return _sum(size.sign(), axis, keepdim)
     if p == 1:
         return _sum(size, axis, keepdim)
-    total = _sum(size**p, axis, keepdim)
-    zero = constant(total._array == 0)
-    if known(zero._array) and not np.any(zero._array):
-        return total ** (1 / p)
-    safe = wrap(np.ones((), total.dtype)).where(zero, total) ** (1 / p)
-    return (0 * total).where(zero, safe)
+    if p < 0:
+        powers = _flat_at_zero(lambda x: x**p, size, math.inf)
+        return _sum(powers, axis, keepdim) ** (1 / p)
+    powers = size**p if p > 1 else _flat_at_zero(lambda x: x**p, size)
+    return _flat_at_zero(lambda x: x ** (1 / p), _sum(powers, axis, keepdim))
 
 
 @takes_out

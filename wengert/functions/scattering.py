@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, recorder
+from wengert.autograd.record import cast, one_dtype, recorder
 from wengert.dispatch import as_array
 from wengert.functions.arguments import (
     array_of,
@@ -49,7 +49,7 @@ def _source(src: Any, input: Tensor, places: Any, name: str) -> Tensor:
             f"{places.ndim} and {input.ndim}"
         )
     if not isinstance(src, Tensor):
-        return wrap(np.broadcast_to(as_array(src, input.dtype), places.shape))
+        return wrap(np.broadcast_to(as_array(dtypes.number(src), input.dtype), places.shape))
     if src.dtype != input.dtype:
         raise RuntimeError(
             f"{name}(): Expected self.dtype to be equal to src.dtype, got {input.dtype} and "
@@ -250,6 +250,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Tensor:
     input = tensor_of(input)
     if not input.ndim:
         return _lifted(lambda x, i, s: index_copy(x, 0, i, s), input, index, source)
+    one_dtype("index_copy", (input, source))
     axis, places = check_index("index_copy", input, dim, index)
     return _put(input, _rows(input, axis, places), value_for(source, input))
 
@@ -302,6 +303,7 @@ def index_reduce(
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """`input` with `input[indices]` replaced by the values, or with the values added there."""
     input = tensor_of(input)
+    one_dtype("index_put", (input, values))
     basic, advanced = divide(tuple(input.shape), tuple(_FULL if i is None else i for i in indices))
     if basic is not None:  # numbers among the indices: as arrays they mean the same here
         advanced = tuple(as_array(array_of(i)) if i is not None else _FULL for i in indices)

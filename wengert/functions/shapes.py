@@ -649,13 +649,9 @@ def as_strided(
         )
     start = input.storage_offset()
     offset = start if storage_offset is None else storage_offset
-    last = (
-        offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-        if math.prod(size)
-        else 0
-    )
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     have = storage(input._array).nbytes // input._array.itemsize
-    if last >= have or offset < 0:
+    if (math.prod(size) and last >= have) or offset < 0:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} "
             f"are out of bounds for storage of {have} elements"

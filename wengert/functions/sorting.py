@@ -175,8 +175,8 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
         return picked(results.mode_result, input, nowhere, dim, keepdim)
 
     def last_of_most_frequent(row: Any) -> Any:
-        values, counts = np.unique(row, return_counts=True)
-        return np.flatnonzero(row == values[np.argmax(counts)])[-1]
+        _, which, counts = np.unique(row, return_inverse=True, return_counts=True)
+        return np.flatnonzero(which == np.argmax(counts))[-1]
 
     modes = np.apply_along_axis(last_of_most_frequent, axis, input._array)
     return picked(results.mode_result, input, np.expand_dims(modes, axis), dim, keepdim)
@@ -198,7 +198,7 @@ def unique(
     input = tensor_of(input)
     if dim is None:
         _, first, inverse, counts = np.unique(
-            input._array.ravel(), return_index=True, return_inverse=True, return_counts=True
+            input._array.ravel(), True, True, True, equal_nan=False
         )
         values, inverse = input.reshape(-1)[constant(first)], inverse.reshape(input.shape)
     else:

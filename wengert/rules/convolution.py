@@ -81,7 +81,7 @@ def _inner(spatial: Sizes, padding: Sizes) -> tuple[Any, ...]:
 def _columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes, groups: int) -> Any:
     """The windows of padded samples as matrices: (n, groups, C/groups * K, P)."""
     n, c = x.shape[:2]
-    if all(k == 1 for k in kernel) and all(s == 1 for s in stride):
+    if all(k == 1 for k in kernel) and x.shape[2:] == out:
         return x.reshape(n, groups, c // groups, math.prod(x.shape[2:]))
     columns: Any = np.empty((n, c, *kernel, *out), x.dtype)
     for place, window in _offsets(kernel, stride, dilation, out):
@@ -132,7 +132,8 @@ def convolution_input(
     channels, o = shape[1], weight.shape[0]
     back = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
     fewer = o <= channels or math.prod(kernel) == 1
-    if fewer and min(back) >= 0 and all(s == 1 for s in stride):
+    exact = min(back) >= 0 and shape[2:] == output_sizes(out, kernel, stride, back, dilation)
+    if fewer and exact and all(s == 1 for s in stride):
         # Fewer numbers are moved when the windows are of g: a convolution with the weight reversed.
         return convolution(g, _reversed(weight, groups), stride, back, dilation, groups)
     spatial = tuple(s + 2 * p for s, p in zip(shape[2:], padding, strict=True))
@@ -205,21 +206,33 @@ linear(
         ),
         "bias": lambda t, y: _spread(t, y),
     },
+    promotes=False,
 )
+
+
+def _convolved(
+    x: Any, weight: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    """The convolution as the transposes know it: x may have room for more windows than `shape`."""
+    y = convolution(x, weight, stride, padding, dilation, groups)
+    return y if y.shape == shape else y[tuple(map(slice, shape))]
+
+
 linear(
     convolution_input,
-    lambda h, weight, stride, padding, dilation, groups: convolution(
-        h, weight, stride, padding, dilation, groups
+    lambda h, g_shape, weight, stride, padding, dilation, groups: _convolved(
+        h, weight, g_shape, stride, padding, dilation, groups
     ),
     lambda h, g, weight_shape, stride, padding, dilation, groups: convolution_weight(
         g, h, weight_shape, stride, padding, dilation, groups
     ),
     name="ConvolutionTranspose",
+    promotes=False,
 )
 linear(
     convolution_weight,
-    lambda h, x, stride, padding, dilation, groups: convolution(
-        x, h, stride, padding, dilation, groups
+    lambda h, g_shape, x, stride, padding, dilation, groups: _convolved(
+        x, h, g_shape, stride, padding, dilation, groups
     ),
     lambda h, g, x_shape, stride, padding, dilation, groups: convolution_input(
         g, h, x_shape, stride, padding, dilation, groups

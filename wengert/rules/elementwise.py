@@ -59,6 +59,16 @@ elementwise(
 )
 elementwise(np.remainder, lambda t: t, lambda t, a, b: -t * np.floor(a / b))
 elementwise(np.fmod, lambda t: t, lambda t, a, b: -t * np.trunc(a / b))
+
+
+@primitive
+def trunc_divide(a: Any, b: Any) -> Any:
+    """a / b rounded towards zero."""
+    return np.trunc(a / b)
+
+
+# A step's slope is 0 also where the quotient's is infinite, which a composition would multiply.
+elementwise(trunc_divide, lambda t: np.zeros_like(t), lambda t: np.zeros_like(t), name="Div")
 elementwise(np.floor_divide, lambda t: np.zeros_like(t), lambda t: np.zeros_like(t))
 
 # ---- exponentials and logarithms -----------------------------------------------------------

@@ -6,14 +6,15 @@ in, a body may take a faster way to the same numbers.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import as_array, primitive
+from wengert.dispatch import ERRORS, QUIET, Function, as_array, primitive
 from wengert.errors import DtypeError
-from wengert.rules.blocks import by_elements, in_blocks, many
+from wengert.rules.blocks import EXACT, by_elements, in_blocks, many
 from wengert.rules.indexing import gather, scatter_add
 from wengert.rules.reductions import softmax, tops
 from wengert.rules.rule import elementwise, general
@@ -54,18 +55,42 @@ def masked(g: Any, mask: Any) -> Any:
 # ---- activations ---------------------------------------------------------------------------
 
 
+def in_single(function: Function) -> Function:
+    """A function of x and settings that computes numbers of 16 bits in 32, and rounds once."""
+
+    @functools.wraps(function)
+    def run(x: Any, *settings: Any, **named: Any) -> Any:
+        dtype = x.dtype
+        if dtype.itemsize != 2 or dtype.kind not in "fV":
+            return function(x, *settings, **named)
+        return function(x.astype(np.float32), *settings, **named).astype(dtype)
+
+    return run
+
+
 @primitive
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)), as (1 + tanh(x/2)) / 2, which cannot overflow."""
+    """1 / (1 + exp(-x)), accurate where it is small: log(sigmoid(x)) is x far below 0."""
     if many(x):
         return by_elements(sigmoid, x)
-    out = np.multiply(x, 0.5)
-    if out.shape:
-        np.tanh(out, out=out)
-        out *= 0.5
-        out += 0.5
-        return out
-    return 0.5 * np.tanh(out) + 0.5
+    if type(x) is not np.ndarray or x.dtype not in EXACT:
+        return _sigmoid(x)
+    before = ERRORS.set(QUIET)  # of exp, where the result is too small for any number but 0
+    try:
+        out = np.exp(-x)
+    finally:
+        ERRORS.reset(before)
+    out += 1
+    return np.reciprocal(out)
+
+
+@in_single
+def _sigmoid(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return 1 / (1 + np.exp(np.multiply(x, -1.0)))
+    left = np.real(x) < 0
+    small = np.exp(np.where(left, x, -x))  # the larger one of both may overflow
+    return np.where(left, small, 1) / (1 + small)
 
 
 @primitive
@@ -91,6 +116,7 @@ def threshold_pull(g: Any, at: Any) -> Any:
 
 
 @primitive
+@in_single
 def erf(x: Any) -> Any:
     """The error function, 2/sqrt(pi) times the integral of exp(-s^2) from 0 to x."""
     if many(x):
@@ -99,8 +125,7 @@ def erf(x: Any) -> Any:
         return _erf_in_float32(x)
     from scipy import special
 
-    made = special.erf(x)
-    return made.astype(x.dtype) if x.dtype == np.float16 else made
+    return special.erf(x)
 
 
 # erf(x) = tanh(x P(x²)) within 7.1e-8, relatively: P fits artanh(erf(x)) / x for x < 4.2, where
@@ -136,6 +161,7 @@ elementwise(erf, lambda t, x: t * (2 / math.sqrt(math.pi)) * np.exp(-x * x))
 
 
 @primitive
+@in_single
 def gelu(x: Any) -> Any:
     """x Phi(x), with Phi the distribution function of the standard normal.
 
@@ -157,6 +183,7 @@ elementwise(gelu, in_blocks(lambda t, x: t * (_normal_cdf(x) + x * _normal_pdf(x
 
 
 @primitive
+@in_single
 def silu(x: Any) -> Any:
     """x sigmoid(x)."""
     return _silu(x)
@@ -192,6 +219,7 @@ elementwise(leaky_pull, lambda t, at, slope: leaky_pull(t, at, slope), name="Lea
 
 
 @primitive
+@in_single
 def elu(x: Any, alpha: float, scale: float, rate: float) -> Any:
     """scale * x where x > 0, else scale * alpha * (exp(rate * x) - 1): elu, selu and celu."""
     return scale * np.maximum(x, 0) + (scale * alpha) * np.expm1(rate * np.minimum(x, 0))
@@ -208,6 +236,7 @@ elementwise(elu, lambda t, x, alpha, scale, rate: t * _elu_slope(x, alpha, scale
 
 
 @primitive
+@in_single
 def softplus(x: Any, beta: float = 1.0, threshold: float = math.inf) -> Any:
     """log(1 + exp(beta x)) / beta, without overflow; x itself where beta x exceeds `threshold`."""
     z = beta * x
@@ -225,6 +254,7 @@ elementwise(softplus, lambda t, x, beta, threshold: t * _softplus_slope(x, beta,
 
 
 @primitive
+@in_single
 def log_sigmoid(x: Any) -> Any:
     """log(sigmoid(x)) = min(x, 0) - log(1 + exp(-|x|)), without overflow."""
     return np.minimum(x, 0) - np.log1p(np.exp(-np.absolute(x)))
@@ -398,4 +428,5 @@ elementwise(
     lambda t, x, b: t * (x - b) / np.maximum(x * (1 - x), 1e-12),
     lambda t, x: t * _odds(x),
     name="BinaryCrossEntropy",
+    promotes=False,
 )

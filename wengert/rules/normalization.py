@@ -208,6 +208,7 @@ linear(
         "bias": lambda t, y: np.broadcast_to(t, y.shape),
     },
     name="Addcmul",
+    promotes=False,
 )
 
 
@@ -286,6 +287,7 @@ general(
         g, x, weight, bias_shape, eps
     ),
     name="NativeLayerNorm",
+    promotes=False,
 )
 
 # ---- with a weight and a bias for each channel, the second dimension -------------------------
@@ -338,4 +340,5 @@ linear(
         "bias": lambda t, y: np.broadcast_to(_column(t, y), y.shape),
     },
     name="Addcmul",
+    promotes=False,
 )

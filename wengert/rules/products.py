@@ -82,6 +82,7 @@ linear(
     lambda g, a, b_shape: _matmul_pull_b(g, a, b_shape),
     name="Mm",
     arguments=("a", "b"),
+    promotes=False,
 )
 
 
@@ -134,6 +135,7 @@ linear(
         "bias": lambda t, y: np.broadcast_to(t, y.shape),
     },
     name="Addmm",
+    promotes=False,
 )
 
 
@@ -167,6 +169,7 @@ linear(
     np.tensordot,
     lambda g, a_shape, b, axes: _tensordot_a(g, a_shape, b, axes),
     lambda g, a, b_shape, axes: _tensordot_b(g, a, b_shape, axes),
+    promotes=False,
 )
 
 

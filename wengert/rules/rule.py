@@ -39,6 +39,9 @@ class Rule:
     view: bool = False
     sequence: str | None = None
     outputs: int | None = 1
+    promotes: bool = (
+        True  # whether tensors of several dtypes are cast to one; else they are refused
+    )
     casts: bool = False  # its result may be an integer one, which is outside the graph
     constants: tuple[str, ...] = ()  # further arguments that may be tensors, without a derivative
     unstated: tuple[str, ...] = ()  # those of them that nothing was said about
@@ -147,7 +150,7 @@ def elementwise(
     function: Function,
     *rules: Lambda,
     arguments: Iterable[str] | None = None,
-    name: str | None = None,
+    **options: Any,
 ) -> None:
     """Register `y[i] = function(x[i], ...)`: one lambda per argument, `(t, ...) -> t * dy/dx`.
 
@@ -157,7 +160,7 @@ def elementwise(
     """
     names = tuple(arguments or signature(function)[0])
     by_name = dict(zip(names[: len(rules)], rules, strict=True))
-    register(function, "elementwise", by_name, by_name, names, name)
+    register(function, "elementwise", by_name, by_name, names, **options)
 
 
 def linear(

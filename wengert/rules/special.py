@@ -56,7 +56,7 @@ def _scipy(name: str, *arguments: str) -> Function:
 
 def _narrow(y: Any, values: Any) -> Any:
     """`y` in the precision of floating-point arguments: SciPy may compute in a higher one."""
-    kinds = [x.dtype for x in values if hasattr(x, "dtype") and x.dtype.kind in "fc"]
+    kinds = [x.dtype for x in values if hasattr(x, "dtype") and x.dtype.kind in "fcV"]
     if not kinds or y.dtype == (kind := np.result_type(*kinds)):
         return y
     return y.astype(kind)
@@ -290,7 +290,7 @@ _SLOPE = 2 / math.sqrt(math.pi)  # of erf at 0
 elementwise(erfc, lambda t, x: t * -_SLOPE * np.exp(-x * x))
 elementwise(erfcx, lambda t, x, y: t * (2 * x * y - _SLOPE))
 elementwise(erfi, lambda t, x: t * _SLOPE * np.exp(x * x))
-elementwise(erfinv, lambda t, y: t * np.exp(y * y) / _SLOPE)
+elementwise(erfinv, lambda t, x: t * np.exp(np.square(erfinv(x))) / _SLOPE)
 elementwise(erfcinv, lambda t, y: -t * np.exp(y * y) / _SLOPE)
 elementwise(dawsn, lambda t, x, y: t * (1 - 2 * x * y))
 elementwise(ndtr, lambda t, x: t * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi))

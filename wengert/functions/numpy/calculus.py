@@ -141,41 +141,6 @@ def _kron(a: Any, b: Any) -> Any:
     return np.reshape(spread, [i * j for i, j in zip(left, right, strict=True)])
 
 
-@composed(np.cross)
-def _cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Any:
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    a, b = np.moveaxis(as_array(a), axisa, -1), np.moveaxis(as_array(b), axisb, -1)
-    if a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise ValueError(
-            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
-            f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."
-        )
-    after, before = np.array([1, 2, 0]), np.array([2, 0, 1])
-    product = a[..., after] * b[..., before] - a[..., before] * b[..., after]
-    return np.moveaxis(product, -1, axisc)
-
-
-@composed(np.vecdot)
-def _vecdot(x1: Any, x2: Any, *, axis: int = -1, **rest: Any) -> Any:
-    no_more(rest)
-    return np.sum(np.conj(as_array(x1)) * as_array(x2), axis=axis)
-
-
-@composed(np.matvec)
-def _matvec(x1: Any, x2: Any, **rest: Any) -> Any:
-    no_more(rest)
-    return np.matmul(x1, np.expand_dims(as_array(x2), -1))[..., 0]
-
-
-@composed(np.vecmat)
-def _vecmat(x1: Any, x2: Any, **rest: Any) -> Any:
-    no_more(rest)
-    return np.matmul(np.expand_dims(np.conj(as_array(x1)), -2), x2)[..., 0, :]
-
-
 # ---- polynomials, highest power first ------------------------------------------------------
 
 

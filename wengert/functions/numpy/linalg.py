@@ -11,8 +11,10 @@ import numpy as np
 
 from wengert.arrays.facts import composed
 from wengert.autograd.record import recorder
+from wengert.dispatch import as_array
 from wengert.functions import linalg
 from wengert.functions.arguments import constant
+from wengert.functions.numpy.calls import no_more
 from wengert.rules import linalg as rules
 from wengert.tensor import Tensor, wrap
 
@@ -148,11 +150,6 @@ def _outer(x1: Any, x2: Any, /) -> Any:
     return np.outer(x1, x2)
 
 
-@composed(np.linalg.matrix_transpose, np.matrix_transpose)
-def _matrix_transpose(x: Any, /) -> Any:
-    return np.swapaxes(x, -1, -2)
-
-
 @composed(np.linalg.matmul)
 def _matmul(x1: Any, x2: Any, /) -> Any:
     return np.matmul(x1, x2)
@@ -186,23 +183,28 @@ def _cross(
 
 
 @composed(np.linalg.vecdot, np.vecdot)
-def _vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Any:
-    x1 = np.conj(x1) if x1.dtype.kind == "c" else x1
-    if axis != -1:
-        x1, x2 = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
-    return np.sum(x1 * x2, axis=-1)
+def _vecdot(x1: Any, x2: Any, /, axis: int = -1, **rest: Any) -> Any:
+    """A product of matrices, so that integers keep their dtype and lengths must be equal."""
+    no_more(rest)
+    x1, x2 = (np.moveaxis(as_array(x), axis, -1) for x in (x1, x2))
+    return np.matmul(_conjugate(x1)[..., None, :], x2[..., None])[..., 0, 0]
+
+
+def _conjugate(x: Any) -> Any:
+    return np.conj(x) if x.dtype.kind == "c" else x
 
 
 if hasattr(np, "matvec"):  # since NumPy 2.2
 
     @composed(np.matvec)
-    def _matvec(x1: Any, x2: Any, /) -> Any:
-        return np.matmul(x1, np.expand_dims(x2, -1))[..., 0]
+    def _matvec(x1: Any, x2: Any, **rest: Any) -> Any:
+        no_more(rest)
+        return np.matmul(x1, np.expand_dims(as_array(x2), -1))[..., 0]
 
     @composed(np.vecmat)
-    def _vecmat(x1: Any, x2: Any, /) -> Any:
-        x1 = np.conj(x1) if x1.dtype.kind == "c" else x1
-        return np.matmul(np.expand_dims(x1, -2), x2)[..., 0, :]
+    def _vecmat(x1: Any, x2: Any, **rest: Any) -> Any:
+        no_more(rest)
+        return np.matmul(np.expand_dims(_conjugate(as_array(x1)), -2), x2)[..., 0, :]
 
 
 @composed(np.linalg.matrix_rank)

@@ -156,7 +156,7 @@ def _diagflat(v: Any, k: int = 0) -> Any:
     return np.diag(np.ravel(v), k)
 
 
-@composed(np.matrix_transpose)
+@composed(np.matrix_transpose, np.linalg.matrix_transpose)
 def _matrix_transpose(x: Any, /) -> Any:
     if len(x.shape) < 2:
         raise ValueError(

@@ -179,7 +179,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return a * sigmoid(b)
 
 
-@of_tensors(2)
+@of_tensors(2, alike=True)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where x > 0, else weight * x: one weight, or one for each channel (dimension 1)."""
     check_floats(input, "prelu")
@@ -191,14 +191,16 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"{weight._array.size} and channel size = {channels}."
             )
         weight = weight[(slice(None), *(None,) * (input.ndim - 2))]
-    return where(input._array > 0, input, weight * input)
+    positive = input._array > 0
+    # The product is of negative numbers alone: an infinite weight is nothing to the others.
+    return where(positive, input, weight * where(positive, 1, input))
 
 
 @of_tensors(1)
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, else `value`."""
     check_floats(input, "threshold", "bc")
-    formula = lambda x: where(x._array > threshold, x, value)
+    formula = lambda x: where(x._array <= threshold, value, x)
     return written_by(input, formula, "threshold_") if inplace else formula(input)
 
 
@@ -218,7 +220,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
     check_floats(input, "hardshrink")
-    return where(np.absolute(input._array) > lambd, input, 0)
+    return where(np.absolute(input._array) <= lambd, 0, input)
 
 
 @of_tensors(1)
@@ -229,7 +231,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     x = input._array
     moved = where(x > 0, input - lambd, input + lambd)
-    return where(np.absolute(x) > lambd, moved, 0)
+    return where(np.absolute(x) <= lambd, 0, moved)
 
 
 @of_tensors(1)

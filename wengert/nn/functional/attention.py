@@ -63,7 +63,7 @@ def attention_weights(
     query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool, scale: float | None = None
 ) -> Tensor:
     """softmax(Q K^T scale + mask): (..., queries, keys), each row with the sum 1."""
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     scores = _matmul(query * scale, _swapaxes(key, -1, -2))
     if is_causal:
         causal = np.tri(query.shape[-2], key.shape[-2], dtype=bool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from typing import Any
 
@@ -63,7 +64,7 @@ def _told(align_corners: bool | None, name: str) -> bool:
     return bool(align_corners)
 
 
-@of_tensors(2)
+@of_tensors(2, alike=True)
 def grid_sample(
     input: Tensor,
     grid: Tensor,
@@ -194,8 +195,9 @@ def _values(input: Tensor, index: list[Any], weight: Tensor | None) -> Tensor:
         inside = inside & (i >= 0) & (i < size)
         flat = flat * size + np.clip(i, 0, size - 1)
     batch, channels = input.shape[:2]
-    rows = reshape(input, (batch, channels, -1))
-    where_ = np.broadcast_to(flat.reshape(batch, 1, -1), (batch, channels, flat[0].size))
+    count = math.prod(flat.shape[1:])
+    rows = reshape(input, (batch, channels, math.prod(spatial)))
+    where_ = np.broadcast_to(flat.reshape(batch, 1, count), (batch, channels, count))
     pixels = reshape(apply(np.take_along_axis, rows, where_, 2), (batch, channels, *flat.shape[1:]))
     kept = wrap(inside.astype(input.dtype))
     return pixels * (kept if weight is None else weight * kept).unsqueeze(1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.functions.arguments import of_tensors
 from wengert.nn.functional import grids
 from wengert.nn.functional.shared import apply, reshape
@@ -43,7 +44,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             "negative output size, which is invalid."
         )
     if mode == "constant":
-        return apply(rules.pad_with, input, before, after, 0 if value is None else value)
+        return apply(rules.pad_with, input, before, after, dtypes.number(value or 0))
     if value:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
@@ -76,7 +77,9 @@ def _places(size: int, before: int, after: int, mode: str) -> Any:
     if mode == "circular":
         if widest > size:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        return places % size
+        # What is cut off on one side is gone before the other side repeats what is left.
+        start, stop = max(-before, 0), size - max(-after, 0)
+        return start + (places - start) % max(stop - start, 1)
     if widest >= size:
         raise RuntimeError(
             "Padding size should be less than the corresponding input dimension, but got: padding "

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.record import recorder
+from wengert import dtypes
+from wengert.autograd.record import cast, one_dtype, recorder
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions.arguments import of_tensors, one_dim
+from wengert.functions.reductions import vector_norm
 from wengert.functions.shapes import broadcast_shapes
 from wengert.nn.functional.activations import log_softmax, logsigmoid
 from wengert.nn.functional.shared import (
     apply,
+    check_floats,
     matched,
     mean,
     reduced,
@@ -22,7 +25,7 @@ from wengert.nn.functional.shared import (
     total,
     where,
 )
-from wengert.rules import neural
+from wengert.rules import neural, special
 from wengert.tensor import Tensor, wrap
 
 # ---- squares and absolute values -----------------------------------------------------------
@@ -49,7 +52,7 @@ def mse_loss(
         if dtype is b.dtype and a.shape == b.shape and dtype.kind == "f" and a.size:
             return _mse(input, target)
     reduction = reduction_of(size_average, reduce, reduction)
-    matched(input, target, "mse_loss")
+    matched(input, target, "mse_loss", "c")
     return _weighted(apply(np.square, input - target), weight, reduction)
 
 
@@ -91,15 +94,20 @@ def smooth_l1_loss(
 ) -> Tensor:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta/2, for d = input - target."""
     reduction = reduction_of(size_average, reduce, reduction)
-    matched(input, target, "smooth_l1_loss")
+    matched(input, target, "smooth_l1_loss", "c")
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    d = input - target
-    size = abs(d)
-    if beta == 0:
-        return reduced(size, reduction)
-    loss = where(size._array < beta, d * d * (0.5 / beta), size - 0.5 * beta)
+    size = abs(input - target)
+    loss = _rounded(size, beta) / beta if beta else size
     return reduced(loss, reduction)
+
+
+def _rounded(size: Tensor, bound: float) -> Tensor:
+    """size^2 / 2 up to the bound, and a line from there on. It is never the difference of squares,
+    of which an infinite one would make a NaN of the other's slope.
+    """
+    near = apply(np.clip, size, None, bound)
+    return near * (size - 0.5 * near)
 
 
 @of_tensors(1)
@@ -112,12 +120,10 @@ def huber_loss(
 ) -> Tensor:
     """d^2 / 2 where |d| < delta, else delta (|d| - delta/2), for d = input - target."""
     reduction = reduction_of(None, None, reduction)
-    matched(input, target, "huber_loss")
+    matched(input, target, "huber_loss", "c")
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    d = input - target
-    size = abs(d)
-    loss = where(size._array < delta, 0.5 * d * d, delta * (size - 0.5 * delta))
+    loss = _rounded(abs(input - target), delta)
     return _weighted(loss, weight, reduction)
 
 
@@ -254,6 +260,7 @@ def nll_loss(
         reduction = reduction_of(size_average, reduce, reduction)
     x, t = input._array, target._array
     classes = 0 if x.ndim == 1 else 1
+    one_dtype("nll_loss", (input, weight))
     _check_nll(x, t, weight, classes)
     kept = t != ignore_index
     _check_classes(t, kept, x.shape[classes], ignore_index)
@@ -327,17 +334,13 @@ def kl_div(
     `reduction` may also be 'batchmean', the sum divided by the first dimension: the divergence
     proper; 'mean' divides by the number of elements.
     """
+    check_floats(target, "kl_div")
     batchmean = reduction == "batchmean"
     reduction = reduction_of(size_average, reduce, "sum" if batchmean else reduction)
     if log_target:
         loss = apply(np.exp, target) * (target - input)
     else:
-        t = target._array
-        positive = t > 0
-        log_t = apply(np.log, where(positive, target, 1))
-        # t log t is 0 at 0; NaN and negative numbers stay visible.
-        loss = where(positive, target * log_t, where(t == 0, 0 * target, target * math.nan))
-        loss = loss - target * input
+        loss = apply(special.xlogy, target, target) - target * input
     out = reduced(loss, reduction)
     return out / input.shape[0] if batchmean and input._array.ndim else out
 
@@ -528,8 +531,9 @@ def poisson_nll_loss(
 # ---- margins and distances -----------------------------------------------------------------
 
 
-def _relu(x: Tensor) -> Tensor:
-    return apply(neural.relu, x)
+def _above_zero(x: Tensor) -> Tensor:
+    """max(x, 0); a margin that is just kept has a slope, as in PyTorch."""
+    return apply(np.clip, x, 0, None)
 
 
 @of_tensors(2)
@@ -545,7 +549,7 @@ def hinge_embedding_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     t = target._array
     positive = where(t != -1, input, 0)
-    negative = where(t != 1, _relu(margin - input), 0)
+    negative = where(t != 1, _above_zero(margin - input), 0)
     return reduced(positive + negative, reduction)
 
 
@@ -561,14 +565,16 @@ def margin_ranking_loss(
 ) -> Tensor:
     """max(0, -t (x1 - x2) + margin)."""
     reduction = reduction_of(size_average, reduce, reduction)
-    return reduced(_relu(-target * (input1 - input2) + margin), reduction)
+    return reduced(_above_zero(-target * (input1 - input2) + margin), reduction)
 
 
 @of_tensors(2)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
     shape = broadcast_shapes(x1._array.shape, x2._array.shape)
-    x1, x2 = (apply(np.broadcast_to, x, shape) for x in (x1, x2))
+    common = dtypes.result_type(x1._array, x2._array)
+    x1, x2 = (apply(np.broadcast_to, cast(x, common), shape) for x in (x1, x2))
+    check_floats(x1, "cosine_similarity")
     axis = one_dim(dim, len(shape))
     lengths = [_length(x, axis, eps) for x in (x1, x2)]
     return total((x1 / lengths[0]) * (x2 / lengths[1]), axis)
@@ -600,7 +606,7 @@ def cosine_embedding_loss(
     cosine = dot / apply(np.sqrt, squares)
     t = target._array
     positive = where(t == 1, 1 - cosine, 0)
-    negative = where(t == -1, _relu(cosine - margin), 0)
+    negative = where(t == -1, _above_zero(cosine - margin), 0)
     return reduced(positive + negative, reduction)
 
 
@@ -609,25 +615,7 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """The p-norm of x1 - x2 + eps along the last dimension."""
-    d = x1 - x2 + eps
-    return _norm(d, p, d._array.ndim - 1, keepdim)
-
-
-def _norm(d: Tensor, p: float, axis: int, keepdim: bool) -> Tensor:
-    """The p-norm along one dimension; its subgradient at 0 is 0."""
-    if p == 2:
-        squares = total(d * d, axis, keepdim)
-        zero = squares._array == 0
-        return where(zero, 0, apply(np.sqrt, where(zero, 1, squares)))
-    if p == 1:
-        return total(abs(d), axis, keepdim)
-    if p == math.inf:
-        return apply(np.max, abs(d), axis, keepdim)
-    if p == 0:
-        return wrap((d._array != 0).sum(axis, keepdims=keepdim).astype(d._array.dtype))
-    powers = total(abs(d) ** p, axis, keepdim)
-    zero = powers._array == 0
-    return where(zero, 0, where(zero, 1, powers) ** (1.0 / p))
+    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @of_tensors(1)
@@ -637,7 +625,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     n = input.shape[0]
     first, second = np.triu_indices(n, 1)
-    return _norm(input[first] - input[second], p, 1, False)
+    return vector_norm(input[first] - input[second], p, 1)
 
 
 @of_tensors(1)
@@ -688,7 +676,7 @@ def _triplet(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = apply(np.minimum, far, distance(positive, negative))
-    return reduced(_relu(near - far + margin), reduction)
+    return reduced(_above_zero(near - far + margin), reduction)
 
 
 @of_tensors(2)
@@ -713,12 +701,12 @@ def multi_margin_loss(
             f"input, but got shape {list(t.shape)} and dtype {t.dtype} for an input of shape "
             f"{list(x.shape)}"
         )
-    lone = x.ndim == 1
-    scores = input[None] if lone else input
+    lone = x.ndim < 2
+    scores = reshape(input, (1, x.size)) if lone else input
     labels = np.atleast_1d(t)[:, None]
     n = scores.shape[1]
     _check_classes(labels, np.ones(labels.shape, bool), n, -100)
-    margins = _relu(margin - apply(np.take_along_axis, scores, labels, 1) + scores)
+    margins = apply(neural.relu, margin - apply(np.take_along_axis, scores, labels, 1) + scores)
     if p == 2:
         margins = margins * margins
     if weight is not None:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.engine import mark_written
-from wengert.functions.arguments import of_tensors, one_dim
+from wengert.autograd.record import cast, one_dtype
+from wengert.functions.arguments import of_tensors
+from wengert.functions.reductions import vector_norm
 from wengert.nn.functional import chance
-from wengert.nn.functional.losses import _norm
 from wengert.nn.functional.shared import apply, mean, reshape, where, written_by
 from wengert.rules import convolution
 from wengert.rules import normalization as rules
@@ -125,6 +126,18 @@ def feature_alpha_dropout(
 # ---- normalization -------------------------------------------------------------------------
 
 
+def _in_dtype_of(input: Tensor, name: str, *parameters: Any) -> tuple[Any, ...]:
+    """Parameters for an input: float32 ones serve numbers of 16 bits, else the dtypes are one."""
+    dtype = input._array.dtype
+    if dtype.itemsize == 2:
+        parameters = tuple(
+            cast(p, dtype) if isinstance(p, Tensor) and p.dtype == np.float32 else p
+            for p in parameters
+        )
+    one_dtype(name, (input, *parameters))
+    return parameters
+
+
 def _scaled(x: Any, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     if weight is not None and weight._array.shape == x._array.shape[-weight._array.ndim :]:
         return apply(rules.scaled, x, weight, bias)
@@ -149,6 +162,7 @@ def layer_norm(
 ) -> Tensor:
     """(x - mean) / sqrt(var + eps) over the last dimensions, then weight and bias."""
     axes = _normalized_axes(input, normalized_shape, weight, bias)
+    weight, bias = _in_dtype_of(input, "layer_norm", weight, bias)
     if weight is not None and bias is not None and many(input._array):
         return apply(rules.layer_norm, input, weight, bias, eps)
     return _scaled(apply(rules.standardize, input, axes, eps), weight, bias)
@@ -181,6 +195,8 @@ def rms_norm(
     axes = _normalized_axes(input, normalized_shape, weight, None)
     eps = float(np.finfo(input._array.dtype).eps) if eps is None else eps
     squares = mean(input * input, axes, True)
+    if weight is not None and weight._array.dtype.kind == input._array.dtype.kind:
+        weight = cast(weight, input._array.dtype)
     return _scaled(input / apply(np.sqrt, squares + eps), weight, None)
 
 
@@ -203,9 +219,12 @@ def batch_norm(
     x = input._array
     axes = (0, *range(2, x.ndim))
     column = (1, -1, *(1,) * (x.ndim - 2))
+    weight, bias, *running = _in_dtype_of(
+        input, "batch_norm", weight, bias, running_mean, running_var
+    )
     if training:
         count = x.size // x.shape[1]
-        if count <= 1:
+        if count == 1:
             raise ValueError(
                 "Expected more than 1 value per channel when training, got input size "
                 f"{input.shape}"
@@ -217,14 +236,15 @@ def batch_norm(
             raise RuntimeError(
                 "Expected running_mean and running_var to be defined when training=False"
             )
-        scale = 1 / apply(np.sqrt, running_var + eps)
-        out = (input - reshape(running_mean, column)) * reshape(scale, column)
+        mean, var = running
+        scale = 1 / apply(np.sqrt, var + eps)
+        out = (input - reshape(mean, column)) * reshape(scale, column)
     return _scaled_by_channel(out, weight, bias)
 
 
 def _update(x: Any, count: int, running_mean: Any, running_var: Any, momentum: float) -> None:
     """running += momentum (batch - running), counted as a write."""
-    if running_mean is None and running_var is None:
+    if not count or (running_mean is None and running_var is None):
         return
     mean, var = rules.moments(x)
     if running_mean is not None:
@@ -255,9 +275,10 @@ def instance_norm(
     x = input._array
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    weight, bias = _in_dtype_of(input, "instance_norm", weight, bias)
     axes = tuple(range(2, x.ndim))
     count = math.prod(x.shape[2:])
-    if count <= 1:
+    if count == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.shape}"
         )
@@ -284,13 +305,14 @@ def group_norm(
             f"Expected at least 2 dimensions for input tensor but received {input.ndim}: "
             "group_norm takes (N, C, ...)"
         )
+    weight, bias = _in_dtype_of(input, "group_norm", weight, bias)
     n, c, *spatial = input._array.shape
     if c % num_groups:
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
-    grouped = reshape(input, (n, num_groups, -1))
+    grouped = reshape(input, (n, num_groups, c // num_groups * math.prod(spatial)))
     out = reshape(apply(rules.standardize, grouped, (2,), eps), (n, c, *spatial))
     return _scaled_by_channel(out, weight, bias)
 
@@ -301,7 +323,7 @@ def local_response_norm(
 ) -> Tensor:
     """x / (k + alpha mean of x^2 over `size` neighbouring channels)^beta."""
     n, c, *spatial = input._array.shape
-    squares = reshape(input * input, (n, 1, c, -1))
+    squares = reshape(input * input, (n, 1, c, math.prod(spatial)))
     after = (size - 1) // 2
     wide = apply(convolution.pad_with, squares, (size // 2, 0), (after, 0), 0)
     sums = apply(convolution.sum_pool, wide, (size, 1), (1, 1), (0, 0), (c, wide.shape[3]))
@@ -314,10 +336,7 @@ def normalize(
     input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """x / max(|x|_p, eps) along `dim`."""
-    if isinstance(dim, (tuple, list)):
-        length = input.norm(p, dim, keepdim=True)
-    else:
-        length = _norm(input, p, one_dim(dim, input._array.ndim), True)
+    length = vector_norm(input, p, dim, True)
     small = length._array < eps
     result = input / where(small, eps, length)
     return result if out is None else out.copy_(result)

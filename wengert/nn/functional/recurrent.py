@@ -155,8 +155,8 @@ class _Scan(Function):
         states, weights = arrays[:several], arrays[several:]
         forward, _, settings = _loops(mode)
         made = [wrap(y) for y in forward(x._array, *weights, states, runs, *settings)]
-        out, *memory = made[0], *made[1 + several :]
-        ctx.save_for_backward(x, *rest, out, *memory)
+        # The states before each time and so on: not the results, which may be overwritten.
+        ctx.save_for_backward(x, *rest, *made[1 + several :])
         ctx.set_materialize_grads(False)
         return tuple(made[: 1 + several])
 
@@ -164,7 +164,7 @@ class _Scan(Function):
     def backward(ctx: Any, g: Any, *ends: Any) -> Any:
         n = 5 + ctx.several
         saved = ctx.saved_tensors
-        given, (out, *memory) = saved[:n], saved[n:]
+        given, memory = saved[:n], saved[n:]
         if modes.is_grad_enabled():
             return None, None, None, *_recorded(ctx, given, (g, *ends))
         x, states, w_ih, w_hh = given[0], given[1 : n - 4], given[n - 4], given[n - 3]
@@ -172,12 +172,11 @@ class _Scan(Function):
         _, back, settings = _loops(ctx.mode)
         needs_x = ctx.needs_input_grad[3]
         gradients = back(
-            like(g, out),
+            like(g, memory[0]),
             [like(e, s) for e, s in zip(ends, states, strict=True)],
             x._array,
             w_ih._array,
             w_hh._array,
-            out._array,
             [m._array for m in memory],
             ctx.runs,
             needs_x,

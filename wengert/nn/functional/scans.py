@@ -196,18 +196,18 @@ def simple(
     """h = tanh(W x + b + U h + c), or relu: all h, the last ones, and what the way back needs."""
     step, weights = _relu_step if relu else _tanh_step, _weights(w_ih, w, b_ih, b)
     ((before, after, last),) = over_times(step, runs, [x], states, weights)
-    return after.copy(), last, before
+    return after.copy(), last, before, after
 
 
 @opaque
 def simple_back(
-    g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs,
-    needs_x: bool, relu: bool = False,
+    g: Any, ends: Any, x: Any, w_ih: Any, w: Any, memory: Any, runs: Runs, needs_x: bool,
+    relu: bool = False,
 ) -> Any:  # fmt: skip
     """Cotangents of the first states, of W, U, b and c, and of x if it needs one."""
-    (before,) = memory
-    da, step = np.empty_like(out), _relu_back if relu else _tanh_back
-    ((_, _, dh),) = over_times(step, runs[::-1], [g, out], ends, [w], [da])
+    before, after = memory
+    da, step = np.empty_like(after), _relu_back if relu else _tanh_back
+    ((_, _, dh),) = over_times(step, runs[::-1], [g, after], ends, [w], [da])
     return dh, *_cotangents(da, da, before, x, w_ih, needs_x)
 
 
@@ -239,15 +239,15 @@ def lstm(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) 
     outs = gates, t = _empty(x, len(w)), _empty(x, w.shape[1])
     hs, cs = over_times(_lstm_step, runs, [x], states, _weights(w_ih, w, b_ih, b), outs)
     (before, after, h), (cells, _, c) = hs, cs
-    return after.copy(), h, c, gates, t, before, cells
+    return after.copy(), h, c, before, cells, gates, t
 
 
 @opaque
 def lstm_back(
-    g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs, needs_x: bool
+    g: Any, ends: Any, x: Any, w_ih: Any, w: Any, memory: Any, runs: Runs, needs_x: bool
 ) -> Any:
     """Cotangents of the first states, of W, U, b and c, and of x if it needs one."""
-    gates, t, before, cells = memory
+    before, cells, gates, t = memory
     da = np.empty_like(gates)
     rows = [g, gates, t, cells]
     (_, _, dh), (_, _, dc) = over_times(_lstm_back, runs[::-1], rows, ends, [w], [da])
@@ -281,15 +281,15 @@ def gru(x: Any, w_ih: Any, w: Any, b_ih: Any, b: Any, states: Any, runs: Runs) -
     """h = n + z (h - n), n = tanh((W x + b)_n + r (U h + c)_n), for gates (r, z, n)."""
     outs, weights = (_empty(x, len(w)), _empty(x, w.shape[1])), _weights(w_ih, w, b_ih, b)
     ((before, after, h),) = over_times(_gru_step, runs, [x], states, weights, outs)
-    return after.copy(), h, *outs, before
+    return after.copy(), h, before, *outs
 
 
 @opaque
 def gru_back(
-    g: Any, ends: Any, x: Any, w_ih: Any, w: Any, out: Any, memory: Any, runs: Runs, needs_x: bool
+    g: Any, ends: Any, x: Any, w_ih: Any, w: Any, memory: Any, runs: Runs, needs_x: bool
 ) -> Any:
     """Cotangents of the first states, of W, U, b and c, and of x if it needs one."""
-    gates, un, before = memory
+    before, gates, un = memory
     outs = da, du = np.empty_like(gates), np.empty_like(gates)
     ((_, _, dh),) = over_times(_gru_back, runs[::-1], [g, gates, un, before], ends, [w], outs)
     return dh, *_cotangents(da, du, before, x, w_ih, needs_x)

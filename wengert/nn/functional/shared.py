@@ -92,8 +92,13 @@ def reduced(loss: Any, reduction: str) -> Any:
     return total(loss) if reduction == "sum" else loss
 
 
-def matched(input: Any, target: Any, name: str) -> None:
-    """Warn where a loss would broadcast: almost always a missing squeeze()."""
+def matched(input: Any, target: Any, name: str, refused: str = "") -> None:
+    """Warn where a loss would broadcast: almost always a missing squeeze().
+
+    DtypeError for operands of the kinds `refused`.
+    """
+    check_floats(input, name, refused)
+    check_floats(target, name, refused)
     if input._array.shape != target._array.shape:
         warnings.warn(
             f"{name}: using a target size ({target.shape}) that is different to the input size "

@@ -635,10 +635,11 @@ def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool)
     bins = [_bins(s, o) for s, o in zip(spatial, out, strict=True)]
     for cell in np.ndindex(*out):
         part = tuple(slice(*bins[i][c]) for i, c in enumerate(cell))
-        flat = array[(slice(None), slice(None), *part)].reshape(*lead, -1)
-        found.append(getitem(index[part].ravel(), flat.argmax(-1)))
+        within = index[part].ravel()
+        flat = array[(slice(None), slice(None), *part)].reshape(*lead, within.size)
+        found.append(getitem(within, flat.argmax(-1)))
     flat = np.stack(found, -1)
-    values = apply(np.take_along_axis, reshape(x, (*lead, -1)), flat, 2)
+    values = apply(np.take_along_axis, reshape(x, (*lead, index.size)), flat, 2)
     values, places = reshape(values, (*lead, *out)), flat.reshape(*lead, *out)
     if lone:
         values, places = values[0], places[0]
