@@ -67,8 +67,8 @@ def test_the_engine_is_as_long_to_read_as_its_page_says():
     files = re.findall(r"^\| `(wengert/.+?\.py)`", table, re.MULTILINE)
     length = sum(len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files)
     assert len(files) == 7
-    assert "some 2,900 lines together" in table
-    assert 2800 <= length <= 3000
+    assert "some 3,000 lines together" in table
+    assert 2900 <= length <= 3100
 
 
 def test_a_product_goes_the_way_that_the_page_on_the_engine_tells():

@@ -98,8 +98,8 @@ DIFFERENCES = {
     "error.",
     "Tensors are NumPy arrays": "`x.numpy()` is the array inside; NumPy's functions take tensors "
     "and record history; `wengert.compile` takes plain NumPy code.",
-    "Dtypes of layers": "an input of another dtype than the layer's is an error that names both, as "
-    "there. `tensor(x)` of a tensor copies, without a warning.",
+    "Dtypes of layers": "an input of another dtype than the layer's is an error that names both, "
+    "as there. `tensor(x)` of a tensor copies, without a warning.",
     "In place": "a result may be overwritten wherever PyTorch allows it, and in many places where "
     "it does not (softmax, prod): what can be computed again is.",
     "Mixed precision": "`amp.autocast` computes in the dtypes it is given, with a warning; "
