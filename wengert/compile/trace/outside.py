@@ -57,7 +57,7 @@ def _leaf_of(tensor: Tensor, node: Any) -> AccumulateGrad:
     """Where history ends in the trace: with a leaf's hooks, without what is behind others."""
     leaf = AccumulateGrad(tensor)
     if isinstance(node, AccumulateGrad):
-        leaf.extras, leaf.post_hooks = node.extras, node.post_hooks
+        leaf.order, leaf.extras, leaf.post_hooks = node.order, node.extras, node.post_hooks
     return leaf
 
 
