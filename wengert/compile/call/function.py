@@ -30,6 +30,7 @@ from wengert.compile.trace.arguments import (
 from wengert.compile.trace.array import Postponed
 from wengert.compile.trace.capture import Capture, Specialize, forget
 from wengert.compile.trace.captured import Captured
+from wengert.compile.trace.places import is_number
 from wengert.compile.trace.pullback import pull_back
 from wengert.compile.trace.storage import strides_of
 from wengert.errors import TracingError
@@ -212,6 +213,10 @@ class CompiledFunction:
                 continue
             except Postponed:
                 return None
+            except Exception:
+                if not self._fix_numbers(args, kwargs):
+                    raise
+                continue
             flat: list[Any] = []
             structure = flatten((args, kwargs), flat)
             try:
@@ -220,6 +225,18 @@ class CompiledFunction:
                 forget(captured.made)
                 raise
             return made, self._signature(structure, flat)
+
+    def _fix_numbers(self, args: Any, kwargs: Any) -> bool:
+        """Make NumPy's numbers among the arguments static; whether any were not.
+
+        Unlike a float, one may have been given where only a number that is known will do.
+        """
+        flat: list[Any] = []
+        flatten((args, kwargs), flat)
+        numbers = {i for i, x in enumerate(flat) if is_number(x) and isinstance(x, np.generic)}
+        found = not numbers <= self._static
+        self._static |= numbers
+        return found
 
     def capture(self, args: Any, kwargs: Any) -> Captured:
         """The program of one call, not simplified yet; nothing that it would change is changed."""
@@ -254,7 +271,7 @@ class CompiledFunction:
             return capture.passed.tensor(place, x, same)
         if isinstance(x, np.ndarray):
             return capture.passed.array(place, x, same)
-        if type(x) is float:
+        if is_number(x):
             return capture.passed.number(place, x)
         return x
 
@@ -293,8 +310,8 @@ def _kind(x: Any, static: bool) -> Any:
         return type(x), array.shape, array.dtype, strides_of(array), x.requires_grad
     if isinstance(x, np.ndarray):
         return np.ndarray, x.shape, x.dtype, strides_of(x)
-    if type(x) is float:
-        return (float, x) if static else float
+    if is_number(x) and not static:
+        return type(x)
     try:
         hash(x)
     except TypeError:

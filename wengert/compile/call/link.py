@@ -32,6 +32,7 @@ from wengert.compile.trace.places import (
     Place,
     Write,
     array_at,
+    is_number,
 )
 from wengert.compile.trace.results import filled, leaves_of, outputs_in
 from wengert.history import modes
@@ -134,7 +135,7 @@ def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
     for k, place in enumerate(beside):
         yield _input(place, flat, table.size + len(flat) + k, writes=writes[place])
     for i, x in enumerate(flat):
-        numeric = isinstance(x, Tensor | np.ndarray) or type(x) is float  # np.float64 is one too
+        numeric = isinstance(x, Tensor | np.ndarray) or is_number(x)
         if i in spec.owner._static or not numeric:
             yield Guard(Argument(i), x)
         elif Argument(i) not in read:

@@ -13,7 +13,7 @@ from wengert.compile.program.partition import partition
 from wengert.compile.program.passes import clean
 from wengert.compile.trace.arguments import rebuild
 from wengert.compile.trace.captured import Captured
-from wengert.compile.trace.places import Argument, Gradient, Known, Place, array_at
+from wengert.compile.trace.places import Argument, Gradient, Known, Place, array_at, is_number
 from wengert.compile.trace.results import filled, outputs_in
 from wengert.compile.trace.storage import strides_of
 from wengert.history import modes
@@ -92,8 +92,8 @@ class Specialization:
             return f"there were {len(self.examples)} arguments, and are {len(flat)}"
         for i, (before, x) in enumerate(zip(self.examples, flat, strict=True)):
             now = _described(x)
-            any_float = type(x) is float and i not in self.owner._static
-            if now != before and not (any_float and before.startswith("float ")):
+            varies = is_number(x) and i not in self.owner._static
+            if now != before and not (varies and before.startswith(f"{type(x).__name__} ")):
                 return f"argument {i} was {before}, and is {now}"
         return "the grad mode or the default dtype changed"
 

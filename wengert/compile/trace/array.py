@@ -561,7 +561,7 @@ def _deferring(operator: Any) -> Any:
     """An operator that leaves a number's meeting with a Tensor to the Tensor."""
 
     def method(self: TracedArray, other: Any) -> Any:
-        if self.weak and hasattr(type(other), "_array"):
+        if self.scalar and hasattr(type(other), "_array"):
             return NotImplemented
         return operator(self, other)
 

@@ -65,9 +65,10 @@ class Inputs:
         self.places[value] = place
         return value
 
-    def number(self, place: Item | Argument, number: float, name: str) -> Value:
-        """A Python number that is the caller's to change."""
-        value = self.add(place, (), np.dtype(type(number)), name, weak=True)
+    def number(self, place: Item | Argument, number: Any, name: str) -> Value:
+        """A number that is the caller's to change: Python's, or NumPy's."""
+        weak = not isinstance(number, np.generic)
+        value = self.add(place, (), np.dtype(type(number)), name, weak)
         self.numbers[value] = number
         return value
 
@@ -218,8 +219,10 @@ class Passed:
         self.stand_ins[leaf] = self._by_number[number] = StandIn(number, tensor, leaf, traced)
         return leaf
 
-    def number(self, number: int, x: float) -> TracedArray:
-        return self.trace.array(self.inputs.number(Argument(number), x, f"x{number}"))
+    def number(self, number: int, x: Any) -> TracedArray:
+        traced = self.trace.array(self.inputs.number(Argument(number), x, f"x{number}"))
+        traced.single = not traced.weak
+        return traced
 
     def number_of(self, array: TracedArray) -> int | None:
         """Which argument this is, if it is the array of one that is no tensor."""

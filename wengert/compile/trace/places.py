@@ -22,6 +22,13 @@ PLAIN = (int, float, bool, complex, str, bytes, type(None), tuple)
 """Classes of objects that are the same to a program if they are equal."""
 
 
+def is_number(x: Any) -> bool:
+    """Whether an argument is a number that programs read: a float, or one of NumPy's."""
+    if isinstance(x, np.floating):
+        return x.dtype.isbuiltin == 1 and x.dtype.itemsize <= 8
+    return type(x) is float
+
+
 class _Missing:
     def __repr__(self) -> str:
         return "nothing"
