@@ -37,36 +37,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
                 """
             storage_offset
             data_ptr
-            BatchNorm with a cumulative average
-            """
-            ),
-            AssertionError,
-        ),
-        (
-            "the derivative is taken at the call, whether asked for or not",
-            some(
-                """
-            a write to what was saved, returned
-            """
-            ),
-            AssertionError,
-        ),
-        (
-            "the trace has other rules than NumPy here",
-            some(
-                """
-            isclose of truth values
-            allclose of truth values
-            """
-            ),
-            AssertionError,
-        ),
-        (
-            "a function inside a traced one closes over a batched value",
-            some(
-                """
-            vmap of grad over an inner function
-            jacfwd of an inner function, compiled itself
             """
             ),
             AssertionError,

@@ -65,6 +65,10 @@ FUNCTIONS: dict[str, str] = {
     "grad of a function with an inner one": (
         "def g(y):\n    def inner(z): return (y * z).sum()\n    return inner(y * 2)\nf = wg.grad(g)"
     ),
+    "an inner function over a list of traced values, under vmap": (
+        "def g(y):\n    parts = [y * 2, y]\n    def inner(z): return parts[0] * z * parts[1]\n    return wg.grad(inner)(y)\n"
+        "f = wg.vmap(g)"
+    ),
     "a print": "def f(x):\n    repr(x.shape)\n    return x * 2",
 }
 
@@ -76,6 +80,32 @@ def test_what_runs_eagerly_runs_compiled(name: str) -> None:
         return [caught(f, numbers(1, 2, 3)) for _ in range(4)]
 
     same(story)
+
+
+def test_what_was_overwritten_is_refused_when_it_is_differentiated() -> None:
+    # The derivative is traced with the function, and its error was raised at the call.
+    def story(compile: Any) -> Any:
+        f = compile(module(FUNCTIONS["a write to what was saved, returned"]).f)
+
+        def differentiated(x: Any) -> None:
+            f(x).sum().backward()
+
+        return [caught(differentiated, numbers(1, 2, 3)) for _ in range(4)]
+
+    same(story)
+
+
+def test_what_an_inner_function_encloses_does_not_outlive_the_trace() -> None:
+    # Its variable was a condition on later calls, which kept the tensor, which became a result.
+    def g(x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            return (y * x).sum()
+
+        return inner(x * 2)
+
+    f = wg.compile(wg.grad(g))
+    f(numbers(1, 2, 3))
+    assert len(f.program.outputs) == 1
 
 
 def test_arguments_of_bfloat16() -> None:

@@ -10,33 +10,31 @@ from wengert.autograd import saved
 from wengert.autograd.differentiate import grad
 from wengert.compile.trace.arguments import tracked
 from wengert.compile.trace.results import tensors_in
-from wengert.errors import FreedGraphError
+from wengert.errors import WengertError
 from wengert.history.location import here
 from wengert.history.node import Node, Output
 from wengert.tensor import Tensor, current_node
 
 
-class Spent(Node):
-    """Stands for the history of a result whose graph the function itself has gone through."""
+class Refused(Node):
+    """Stands for the history of a result that cannot be gone through: an error says why."""
 
-    __slots__ = ()
+    __slots__ = ("error",)
+    error: WengertError
 
     def name(self) -> str:
         return "CompiledBackward"
 
     def pull(self, g: Any) -> Any:
-        raise FreedGraphError(
-            "Trying to backward through the graph of a compiled function a second time: the "
-            "function has called backward() itself, which freed it. Return the gradient, or leave "
-            "the call of backward() to the caller."
-        )
+        raise type(self.error)(*self.error.args)
 
     pull_recorded = pull
 
 
-def spent() -> Spent:
-    node = Spent()
+def refused(error: WengertError) -> Refused:
+    node = Refused()
     node.begin()
+    node.error = error
     return node
 
 

@@ -187,7 +187,8 @@ def _number(value: Value) -> Any:
 
 def _outputs(spec: Any) -> Iterator[Array | Number]:
     results = {output.number: output for output in outputs_in(spec.captured.result)}
-    node = derivative.spent() if spec.captured.spent else None
+    refusal = spec.captured.refusal
+    node = None if refusal is None else derivative.refused(refusal)
     for k, v in enumerate(spec.program.outputs):
         buffer, result = spec.forward.table.output(k), results.get(k)
         if result is None:

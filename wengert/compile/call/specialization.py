@@ -139,10 +139,10 @@ class Specialization:
         if self.joint is not None and modes.is_grad_enabled():
             differentiable = [tensors[number] for number in self.joint.slots]
             derivative.record(self, flat, differentiable, values)
-        elif captured.spent:
+        elif captured.refusal is not None:
             for output in outputs_in(captured.result):
                 if output.tensor and output.requires_grad:
-                    tensors[output.number]._node = derivative.spent()
+                    tensors[output.number]._node = derivative.refused(captured.refusal)
         return result
 
     # ---- what a node of the history asks for ---------------------------------------------------

@@ -118,11 +118,12 @@ class Capture:
         back, inputs, conditions = self.back, self.inputs, self.conditions
         captured = Captured(self.program, inputs.places, back.result(result.pop()))
         captured.joint, gradients = back.joint(pulled)
-        captured.spent = pulled.spent
+        captured.refusal = pulled.refusal
         captured.writes += back.gradients()
         back.check_flags()
         back.updates()
         captured.written += self.outside.written()
+        conditions.forget_own()
         captured.writes += back.leaked()
         self.program.outputs += gradients
         with watch.aside():

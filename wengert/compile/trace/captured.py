@@ -7,6 +7,7 @@ from typing import Any
 
 from wengert.compile.program.program import Program, Value
 from wengert.compile.trace.places import Argument, Attribute, Gradient, Guard, Known, Place, Write
+from wengert.errors import WengertError
 from wengert.tensor import Tensor
 
 
@@ -33,8 +34,8 @@ class Captured:
     result: Any
     """Containers as in the function's result, around `Output`, `Argument` and other objects."""
     joint: Joint | None = None
-    spent: bool = False
-    """The function has gone through its results' history itself: they have a derivative no more."""
+    refusal: WengertError | None = None
+    """Why its results have no derivative: it has gone through their history itself, say."""
     guards: list[Guard] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     """Gradients, and the arrays of tensors that the function made and that outlive it."""

@@ -7,8 +7,10 @@ numbers that the program reads; for the time of a trace, traced ones stand in th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from types import CellType, CodeType
 from typing import Any
 
 from wengert.compile.program.program import Value
@@ -29,6 +31,8 @@ class Conditions:
         self.inputs = inputs
         self.guards: dict[Any, Guard] = {}
         """By place: the first thing seen there counts."""
+        self.enclosed: dict[CodeType, list[Any]] = {}
+        """Of functions with variables of enclosing ones: what these held, call by call."""
         self.names: dict[int, str] = {}
         """What modules call their tensors, by id."""
         self.borrowed: list[tuple[dict[str, Any], str, Any]] = []
@@ -76,6 +80,13 @@ class Conditions:
         except ValueError:
             return
         self.note(Guard(Variable(cell), value))
+
+    def forget_own(self) -> None:
+        """Drop the variables that nobody else has any more: those of the function's own calls."""
+        self.enclosed.clear()
+        while own := [key for key, guard in self.guards.items() if _is_only_guarded(guard.place)]:
+            for key in own:
+                del self.guards[key]
 
     # ---- settings of optimizers -----------------------------------------------------------------
 
@@ -138,6 +149,18 @@ def contents(container: list[Any] | dict[Any, Any]) -> Iterator[Guard]:
         yield from (Guard(Item(container, key), item) for key, item in container.items())
     else:
         yield from (Guard(Element(container, i), item) for i, item in enumerate(container))
+
+
+def _is_only_guarded(place: Any) -> bool:
+    return type(place) is Variable and 0 < _holders(place) == _GUARD_ALONE
+
+
+def _holders(place: Variable) -> int:
+    """How many hold a variable, this call included; -1 if Python does not say."""
+    return getattr(sys, "getrefcount", lambda _: -1)(place.cell)
+
+
+_GUARD_ALONE = _holders(Variable(CellType()))
 
 
 def _key(place: Place | Any) -> Any:

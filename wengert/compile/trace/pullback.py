@@ -13,7 +13,7 @@ from wengert.compile.program.program import Value
 from wengert.compile.trace.capture import Capture
 from wengert.compile.trace.places import Argument, Cotangent, Known
 from wengert.compile.trace.results import tensors_in
-from wengert.errors import FreedGraphError
+from wengert.errors import FreedGraphError, InplaceError, ModifiedError, WengertError
 from wengert.history import modes
 from wengert.tensor import Tensor, current_node
 
@@ -26,8 +26,8 @@ class Pulled:
     cotangents: list[Value] = field(default_factory=list)
     leaves: list[Argument | Known] = field(default_factory=list)
     gradients: list[Any] = field(default_factory=list)
-    spent: bool = False
-    """Nothing could be pulled back: the function has already run its own backward pass."""
+    refusal: WengertError | None = None
+    """Why nothing could be pulled back: what whoever tries gets to see."""
 
 
 def pull_back(capture: Capture, result: Any, arguments: list[tuple[int, Tensor]]) -> Pulled:
@@ -53,7 +53,15 @@ def pull_back(capture: Capture, result: Any, arguments: list[tuple[int, Tensor]]
     try:
         gradients = grad(outs, [t for _, t in leaves], gs, allow_unused=True, retain_graph=True)
     except FreedGraphError:
-        del capture.program.statements[count:]  # some of the way back was still there
-        return Pulled(spent=True)
-    pairs = [(place, g) for (place, _), g in zip(leaves, gradients, strict=True) if g is not None]
-    return Pulled(outs, values, [place for place, _ in pairs], [g._array for _, g in pairs])
+        refusal: WengertError = FreedGraphError(
+            "Trying to backward through the graph of a compiled function a second time: the "
+            "function has called backward() itself, which freed it. Return the gradient, or leave "
+            "the call of backward() to the caller."
+        )
+    except (ModifiedError, InplaceError) as error:
+        refusal = error.with_traceback(None)
+    else:
+        pairs = [(p, g) for (p, _), g in zip(leaves, gradients, strict=True) if g is not None]
+        return Pulled(outs, values, [p for p, _ in pairs], [g._array for _, g in pairs])
+    del capture.program.statements[count:]  # some of the way back was there
+    return Pulled(refusal=refusal)

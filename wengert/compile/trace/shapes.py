@@ -386,6 +386,7 @@ def _array_equal(trace: Trace, a1: Any, a2: Any, equal_nan: bool = False) -> Any
 def _isclose(
     trace: Trace, a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
+    b = np.multiply(b, 1.0)  # as NumPy has it: truth values cannot be subtracted
     near = np.less_equal(np.absolute(a - b), atol + rtol * np.absolute(b)) & np.isfinite(b)
     near = near | np.equal(a, b)
     return near | (np.isnan(a) & np.isnan(b)) if equal_nan else near

@@ -240,7 +240,6 @@ class Calls:
     def __init__(self, capture: Any) -> None:
         self.capture = capture
         self.seen: dict[types.CodeType, bool] = {}
-        self.enclosed: dict[types.CodeType, list[Any]] = {}
 
     def event(self, frame: types.FrameType, event: str, arg: Any) -> None:
         if event != "call":
@@ -273,7 +272,7 @@ class Calls:
     def _enclosed(self, frame: types.FrameType) -> None:
         code = frame.f_code
         values = [frame.f_locals.get(name, _UNBOUND) for name in code.co_freevars]
-        known = self.enclosed.setdefault(code, [])
+        known = self.capture.conditions.enclosed.setdefault(code, [])
         if not any(all(map(operator.is_, values, others)) for others in known):
             known.append(values)
             for cell in cells_of(frame, values):

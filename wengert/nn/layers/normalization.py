@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import number
 from wengert.autograd.engine import mark_written
 from wengert.nn import functional as F
 from wengert.nn import init
@@ -153,7 +154,7 @@ class _BatchNorm(_Norm):
             self.num_batches_tracked._array[...] += 1
             mark_written(self.num_batches_tracked, "add_")
             if self.momentum is None:  # the plain mean over all batches
-                momentum = 1.0 / float(self.num_batches_tracked._array)
+                momentum = 1.0 / number(self.num_batches_tracked._array)
         from_batch = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats
         return F.batch_norm(
