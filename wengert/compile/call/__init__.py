@@ -3,8 +3,9 @@
 Begin with `function.py`, which finds or makes the specialization for a call.
 `specialization.py` is one captured program made ready to run, `executable.py` its plan as code of
 the back end, `derivative.py` what runs when cotangents arrive. `entry.py` is how Python calls the
-code without Python in between: `entry_native.py` and `entry_code.py` in machine code,
-`entry_reference.py` in Python where objects are not laid out as `layouts.py` expects.
+code without Python in between: in machine code (`entry_native.py` fills the table of
+`entry_words.py`, and `entry_code.py` reads it), or in Python (`entry_reference.py`) where objects
+are not laid out as `layouts.py` expects. `link.py` makes entries, of calls and of derivatives.
 `report.py` explains a function, `standalone.py` writes it out as text that needs no compiler, and
 `by_blocks.py` lends machine code to eager mode.
 

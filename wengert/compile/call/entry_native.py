@@ -12,7 +12,8 @@ import numpy as np
 
 from wengert.compile.call import layouts as at
 from wengert.compile.call.entry import KEPT, Entry, Region, keeps, regions
-from wengert.compile.call.entry_code import RECORD, Field, Form, Head, Kind, Span, Way, entry_code
+from wengert.compile.call.entry_code import entry_code
+from wengert.compile.call.entry_words import RECORD, Field, Form, Head, Kind, Span, Way
 from wengert.compile.trace.arguments import Container
 from wengert.compile.trace.places import (
     PLAIN,

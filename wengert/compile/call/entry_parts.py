@@ -1,0 +1,419 @@
+"""The functions that the native entry is made of: each looks at one record, object or section.
+
+The first line of each says what it returns; all that they get are words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from wengert.compile.call import layouts as at
+from wengert.compile.call.entry import KEPT
+from wengert.compile.call.entry_words import Field, Form, Head, Kind, Span, Way
+from wengert.compile.call.entry_writer import BIT, BYTE, HALF, WORD, Writer
+
+PARTS: list[Callable[[ir.Module, at.Layouts], None]] = []
+"""What writes them, in an order in which none is called before it is there."""
+
+
+def part(returns: ir.Type, inline: bool = False) -> Callable[[Callable[..., None]], None]:
+    """A function of the module, by the name of the one that writes it."""
+
+    def add(write: Callable[..., None]) -> None:
+        def define(module: ir.Module, offsets: at.Layouts) -> None:
+            words = [WORD] * (write.__code__.co_argcount - 1)
+            w = Writer(module, offsets, write.__name__, returns, *words)
+            w.function.linkage = "internal"
+            if inline:
+                w.function.attributes.add("alwaysinline")
+            write(w, *w.function.args)
+
+        PARTS.append(define)
+
+    return add
+
+
+@part(BIT, inline=True)
+def alike(w: Writer, record: ir.Value, array: ir.Value) -> None:
+    """Whether the array is one of the record's dtype, shape and strides."""
+    no = w.block("no")
+    w.need(w.differs(array, 0), no)  # an empty slot
+    w.need(w.same(w.load(array, at.TYPE), w.known("entry.ndarray")), no)
+    dtype = w.load(array, at.DTYPE)
+    other, shape = w.block("other"), w.block("shape")
+    w.build.cbranch(w.same(dtype, w.word(record, Field.DTYPE)), shape, other)
+    # Unpickling makes dtypes that are equal to NumPy's own without being them.
+    w.build.position_at_end(other)
+    type_number = w.build.sext(w.load(dtype, at.TYPE_NUMBER, HALF), WORD)
+    w.need(w.same(type_number, w.word(record, Field.TYPE_NUMBER)), no)
+    order = w.load(dtype, at.BYTE_ORDER, BYTE)
+    native = w.build.or_(w.same(order, ord("=")), w.same(order, ord("|")))
+    w.need(w.build.or_(native, w.same(order, ord("<"))), no)
+    w.build.branch(shape)
+    w.build.position_at_end(shape)
+    ndim = w.word(record, Field.NDIM)
+    w.need(w.same(w.build.sext(w.load(array, at.NDIM, HALF), WORD), ndim), no)
+    expected = w.word(record, Field.DIMENSIONS)
+    distance = w.build.sub(w.load(array, at.DIMENSIONS), expected)
+    with w.each(expected, ndim, 1) as dimension:
+        w.need(w.same(w.word(dimension, 0), w.word(w.build.add(dimension, distance), 0)), no)
+    strides = w.word(record, Field.STRIDES)
+    with w.when(w.same(strides, 0)):
+        flags = w.build.zext(w.load(array, at.FLAGS, HALF), WORD)
+        w.build.ret(w.differs(w.build.and_(flags, w.number(at.C_CONTIGUOUS)), 0))
+    with w.when(w.same(strides, -1)):
+        w.build.ret(w.number(1, BIT))
+    distance = w.build.sub(w.load(array, at.STRIDES), strides)
+    with w.each(strides, ndim, 1) as stride:
+        w.need(w.same(w.word(stride, 0), w.word(w.build.add(stride, distance), 0)), no)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+@part(BIT, inline=True)
+def flagged(w: Writer, record: ir.Value, array: ir.Value) -> None:
+    """Whether the array has the record's flags."""
+    flags = w.build.zext(w.load(array, at.FLAGS, HALF), WORD)
+    wanted = w.word(record, Field.FLAGS)
+    w.build.ret(w.same(w.build.and_(flags, wanted), wanted))
+
+
+@part(BIT)
+def fits(w: Writer, record: ir.Value, array: ir.Value) -> None:
+    """Whether the array is one of the record's dtype, shape and flags."""
+    no = w.block("no")
+    w.need(w.call("alike", record, array), no)
+    w.build.ret(w.call("flagged", record, array))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+@part(BIT)
+def clear(w: Writer, table: ir.Value, array: ir.Value) -> None:
+    """Whether an array of any strides lies apart from what is written."""
+    low, high = w.variable(), w.variable()
+    data, itemsize = w.load(array, at.DATA), w.load(w.load(array, at.DTYPE), at.ITEMSIZE)
+    w.build.store(data, low)
+    w.build.store(w.build.add(data, itemsize), high)
+    dimensions, strides = w.load(array, at.DIMENSIONS), w.load(array, at.STRIDES)
+    distance = w.build.sub(strides, dimensions)
+    ndim = w.build.sext(w.load(array, at.NDIM, HALF), WORD)
+    with w.each(dimensions, ndim, 1) as place:
+        last = w.build.sub(w.word(place, 0), w.number(1))
+        reach = w.build.mul(last, w.word(w.build.add(place, distance), 0))
+        down = w.build.icmp_signed("<", reach, w.number(0))
+        for variable, way in ((low, down), (high, w.build.not_(down))):
+            step = w.build.select(way, reach, w.number(0))
+            w.build.store(w.build.add(w.build.load(variable), step), variable)
+    no = w.block("no")
+    with w.each(*w.span(table, Head.REGIONS), Span.WORDS) as region:
+        begin = w.word(w.word(region, Span.BUFFER), 0)
+        end = w.build.add(begin, w.word(region, Span.NBYTES))
+        before = w.build.icmp_unsigned("<=", w.build.load(high), begin)
+        after = w.build.icmp_unsigned("<=", end, w.build.load(low))
+        apart = w.build.or_(before, after)
+        w.need(w.build.or_(apart, w.same(w.word(region, Span.WRITTEN), 0)), no)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+@part(WORD)
+def fresh(w: Writer, record: ir.Value) -> None:
+    """A new array of the record's dtype and shape, or 0."""
+    dtype = w.word(record, Field.DTYPE)
+    w.call("python.Py_IncRef", dtype)  # the call takes one over
+    zero, none = w.number(0), w.number(0, HALF)
+    ndim = w.build.trunc(w.word(record, Field.NDIM), HALF)
+    dimensions = w.word(record, Field.DIMENSIONS)
+    array = w.known("entry.ndarray")
+    w.build.ret(w.call("entry.new_array", array, dtype, ndim, dimensions, zero, zero, none, zero))
+
+
+@part(WORD)
+def output(w: Writer, record: ir.Value) -> None:
+    """An array for an output, one given out before if nobody else can see it; or 0.
+
+    A kept array has the one reference that is kept. A new one takes the first place; the last goes.
+    """
+    begin = w.word(record, Field.KEPT)
+    with w.when(w.same(begin, 0)):
+        w.build.ret(w.call("fresh", record))
+    with w.each(begin, w.number(KEPT), 1) as place:
+        following = w.block("following")
+        array = w.word(place, 0)
+        w.need(w.call("fits", record, array), following)
+        w.need(w.same(w.load(array, at.COUNT, HALF), 1), following)
+        for part in (at.BASE, at.WEAK_REFERENCES):
+            w.need(w.same(w.load(array, part), 0), following)
+        w.call("python.Py_IncRef", array)
+        w.build.ret(array)
+        w.build.position_at_end(following)
+    made = w.call("fresh", record)
+    with w.when(w.differs(made, 0)):
+        last = w.word(begin, KEPT - 1)
+        for k in reversed(range(1, KEPT)):
+            w.store(w.word(begin, k - 1), begin, k)
+        w.call("python.Py_IncRef", made)
+        w.store(made, begin)
+        w.call("python.Py_DecRef", last)
+    w.build.ret(made)
+
+
+@part(WORD)
+def wrap(w: Writer, kind: ir.Value, array: ir.Value, node: ir.Value, empty: ir.Value) -> None:
+    """A new Tensor, which takes over the array; or 0."""
+    tensor = w.call("entry.object_new", kind, empty, w.number(0))
+    failed = w.block("failed")
+    w.need(w.differs(tensor, 0), failed)
+    none = w.known("python._Py_NoneStruct")
+    w.store(array, w.build.add(tensor, w.number(w.offsets.array)))
+    for slot, value in ((w.offsets.node, node), (w.offsets.origin, none), (w.offsets.cell, none)):
+        w.call("python.Py_IncRef", value)
+        w.store(value, w.build.add(tensor, w.number(slot)))
+    w.build.ret(tensor)
+    w.build.position_at_end(failed)
+    w.call("python.Py_DecRef", array)
+    w.build.ret(tensor)
+
+
+@part(WORD)
+def item(w: Writer, mapping: ir.Value, key: ir.Value) -> None:
+    """What is there, borrowed; or 0, with no exception set."""
+    found = w.call("python.PyDict_GetItemWithError", mapping, key)
+    with w.when(w.same(found, 0)):
+        w.call("python.PyErr_Clear")
+    w.build.ret(found)
+
+
+@part(WORD)
+def attribute(w: Writer, owner: ir.Value, name: ir.Value) -> None:
+    """Its value, borrowed of the owner; or 0, with no exception set."""
+    value = w.call("python.PyObject_GetAttr", owner, name)
+    with w.when(w.same(value, 0)):
+        w.call("python.PyErr_Clear")
+        w.build.ret(value)
+    w.call("python.Py_DecRef", value)
+    w.build.ret(value)
+
+
+@part(WORD)
+def find(w: Writer, record: ir.Value) -> None:
+    """The object that a record is about, borrowed; or 0, with no exception set."""
+    owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
+    attribute = w.block("attribute")
+    choice = w.build.switch(w.word(record, Field.KIND), attribute)
+
+    def found(kind: Kind, value: Callable[[], ir.Value]) -> None:
+        choice.add_case(w.number(kind), block := w.block(kind.name.lower()))
+        w.build.position_at_end(block)
+        w.build.ret(value())
+
+    found(Kind.ITEM, lambda: w.call("item", owner, key))
+    found(Kind.POINTER, lambda: w.word(owner, 0))
+    found(Kind.OBJECT, lambda: owner)
+    found(Kind.ELEMENT, lambda: w.word(w.build.add(w.word(owner, 0), key), 0))
+    found(Kind.MEMBER, lambda: w.call("attribute", w.word(owner, 0), key))
+    w.build.position_at_end(attribute)
+    w.build.ret(w.call("attribute", owner, key))
+
+
+@part(BIT)
+def is_key(w: Writer, a: ir.Value, b: ir.Value) -> None:
+    """Whether two keys are one object, or equal strings."""
+    with w.when(w.same(a, b)):
+        w.build.ret(w.number(1, BIT))
+    no = w.block("no")
+    for key in (a, b):
+        w.need(w.same(w.load(key, at.TYPE), w.known("python.PyUnicode_Type")), no)
+    w.build.ret(w.same(w.call("python.PyUnicode_Compare", a, b), 0))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+@part(BIT)
+def items(w: Writer, record: ir.Value, mapping: ir.Value) -> None:
+    """Lay a dictionary's values in their slots; whether it has these keys."""
+    position, key, value = (w.variable() for _ in range(3))
+    w.build.store(w.number(0), position)
+    addresses = [w.build.ptrtoint(x, WORD) for x in (position, key, value)]
+    no, begin = w.block("no"), w.word(record, Field.PARTS)
+    distance = w.build.sub(w.word(record, Field.KEYS), begin)
+    with w.each(begin, w.word(record, Field.COUNT), 1) as slot:
+        w.need(w.differs(w.call("python.PyDict_Next", mapping, *addresses), 0), no)
+        expected = w.word(w.build.add(slot, distance), 0)
+        w.need(w.call("is_key", w.build.load(key), expected), no)
+        w.store(w.build.load(value), slot)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+@part(BIT)
+def opens(w: Writer, record: ir.Value) -> None:
+    """Lay a container's parts in their slots; whether it is such a container."""
+    no, asked, given = w.block("no"), w.block("asked"), w.block("given")
+    way, count = w.word(record, Field.WAY), w.word(record, Field.COUNT)
+    item = w.word(w.word(record, Field.OWNER), 0)
+    w.build.cbranch(w.same(way, Way.ASKED), asked, given)
+
+    w.build.position_at_end(asked)
+    made = w.call("python.PyObject_CallOneArg", w.word(record, Field.OBJECT), item)
+    w.store(made, record, Field.MADE)
+    with w.when(w.same(made, 0)):
+        w.call("python.PyErr_Clear")
+    w.need(w.differs(made, w.known("python._Py_NoneStruct")), no)
+    w.need(w.differs(made, 0), no)
+    w.copy(w.build.add(made, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
+    w.build.ret(w.number(1, BIT))
+
+    w.build.position_at_end(given)
+    w.need(w.same(w.load(item, at.TYPE), w.word(record, Field.OBJECT)), no)
+    w.need(w.same(w.load(item, at.LENGTH), count), no)
+    with w.when(w.same(way, Way.DICT)):
+        w.build.ret(w.call("items", record, item))
+    with w.when(w.same(way, Way.LIST)):
+        w.copy(w.load(item, at.ITEMS), w.word(record, Field.PARTS), count)
+        w.build.ret(w.number(1, BIT))
+    w.copy(w.build.add(item, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+@part(BIT)
+def accept(w: Writer, record: ir.Value, value: ir.Value) -> None:
+    """Put a number's value in its place; whether it is as expected."""
+    no, place = w.block("no"), w.word(record, Field.BUFFER)
+    w.need(w.differs(value, 0), no)
+    w.need(w.same(w.load(value, at.TYPE), w.word(record, Field.OBJECT)), no)
+    with w.when(w.has_form(record, Form.BITS)):
+        w.copy(w.build.add(value, w.number(at.NUMBER)), place, w.word(record, Field.COUNT))
+        w.build.ret(w.number(1, BIT))
+    with w.when(w.has_form(record, Form.BOOL)):
+        w.store(w.build.zext(w.same(value, w.known("python._Py_TrueStruct")), BYTE), place)
+        w.build.ret(w.number(1, BIT))
+    number = w.call("python.PyLong_AsLongLong", value)
+    with w.when(w.same(number, -1)), w.when(w.differs(w.call("python.PyErr_Occurred"), 0)):
+        w.call("python.PyErr_Clear")
+        w.build.branch(no)
+    w.store(number, place)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+@part(BIT)
+def holds(w: Writer, record: ir.Value, value: ir.Value) -> None:
+    """Whether a guard's object is as the record says."""
+    expected = w.word(record, Field.OBJECT)
+    with w.when(w.same(value, expected)):
+        w.build.ret(w.build.not_(w.has_form(record, Form.OTHER)))
+    with w.when(w.has_form(record, Form.OTHER)):
+        w.build.ret(w.number(1, BIT))
+    no = w.block("no")
+    w.need(w.has_form(record, Form.EQUAL), no)
+    w.need(w.differs(value, 0), no)
+    w.need(w.same(w.load(value, at.TYPE), w.load(expected, at.TYPE)), no)
+    answer = w.call("python.PyObject_CallOneArg", w.word(record, Field.EQUAL), value)
+    with w.when(w.same(answer, 0)):
+        w.call("python.PyErr_Clear")
+        w.build.branch(no)
+    w.call("python.Py_DecRef", answer)
+    w.build.ret(w.same(answer, w.known("python._Py_TrueStruct")))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+@part(WORD)
+def reusable(w: Writer, record: ir.Value) -> None:
+    """The gradient whose memory may be used again, borrowed; or 0."""
+    no = w.block("no")
+    found = w.call("item", w.word(record, Field.OWNER), w.word(record, Field.KEY))
+    w.need(w.differs(found, 0), no)
+    w.need(w.same(w.load(found, at.TYPE), w.known("entry.Tensor")), no)
+    w.need(w.same(w.load(found, at.COUNT, HALF), 1), no)
+    none = w.known("python._Py_NoneStruct")
+    for slot in (w.offsets.node, w.offsets.origin, w.offsets.cell):
+        w.need(w.same(w.load(found, slot), none), no)
+    array = w.load(found, w.offsets.array)
+    w.need(w.call("fits", record, array), no)
+    w.need(w.same(w.load(array, at.COUNT, HALF), 1), no)
+    w.need(w.same(w.load(array, at.BASE), 0), no)
+    w.build.ret(found)
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0))
+
+
+@part(ir.VoidType())
+def release(w: Writer, table: ir.Value) -> None:
+    """Let go of what the call made and still holds."""
+    for section, field in (
+        (Head.CONTAINERS, Field.MADE),
+        (Head.INPUTS, Field.COPY),
+        (Head.OUTPUTS, Field.ARRAY),
+        (Head.OUTPUTS, Field.MADE),
+    ):
+        with w.section(table, section) as record:
+            reference = w.word(record, field)
+            with w.when(w.differs(reference, 0)):
+                w.store(w.number(0), record, field)
+                w.call("python.Py_DecRef", reference)
+    w.build.ret_void()
+
+
+@part(ir.VoidType())
+def settle(w: Writer, begin: ir.Value, region: ir.Value) -> None:
+    """Move a region down to its place among the sorted ones before it."""
+    words = [w.word(region, field) for field in range(Span.WORDS)]
+    place = w.variable()
+    w.build.store(region, place)
+    look, compare, move, done = map(w.block, ("look", "compare", "move", "done"))
+    w.build.branch(look)
+    w.build.position_at_end(look)
+    here = w.build.load(place)
+    before = w.build.sub(here, w.number(8 * Span.WORDS))
+    w.build.cbranch(w.same(here, begin), done, compare)
+    w.build.position_at_end(compare)
+    sorted_ = w.build.icmp_unsigned("<=", w.word(before, Span.BEGIN), words[Span.BEGIN])
+    w.build.cbranch(sorted_, done, move)
+    w.build.position_at_end(move)
+    for field in range(Span.WORDS):
+        w.store(w.word(before, field), here, field)
+    w.build.store(before, place)
+    w.build.branch(look)
+    w.build.position_at_end(done)
+    for field, word in enumerate(words):
+        w.store(word, here, field)
+    w.build.ret_void()
+
+
+@part(BIT)
+def apart(w: Writer, begin: ir.Value, end: ir.Value) -> None:
+    """Whether regions begin at different places, and what is written overlaps
+    with nothing. They stay sorted from call to call: where little moved there is little to do.
+    """
+    count = w.build.udiv(w.build.sub(end, begin), w.number(8 * Span.WORDS))
+    last, reached, written = (w.variable() for _ in range(3))
+    for variable in (last, reached, written):
+        w.build.store(w.number(0), variable)
+    with w.each(begin, count, Span.WORDS) as region:
+        w.store(w.word(w.word(region, Span.BUFFER), 0), region, Span.BEGIN)
+        w.call("settle", begin, region)
+    no = w.block("no")
+    with w.each(begin, count, Span.WORDS) as region:
+        at, is_written = w.word(region, Span.BEGIN), w.word(region, Span.WRITTEN)
+        over = w.build.add(at, w.word(region, Span.NBYTES))
+        w.need(w.differs(at, w.build.load(last)), no)
+        w.build.store(at, last)
+        free = w.maximum(w.build.load(written), w.build.and_(w.build.load(reached), is_written))
+        w.need(w.build.icmp_unsigned("<=", free, at), no)
+        w.build.store(w.maximum(w.build.load(reached), over), reached)
+        ends = w.build.and_(over, is_written)
+        w.build.store(w.maximum(w.build.load(written), ends), written)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))

@@ -1,0 +1,112 @@
+"""The table of an entry, as its machine code reads it: words of 8 bytes, in sections of records."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+RECORD = 19  # words
+
+
+class Head(IntEnum):
+    """The first words of a table. From ARGUMENTS on: an address, and in the next word a count."""
+
+    BODY = 0
+    BUFFERS = 1
+    BUSY = 2
+    SLOW = 3
+    TICK = 4  # the clock, if something is written
+    REBUILD = 5
+    MANY = 6
+    CALLS = 7
+    EMPTY = 8  # the empty tuple
+    ARGUMENTS = 9  # how many are given by position
+    NAMES = 10  # of the others: a tuple, or 0
+    SLOTS = 11
+    CONTAINERS = 13
+    GUARDS = 15
+    INPUTS = 17
+    REGIONS = 19
+    OUTPUTS = 21
+    RESULTS = 23
+    ALIASING = 25
+    WORDS = 27
+
+
+class Kind(IntEnum):
+    """How to come to the object that a record is about."""
+
+    OBJECT = 0  # the owner itself
+    POINTER = 1  # what lies at an address
+    ITEM = 2  # of a dict, under a key
+    ELEMENT = 3  # so many bytes after the first item of a list
+    ATTRIBUTE = 4
+    MEMBER = 5  # an attribute of what lies at an address
+
+
+class Way(IntEnum):
+    """How to come to the parts of a container."""
+
+    TUPLE = 0
+    LIST = 1
+    DICT = 2
+    ASKED = 3  # a Python function gives them in a tuple, or None
+
+
+class Form(IntEnum):
+    """What the object has to be, or is made to be."""
+
+    TENSOR = 0
+    ARRAY = 1
+    BITS = 2  # of a number of a type that holds so many words
+    FLOAT = 3
+    COMPLEX = 4
+    INT = 5
+    BOOL = 6
+    SCALAR = 7  # NumPy's number of an array of no dimensions
+    SAME = 8  # as the one expected
+    EQUAL = 9  # that, or one that a Python function finds equal
+    OTHER = 10
+    GRADIENT = 11  # a Tensor, put where the record says
+    NONE = 12  # put there
+
+
+class Field(IntEnum):
+    """The words of a record; each section uses some."""
+
+    KIND = 0
+    WAY = 0  # of a container
+    OWNER = 1  # a dict, the owner of an attribute, or an address
+    KEY = 2
+    KEYS = 2  # of a container: where they lie
+    FORM = 3
+    OBJECT = 4  # expected; or a Tensor's type, or 0
+    BUFFER = 5  # where the buffer's address goes, or where a number lies
+    DTYPE = 6
+    EQUAL = 6  # of a guard: the function to ask
+    TYPE_NUMBER = 7
+    NDIM = 8
+    COUNT = 8  # of a container's parts, or a number's words
+    DIMENSIONS = 9
+    PARTS = 9  # the slots of a container's parts
+    FLAGS = 10  # that an array must have
+    WRITES = 11  # by how much a tensor's version goes up
+    NODE = 11  # of an output: the history that it gets
+    HISTORY = 12  # of an input: that it has none (0), has one (1), or either (2)
+    KEPT = 12  # of an output: the place of references to arrays given out before, if any are kept
+    LAST = 13  # where an input's data was at the last call
+    ARRAY = 14  # while a call runs
+    MADE = 15  # while a call runs: an output's object, or a container's parts; ours
+    FOUND = 15  # while a call runs: an input's object
+    WROTE = 16  # to be called with it, if something is written
+    STRIDES = 18  # that an array must have; 0 if it is row-major, -1 if any will do
+    COPY = 17  # while a call runs: of an input that is not laid out as the body reads it; ours
+
+
+class Span(IntEnum):
+    """The words of a region."""
+
+    BUFFER = 0  # where its address is put
+    NBYTES = 1
+    WRITTEN = 2  # all bits, or none
+    BEGIN = 3  # while it is looked at
+    WORDS = 4

@@ -1,0 +1,156 @@
+"""Writing the machine code of entries: memory, objects of Python, loops over records.
+
+All addresses are integers: the code reads memory at known distances from them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from llvmlite import ir
+
+from wengert.compile.call import layouts as at
+from wengert.compile.call.entry_words import RECORD, Field, Form, Head
+
+WORD = ir.IntType(64)
+HALF = ir.IntType(32)
+BYTE = ir.IntType(8)
+BIT = ir.IntType(1)
+DOUBLE = ir.DoubleType()
+
+_SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
+    "python.Py_IncRef": (ir.VoidType(), (WORD,)),
+    "python.Py_DecRef": (ir.VoidType(), (WORD,)),
+    "python.PyErr_Clear": (ir.VoidType(), ()),
+    "python.PyObject_Vectorcall": (WORD, (WORD, WORD, WORD, WORD)),
+    "python.PyObject_CallOneArg": (WORD, (WORD, WORD)),
+    "python.PyObject_CallNoArgs": (WORD, (WORD,)),
+    "python.PyObject_GetAttr": (WORD, (WORD, WORD)),
+    "python.PyDict_GetItemWithError": (WORD, (WORD, WORD)),
+    "python.PyDict_SetItem": (HALF, (WORD, WORD, WORD)),
+    "python.PyDict_Next": (HALF, (WORD, WORD, WORD, WORD)),
+    "python.PyUnicode_Compare": (HALF, (WORD, WORD)),
+    "python.PyTuple_New": (WORD, (WORD,)),
+    "python.PyTuple_SetItem": (HALF, (WORD, WORD, WORD)),
+    "python.PyFloat_FromDouble": (WORD, (DOUBLE,)),
+    "python.PyComplex_FromDoubles": (WORD, (DOUBLE, DOUBLE)),
+    "python.PyLong_AsLongLong": (WORD, (WORD,)),
+    "python.PyLong_FromLongLong": (WORD, (WORD,)),
+    "python.PyBool_FromLong": (WORD, (WORD,)),
+    "python.PyErr_Occurred": (WORD, ()),
+    "entry.object_new": (WORD, (WORD, WORD, WORD)),
+    "entry.scalar": (WORD, (WORD,)),
+    "entry.copy": (WORD, (WORD, HALF)),
+    "entry.new_array": (WORD, (WORD, WORD, HALF, WORD, WORD, WORD, HALF, WORD)),
+}
+
+
+class Writer:
+    """Writes one function: words in, words out. `offsets` say where objects keep what it reads."""
+
+    def __init__(
+        self, module: ir.Module, offsets: at.Layouts, name: str, returns: ir.Type, *args: ir.Type
+    ) -> None:
+        self.module = module
+        self.offsets = offsets
+        self.function = ir.Function(module, ir.FunctionType(returns, args), name)
+        self.function.attributes.add("nounwind")
+        self.build = ir.IRBuilder(self.function.append_basic_block("start"))
+
+    def variable(self) -> ir.Value:
+        """A word that may change, for `build.load` and `build.store`; it becomes a register."""
+        with self.build.goto_entry_block():
+            return self.build.alloca(WORD)
+
+    def number(self, value: int, kind: ir.Type = WORD) -> ir.Value:
+        return ir.Constant(kind, int(value))
+
+    def load(self, base: ir.Value, distance: int, kind: ir.Type = WORD) -> ir.Value:
+        address = self.build.add(base, self.number(distance))
+        return self.build.load(self.build.inttoptr(address, kind.as_pointer()), align=1)
+
+    def word(self, base: ir.Value, index: int) -> ir.Value:
+        return self.load(base, 8 * index)
+
+    def store(self, value: ir.Value, base: ir.Value, index: int = 0) -> None:
+        address = self.build.add(base, self.number(8 * index))
+        self.build.store(value, self.build.inttoptr(address, value.type.as_pointer()), align=1)
+
+    def same(self, a: ir.Value, b: ir.Value | int) -> ir.Value:
+        return self.build.icmp_signed("==", a, self.number(b, a.type) if isinstance(b, int) else b)
+
+    def differs(self, a: ir.Value, b: ir.Value | int) -> ir.Value:
+        return self.build.icmp_signed("!=", a, self.number(b, a.type) if isinstance(b, int) else b)
+
+    def maximum(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        return self.build.select(self.build.icmp_unsigned(">", a, b), a, b)
+
+    def known(self, name: str) -> ir.Value:
+        """The address of an object of the process."""
+        if name not in self.module.globals:
+            ir.GlobalVariable(self.module, BYTE, name)
+        return self.build.ptrtoint(self.module.globals[name], WORD)
+
+    def call(self, name: str, *args: ir.Value) -> Any:
+        if name not in self.module.globals:
+            returns, kinds = _SIGNATURES[name]
+            ir.Function(self.module, ir.FunctionType(returns, kinds), name)
+        return self.build.call(self.module.globals[name], args)
+
+    def call_address(self, address: ir.Value, returns: ir.Type, *args: ir.Value) -> ir.Value:
+        kind = ir.FunctionType(returns, [arg.type for arg in args])
+        return self.build.call(self.build.inttoptr(address, kind.as_pointer()), args)
+
+    def when(self, true: ir.Value) -> contextlib.AbstractContextManager[Any]:
+        return self.build.if_then(true)
+
+    def need(self, true: ir.Value, otherwise: ir.Block) -> None:
+        """Go on if this is true, else there."""
+        on = self.function.append_basic_block("on")
+        self.build.cbranch(true, on, otherwise)
+        self.build.position_at_end(on)
+
+    def block(self, name: str) -> ir.Block:
+        return self.function.append_basic_block(name)
+
+    @contextlib.contextmanager
+    def each(self, begin: ir.Value, count: ir.Value, words: int = RECORD) -> Iterator[ir.Value]:
+        """A loop over records."""
+        step = self.number(8 * words)
+        end = self.build.add(begin, self.build.mul(count, step))
+        before = self.build.block
+        head, inside, after = self.block("each"), self.block("inside"), self.block("after")
+        self.build.branch(head)
+        self.build.position_at_end(head)
+        record = self.build.phi(WORD)
+        record.add_incoming(begin, before)
+        self.build.cbranch(self.differs(record, end), inside, after)
+        self.build.position_at_end(inside)
+        yield record
+        record.add_incoming(self.build.add(record, step), self.build.block)
+        self.build.branch(head)
+        self.build.position_at_end(after)
+
+    def section(
+        self, table: ir.Value, section: Head
+    ) -> contextlib.AbstractContextManager[ir.Value]:
+        return self.each(*self.span(table, section))
+
+    def span(self, table: ir.Value, section: Head) -> tuple[ir.Value, ir.Value]:
+        """Where a section begins, and how many records it has."""
+        return self.word(table, section), self.word(table, section + 1)
+
+    def copy(self, source: ir.Value, target: ir.Value, count: ir.Value) -> None:
+        """So many words."""
+        distance = self.build.sub(source, target)
+        with self.each(target, count, 1) as place:
+            self.store(self.word(self.build.add(place, distance), 0), place)
+
+    def has_form(self, record: ir.Value, *forms: Form) -> ir.Value:
+        found = self.word(record, Field.FORM)
+        true = self.same(found, forms[0])
+        for form in forms[1:]:
+            true = self.build.or_(true, self.same(found, form))
+        return true
