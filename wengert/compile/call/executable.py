@@ -17,6 +17,8 @@ from wengert.compile.backend import Backend, backend
 from wengert.compile.plan.plan import Call, Layout, Plan, Table
 from wengert.compile.program.program import Program, Statement, Value, mapped
 
+# One class for all: each is a cycle, which would wait for the collector.
+_BODY = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 ALIGNMENT = 64
 """Bytes to which the arena is aligned: a line of the cache, and the widest vector."""
 
@@ -38,7 +40,7 @@ class Executable:
         self.callback = Callback(plan, machine)
         self.calls = bool(self.callback.steps)
         self._fixed: list[tuple[int, int, Any]] | None = None
-        self._native = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.body)
+        self._native = _BODY(self.body)
         self._written = {
             place.number for step in plan.steps for place in step.written if place.kind == "input"
         }
@@ -76,7 +78,7 @@ class Executable:
         self._separate(given)
         outputs = [np.empty(v.shape, v.dtype) for v in self.plan.outputs]
         arena = aligned(self.plan.arena) if arena is None else arena
-        table = (ctypes.c_void_p * self.table.size)()
+        table = np.zeros(self.table.size, np.uintp)
         for slot, address, _ in self.shared():
             table[slot] = address
         table[self.table.arena] = arena.ctypes.data
@@ -85,7 +87,7 @@ class Executable:
             table[self.table.input(number)] = array.ctypes.data
         for number, array in enumerate(outputs):
             table[self.table.output(number)] = array.ctypes.data
-        self._native(ctypes.addressof(table))
+        self._native(table.ctypes.data)
         for number in self._written:
             if given[number] is not arrays[number]:
                 arrays[number][...] = given[number]

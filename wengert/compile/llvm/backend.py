@@ -37,6 +37,7 @@ class LLVM:
         module = ir.Module(name)
         entry = body.define(module, plan, timed)
         code = host.compile_module(module, name)
+        host.dismantle(module)
         return Body(code, code.address(entry))
 
 

@@ -152,6 +152,19 @@ def _address(name: str) -> int | None:
     return _registered.get(name)
 
 
+def dismantle(module: ir.Module) -> None:
+    """Take a module apart that is needed no more: its thousands of objects point to one another,
+    and would stay until the cycle collector comes.
+    """
+    for value in module.global_values:
+        for block in getattr(value, "blocks", ()):
+            for instruction in block.instructions:
+                vars(instruction).clear()
+            vars(block).clear()
+        vars(value).clear()
+    vars(module).clear()
+
+
 def _names(module: ir.Module) -> tuple[list[str], list[str]]:
     """What a module defines for others, and what it uses and does not define."""
     defined, external = [], []
