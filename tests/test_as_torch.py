@@ -83,8 +83,8 @@ def test_modules_of_pytorch_are_those_of_wengert_and_stay_themselves():
         assert torch.distributions.Normal is Normal is wg.distributions.Normal
         assert constraints is wg.distributions.constraints
         assert kl_divergence is wg.distributions.kl_divergence
-        with pytest.raises(ModuleNotFoundError, match=r"stands for torch\.onnx"):
-            import torch.onnx
+        with pytest.raises(ModuleNotFoundError, match=r"stands for torch\.gone"):
+            import torch.gone
     assert wengert.nn.__spec__ is spec
     assert wengert.nn.__name__ == "wengert.nn"
 

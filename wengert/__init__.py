@@ -660,13 +660,17 @@ if _TYPE_CHECKING:
     from wengert.nn.functional import threshold as threshold
     from wengert.nn.functional import threshold_ as threshold_
     from wengert.nn.functional.images import constant_pad_nd as constant_pad_nd
+    from wengert.pytorch import accelerator as accelerator
     from wengert.pytorch import as_torch as as_torch
     from wengert.pytorch import backends as backends
     from wengert.pytorch import compiler as compiler
     from wengert.pytorch import cuda as cuda
+    from wengert.pytorch import distributed as distributed
     from wengert.pytorch import jit as jit
     from wengert.pytorch import masked as masked
+    from wengert.pytorch import multiprocessing as multiprocessing
     from wengert.pytorch import signal as signal
+    from wengert.pytorch import testing as testing
     from wengert.pytorch import version as version
     from wengert.serialization import load as load
     from wengert.serialization import save as save
@@ -699,4 +703,7 @@ def __getattr__(name: str) -> _Any:
         from wengert.functions.limits import bfloat16
 
         return bfloat16()
-    return _later(name)
+    try:
+        return _later(name)
+    except AttributeError:
+        return _imports.of_pytorch(name)

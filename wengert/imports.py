@@ -90,8 +90,9 @@ def _imported(source: str, name: str, package: str) -> Any:
 class Aliases:
     """Finds modules under other names than their own: the module is the same, and loaded once."""
 
-    def __init__(self, own_name: Callable[[str], str | None]) -> None:
+    def __init__(self, own_name: Callable[[str], str | None], packages: bool = False) -> None:
         self.own_name = own_name
+        self.packages = packages  # a single file here may be a folder there, of modules to import
 
     def find_spec(
         self, fullname: str, path: Any = None, target: Any = None
@@ -109,7 +110,10 @@ class Aliases:
         )
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        return importlib.import_module(spec.loader_state.name)
+        module = importlib.import_module(spec.loader_state.name)
+        if self.packages:
+            vars(module).setdefault("__path__", [])
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         # It has run already; the import system has just put the other name's spec in its place.
@@ -136,6 +140,14 @@ def elsewhere(name: str) -> str | None:
     if name in MOVED or package != "wengert" or "." in module:
         return MOVED.get(name)
     return f"wengert.pytorch.{module}"
+
+
+def of_pytorch(name: str) -> Any:
+    """What stands for a module of PyTorch's that has no file here; AttributeError for others."""
+    absent = importlib.import_module("wengert.pytorch.absent")
+    if not absent.is_module(name):
+        raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+    return importlib.import_module(f"wengert.{name}")
 
 
 # A module that is an alias has a folder, in which its children would be found a second time.

@@ -102,6 +102,8 @@ DIFFERENCES = {
     "as there. `tensor(x)` of a tensor copies, without a warning.",
     "In place": "a result may be overwritten wherever PyTorch allows it, and in many places where "
     "it does not (softmax, prod): what can be computed again is.",
+    "Modules": "all of PyTorch's can be imported. What has no meaning here (`onnx`, `fx`, `hub`, "
+    "`distributed`) is an error when it is used, which says what to do instead.",
     "Mixed precision": "`amp.autocast` computes in the dtypes it is given, with a warning; "
     "`GradScaler` works.",
     "Saving": "`save` takes tensors, numbers, strings and containers of them, and writes "

@@ -546,3 +546,6 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         return refused if isinstance(results, tuple) else refused[0]
 
     return once
+
+
+FunctionCtx = FunctionNode  # PyTorch's name for what forward and backward are given

@@ -236,3 +236,4 @@ kaiming_uniform = _renamed(kaiming_uniform_)
 kaiming_normal = _renamed(kaiming_normal_)
 orthogonal = _renamed(orthogonal_)
 sparse = _renamed(sparse_)
+_no_grad_trunc_normal_ = trunc_normal_  # a name that programs take from the inside of PyTorch

@@ -777,3 +777,6 @@ class ChainedScheduler(LRScheduler):
 
     state_dict = SequentialLR.state_dict
     load_state_dict = SequentialLR.load_state_dict
+
+
+_LRScheduler = LRScheduler  # the name that it had in PyTorch before

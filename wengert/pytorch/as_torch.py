@@ -23,7 +23,9 @@ from types import ModuleType
 from typing import Any
 
 from wengert.imports import Aliases
-from wengert.pytorch.version import __version__
+from wengert.pytorch import absent as absent
+from wengert.pytorch import version
+from wengert.pytorch.modules import COMPARED
 
 ELSEWHERE = {
     "torch.utils.data.dataset": "wengert.utils.data.datasets",
@@ -33,12 +35,10 @@ ELSEWHERE = {
     "torch.utils.data._utils.collate": "wengert.utils.data.loader",
     "torch.distributions.utils": "wengert.distributions.distribution",
     "torch.optim.optimizer": "wengert.optim.optimizer",
-    "torch.nn.modules": "wengert.nn",
     "torch.serialization": "wengert.serialization",
-    "torch.autograd.variable": "wengert.autograd.variable",
     "torch.cuda.amp.grad_scaler": "wengert.amp.grad_scaler",
 }
-"""PyTorch's modules whose names are others here; all others have the same."""
+"""PyTorch's modules whose names are others here; all others have the same, or see `absent.py`."""
 
 
 def _counterpart(name: str) -> str | None:
@@ -46,11 +46,6 @@ def _counterpart(name: str) -> str | None:
     if name != "torch" and not name.startswith("torch."):
         return None
     ours = ELSEWHERE.get(name, "wengert" + name.removeprefix("torch"))
-    # PyTorch has a file for each class there, or for a few.
-    if name.startswith("torch.nn.modules."):
-        ours = "wengert.nn"
-    elif name.startswith("torch.distributions.") and not _exists(ours):
-        ours = "wengert.distributions"
     if _exists(ours):
         return ours
     raise ModuleNotFoundError(
@@ -73,11 +68,15 @@ def _exists(ours: str) -> bool:
 def installed() -> Iterator[None]:
     """Let `import torch` mean wengert in a `with` block, even where PyTorch is imported already."""
     before = _take_out()
-    finder = Aliases(_counterpart)
+    finder = Aliases(_counterpart, packages=True)
     sys.meta_path.insert(0, finder)
+    # Programs compare a version of PyTorch's: they are told the one that wengert is compared with.
+    package, own = sys.modules["wengert"], version.__version__
+    package.__version__ = version.__version__ = COMPARED  # type: ignore[attr-defined]
     try:
         yield
     finally:
+        package.__version__ = version.__version__ = own  # type: ignore[attr-defined]
         sys.meta_path.remove(finder)
         _take_out()
         sys.modules.update(before)
@@ -106,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command: runs the program that the first argument names."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(f"wengert {__version__}: python -m wengert.as_torch PROGRAM [ARGUMENTS...]")
+        print(f"wengert {version.__version__}: python -m wengert.as_torch PROGRAM [ARGUMENTS...]")
         print("Runs a program written for PyTorch, with wengert in the place of torch.")
         return 0 if arguments else 2
     if not Path(arguments[0]).is_file():

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from wengert.pytorch.absent import Unavailable
+
 __all__ = [
-    "Final", "export", "ignore", "is_scripting", "is_tracing", "load", "save", "script", "trace",
-    "unused",
+    "Final", "ScriptFunction", "ScriptModule", "export", "ignore", "is_scripting", "is_tracing",
+    "load", "save", "script", "trace", "unused",
 ]  # fmt: skip
+
+
+ScriptModule = Unavailable("ScriptModule", (), {"__module__": "torch.jit"})
+ScriptFunction = Unavailable("ScriptFunction", (), {"__module__": "torch.jit"})
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:

@@ -118,3 +118,10 @@ def sizes(value: Any, n: int, name: str) -> tuple[int, ...]:
             raise RuntimeError(f"{name} must be one number or {n} of them, got {tuple(value)}")
         return tuple(int(v) for v in value)
     return (int(value),) * n
+
+
+def _repeated(n: int) -> Callable[[Any], tuple[Any, ...]]:
+    return lambda x: tuple(x) if isinstance(x, Iterable) else (x,) * n
+
+
+one, two, three = _repeated(1), _repeated(2), _repeated(3)

@@ -1,0 +1,34 @@
+"""`torch.multiprocessing` is Python's `multiprocessing`: tensors are sent as NumPy arrays are."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from multiprocessing import *  # noqa: F403
+from typing import Any
+
+
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> Any:
+    """Run `fn(k, *args)` in processes k = 0 ... nprocs - 1; RuntimeError if one of them fails."""
+    context = multiprocessing.get_context(start_method)
+    made = [context.Process(target=fn, args=(k, *args), daemon=daemon) for k in range(nprocs)]  # type: ignore[attr-defined]
+    for process in made:
+        process.start()
+    for process in made if join else ():
+        process.join()
+    if failed := [k for k, process in enumerate(made) if join and process.exitcode]:
+        raise RuntimeError(
+            f"process {failed[0]} terminated with exit code {made[failed[0]].exitcode}"
+        )
+    return None if join else made
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Accepted: there is one way, copies."""
