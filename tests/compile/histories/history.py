@@ -17,6 +17,7 @@ import random
 import re
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -226,7 +227,8 @@ def compiled_text(text: str, file: str) -> types.CodeType:
 
 def step(event: Event, world: Any, own: set[str]) -> dict[str, Any]:
     error = None
-    before = {id(t): version(t) for t in tensors_of(world, own)}
+    # Weakly: a gradient that is kept has memory that no other gradient takes.
+    before = {id(t): (weakref.ref(t), version(t)) for t in tensors_of(world, own)}
     try:
         exec(event.text, vars(world))  # noqa: S102
     except Exception as raised:
@@ -239,7 +241,9 @@ def step(event: Event, world: Any, own: set[str]) -> dict[str, Any]:
     values["random"] = [noted(wg.get_rng_state()), str(numbers[2]), str(hash(random.getstate()))]
     values["defaults"] = seen.look(world.raw.__kwdefaults__, "defaults")
     moved = {
-        name: version(t) != before[id(t)] for name, t in seen.tensors.items() if id(t) in before
+        name: version(t) != before[id(t)][1]
+        for name, t in seen.tensors.items()
+        if id(t) in before and before[id(t)][0]() is t
     }
     return {
         "error": error,

@@ -16,13 +16,10 @@ HOOKS = "hooks added or removed later are not noticed"
 STATE = "an optimizer's state and groups are those of the first call"
 KEPT = "what a function keeps is written while tracing only"
 RANDOM = "NumPy's and Python's random numbers are drawn while tracing"
-MEMORY = (
-    "which arguments and results are one memory, and how it is laid out, is that of the first call"
-)
 REFUSED = "refused, with the line: to be said in docs/compiler.md, or to be made to work"
 
-UNCHECKED: tuple[str, ...] = ("versions",)
-"""What is not compared yet: writes by compiled code do not count in version counters."""
+UNCHECKED: tuple[str, ...] = ()
+"""What is not compared yet."""
 
 # fmt: off
 KINDS_AND_PLACES: tuple[tuple[str, str, str], ...] = (
@@ -191,19 +188,6 @@ KINDS_AND_PLACES: tuple[tuple[str, str, str], ...] = (
     ("random: random: state set", "", RANDOM),
     ("random: random: generator reseeded", "", RANDOM),
     ("random: random: drawn from", "", RANDOM),
-    ("memory: a view of the argument: as it is", "", MEMORY),
-    ("memory: a detached result: as it is", "", MEMORY),
-    ("memory: a global's view: as it is", "", MEMORY),
-    ("memory: an argument written: as it is", "", MEMORY),
-    ("memory: an argument's copy written: as it is", "", MEMORY),
-    ("memory: a stride: as it is", "", MEMORY),
-    ("memory: contiguity: as it is", "", MEMORY),
-    ("memory: identity: as it is", "", MEMORY),
-    ("call: one object", "", MEMORY),
-    ("call: one memory", "", MEMORY),
-    ("call: requiring grad", "", MEMORY),
-    ("call: kept, requiring grad", "", MEMORY),
-    ("call: under inference mode", "", MEMORY),
 )
 # fmt: on
 

@@ -218,44 +218,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
         ),
     ),
     # test_results.py
-    "test_a_write_to_a_result_reaches_what_it_is_a_view_of": (
-        (
-            "results are copies, not the views or objects of eager mode",
-            None,
-            AssertionError,
-        ),
-    ),
-    "test_results_share_memory_as_in_eager_mode": (
-        (
-            "results are copies, not the views or objects of eager mode",
-            some(
-                """
-            a view of the argument
-            the argument reshaped
-            the argument transposed
-            the argument detached
-            the argument's data
-            a view of a tensor from outside
-            a tensor from outside detached
-            a parameter's data
-            a parameter detached
-            a parameter transposed
-            a result and its first row
-            a result and all of it in a row
-            a result and its transpose
-            a result and its detached self
-            a result and its data
-            an expanded result
-            a NumPy array of the argument
-            a reshape that does not
-            flatten
-            broadcast_to
-            the gradient of a parameter
-            """
-            ),
-            AssertionError,
-        ),
-    ),
     "test_the_layout_of_an_argument_is_that_of_the_call": (
         (
             "traced arrays cannot say this of themselves",

@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import caught, module, numbers, same, same_or_refused, thrice
+from tests.compile.stories import caught, module, noted, numbers, same, same_or_refused, thrice
 from wengert import optim
+from wengert.errors import InplaceError
 
 # ---- versions ------------------------------------------------------------------------------
 
@@ -150,6 +151,57 @@ def test_a_write_to_a_result_reaches_what_it_is_a_view_of() -> None:
         return seen
 
     same(story)
+
+
+VIEWS = {
+    "a row of the argument": "x[0]",
+    "the argument, turned": "x.T",
+    "all of the argument": "x.view(-1)",
+    "a result and its row": "(lambda y: [y, y[1]])(x * 3)",
+    "two rows of one that overlap": "(lambda y: [y[:2], y[1:]])(x * 3)",
+    "windows": "(lambda y: [y, y.unfold(0, 2, 1)])(x * 3)",
+    "a row and a parameter's row": "[x[0], W[0] * 2, W[1]]",
+    "of what was turned": "(lambda y: [y, y[0], y.reshape(-1)])(x.T * 3)",
+    "detached": "(lambda y: [y.detach(), y, y[0]])(x * 3)",
+    "what requires grad by itself": "x.detach().requires_grad_()",
+    "twice": "(lambda v: [v, v, x[0]])(x[0])",
+    "the diagonal": "x[:2].diagonal()",
+    "replaced data": "(lambda y: [exec('y.data = y.data * 2'), y, y[0]])(x * 3)[1:]",
+}
+
+
+@pytest.mark.parametrize("mode", ["enable_grad", "no_grad", "inference_mode"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_returned_views_are_views_to_writes_versions_and_gradients(name: str, mode: str) -> None:
+    def story(compile: Any) -> Any:
+        m = module(f"W = wg.ones(3, 2).requires_grad_()\ndef f(x): return {VIEWS[name]}")
+        f, seen = compile(m.f), []
+        if "overlap" in name and mode == "enable_grad":
+            return []  # refused: see below
+        for k in range(4):
+            leaf = (wg.arange(6.0).reshape(3, 2) + 1 + k).requires_grad_()
+            x = leaf * 1
+            with getattr(wg, mode)():
+                results = f(x)
+            results = results if isinstance(results, list) else [results]
+            seen.append([[r.requires_grad, r._is_view(), list(r.shape)] for r in results])
+            seen.append([[caught(r.mul_, 10), noted([*results, x])] for r in results])
+            seen.append([r._version for r in [x, *results] if not r.is_inference()])
+            total = sum((r.sum() for r in [x, *results] if r.requires_grad), leaf.sum())
+            seen.append([caught(total.backward), leaf.grad, m.W.grad])
+        return seen
+
+    same(story)
+
+
+def test_views_of_what_is_no_result_are_not_written_while_tracked() -> None:
+    # Their base has a history that only the function knows.
+    f = wg.compile(lambda x: (lambda y: [y[:2], y[1:]])(x * 3))
+    for _ in range(3):
+        rows = f(numbers(1, 2, 3).requires_grad_())
+        with pytest.raises(InplaceError, match="Clone the output"):
+            rows[0].mul_(10)
+        rows[0].sum().backward()
 
 
 def test_results_of_two_calls_are_two() -> None:

@@ -17,6 +17,7 @@ from wengert.compile.call.specialization import wrote
 from wengert.compile.program.program import Value
 from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import Changed, Spread, applied
+from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
     Aliasing,
     Argument,
@@ -229,14 +230,14 @@ class _Afterwards:
 def _results(spec: Any, spread: Spread) -> tuple[tuple[Any, ...], Callable[..., Any] | None]:
     """What the entry returns, and what is made of it in Python, if anything."""
     structure, joint = spec.captured.result, spec.captured.joint
-    leaves = tuple(leaves_of(structure))
+    leaves = tuple(dict.fromkeys(leaves_of(structure)))
+    found = [leaf.base if type(leaf) is Part else leaf for leaf in leaves]
+    saved = [] if joint is None else range(spec.results, len(spec.program.outputs))
     flat = [Argument(i) for i in range(len(spec.examples))]
     afterwards = _Afterwards()
     one = type(structure) in (Argument, Output) and not getattr(structure, "leaf", False)
-    afterwards.then(leaves, (lambda _, values: values[0]) if one else _filled(structure))
-    if joint is not None:
-        recorded = [*joint.slots, *range(spec.results, len(spec.program.outputs))]
-        afterwards.then([*map(Output, recorded), *flat], _recorded(spec))
+    recorded = [] if joint is None else [*map(Output, saved), *flat]
+    afterwards.then([*found, *recorded], _finished(spec, leaves, len(saved), one))
     writes = [write for write in spec.captured.writes if not _is_native(write)]
     if writes:
         outputs = [Known(None) if w.number is None else Output(w.number) for w in writes]
@@ -244,37 +245,39 @@ def _results(spec: Any, spread: Spread) -> tuple[tuple[Any, ...], Callable[..., 
     if type(structure) is Changed:
         containers = [Argument(i) for i in range(len(flat), len(spread.slots))]
         afterwards.then(containers, applied)
-    if len(afterwards.steps) == 1 and (one or structure is None):
+    if len(afterwards.steps) == 1 and (one or structure is None) and joint is None:
         return leaves, None
     return tuple(afterwards.places), afterwards
 
 
-def _filled(structure: Any) -> Callable[[Any, tuple[Any, ...]], Any]:
-    """The result, of the values of its leaves in order."""
+def _finished(
+    spec: Any, leaves: Any, saved: int, one: bool
+) -> Callable[[Any, tuple[Any, ...]], Any]:
+    """The result around what its leaves are, or are made of, with the history of this call."""
+    structure, joint, refusal = spec.captured.result, spec.captured.joint, spec.captured.refusal
+    places = {leaf: k for k, leaf in enumerate(leaves)}
+    slots = [] if joint is None else [places[leaf] for leaf in joint.slots]
+    begin, end = len(leaves), len(leaves) + saved
+    refused = [k for k, x in enumerate(leaves) if type(x) is Part and x.requires_grad]
+    node = None if refusal is None else derivative.refused(refusal)
 
-    def fill(_: Any, values: tuple[Any, ...]) -> Any:
-        given = iter(values)
+    def finish(_: Any, values: tuple[Any, ...]) -> Any:
+        made = values if one else list(map(_made, leaves, values))
+        if joint is not None:
+            results, kept = [made[k] for k in slots], list(values[begin:end])
+            derivative.record(spec, list(values[end:]), results, kept)
+        elif node is not None:
+            for k in refused:
+                made[k]._node = node
+        return made[0] if one else filled(structure, lambda leaf: made[places[leaf]])
 
-        def value_of(leaf: Any) -> Any:
-            value = next(given)
-            return value.requires_grad_() if type(leaf) is Output and leaf.leaf else value
-
-        return filled(structure, value_of)
-
-    return fill
+    return finish
 
 
-def _recorded(spec: Any) -> Callable[[Any, tuple[Any, ...]], Any]:
-    """Results with the history of this call."""
-    slots = len(spec.joint.slots)
-    saved = slots + len(spec.program.outputs) - spec.results
-
-    def record(result: Any, values: tuple[Any, ...]) -> Any:
-        flat = list(values[saved:])
-        derivative.record(spec, flat, list(values[:slots]), list(values[slots:saved]))
-        return result
-
-    return record
+def _made(leaf: Any, x: Any) -> Any:
+    if type(leaf) is Part:
+        return leaf.of(x)
+    return x.requires_grad_() if type(leaf) is Output and leaf.leaf else x
 
 
 def _written(writes: list[Write]) -> Callable[[Any, tuple[Any, ...]], Any]:

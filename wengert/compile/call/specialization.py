@@ -13,8 +13,17 @@ from wengert.compile.program.partition import partition
 from wengert.compile.program.passes import clean
 from wengert.compile.trace.arguments import rebuild
 from wengert.compile.trace.captured import Captured
-from wengert.compile.trace.places import Argument, Gradient, Known, Place, array_at, is_number
-from wengert.compile.trace.results import filled, outputs_in
+from wengert.compile.trace.parts import Part
+from wengert.compile.trace.places import (
+    Argument,
+    Gradient,
+    Known,
+    Output,
+    Place,
+    array_at,
+    is_number,
+)
+from wengert.compile.trace.results import filled
 from wengert.compile.trace.storage import strides_of
 from wengert.history import modes
 from wengert.history.node import SharedCell
@@ -53,7 +62,7 @@ class Specialization:
             self.read_back = [captured.places[v] for v in parts.read]
             self.tensors_back = [p for p in self.read_back if _is_tensor(p, flat)]
             self.backward = executable(parts.backward)
-            self.likes = [program.outputs[slot] for slot in self.joint.slots]
+            self.likes = self.joint.cotangents
         self.results = len(program.outputs) - (len(parts.saved) if self.joint else 0)
         self.read = [(value, captured.places[value]) for value in program.inputs]
         program.replacing = {
@@ -134,15 +143,15 @@ class Specialization:
             wrote(place.read(flat), writes)
         for write in captured.writes:
             write.place.write(None if write.number is None else outputs[write.number], flat)
-        tensors: dict[int, Tensor] = {}
-        result = structured(captured.result, outputs, tensors, flat)
+        made: dict[Any, Any] = {}
+        result = structured(captured.result, outputs, made, flat)
         if self.joint is not None and modes.is_grad_enabled():
-            differentiable = [tensors[number] for number in self.joint.slots]
-            derivative.record(self, flat, differentiable, values)
+            derivative.record(self, flat, [made[leaf] for leaf in self.joint.slots], values)
         elif captured.refusal is not None:
-            for output in outputs_in(captured.result):
-                if output.tensor and output.requires_grad:
-                    tensors[output.number]._node = derivative.refused(captured.refusal)
+            node = derivative.refused(captured.refusal)
+            for leaf, tensor in made.items():
+                if type(leaf) in (Output, Part) and leaf.tensor and leaf.requires_grad:
+                    tensor._node = node
         return result
 
     # ---- what a node of the history asks for ---------------------------------------------------
@@ -189,22 +198,28 @@ def _is_state(place: Place) -> bool:
     return isinstance(x, Known) and isinstance(x.object, Tensor)
 
 
-def structured(item: Any, outputs: list[Any], tensors: dict[int, Tensor], flat: list[Any]) -> Any:
-    """A result's structure, filled with the outputs; its tensors are noted by number."""
+def structured(item: Any, outputs: list[Any], made: dict[Any, Any], flat: list[Any]) -> Any:
+    """A result's structure, filled with what its leaves are in this call, which is noted."""
 
     def value_of(leaf: Any) -> Any:
-        if type(leaf) is Argument:
+        if leaf not in made:
+            made[leaf] = make(leaf)
+        return made[leaf]
+
+    def make(leaf: Any) -> Any:
+        if type(leaf) is Part:
+            return leaf.of(value_of(leaf.base))
+        if type(leaf) is not Output:
             return leaf.read(flat)
         array = outputs[leaf.number]
         if not leaf.tensor:
             return array.item() if leaf.weak else array[()] if leaf.scalar else array
-        if leaf.number not in tensors:
-            tensor = tensors[leaf.number] = wrap(array)
-            if leaf.leaf:
-                tensor.requires_grad_()
-            if modes.special:
-                may_record(tensor)
-        return tensors[leaf.number]
+        tensor = wrap(array)
+        if leaf.leaf:
+            tensor.requires_grad_()
+        if modes.special:
+            may_record(tensor)
+        return tensor
 
     return filled(item, value_of)
 

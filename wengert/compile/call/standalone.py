@@ -22,6 +22,7 @@ from wengert.compile.program.program import Statement, Value
 from wengert.compile.program.source import Printer
 from wengert.compile.trace.arguments import Changed, named_parts_of
 from wengert.compile.trace.captured import Captured
+from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import Argument, Known, Output, array_at
 from wengert.compile.trace.results import Filled
 from wengert.errors import TracingError
@@ -149,6 +150,11 @@ class Standalone(Printer):
     def _structured(self, item: Any, texts: list[str]) -> str:
         if type(item) is Output:
             return texts[item.number]
+        if type(item) is Part:
+            raise TracingError(
+                "the function returns a view of what it is given, or of another result, which the "
+                "text would not. Return a clone()."
+            )
         if type(item) is Argument:
             return self.places[item.number]
         if type(item) is dict:

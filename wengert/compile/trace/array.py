@@ -441,7 +441,10 @@ class TracedArray(ArrayMethods):
     @property
     def like(self) -> np.ndarray[Any, Any]:
         """An array of NumPy's that lies in memory as this would. It has no numbers to look at."""
-        array = self.storage.like()
+        return self.seen_in(self.storage.like())
+
+    def seen_in(self, array: np.ndarray[Any, Any]) -> Any:
+        """What this sees of an array that lies as its storage does."""
         for step in self.path:
             array = step.seen(array)
         return array

@@ -116,7 +116,7 @@ class Capture:
         `pull_back` found.
         """
         back, inputs, conditions = self.back, self.inputs, self.conditions
-        captured = Captured(self.program, inputs.places, back.result(result.pop()))
+        captured = Captured(self.program, inputs.places, back.returned(result.pop()))
         captured.joint, gradients = back.joint(pulled)
         captured.refusal = pulled.refusal
         captured.writes += back.gradients()

@@ -15,11 +15,11 @@ from wengert.tensor import Tensor
 class Joint:
     """What the trace of a function says of its derivative.
 
-    `slots` numbers the program's outputs that are differentiable, `leaves` tells by what; the
+    `slots` are the leaves of the result that are differentiable, `leaves` tells by what; the
     program has one input more per slot, its cotangent, and its last outputs are the gradients.
     """
 
-    slots: list[int]
+    slots: list[Any]
     leaves: list[Argument | Known]
     cotangents: list[Value]
 

@@ -5,6 +5,7 @@ All of it becomes outputs and updates of the program, and a description of where
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -18,8 +19,10 @@ from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.captured import Joint
 from wengert.compile.trace.inputs import Inputs, Passed
 from wengert.compile.trace.outside import Outside
+from wengert.compile.trace.parts import Part, overlapping, part
 from wengert.compile.trace.places import Argument, Attribute, Gradient, Known, Output, Write
-from wengert.compile.trace.results import Filled, leaves_of, named_parts, sequence
+from wengert.compile.trace.results import Filled, leaves_of, named_parts, parts_within, sequence
+from wengert.compile.trace.storage import Storage
 from wengert.errors import TracingError
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import Tensor, current_node
@@ -60,20 +63,27 @@ class HandedBack:
         self.passed = passed
         self.outside = outside
         self.born = born
-        self.numbers: dict[int, int] = {}
-        """Of the outputs that are tensors of the result, by id; the tensors are not kept."""
+        self.leaves: dict[int, Any] = {}
+        """What the tensors of the result are, by id; the tensors are not kept."""
+        self.bases: dict[Storage, tuple[Any, Any]] = {}
+        """Of storages that others look into: where they are found, and what counts their writes."""
 
     # ---- the result -----------------------------------------------------------------------------
 
-    def result(self, item: Any) -> Any:
+    def returned(self, item: Any) -> Any:
         """The structure of what the function returned."""
+        self._find_bases([x for x in parts_within(item) if isinstance(x, (Tensor, TracedArray))])
+        return self.result(item)
+
+    def result(self, item: Any) -> Any:
         if isinstance(item, Tensor):
             return self._tensor(item)
         if type(item) is TracedArray:
             number = self.passed.number_of(item)
             if number is not None:
                 return Argument(number)
-            return Output(self._output(item), False, weak=item.weak, scalar=item.single)
+            part = None if item.scalar else self._part(item, item)
+            return part or Output(self._output(item), False, weak=item.weak, scalar=item.single)
         if isinstance(item, (list, tuple)):
             return sequence(type(item), [self.result(part) for part in item])
         named = named_parts(item)
@@ -97,11 +107,61 @@ class HandedBack:
             return Argument(passed.number)
         if self.is_held(x):
             return x
-        if id(x) not in self.numbers:
-            self.numbers[id(x)] = self._output(x)
+        if id(x) not in self.leaves:
+            self.leaves[id(x)] = self._leaf(x)
+        return self.leaves[id(x)]
+
+    def _leaf(self, x: Tensor) -> Any:
         node = current_node(x)  # of a view, after what was written into its base
+        for gradient in self.outside.gradients.values():
+            if gradient.now is x and node is None and gradient.tensor not in self.passed.stand_ins:
+                return Gradient(Known(gradient.tensor))
         leaf = isinstance(node, AccumulateGrad)
-        return Output(self.numbers[id(x)], True, node is not None, leaf)
+        part = self._part(x, self._array(x))
+        if part is not None:
+            return dataclasses.replace(part, requires_grad=node is not None, leaf=leaf)
+        return Output(self._output(x), True, node is not None, leaf)
+
+    # ---- results that share memory --------------------------------------------------------------
+
+    def _find_bases(self, results: list[Any]) -> None:
+        """In what the results lie that are not alone in their memory."""
+        for found in self.outside.tensors.values():
+            if found.now is found.traced and type(found.place) is Known:
+                self.bases[found.traced.storage] = found.place, found.tensor._cell
+        for number, traced in self.passed.arrays.items():
+            self.bases[traced.storage] = Argument(number), None
+        for passed in self.passed.stand_ins.values():
+            if watch.SLOT.__get__(passed.tensor) is passed.traced:
+                self.bases[passed.traced.storage] = Argument(passed.number), passed.tensor._cell
+            else:  # it was given another array, and holds that in its own memory
+                del self.bases[passed.traced.storage]
+        distinct = {id(x): x for x in results}.values()
+        arrays = [self._array(x) if isinstance(x, Tensor) else x for x in distinct]
+        for storage in overlapping([x for x in arrays if type(x) is TracedArray]):
+            if storage not in self.bases:
+                self.bases[storage] = self._base(storage, list(distinct))
+
+    def _base(self, storage: Storage, results: list[Any]) -> tuple[Any, Any]:
+        """One of the results that is all of a storage, or an output that is no result by itself."""
+        tensors = [x for x in results if isinstance(x, Tensor) and x in self.born]
+        arrays = [self._array(x) for x in tensors]
+        whole = [
+            x
+            for x, array in zip(tensors, arrays, strict=True)
+            if type(array) is TracedArray and array.storage is storage and not array.path
+        ]
+        whole.sort(key=lambda x: x._node is None)
+        if not whole:
+            return Output(self._output(TracedArray(self.trace, storage, ())), True), None
+        base = whole[0]
+        self.leaves[id(base)] = leaf = self._leaf(base)
+        return leaf, base._cell
+
+    def _part(self, x: Any, array: Any) -> Part | None:
+        if type(array) is not TracedArray or array.storage not in self.bases:
+            return None
+        return part(x, array, *self.bases[array.storage])
 
     def _output(self, x: Any) -> int:
         """Which output of the program this becomes."""
@@ -146,7 +206,7 @@ class HandedBack:
         """The derivative in terms of the program, and the values of the gradients."""
         if not pulled.leaves:
             return None, []
-        slots = [self.numbers[id(t)] for t in pulled.outs]
+        slots = [self.leaves[id(t)] for t in pulled.outs]
         gradients = [g.value for g in pulled.gradients]
         pulled.outs.clear()  # what is alive after this has outlived the function
         return Joint(slots, pulled.leaves, pulled.cotangents), gradients

@@ -11,8 +11,12 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from wengert.compile.trace.places import Argument, Output
+from wengert.compile.trace.parts import Part
+from wengert.compile.trace.places import Argument, Gradient, Output
 from wengert.tensor import Tensor
+
+LEAVES = frozenset({Output, Argument, Gradient, Part})
+"""What stands in a result's structure for what each call finds or makes."""
 
 
 class Filled(NamedTuple):
@@ -51,14 +55,20 @@ def tensors_in(item: Any) -> list[Tensor]:
     return [t for part in parts_of(item) for t in tensors_in(part)]
 
 
+def parts_within(item: Any) -> list[Any]:
+    """What nested containers hold that is no container, in order."""
+    found = [x for part in parts_of(item) for x in parts_within(part)]
+    return found or [item]
+
+
 def sequence(kind: type, parts: list[Any]) -> Any:
     """A list, tuple or named tuple."""
     return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 def leaves_of(structure: Any) -> list[Any]:
-    """The outputs, and the arguments, in a result's structure."""
-    if type(structure) in (Output, Argument):
+    """What each call puts into a result's structure."""
+    if type(structure) in LEAVES:
         return [structure]
     if type(structure) is Filled:
         return leaves_of(structure.parts)
@@ -70,13 +80,15 @@ def leaves_of(structure: Any) -> list[Any]:
 
 
 def outputs_in(structure: Any) -> list[Output]:
-    """The outputs in a result's structure."""
-    return [leaf for leaf in leaves_of(structure) if type(leaf) is Output]
+    """The outputs in a result's structure, and those that parts of it lie in."""
+    leaves = leaves_of(structure)
+    leaves += [leaf.base for leaf in leaves if type(leaf) is Part]
+    return [leaf for leaf in leaves if type(leaf) is Output]
 
 
 def filled(structure: Any, value_of: Callable[[Any], Any]) -> Any:
     """The result of a call: `value_of` gives what an output or an argument is in it."""
-    if type(structure) in (Output, Argument):
+    if type(structure) in LEAVES:
         return value_of(structure)
     if type(structure) is Filled:
         return _with(structure.empty, filled(structure.parts, value_of))

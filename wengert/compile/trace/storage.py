@@ -94,10 +94,15 @@ class Step:
         """Whether it shows each element once, and has a way back."""
         return type(self) is Step and self.function is not np.broadcast_to
 
+    @property
+    def is_known(self) -> bool:
+        """Whether it is the same at each call: no index among it is computed."""
+        return type(self) is Peek or not any(type(part) is Value for part in self.args)
+
     def seen(self, array: Any) -> Any:
         """What NumPy makes of an array; indices that are not known yet count as 0."""
         if self.function is operations.view or self.function is operations.take:
-            return array[mapped(self.args, lambda value: 0)]
+            return array[(*mapped(self.args, lambda value: 0), ...)]
         return self.function(array, self.args)
 
     def look(self, trace: Trace, base: Value) -> Value:
@@ -155,8 +160,8 @@ def _places(base: Value, path: tuple[Step, ...]) -> Any:
     places = np.arange(base.size).reshape(base.shape)
     for step in path:
         places = step.seen(places)
-    unknown = any(type(part) is Value for step in path if step.is_plain for part in step.args)
-    if unknown or len(np.unique(places)) < places.size:
+    known = all(step.is_known for step in path)
+    if not known or len(np.unique(places)) < places.size:
         raise TracingError(
             f"a write into a view at\n  {line_of(*here())}\nSeveral elements of it are the same "
             "memory (it was made by expand or unfold), or which they are is known only when the "

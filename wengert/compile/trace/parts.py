@@ -1,0 +1,135 @@
+"""Parts: results that lie in the memory of an argument, a tensor from outside, or another result.
+
+What a function returns is said by where it lies: in memory of its own, as an `Output` does, or in
+that of something else, as a `Part`, of which each call takes a view anew.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.record import recorder
+from wengert.compile.plan.strides import reshaped
+from wengert.compile.trace.array import TracedArray
+from wengert.compile.trace.places import Argument, Known, Output
+from wengert.compile.trace.storage import Storage
+from wengert.rules import shapes
+from wengert.tensor import INFERENCE, Tensor, View, cell_of, view_of, wrap
+
+Base = Argument | Known | Output
+
+_strided = recorder(shapes.as_strided)
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Among a call's results: what lies in the memory of `base`, all of it or as `lies` says.
+
+    `lies` is a shape, strides and an offset from the first element, in elements. What is a `view`
+    to the history too is written as `creation` says; what shares the `versions` counts writes
+    together with the base.
+    """
+
+    number: int
+    base: Base
+    lies: tuple[tuple[int, ...], tuple[int, ...], int] | None
+    tensor: bool
+    view: bool = False
+    creation: str | None = None
+    versions: bool = False
+    inference: bool = False
+    requires_grad: bool = False
+    leaf: bool = False
+
+    def of(self, base: Any) -> Any:
+        """This part of what a call has found, or made, as the base."""
+        whole = base._array if isinstance(base, Tensor) else base
+        array = whole if self.lies is None else _seen(whole, *self.lies)
+        if not self.tensor:
+            return array
+        out = wrap(array)
+        if self.view and isinstance(base, Tensor):
+            shape, strides, offset = self.lies or (whole.shape, _steps(whole), 0)
+            args = shape, strides, offset, _steps(whole)
+            view_of(out, base, _strided, args, self.creation)
+        elif self.versions and isinstance(base, Tensor):
+            out._cell = cell_of(base)
+        elif self.inference:
+            out._origin = INFERENCE
+        return out.requires_grad_() if self.leaf else out
+
+
+def _steps(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    return tuple(step // array.itemsize for step in array.strides)
+
+
+def _seen(array: Any, shape: Any, strides: Any, offset: int) -> Any:
+    size = array.itemsize
+    if not array.flags.c_contiguous or not array.size:
+        return shapes.as_strided(array, shape, strides, offset, _steps(array))
+    return np.ndarray(shape, array.dtype, array, offset * size, [s * size for s in strides])
+
+
+def part(x: Tensor | TracedArray, array: TracedArray, base: Base, cell: Any = None) -> Part | None:
+    """A result as a part of the base in whose storage it lies; None if it cannot be said so.
+
+    `cell` is what counts the writes to the base.
+    """
+    lies = _lies(array)
+    if lies is None:
+        return None
+    whole = None if not array.path else lies
+    if not isinstance(x, Tensor):
+        return Part(next(_numbers), base, whole, False)
+    return Part(
+        next(_numbers),
+        base,
+        whole,
+        tensor=True,
+        view=type(x._origin) is View,
+        # The history of what is no result by itself is not known to the caller.
+        creation="custom" if type(base) is Output and cell is None else None,
+        versions=cell is not None and x._cell is cell,
+        inference=x._origin is INFERENCE,
+    )
+
+
+def _lies(array: TracedArray) -> Any:
+    """Where the elements lie in the storage, or in a result of its own that is row-major."""
+    storage, path = array.storage, array.path
+    own = Storage(storage.value) if storage.origin is None else storage
+    root = seen = own.like()
+    for step in path:
+        if step.function is np.reshape and not _can_reshape(seen, step.shape):
+            return None
+        seen = step.seen(seen)
+    if seen.dtype != root.dtype or not all(step.is_known for step in path):
+        return None
+    return seen.shape, _steps(seen), (_address(seen) - _address(root)) // root.itemsize
+
+
+def _can_reshape(array: np.ndarray[Any, Any], shape: Any) -> bool:
+    return reshaped(array.shape, _steps(array), shape) is not None
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def overlapping(arrays: list[TracedArray]) -> set[Storage]:
+    """The storages of which several of these arrays see the same elements."""
+    found = set()
+    known: dict[Storage, list[Any]] = {}
+    roots: dict[Storage, Any] = {}
+    for array in arrays:
+        root = roots.setdefault(array.storage, array.storage.like())
+        seen, others = array.seen_in(root), known.setdefault(array.storage, [])
+        if any(np.may_share_memory(seen, other) for other in others):
+            found.add(array.storage)
+        others.append(seen)
+    return found
