@@ -29,6 +29,7 @@ class Methods:
     def __copy__(self) -> Any:
         """Another leaf that shares this tensor's memory."""
     def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Any: ...
+    def __delitem__(self, index: Any) -> None: ...
     def __dir__(self) -> builtins.list[str]: ...
     def __dlpack__(self, **options: Any) -> Any: ...
     def __dlpack_device__(self) -> builtins.tuple[builtins.int, builtins.int]: ...
@@ -132,8 +133,8 @@ class Methods:
         """`acosh`, in place."""
     def add(self, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         """input + alpha * other."""
-    def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
-        """x += alpha * other."""
+    def add_(self, other: Any, *tensor: Any, alpha: Any = 1) -> Tensor:
+        """x += alpha * other; of old also called as add_(alpha, other)."""
     def addbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Tensor:
         """beta * input + alpha * the sum of the products in two batches."""
     def addbmm_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1103,12 +1104,12 @@ class Methods:
         """How many elements lie between neighbours along each dimension, or along one."""
     def sub(self, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         """input - alpha * other."""
-    def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
-        """x -= alpha * other."""
+    def sub_(self, other: Any, *tensor: Any, alpha: Any = 1) -> Tensor:
+        """x -= alpha * other; of old also called as sub_(alpha, other)."""
     def subtract(self, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         """input - alpha * other."""
-    def subtract_(self, other: Any, *, alpha: Any = 1) -> Tensor:
-        """x -= alpha * other."""
+    def subtract_(self, other: Any, *tensor: Any, alpha: Any = 1) -> Tensor:
+        """x -= alpha * other; of old also called as sub_(alpha, other)."""
     def sum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Any = None, out: Any = None, **names: Any) -> Tensor:
         """The sum over all elements, or over some dimensions. Integers and truth values sum to int64."""
     def sum_to_size(self, *size: Any) -> Tensor:

@@ -261,6 +261,7 @@ def number_text(plan: Plan, name: str) -> str:
             f"    {x}_array = {x}._array",
             *_node_of(x, "    "),
             *_run(plan, actual, rule.arguments),
+            f"    except OverflowError: return record({', '.join(n if n == x else f'wrapped({n}, {x}_array)' for n in rule.arguments)})",
             f"    if array.dtype is not {x}_array.dtype:",
             f"        return promoted(record, rule, ({', '.join(rule.arguments)}))",
             *_wrap(plan, depth=2),

@@ -277,6 +277,7 @@ def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
         "unbroadcast": unbroadcast,
         "unsuited": unsuited,
         "view_of": view_of,
+        "wrapped": wrapped,
         "wrap": wrap,
     }
     space |= {f"rule_{n}": transpose for n, transpose in rule.reverse.items()}
@@ -528,6 +529,11 @@ def one_dtype(name: str, tensors: Iterable[Any]) -> None:
             f"{name}: expected tensors to have the same dtype, but got {' and '.join(kinds)}. "
             "Convert one, as in b.to(a.dtype), or a layer, as in layer.double()."
         )
+
+
+def wrapped(number: Any, x: Any) -> Tensor:
+    """A number that is out of the range of the array's integers, as PyTorch counts: -1 as 255."""
+    return wrap(np.asarray(number).astype(x.dtype))
 
 
 def _as_array(x: Any, dtype: Any) -> Any:

@@ -17,7 +17,7 @@ from wengert.autograd.out import takes_out as takes_out
 from wengert.autograd.record import one_dtype
 from wengert.dispatch import Function, signature
 from wengert.functions import creation
-from wengert.tensor import Size, Tensor, settle, wrap
+from wengert.tensor import NUMBERS, Size, Tensor, settle, wrap
 
 Dim = int | Sequence[int] | None
 
@@ -64,6 +64,28 @@ def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function
             return function(*made, *args[count:], **kwargs)
 
         return checked
+
+    return decorate
+
+
+def numbers_first(*names: str) -> Callable[[Function], Function]:
+    """Numbers among too many positional arguments are those `names`: an order that PyTorch takes.
+
+    `addmm(beta, M, alpha, A, B)` is `addmm(M, A, B, beta=beta, alpha=alpha)`.
+    """
+
+    def decorate(function: Function) -> Function:
+        count = len(signature(function)[0]) - len(signature(function)[1])
+
+        @functools.wraps(function)
+        def taken(*args: Any, **kwargs: Any) -> Any:
+            if len(args) > count:
+                numbers = [x for x in args if type(x) in NUMBERS]
+                args = tuple(x for x in args if type(x) not in NUMBERS)
+                kwargs.update(zip(names, numbers, strict=True))
+            return function(*args, **kwargs)
+
+        return taken
 
     return decorate
 

@@ -16,7 +16,15 @@ from wengert.autograd.record import cast, floating, one_dtype, recorder
 from wengert.dispatch import as_array
 from wengert.errors import DtypeError
 from wengert.functions import results
-from wengert.functions.arguments import array_of, constant, into, one_dim, takes_out, tensor_of
+from wengert.functions.arguments import (
+    array_of,
+    constant,
+    into,
+    numbers_first,
+    one_dim,
+    takes_out,
+    tensor_of,
+)
 from wengert.rules import elementwise as rules
 from wengert.rules import neural
 from wengert.rules import reductions as reduction_rules
@@ -95,6 +103,7 @@ _pow = recorder(np.power)
 
 
 @takes_out
+@numbers_first("alpha")
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input + alpha * other.
 
@@ -106,6 +115,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 @takes_out
+@numbers_first("alpha")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input - alpha * other."""
     if (
@@ -460,6 +470,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 
 @takes_out
+@numbers_first("value")
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value * tensor1 * tensor2."""
     product = tensor1 * tensor2
@@ -467,6 +478,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 
 
 @takes_out
+@numbers_first("value")
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """input + value * tensor1 / tensor2."""
     quotient = tensor1 / tensor2

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import cast, one_dtype, recorder
-from wengert.functions.arguments import of_tensors, takes_out, tensor_of
+from wengert.functions.arguments import numbers_first, of_tensors, takes_out, tensor_of
 from wengert.rules import products as rules
 from wengert.tensor import Tensor
 
@@ -149,6 +149,7 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 
 @takes_out
+@numbers_first("beta", "alpha")
 @of_tensors(3, alike=True)
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
@@ -156,6 +157,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 
 
 @takes_out
+@numbers_first("beta", "alpha")
 @of_tensors(3, alike=True)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
@@ -163,6 +165,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> T
 
 
 @takes_out
+@numbers_first("beta", "alpha")
 @of_tensors(3)
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
@@ -170,6 +173,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 
 
 @takes_out
+@numbers_first("beta", "alpha")
 @of_tensors(3, alike=True)
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2)."""
@@ -177,6 +181,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 
 
 @takes_out
+@numbers_first("beta", "alpha")
 @of_tensors(3, alike=True)
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of the products in two batches."""

@@ -337,7 +337,7 @@ def randint(
 
 @of_tensors(1)
 def randint_like(
-    input: Any, low: Any, high: Any = None, *, dtype: Any = None, **options: Any
+    input: Any, low: Any = 0, high: Any = None, *, dtype: Any = None, **options: Any
 ) -> Tensor:
     """Random integers in the shape and dtype of `input`."""
     low, high = (0, low) if high is None else (low, high)

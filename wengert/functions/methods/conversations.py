@@ -319,6 +319,12 @@ class TensorMethods:
     __getitem__ = indexing.get
     __setitem__ = indexing.put
 
+    def __delitem__(self: Any, index: Any) -> None:
+        raise TypeError(
+            "Tensor does not support deleting items. Take what is left, as in x[mask] or "
+            "cat([x[:1], x[2:]])."
+        )
+
     # ---- out of the library ---------------------------------------------------------------
 
     def item(self: Any) -> Any:

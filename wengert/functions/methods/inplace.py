@@ -100,13 +100,17 @@ def _same_shape(x: Tensor, result: Tensor, name: str) -> None:
         )
 
 
-def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """x += alpha * other."""
+def add_(self: Tensor, other: Any, *tensor: Any, alpha: Any = 1) -> Tensor:
+    """x += alpha * other; of old also called as add_(alpha, other)."""
+    if tensor:
+        alpha, (other,) = other, tensor
     return write_elementwise(self, np.add, other if alpha == 1 else other * alpha, "add_")
 
 
-def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """x -= alpha * other."""
+def sub_(self: Tensor, other: Any, *tensor: Any, alpha: Any = 1) -> Tensor:
+    """x -= alpha * other; of old also called as sub_(alpha, other)."""
+    if tensor:
+        alpha, (other,) = other, tensor
     return write_elementwise(self, np.subtract, other if alpha == 1 else other * alpha, "sub_")
 
 

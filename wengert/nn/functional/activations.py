@@ -11,7 +11,7 @@ import numpy as np
 from wengert.autograd.record import recorder
 from wengert.functions.arguments import of_tensors, one_dim
 from wengert.nn.functional import chance as random
-from wengert.nn.functional.shared import apply, check_floats, where, written, written_by
+from wengert.nn.functional.shared import apply, check_floats, reshape, where, written, written_by
 from wengert.rules import neural, reductions
 from wengert.tensor import Tensor, wrap
 
@@ -183,6 +183,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where x > 0, else weight * x: one weight, or one for each channel (dimension 1)."""
     check_floats(input, "prelu")
+    if not input.ndim:
+        weight = reshape(weight, ())
     if weight._array.size > 1:
         channels = input.shape[1] if input.ndim > 1 else 1
         if weight._array.size != channels:

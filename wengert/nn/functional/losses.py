@@ -491,7 +491,9 @@ def gaussian_nll_loss(
     if var._array.shape != input._array.shape:
         if input._array.shape[:-1] == var._array.shape:
             var = reshape(var, (*var.shape, 1))
-        elif var._array.shape != (*input._array.shape[:-1], 1) and var._array.size != 1:
+        elif var.ndim > input.ndim or any(
+            n not in (1, m) for n, m in zip(var.shape[::-1], input.shape[::-1], strict=False)
+        ):
             raise ValueError("var is of incorrect size")
     require(~(var._array < 0), ValueError, "var has negative entry/entries")
     # The bound is not differentiated: the slope is that of the variance as it was.

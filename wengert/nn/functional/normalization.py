@@ -217,6 +217,10 @@ def batch_norm(
     variance without bias; otherwise they are the running ones.
     """
     x = input._array
+    if x.ndim > 1:
+        _check_channels(
+            x.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+        )
     axes = (0, *range(2, x.ndim))
     column = (1, -1, *(1,) * (x.ndim - 2))
     weight, bias, *running = _in_dtype_of(
@@ -240,6 +244,15 @@ def batch_norm(
         scale = 1 / apply(np.sqrt, var + eps)
         out = (input - reshape(mean, column)) * reshape(scale, column)
     return _scaled_by_channel(out, weight, bias)
+
+
+def _check_channels(channels: int, **parameters: Any) -> None:
+    for name, p in parameters.items():
+        if p is not None and p._array.size != channels:
+            raise RuntimeError(
+                f"{name} should contain {channels} elements not {p._array.size}: the input has "
+                f"{channels} channels, its second dimension."
+            )
 
 
 def _update(x: Any, count: int, running_mean: Any, running_var: Any, momentum: float) -> None:

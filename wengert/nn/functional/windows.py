@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
-from wengert.functions.arguments import of_tensors
+from wengert.functions.arguments import of_tensors, tensor_of
 from wengert.nn.functional.shared import apply, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import neural, products
@@ -31,6 +31,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             return _affine(input, weight, bias)
         except RuntimeError as error:
             raise _shapes_differ(input, weight, bias, error) from None
+        except AttributeError:
+            tensor_of(input)  # a TypeError that says what it is instead
+            raise
     if weight._array.ndim == 1:
         out = apply(np.matmul, input, weight)
         return out if bias is None else out + bias

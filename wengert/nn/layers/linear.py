@@ -79,8 +79,8 @@ class Linear(Module):
             weight, bias = parameters["weight"], parameters["bias"]
             if weight is not None and bias is not None and weight._array.ndim == 2:
                 return _affine(input, weight, bias)  # what `linear` does, without the call
-        except (KeyError, RuntimeError):
-            pass  # reparametrized, or shapes that differ: `linear` says so
+        except (KeyError, RuntimeError, AttributeError):
+            pass  # reparametrized, or shapes that differ, or no tensor: `linear` says so
         return linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
