@@ -144,7 +144,12 @@ INDEXING = (
     "{f}[wg.arange({N})]", "{f}[{f}.argmax()] * 1",
     "np.searchsorted(np.array([-1.0, 0.0, 1.0]), {a})",
     "wg.bucketize({f}, wg.tensor([-0.5, 0.5]))", "{f}.masked_scatter({b}, {f})",
-    "{f}[0 if {k} else -1]",
+    "{f}[0 if {k} else -1]", "{f}.scatter({d}, {i}, {n})", "{f}.index_fill({d}, {i}, {n})",
+    "{f}.index_add({d}, {i}.reshape(-1), {f})", "F.one_hot({i}, 4)", "{f}[{i}, ..., {i}]",
+    "np.take_along_axis({a}, {j}, {d})", "np.choose({j}, [{n}, {n}, {n}])",
+    "F.binary_cross_entropy(({i} + 1) * 0.2, ({i} > 0) * 1.0)", "wg.bernoulli({i} * 0.3)",
+    "wg.multinomial(({i} + 1) * 0.5, 1)", "F.embedding({i}, {f}, padding_idx=0)",
+    "F.nll_loss({f}, {i}, reduction='none', ignore_index=1)", "{f}.put({i}, {f})",
 )  # fmt: skip
 PRODUCTS = (
     "{f} @ {f}", "{f} @ {f}.mT", "{f}.mT @ {f}", "{f} @ {f}.T", "{a} @ {a}.T",
@@ -216,8 +221,8 @@ class Function:
     source: str
     arguments: list[list[Any]]
     state: list[np.ndarray] = field(default_factory=list)
-    single: bool = True
-    """Whether there are numbers of less than double precision in it."""
+    tolerance: float = 2e-4
+    """How far results may be apart: by the lowest precision in it."""
 
     def made(self, noise: Any = None) -> Callable[..., Any]:
         """The function, in surroundings of its own; with `noise`, values are off by a rounding."""
@@ -241,6 +246,17 @@ class Function:
         """Arguments for a call, copied: the function may change them."""
         copies: dict[int, Any] = {}
         return [copies.setdefault(id(x), copied(x)) for x in self.arguments[call]]
+
+    def wild(self) -> list[Any]:
+        """Arguments as those of the first call, with integers that may be out of any range."""
+        random = np.random.default_rng(self.seed)
+        arguments = self.fresh(0)
+        for x in arguments:
+            array = x._array if isinstance(x, wg.Tensor) else x
+            if isinstance(array, np.ndarray) and array.dtype.kind in "iu":
+                low = 0 if array.dtype.kind == "u" else -5
+                array[...] = random.integers(low, 7, array.shape)
+        return arguments
 
 
 def shaken(x: Any, random: np.random.Generator) -> None:
@@ -301,7 +317,7 @@ class Drawing:
     def data(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         if dtype == "bool":
             return np.asarray(self.random.random(shape) > 0.5)
-        if dtype.startswith("int"):
+        if "int" in dtype:
             return np.asarray(self.random.integers(0, 3, shape), dtype)
         return np.asarray(self.random.standard_normal(shape), dtype)
 
@@ -319,6 +335,8 @@ class Drawing:
             dtype = self.pick(
                 ("float32", "float32", "float64", "float64", "int64", "bool", "int32")
             )
+            if self.chance(0.1):
+                dtype = {"f": "float16", "i": "int8", "b": "int16"}[dtype[0]]
             container = "array" if roll < 0.3 else "tensor"
             found.append(
                 (container, base, dtype, dtype[0] == "f" and self.chance(0.5), self.chance(0.1))
@@ -368,8 +386,9 @@ class Drawing:
         body = "".join(f"    {line}\n" for line in [*self.lines, text])
         source = f"def {name}({', '.join(parameters)}):\n{body}"
         dtypes = {dtype_of(x) for x in map(self.names.get, self.used) if hasattr(x, "dtype")}
-        single = any(dtype.kind == "f" and dtype.itemsize < 8 for dtype in dtypes)
-        found = Function(self.seed, name, source, arguments, self.state, single)
+        sizes = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"]
+        tolerance = {2: 5e-2, 4: 2e-4}.get(min(sizes, default=8), 1e-9)
+        found = Function(self.seed, name, source, arguments, self.state, tolerance)
         return found if self._valid(found) else None
 
     def line(self) -> None:
@@ -567,13 +586,13 @@ def dtype_of(x: Any) -> np.dtype:
 OPERANDS: dict[str, Callable[[Any], bool]] = {
     "f": lambda x: is_tensor(x, "f"),
     "g": lambda x: is_tensor(x, "f"),
-    "t": lambda x: is_tensor(x, "fib"),
-    "i": lambda x: is_tensor(x, "i"),
+    "t": lambda x: is_tensor(x, "fiub"),
+    "i": lambda x: is_tensor(x, "iu"),
     "h": lambda x: is_tensor(x, "f") and x.grad_fn is None,  # saved outputs would change unseen
     "b": lambda x: is_tensor(x, "b"),
     "a": lambda x: is_array(x, "f"),
     "c": lambda x: is_array(x, "f"),
-    "j": lambda x: is_array(x, "i"),
+    "j": lambda x: is_array(x, "iu"),
     "m": lambda x: is_array(x, "b"),
 }
 
@@ -606,7 +625,7 @@ def fine(x: Any) -> bool:
     if not isinstance(x, (wg.Tensor, np.ndarray, np.generic)):
         return False
     array = x.detach().numpy() if isinstance(x, wg.Tensor) else np.asarray(x)
-    if array.size > 400 or array.dtype.kind not in "fib":
+    if array.size > 400 or array.dtype.kind not in "fiub":
         return False
     return not array.size or array.dtype.kind == "b" or bool((np.abs(array) < 1e3).all())
 
@@ -689,7 +708,7 @@ def compare_arrays(found: Any, expected: Seen, tolerance: float, where: str) -> 
     assert x.dtype == y.dtype, f"{where} has dtype {x.dtype} instead of {y.dtype}"
     assert x.shape == y.shape, f"{where} has shape {x.shape} instead of {y.shape}"
     assert found.tracked == expected.tracked, f"{where}: requires_grad is {found.tracked}"
-    if x.dtype.kind in "bi":
+    if x.dtype.kind in "biu":
         np.testing.assert_array_equal(x, y, where)
         return
     finite = y[np.isfinite(y)]

@@ -67,7 +67,7 @@ def check(f: Function) -> None:
     eager, twin = f.made(), f.made()
     compiled = wg.compile(twin)
     compiled.state = twin.state
-    tolerance = 2e-4 if f.single else 1e-9
+    tolerance = f.tolerance
     for call in range(2):
         # Twice with each: first a program is made, later its native entry runs.
         for _ in range(2):
@@ -77,6 +77,22 @@ def check(f: Function) -> None:
             except AssertionError:
                 if steady(f, call, tolerance):
                     raise
+    refuse_alike(f, eager, compiled)  # where a program is there, and at the first call
+    refuse_alike(f, f.made(), wg.compile(f.made()))
+
+
+def refuse_alike(f: Function, eager: Any, compiled: Any) -> None:
+    """Arguments that may be out of range: the same errors, if there are any."""
+    expected, found = (refusal(function, f.wild()) for function in (eager, compiled))
+    assert found == expected, f"out of range: {found} instead of {expected}"
+
+
+def refusal(function: Any, arguments: list[Any]) -> tuple[str, str] | None:
+    try:
+        function(*arguments)
+    except Exception as error:
+        return type(error).__name__, str(error).splitlines()[0]
+    return None
 
 
 def steady(f: Function, call: int, tolerance: float) -> bool:

@@ -125,9 +125,8 @@ def divide(shape: tuple[int, ...], index: Any) -> tuple[Any, Any]:
         elif isinstance(p, int):
             basic.append(p)
             if not -shape[dim] <= p < shape[dim]:
-                raise IndexError(
-                    f"index {p} is out of bounds for dimension {dim} with size {shape[dim]}"
-                )
+                error = f"index {p} is out of bounds for dimension {dim} with size {shape[dim]}"
+                raise rules.of_tensors(IndexError(error), tuple(shape))
             dim += 1
         elif p.dtype == bool:
             if not p.ndim:  # a single truth value takes all or nothing, along a new dimension

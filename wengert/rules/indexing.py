@@ -15,7 +15,10 @@ from wengert.rules.rule import general, linear, unbroadcast
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]`; a view for basic indices, a zero-dimensional one for a single element."""
     if isinstance(x, np.ndarray):
-        result = x[index]
+        try:
+            result = x[index]
+        except IndexError as error:
+            raise of_tensors(error, x.shape) from None
         if isinstance(result, np.ndarray):
             return result
     if not is_basic(index):

@@ -36,6 +36,27 @@ FUNCTIONS: dict[str, tuple[str, str, str]] = {
     "an index": ("lambda i: X[i]", "[0, 1, 2]", "[0, 1, {}]"),
     "a second index": ("lambda i: X[:, i]", "[0, 1, 2]", "[0, 1, {}]"),
     "an item set": ("lambda i: X.clone().index_put((i,), wg.zeros(4))", "[0, 1, 2]", "[0, 1, {}]"),
+    "an item set in place": (
+        "def f(i):\n    y = X.clone()\n    y[i] = 7.0\n    return y",
+        "[0, 1, 2]",
+        "[0, 1, {}]",
+    ),
+    "a single item set in place": (
+        "def f(i):\n    y = X.clone()\n    y[i[2]] = 7.0\n    return y",
+        "[0, 1, 2]",
+        "[0, 1, {}]",
+    ),
+    "items added": (
+        "lambda i: X.index_put((i,), wg.ones(4), accumulate=True)",
+        "[0, 1, 2]",
+        "[0, 1, {}]",
+    ),
+    "choose": ("lambda i: np.choose(i.numpy(), [1.0, 2.0, 3.0])", "[0, 1, 2]", "[0, 1, {}]"),
+    "an index beside one of nothing": (
+        "lambda i: X[i[:, None], i[:0]]",
+        "[0, 1, 2]",
+        "[0, 1, {}]",
+    ),
     "one_hot": ("lambda i: F.one_hot(i, 3)", "[0, 1, 2]", "[0, 1, {}]"),
     "binary_cross_entropy": (
         "lambda p: F.binary_cross_entropy(p * 1.0, wg.ones(3))",
@@ -58,7 +79,7 @@ def test_values_out_of_range_are_refused_as_in_eager_mode(case: str) -> None:
 
     def story(compile: Any) -> Any:
 
-        m = module(f"X = {X}\nf = {text}")
+        m = module(f"X = {X}\n{text if text.startswith('def') else f'f = {text}'}")
         f = compile(m.f)
         good = eval(f"wg.tensor({right})", vars(m))  # noqa: S307
         bad = eval(f"wg.tensor({other})", vars(m))  # noqa: S307

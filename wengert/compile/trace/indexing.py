@@ -122,7 +122,10 @@ def index_of(
     at = next(i for i, p in enumerate(parts) if p is Ellipsis)
     parts[at : at + 1] = [slice(None)] * (len(shape) - used)
     axes = iter(range(len(shape)))
-    places = tuple(p if p is None else _place(trace, p, next(axes), shape, error) for p in parts)
+    places = tuple(p if p is None else _place(p, next(axes), shape, error) for p in parts)
+    arrays = [p for p in places if type(p) is Value]
+    if 0 not in np.broadcast_shapes(*[p.shape for p in arrays]):  # nothing is looked for there
+        _check_range(trace, [p for p in places if p is not None], shape, error)
     return places, all(p is None or type(p) in (slice, int) for p in places)
 
 
@@ -157,14 +160,18 @@ def _part(trace: Trace, p: Any) -> Any:
     return trace.program.constant(p)
 
 
-def _place(trace: Trace, p: Any, axis: int, shape: Shape, error: Function) -> Any:
+def _check_range(trace: Trace, places: list[Any], shape: Shape, error: Function) -> None:
+    for axis, (p, n) in enumerate(zip(places, shape, strict=True)):
+        if type(p) is Value:
+            index = trace.array(p)
+            require(within(index.astype(np.int64), -n, n), error, index, axis, shape)
+
+
+def _place(p: Any, axis: int, shape: Shape, error: Function) -> Any:
     n = shape[axis]
     if type(p) is int:
         require(-n <= p < n, error, p, axis, shape)
         return p % n
-    if type(p) is Value:
-        index = trace.array(p)
-        require(within(index.astype(np.int64), -n, n), error, index, axis, shape)
     if type(p) is slice:
         start, stop, step = p.indices(n)
         count = len(range(start, stop, step))

@@ -149,6 +149,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Make the diagonal one number."""
+    if not self.numel():
+        return self
     if not known(self._array):
         if wrap and self.ndim == 2:
             view = self.view(-1)[:: sum(self.stride())]

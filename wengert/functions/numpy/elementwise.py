@@ -96,8 +96,7 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     a = a._array if isinstance(a, Tensor) else np.asarray(a)
     n = len(choices)
     if mode == "raise":
-        wrong = f"choose: the indices must lie in [0, {n}), unless mode= says otherwise"
-        require(within(a, 0, n), ValueError, wrong)
+        require(within(a, 0, n), ValueError, "invalid entry in choice array")
     a = a % n if mode == "wrap" else np.clip(a, 0, n - 1)
     result = choices[0]
     for k in range(1, n):
