@@ -148,3 +148,11 @@ def test_equal_extrema_of_a_scatter_share_the_gradient():
     src = wg.tensor([3.0, 3.0, 0.0], requires_grad=True)
     x.scatter_reduce(0, wg.tensor([0, 0, 0]), src, "amax").backward()
     assert src.grad.tolist() == [0.5, 0.5, 0]
+
+
+@pytest.mark.parametrize("name", ["scatter", "scatter_add"])
+def test_a_scatter_beyond_the_other_dimensions_is_refused(name):
+    # scatter_add counted places of a flat array, and so added to elements of the next rows.
+    index, source = wg.zeros(2, 3, dtype=wg.int64), wg.ones(2, 3)
+    with pytest.raises(RuntimeError, match=r"no larger than self \[4, 2\] apart from dimension 0"):
+        getattr(wg.zeros(4, 2), name)(0, index, source)

@@ -448,6 +448,16 @@ def _out_of_bounds(places: Any, axis: int, n: int, error: Any) -> Exception:
     return error(f"index {bad} is out of bounds for dimension {axis} with size {n}")
 
 
+def check_sizes(input: Tensor, axis: int, places: Any) -> None:
+    """An index along one dimension takes places in the others as they are: they must be there."""
+    for d, (n, m) in enumerate(zip(places.shape, input.shape, strict=False)):
+        if d != axis and n > m and places.size:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(places.shape)} to be "
+                f"no larger than self {list(input.shape)} apart from dimension {axis}"
+            )
+
+
 def _at_least_1d(x: Any) -> Any:
     return x if x.ndim else x.reshape(1)
 
@@ -472,12 +482,7 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Te
         )
     if not input.ndim or not places.ndim:
         return _get(_at_least_1d(input), np.atleast_1d(places)).reshape(places.shape)
-    for d, (n, m) in enumerate(zip(places.shape, input.shape, strict=False)):
-        if d != axis and n > m and places.size:
-            raise RuntimeError(
-                f"Size does not match at dimension {d} expected index {list(places.shape)} to be "
-                f"no larger than self {list(input.shape)} apart from dimension {axis}"
-            )
+    check_sizes(input, axis, places)
     return _gather(input, index if isinstance(index, Tensor) else places, axis)
 
 

@@ -19,6 +19,7 @@ from wengert.functions.arguments import (
 )
 from wengert.functions.indexing import (
     check_index,
+    check_sizes,
     check_wrapped,
     divide,
     lasting,
@@ -41,13 +42,14 @@ _scatter_add, _add_at, _where = (
 # ---- changed copies ------------------------------------------------------------------------
 
 
-def _source(src: Any, input: Tensor, places: Any, name: str) -> Tensor:
+def _source(src: Any, input: Tensor, axis: int, places: Any, name: str) -> Tensor:
     """The part of `src` that a scatter reads: a number, or as much as there are indices."""
     if places.ndim != input.ndim and places.size:
         raise RuntimeError(
             f"{name}(): Index tensor must have the same number of dimensions as self tensor: "
             f"{places.ndim} and {input.ndim}"
         )
+    check_sizes(input, axis, places)
     if not isinstance(src, Tensor):
         return wrap(np.broadcast_to(as_array(dtypes.number(src), input.dtype), places.shape))
     if src.dtype != input.dtype:
@@ -93,10 +95,10 @@ def scatter(
             input,
             axis,
             constant(places),
-            _source(src, input, places, "scatter"),
+            _source(src, input, axis, places, "scatter"),
             {"add": "sum", "multiply": "prod"}[reduce],
         )
-    source = _source(src, input, places, "scatter")
+    source = _source(src, input, axis, places, "scatter")
     return _put(input, rules._grid(places, axis), source)
 
 
@@ -108,7 +110,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
         return _lifted(lambda x, i, s: scatter_add(x, 0, i, s), input, index, src)
     axis, places = check_index("scatter_add", input, dim, index)
     return input + _scatter_add(
-        _source(src, input, places, "scatter_add"), places, tuple(input.shape), axis
+        _source(src, input, axis, places, "scatter_add"), places, tuple(input.shape), axis
     )
 
 
@@ -133,7 +135,7 @@ def scatter_reduce(
             src,
         )
     axis, places = check_index("scatter_reduce", input, dim, index)
-    source = _source(src, input, places, "scatter_reduce")
+    source = _source(src, input, axis, places, "scatter_reduce")
     grid = rules._grid(places, axis)
     return _reduced(input, grid, places, axis, source, reduce, include_self)
 
