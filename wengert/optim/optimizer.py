@@ -727,7 +727,7 @@ class Bundle:
         self.pairs, self.entries = [], []
         while held:
             tensor, view = held.pop()
-            if tensor._array is view and sys.getrefcount(view) <= _ALONE + 1:
+            if tensor._array is view and sys.getrefcount(view) <= _ALONE:
                 tensor._array = view.copy()
 
 

@@ -240,18 +240,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
             AssertionError,
         ),
     ),
-    # test_same_memory.py
-    "test_parameters_that_come_to_share_memory_train_as_in_eager_mode": (
-        (
-            "which parameters share memory is that of the first call",
-            some(
-                """
-            data
-            """
-            ),
-            AssertionError,
-        ),
-    ),
     # test_surroundings.py
     "test_a_clock_that_is_read_is_refused": (
         (

@@ -182,3 +182,27 @@ def test_parameters_that_stop_sharing_memory() -> None:
         return [*seen, *thrice(step, x), [p.detach() for p in net.parameters()]]
 
     same(story)
+
+
+def test_parameters_whose_arrays_stop_being_one_train_by_themselves() -> None:
+    # Both were read as one, and nothing asked whether they still were.
+    def story(compile: Any) -> Any:
+        net, step = two_layers()
+        net[1].weight.data = net[0].weight.data
+        step = compile(step)
+        x = numbers(1, 2).reshape(1, 2)
+        seen = thrice(step, x)
+        net[1].weight.data = net[0].weight.data.clone()
+        return [*seen, *thrice(step, x), [p.detach() for p in net.parameters()]]
+
+    same(story)
+
+
+def test_parameters_that_share_memory_still_do_when_an_optimizer_takes_its_bundle_apart() -> None:
+    # Each got an array of its own, as an array with two holders counted as its tensor's alone.
+    net, step = two_layers()
+    x = numbers(1, 2).reshape(1, 2)
+    thrice(step, x)
+    net[1].weight.data = net[0].weight.data
+    thrice(step, x)
+    assert np.shares_memory(net[0].weight._array, net[1].weight._array)

@@ -132,9 +132,10 @@ def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
         written, times = value in updates, writes.get(place, 0)
         yield _input(place, flat, table.input(i), value, written, times)
     read = {place for _, place in spec.read}
-    beside = [place for place in writes if type(place) is not Argument and place not in read]
+    outside = dict.fromkeys([*writes, *(place for pair in spec.captured.shared for place in pair)])
+    beside = [place for place in outside if type(place) is not Argument and place not in read]
     for k, place in enumerate(beside):
-        yield _input(place, flat, table.size + len(flat) + k, writes=writes[place])
+        yield _input(place, flat, table.size + len(flat) + k, writes=writes.get(place, 0))
     for i, x in enumerate(flat):
         numeric = isinstance(x, Tensor | np.ndarray) or is_number(x)
         if i in spec.owner._static or not numeric:

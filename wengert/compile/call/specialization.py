@@ -87,6 +87,10 @@ class Specialization:
         for guard in self.guards:
             if not guard.holds():
                 return str(guard)
+        for pair in self.captured.shared:
+            first, second = (array_at(place, ()) for place in pair)
+            if second is None or _lies(first) != _lies(second):
+                return f"{pair[1]} from outside had the memory of another"
         for place, *form in self.states:
             array = array_at(place, ())
             if array is None or [array.shape, array.dtype, strides_of(array)] != form:
@@ -177,6 +181,10 @@ class Specialization:
         tensors = [*(flat[i] for i in places), *states]
         by_tensor = {id(x): g for x, g in zip(tensors, found, strict=True)}
         return [by_tensor[id(place.read(flat))] for place in self.joint.leaves]
+
+
+def _lies(array: np.ndarray[Any, Any]) -> Any:
+    return array.ctypes.data, array.shape, array.strides, array.dtype
 
 
 def wrote(tensor: Tensor, writes: int) -> None:

@@ -123,6 +123,7 @@ class Capture:
         back.check_flags()
         back.updates()
         captured.written += self.outside.written()
+        captured.shared += self.outside.shared()
         conditions.forget_own()
         captured.writes += back.leaked()
         self.program.outputs += gradients

@@ -41,12 +41,15 @@ class Captured:
     """Gradients, and the arrays of tensors that the function made and that outlive it."""
     written: list[tuple[Place, int]] = field(default_factory=list)
     """The tensors whose versions go up at each call, and by how much."""
+    shared: list[tuple[Place, Place]] = field(default_factory=list)
+    """Tensors from outside of which the second lies where the first does."""
     made: list[tuple[Any, Any]] = field(default_factory=list)
     """Where state is kept that was made in the trace."""
 
     def flags(self) -> list[Guard]:
         """That the tensors from outside which the program reads require grad as they do now."""
         places = [place for value, place in self.places.items() if value in self.program.inputs]
+        places += [second for _, second in self.shared]
         owners = [p.tensor if isinstance(p, Gradient) else p for p in places]
         known = {id(p.object): p.object for p in owners if isinstance(p, Known)}
         tensors = [x for x in known.values() if isinstance(x, Tensor)]

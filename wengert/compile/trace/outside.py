@@ -207,6 +207,13 @@ class Outside:
         yield from ((history.tracked, history.tensor) for history in self._histories.values())
         yield from ((s.given.requires_grad, s.tensor) for s in self.passed.stand_ins.values())
 
+    def shared(self) -> Iterator[tuple[Place, Place]]:
+        """Tensors that lie where another does, which the program reads for both."""
+        for found in self.tensors.values():
+            first = self.inputs.places[found.traced.storage.origin]
+            if first is not found.place:
+                yield first, found.place
+
     def written(self) -> Iterator[tuple[Place, int]]:
         """The tensors whose versions have gone up, one for each cell, and by how much."""
         places: dict[Cell | None, Place] = {}
