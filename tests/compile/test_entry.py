@@ -476,6 +476,33 @@ def test_what_cannot_be_told_apart_is_the_same(make, value):
     assert f() == "slow"
 
 
+@pytest.mark.parametrize("number", [1, 3, 4, 50])
+def test_any_of_many_items_may_change_and_change_back(make, number):
+    class Owner:
+        pass
+
+    owner, other = Owner(), {"x": "y"}
+    for i in range(number):
+        setattr(owner, f"m{i}", ("a", i, 2.5 * i))
+    members = vars(owner)
+    guards = [Guard(Item(members, key), value) for key, value in members.items()]
+    f = make(entry(status(0), guards=(*guards, Guard(Item(other, "x"), "y"))))
+    for key, value in list(members.items()):
+        assert f() is f() is None
+        setattr(owner, key, "other")
+        assert f() == f() == "slow"
+        members[key] = pickle.loads(pickle.dumps(value))
+        assert f() is f() is None
+        delattr(owner, key)
+        assert f() == f() == "slow"
+        members.update({key: value})
+        owner.unrelated = key
+        assert f() is f() is None
+        other["x"] = "z"
+        assert f() == "slow"
+        other["x"] = "y"
+
+
 def test_an_object_whose_comparison_fails_is_not_asked(make):
     class Odd(int):
         def __eq__(self, other):

@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from wengert.compile.call import layouts as at
 from wengert.compile.call.entry_parts import PARTS
-from wengert.compile.call.entry_words import RECORD, Field, Form, Head, Span
+from wengert.compile.call.entry_words import RECORD, Field, Form, Head, Kind, Span
 from wengert.compile.call.entry_writer import BYTE, DOUBLE, HALF, WORD, Writer
 from wengert.compile.llvm.machine.host import Code, compile_module, compile_text, register
 
@@ -34,7 +34,7 @@ class _Entry:
         self.w = w = Writer(module, offsets, "entry", WORD, WORD, WORD, WORD, WORD)
         self.offsets = offsets
         frame, self.args, self.count, self.names = w.function.args
-        self.array, self.copied = w.variable(), w.variable()
+        self.array, self.copied, self.skipped = w.variable(), w.variable(), w.variable()
         self.table = w.load(w.load(frame, table_offset), at.DATA)
         self.none = w.known("python._Py_NoneStruct")
         self.slow, self.lost = w.block("slow"), w.block("lost")
@@ -94,9 +94,30 @@ class _Entry:
             w.need(w.call("opens", record), self.slow)
 
     def guards(self) -> None:
+        """Objects that must be there; those in a dictionary that did not change are there still."""
         w = self.w
+        w.build.store(w.number(0), self.skipped)
         with w.section(self.table, Head.GUARDS) as record:
-            w.need(w.call("holds", record, self.find(record)), self.slow)
+            looked_at = w.build.icmp_unsigned(">=", record, w.build.load(self.skipped))
+            version = w.build.icmp_signed(
+                ">=", w.word(record, Field.KIND), w.number(Kind.UNCHANGED)
+            )
+            with w.when(w.build.and_(looked_at, version)):
+                self.version(record)
+            with w.when(w.build.and_(looked_at, w.build.not_(version))):
+                w.need(w.call("holds", record, self.find(record)), self.slow)
+
+    def version(self, record: ir.Value) -> None:
+        w = self.w
+        now, far = w.word(w.word(record, Field.OWNER), 0), w.word(record, Field.FAR)
+        is_begin = w.same(w.word(record, Field.KIND), Kind.UNCHANGED)
+        with w.build.if_else(is_begin) as (begin, end):
+            with begin:
+                same = w.same(now, w.word(record, Field.LAST))
+                after = w.build.add(record, w.build.select(same, far, w.number(0)))
+                w.build.store(after, self.skipped)
+            with end:
+                w.store(now, w.build.sub(record, far), Field.LAST)
 
     def inputs(self) -> None:
         """Arrays and numbers that come in, and that no memory that is written is another's."""

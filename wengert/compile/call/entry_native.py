@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,8 @@ _MADE = {float: Form.FLOAT, complex: Form.COMPLEX, **_TAKEN}
 _WAYS = {list: Way.LIST, dict: Way.DICT}
 _FAST_WITH_KEYWORDS = 0x0080 | 0x0002  # METH_FASTCALL | METH_KEYWORDS
 _GRAD = sys.intern("_grad")
+
+_SEVERAL = 4  # guards of one dictionary, from which on its version is looked at first
 
 Record = dict[Field | Span, int]
 
@@ -122,7 +124,7 @@ class _Table:
         entry = self.entry
         sections: list[tuple[Head, list[Record]]] = [
             (Head.CONTAINERS, [self.container(c) for c in entry.spread.containers]),
-            (Head.GUARDS, [self.guard(g) for g in entry.guards]),
+            (Head.GUARDS, list(self.guards())),
             (Head.INPUTS, [self.input(i) for i in entry.inputs]),
             (Head.REGIONS, [self.region(r) for r in regions(entry)]),
             (Head.OUTPUTS, self.outputs()),
@@ -273,6 +275,23 @@ class _Table:
         }
 
     # ---- records ----
+
+    def guards(self) -> Iterator[Record]:
+        """All guards; those of a dictionary that has several are between two records about it."""
+        by_dict: dict[int, list[Guard]] = {}
+        for guard in self.entry.guards:
+            if isinstance(guard.place, Item) and at.layouts().version:
+                by_dict.setdefault(id(guard.place.mapping), []).append(guard)
+            else:
+                yield self.guard(guard)
+        for guards in by_dict.values():
+            records = [self.guard(guard) for guard in guards]
+            if len(records) >= _SEVERAL:
+                version = records[0][Field.OWNER] + at.layouts().version
+                pair: Record = {Field.OWNER: version, Field.FAR: 8 * RECORD * (len(records) + 1)}
+                records.insert(0, {**pair, Field.KIND: Kind.UNCHANGED})
+                records.append({**pair, Field.KIND: Kind.SEEN})
+            yield from records
 
     def guard(self, guard: Guard) -> Record:
         place, expected, equal = guard.place, guard.object, guard.equal

@@ -41,6 +41,8 @@ class Kind(IntEnum):
     ELEMENT = 3  # so many bytes after the first item of a list
     ATTRIBUTE = 4
     MEMBER = 5  # an attribute of what lies at an address
+    UNCHANGED = 6  # not an object: the guards up to SEEN hold if a dict's version is LAST
+    SEEN = 7  # they hold: the version is the last one seen
 
 
 class Way(IntEnum):
@@ -78,6 +80,7 @@ class Field(IntEnum):
     OWNER = 1  # a dict, the owner of an attribute, or an address
     KEY = 2
     KEYS = 2  # of a container: where they lie
+    FAR = 2  # of UNCHANGED and SEEN: the bytes from the one to the other
     FORM = 3
     OBJECT = 4  # expected; or a Tensor's type, or 0
     BUFFER = 5  # where the buffer's address goes, or where a number lies

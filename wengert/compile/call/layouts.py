@@ -43,6 +43,7 @@ class Layouts:
     base: int  # of a View
     memory: int  # of a SharedCell
     contents: int  # of a closure's cell
+    version: int  # of a dict: a number that each change makes another; 0 if it has none
 
     def slot(self, name: str) -> int:
         """Where a Tensor keeps one of `SLOTS`."""
@@ -91,7 +92,7 @@ def layouts() -> Layouts:
     _check_numbers()
     _check_arrays()
     functions()
-    return Layouts(*_slots(), _base(), _memory(), _contents())
+    return Layouts(*_slots(), _base(), _memory(), _contents(), _version())
 
 
 @functools.cache
@@ -208,6 +209,31 @@ def _contents() -> int:
     offset = 16
     _expect(_word(id(cell) + offset) == id(value), "the contents of a cell")
     return offset
+
+
+def _version() -> int:
+    """PEP 509 put it after the number of items; Python 3.13 took it away again."""
+    holder = types.SimpleNamespace(a=0.5)
+    members, offset, seen = vars(holder), 24, [0]
+
+    def change(value: Any) -> None:
+        holder.a = value
+
+    def noted() -> bool:
+        seen.append(_word(id(members) + offset))
+        return seen[-1] not in seen[:-1]
+
+    changed = noted()
+    for k in range(20):  # the interpreter has quicker ways for what runs often
+        change(k + 0.5)
+        changed &= noted()
+        members["b"] = k
+        changed &= noted()
+        del members["b"]
+        changed &= noted()
+    for key in ("a", "c"):
+        members.get(key)
+    return offset if changed and _word(id(members) + offset) == seen[-1] else 0
 
 
 def _object_new() -> int:
