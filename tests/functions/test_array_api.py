@@ -162,3 +162,19 @@ def test_scipys_functions_take_tensors_and_are_differentiated() -> None:
         [sys.executable, "-c", SCIPY], env=environment, capture_output=True, text=True, check=False
     )
     assert done.stdout.strip() == "10", done.stderr
+
+
+def test_functions_of_the_standard_take_all_of_its_arguments():
+    xp = wg.ones(1).__array_namespace__()
+    np.testing.assert_array_equal(xp.eye(3, 4, k=1).numpy(), np.eye(3, 4, 1))
+    assert xp.arange(1, 0, 1).shape == (0,)
+    assert xp.arange(0, stop=5, step=2).tolist() == [0, 2, 4]
+    x = xp.asarray([1.0, 4.0])
+    copied = xp.from_dlpack(x, device="cpu", copy=True)
+    copied[0] = 2
+    assert x.tolist() == [1, 4]
+    for ends in ({"prepend": 0.0}, {"append": [9.0]}, {"prepend": [3.0], "append": 1.0}):
+        x.requires_grad_()
+        y = xp.diff(x, **ends)
+        np.testing.assert_array_equal(y.detach().numpy(), np.diff([1.0, 4.0], **ends))
+        assert y.requires_grad

@@ -39,9 +39,7 @@ from wengert.dtypes import (
 )
 from wengert.functions import creation, ranges, sorting
 from wengert.functions.arguments import constant, tensor_of
-from wengert.functions.creation import from_dlpack
 from wengert.functions.device import CPU
-from wengert.functions.ranges import arange, eye
 from wengert.tensor import Tensor
 
 bool = dtypes.bool
@@ -105,6 +103,31 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     if isinstance(obj, np.ndarray) and not copy:
         return creation.as_tensor(obj, dtype)
     return creation.tensor(obj, dtype=dtype)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Tensor:
+    """A tensor in the memory of another library's array; in its own if `copy`."""
+    creation.check_device(device)
+    made = creation.from_dlpack(x)
+    return made.clone() if copy else made
+
+
+def arange(
+    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """The numbers from `start` (0 if not given) up to `stop`; none if that is not beyond."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    if (stop - start) * step > 0:
+        return ranges.arange(start, stop, step, dtype=dtype, device=device)
+    return creation.zeros(0, dtype=dtype or dtypes.result_type(start, stop, step), device=device)
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """Zeros, with ones on the k-th diagonal."""
+    creation.check_device(device)
+    return constant(np.eye(n_rows, n_cols, k, dtype or dtypes.get_default_dtype()))
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:

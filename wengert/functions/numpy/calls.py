@@ -401,8 +401,15 @@ def _take(a: Any, indices: Any, axis: int | None = None, **rest: Any) -> Any:
 
 
 @composed(np.diff)
-def _diff(a: Any, n: int = 1, axis: int = -1, **rest: Any) -> Any:
-    no_more(rest)
+def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    a = as_array(a)
+    slab = [1 if d == axis % a.ndim else size for d, size in enumerate(a.shape)]
+    ends = [
+        np.broadcast_to(x, slab) if x is not None and not np.ndim(x) else x
+        for x in (prepend, append)
+    ]
+    parts = [x for x in (ends[0], a, ends[1]) if x is not None]
+    a = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
     before = (slice(None),) * (axis % a.ndim)
     for _ in range(n):
         a = a[(*before, slice(1, None))] - a[(*before, slice(None, -1))]
