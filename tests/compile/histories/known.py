@@ -13,7 +13,6 @@ UNGUARDED = "what is read here has no guard"
 NUMBERS = "a number that is no plain Python number, or equal to one of another kind, has no guard"
 ARRAYS = "an outside array is a constant of the program where its items are read"
 HOOKS = "hooks added or removed later are not noticed"
-STATE = "an optimizer's state and groups are those of the first call"
 KEPT = "what a function keeps is written while tracing only"
 RANDOM = "NumPy's and Python's random numbers are drawn while tracing"
 REFUSED = "refused, with the line: to be said in docs/compiler.md, or to be made to work"
@@ -129,31 +128,14 @@ KINDS_AND_PLACES: tuple[tuple[str, str, str], ...] = (
     ("ModuleList: one appended", "everywhere", UNGUARDED),
     ("Sequential: one appended", "everywhere", UNGUARDED),
     # Of pieces that have one place only.
-    ("training: SGD: group replaced", "", STATE),
-    ("training: SGD: parameter popped", "", STATE),
-    ("training: SGD: parameters' data tied", "", STATE),
     ("training: SGD: tensor hook added", "", HOOKS),
     ("training: SGD: post-accumulate hook added", "", HOOKS),
     ("training: SGD: forward hook added", "", HOOKS),
     ("training: SGD: step hook added", "", HOOKS),
-    ("training: momentum: group replaced", "", STATE),
-    ("training: momentum: checkpoint loaded", "", STATE),
-    ("training: momentum: own checkpoint loaded", "", STATE),
-    ("training: momentum: state cleared", "", STATE),
-    ("training: momentum: state replaced", "", STATE),
-    ("training: momentum: parameter popped", "", STATE),
-    ("training: momentum: parameters' data tied", "", STATE),
     ("training: momentum: tensor hook added", "", HOOKS),
     ("training: momentum: post-accumulate hook added", "", HOOKS),
     ("training: momentum: forward hook added", "", HOOKS),
     ("training: momentum: step hook added", "", HOOKS),
-    ("training: Adam: group replaced", "", STATE),
-    ("training: Adam: checkpoint loaded", "", STATE),
-    ("training: Adam: own checkpoint loaded", "", STATE),
-    ("training: Adam: state cleared", "", STATE),
-    ("training: Adam: state replaced", "", STATE),
-    ("training: Adam: parameter popped", "", STATE),
-    ("training: Adam: parameters' data tied", "", STATE),
     ("training: Adam: tensor hook added", "", HOOKS),
     ("training: Adam: post-accumulate hook added", "", HOOKS),
     ("training: Adam: forward hook added", "", HOOKS),
