@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from inspect import signature
 from types import FunctionType
@@ -26,7 +27,7 @@ from wengert.autograd.forward import carried
 from wengert.autograd.out import into
 from wengert.dispatch import Function
 from wengert.errors import DtypeError, LinAlgError, MissingRuleError, ShapeError
-from wengert.history import modes
+from wengert.history import forks, modes
 from wengert.history.location import INTERNAL, here
 from wengert.history.node import Node, Output, tick
 from wengert.rules.quick import QUICK
@@ -87,14 +88,19 @@ def _unwritten(rule: Rule) -> Recorder:
 def _write(record: Recorder, rule: Rule) -> dict[str, Any]:
     """Write a recorder's text, unless that is done; the names that the text uses."""
     space = record.__globals__
-    if "record" not in space:
-        _take_over(record, _compiled(rule, record, space))
+    with _WRITING:
+        if "record" not in space:
+            _take_over(record, _compiled(rule, record, space))
     return space
 
 
+_WRITING = forks.renewed(threading.RLock())
+"""Held by the thread that writes a recorder; others that call it meanwhile wait for the text."""
+
+
 def _take_over(function: Any, text: Any) -> None:
-    function.__code__, function.__defaults__ = text.__code__, text.__defaults__
-    function.__kwdefaults__ = text.__kwdefaults__
+    function.__defaults__, function.__kwdefaults__ = text.__defaults__, text.__kwdefaults__
+    function.__code__ = text.__code__  # the last: from now on other threads run it
 
 
 # Each recorder has a `write` of its own.

@@ -509,3 +509,49 @@ def test_threads_that_link_entries_at_once_share_what_is_kept_for_ever() -> None
         assert (
             len({id(method) for method in in_threads(4, lambda _, n=n: _method(f"step {n}"))}) == 1
         )
+
+
+def test_threads_share_a_compiled_function() -> None:
+    w = wg.ones(2, requires_grad=True)
+
+    @wg.compile
+    def loss(x: Any, scale: float) -> Any:
+        return ((x * w) ** 2).sum() * scale
+
+    def work(k: int) -> None:
+        for n in range(8):
+            rows = 1 + n % 3
+            x = wg.full((rows, 2), float(k))
+            made = loss(x, 0.5 * k)
+            assert made.item() == pytest.approx(rows * k**3)
+            (gradient,) = wg.autograd.grad(made, [w])
+            np.testing.assert_allclose(gradient.numpy(), np.full(2, rows * k**3))
+
+    for _ in range(3):
+        in_threads(4, work)
+
+
+def test_threads_compile_and_train_their_own_steps_at_once() -> None:
+    def losses(k: int, compile: Any) -> Any:
+        layers = nn.Linear(2, 3), nn.Linear(3, 1)
+        parameters = [p for layer in layers for p in layer.parameters()]
+        for p in parameters:
+            nn.init.constant_(p, 0.1 * (k + 1))
+        net = nn.Sequential(layers[0], nn.Tanh(), layers[1])
+
+        def step(x: Any) -> Any:
+            net.zero_grad()
+            loss = (net(x) ** 2).mean()
+            loss.backward()
+            with wg.no_grad():
+                for p in parameters:
+                    p -= 0.05 * p.grad
+            return loss
+
+        step = compile(step)
+        return [step(wg.ones(3, 2)).item() for _ in range(5)]
+
+    expected = [losses(k, lambda f: f) for k in range(8)]
+    for _ in range(2):
+        found = in_threads(8, lambda k: losses(k, wg.compile))
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
