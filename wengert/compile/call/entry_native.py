@@ -16,11 +16,15 @@ from wengert.compile.call.entry_code import entry_code
 from wengert.compile.call.entry_words import RECORD, Field, Form, Head, Kind, Span, Way
 from wengert.compile.trace.arguments import Container
 from wengert.compile.trace.places import (
+    MISSING,
     PLAIN,
     Aliasing,
     Argument,
     Array,
     Attribute,
+    Bits,
+    Class,
+    Contents,
     Element,
     Gradient,
     Guard,
@@ -31,6 +35,7 @@ from wengert.compile.trace.places import (
     Number,
     Output,
     Place,
+    Presence,
     Variable,
     same,
 )
@@ -225,6 +230,7 @@ class _Table:
                 owner = self.place(place.tensor)[Field.OWNER]
                 name = self.object(_GRAD)
                 return {Field.KIND: Kind.MEMBER, Field.OWNER: owner, Field.KEY: name}
+            assert isinstance(place.tensor, Known), place
             members = place.tensor.object.__dict__
             members.setdefault(_GRAD, None)
             return self.item(members, _GRAD)
@@ -298,9 +304,16 @@ class _Table:
         flagged = _flagged(place)
         if flagged is not None:  # it requires grad if it has a node
             place, expected, equal = Attribute(flagged, "_node"), None, not expected
+        if isinstance(place, Class):
+            record = self.pointer(place.owner, at.TYPE)
+            return {**record, Field.FORM: Form.SAME, Field.OBJECT: self.object(expected)}
+        if isinstance(place, _ASKED) or _is_far(place):  # by an attribute that works out the answer
+            place, expected, equal = Attribute(guard, "held"), True, True
         record = {**self.place(place), Field.FORM: Form.SAME if equal else Form.OTHER}
         record[Field.OBJECT] = expected if isinstance(place, Length) else self.object(expected)
-        if equal and not isinstance(place, Length) and type(expected) in PLAIN:
+        if expected is MISSING:
+            record[Field.OBJECT] = 0
+        elif equal and not isinstance(place, Length) and type(expected) in PLAIN:
             record[Field.FORM] = Form.EQUAL
             record[Field.EQUAL] = self.object(functools.partial(same, expected))
         return record
@@ -360,6 +373,13 @@ class _Table:
             record = int(table[Head.OUTPUTS]) + 8 * RECORD * result.number
             return {Field.KIND: Kind.POINTER, Field.OWNER: record + 8 * Field.MADE}
         return self.place(result)
+
+
+def _is_far(place: Place) -> bool:
+    return isinstance(place, Gradient) and not isinstance(place.tensor, Argument | Known)
+
+
+_ASKED = Contents | Presence | Bits
 
 
 def _tell(entry: Entry, writes: int, tensor: Tensor) -> None:

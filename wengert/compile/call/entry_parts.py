@@ -215,7 +215,7 @@ def find(w: Writer, record: ir.Value) -> None:
     found(Kind.ITEM, lambda: w.call("item", owner, key))
     found(Kind.POINTER, lambda: w.word(owner, 0))
     found(Kind.OBJECT, lambda: owner)
-    found(Kind.ELEMENT, lambda: w.word(w.build.add(w.word(owner, 0), key), 0))
+    found(Kind.ELEMENT, lambda: _element(w, owner, key))
     found(Kind.MEMBER, lambda: w.call("attribute", w.word(owner, 0), key))
     w.build.position_at_end(attribute)
     w.build.ret(w.call("attribute", owner, key))
@@ -417,3 +417,14 @@ def apart(w: Writer, begin: ir.Value, end: ir.Value) -> None:
     w.build.ret(w.number(1, BIT))
     w.build.position_at_end(no)
     w.build.ret(w.number(0, BIT))
+
+
+def _element(w: Writer, owner: ir.Value, key: ir.Value) -> ir.Value:
+    """The item so many bytes after a list's first; 0 if the list ends before."""
+    inside, ended = w.block("in_list"), w.block("list_ended")
+    end = w.build.mul(w.load(owner, at.LENGTH - at.ITEMS), w.number(8))
+    w.build.cbranch(w.build.icmp_signed("<", key, end), inside, ended)
+    w.build.position_at_end(ended)
+    w.build.ret(w.number(0))
+    w.build.position_at_end(inside)
+    return w.word(w.build.add(w.word(owner, 0), key), 0)

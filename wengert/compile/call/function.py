@@ -28,11 +28,12 @@ from wengert.compile.trace.arguments import (
     tracked,
 )
 from wengert.compile.trace.array import Postponed
-from wengert.compile.trace.capture import Capture, Specialize, forget
+from wengert.compile.trace.capture import Capture, Fixed, Specialize, Varying, forget
 from wengert.compile.trace.captured import Captured
-from wengert.compile.trace.places import is_number
+from wengert.compile.trace.places import Argument, Place, is_number, key_of
 from wengert.compile.trace.pullback import pull_back
 from wengert.compile.trace.storage import strides_of
+from wengert.compile.trace.world import is_fetchable
 from wengert.errors import TracingError
 from wengert.history import modes
 from wengert.history.location import stacklevel
@@ -89,6 +90,8 @@ class CompiledFunction:
         self.retraces: list[str] = []
         self._static: set[int] = set()  # places of numbers that decide something
         self._graded: set[int] = set()  # places of tensors whose gradients are used
+        self._varying: dict[Any, Place] = {}  # whose values are fetched at each call
+        self._fixed: dict[Any, Place] = {}  # whose values cannot be
         self._last: Specialization | None = None
         self._gradients: CompiledFunction | None = None
         self._entry: Callable[..., Any] = self._call
@@ -157,6 +160,8 @@ class CompiledFunction:
             if specialization.fits():
                 break
         else:
+            for specialization in known:
+                self._note_varying(specialization)
             if sum(map(len, self.specializations.values())) >= LIMIT:
                 self._warn_limit()
                 return self.function(*args, **kwargs)
@@ -177,6 +182,15 @@ class CompiledFunction:
         if type(result) is Changed:
             return applied(result, list(changeable(args, kwargs)))
         return result
+
+    def _note_varying(self, specialization: Specialization) -> None:
+        """Places whose values have changed since, and can be fetched."""
+        for guard in specialization.guards:
+            key = key_of(guard.place)
+            now = guard.place.read(())
+            changed = is_fetchable(guard.object) and is_fetchable(now) and not guard.holds()
+            if changed and key not in self._fixed:
+                self._varying[key] = guard.place
 
     def _signature(self, structure: Any, flat: list[Any]) -> Any:
         parts = [_kind(x, i in self._static) for i, x in enumerate(flat)]
@@ -211,6 +225,13 @@ class CompiledFunction:
             except Specialize as decision:
                 (self._graded if decision.graded else self._static).add(decision.number)
                 continue
+            except Varying as kept:
+                self._varying.update(kept.places)
+                continue
+            except Fixed as found:
+                key = key_of(found.place)
+                self._fixed[key] = self._varying.pop(key)
+                continue
             except Postponed:
                 return None
             except Exception:
@@ -243,23 +264,22 @@ class CompiledFunction:
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
-        capture = Capture({k: i for k, i in places.items() if i not in self._static}, self._graded)
-        same = {i: first for i, first, _ in _same_memory(flat)}
+        passed = {k: i for k, i in places.items() if i not in self._static}
+        capture = Capture(passed, self._graded, self._varying)
+        same = {i: Argument(first) for i, first, _ in _same_memory(flat)}
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)
 
         def trace() -> Captured:
             capture.conditions.borrow_settings()
-            for cell in getattr(self.function, "__closure__", None) or ():
-                capture.conditions.variable(cell)
-            result = [tracked(self.function, args, kwargs)]
-            tensors = [(i, t) for i, t in enumerate(traced) if t is not flat[i]]
-            tensors = [(i, t) for i, t in tensors if isinstance(t, Tensor)]
-            return capture.captured(result, pull_back(capture, result[0], tensors))
+            observed = functools.partial(capture.world.run, self.function, traced)
+            result = [tracked(observed, args, kwargs)]
+            capture.world.check_kept(self._fixed)
+            return capture.captured(result, pull_back(capture, (result[0], capture.world.effects)))
 
         return watch.run(capture, trace)
 
-    def _stand_in(self, capture: Capture, place: int, x: Any, same: int | None) -> Any:
+    def _stand_in(self, capture: Capture, place: int, x: Any, same: Argument | None) -> Any:
         if isinstance(x, Iterator):
             raise TracingError(
                 f"an argument of {self!r} is a {type(x).__name__}, which can be gone through once "
@@ -268,11 +288,11 @@ class CompiledFunction:
         if place in self._static:
             return x
         if isinstance(x, Tensor):
-            return capture.passed.tensor(place, x, same)
+            return capture.passed.tensor(Argument(place), x, same)
         if isinstance(x, np.ndarray):
-            return capture.passed.array(place, x, same)
+            return capture.passed.array(Argument(place), x, same)
         if is_number(x):
-            return capture.passed.number(place, x)
+            return capture.passed.number(Argument(place), x)
         return x
 
     def _explain_retrace(self, args: Any, kwargs: Any) -> None:

@@ -22,6 +22,7 @@ from wengert.compile.trace.places import (
     Aliasing,
     Argument,
     Array,
+    Did,
     Gradient,
     Guard,
     Input,
@@ -31,6 +32,7 @@ from wengert.compile.trace.places import (
     Number,
     Output,
     Place,
+    Put,
     Write,
     array_at,
     is_number,
@@ -188,7 +190,7 @@ def _number(value: Value) -> Any:
 
 
 def _outputs(spec: Any) -> Iterator[Array | Number]:
-    results = {output.number: output for output in outputs_in(spec.captured.result)}
+    results = {output.number: output for output in outputs_in(spec.captured.whole())}
     refusal = spec.captured.refusal
     node = None if refusal is None else derivative.refused(refusal)
     for k, v in enumerate(spec.program.outputs):
@@ -230,7 +232,7 @@ class _Afterwards:
 
 def _results(spec: Any, spread: Spread) -> tuple[tuple[Any, ...], Callable[..., Any] | None]:
     """What the entry returns, and what is made of it in Python, if anything."""
-    structure, joint = spec.captured.result, spec.captured.joint
+    structure, joint = spec.captured.whole(), spec.captured.joint
     leaves = tuple(dict.fromkeys(leaves_of(structure)))
     found = [leaf.base if type(leaf) is Part else leaf for leaf in leaves]
     saved = [] if joint is None else range(spec.results, len(spec.program.outputs))
@@ -243,7 +245,9 @@ def _results(spec: Any, spread: Spread) -> tuple[tuple[Any, ...], Callable[..., 
     if writes:
         outputs = [Known(None) if w.number is None else Output(w.number) for w in writes]
         afterwards.then([*outputs, *flat], _written(writes))
-    if type(structure) is Changed:
+    if spec.captured.effects:
+        afterwards.then(flat, _carried_out(spec.captured.effects))
+    if type(spec.captured.result) is Changed:
         containers = [Argument(i) for i in range(len(flat), len(spread.slots))]
         afterwards.then(containers, applied)
     if len(afterwards.steps) == 1 and (one or structure is None) and joint is None:
@@ -255,7 +259,7 @@ def _finished(
     spec: Any, leaves: Any, saved: int, one: bool
 ) -> Callable[[Any, tuple[Any, ...]], Any]:
     """The result around what its leaves are, or are made of, with the history of this call."""
-    structure, joint, refusal = spec.captured.result, spec.captured.joint, spec.captured.refusal
+    structure, joint, refusal = spec.captured.whole(), spec.captured.joint, spec.captured.refusal
     places = {leaf: k for k, leaf in enumerate(leaves)}
     slots = [] if joint is None else [places[leaf] for leaf in joint.slots]
     begin, end = len(leaves), len(leaves) + saved
@@ -273,6 +277,18 @@ def _finished(
         return made[0] if one else filled(structure, lambda leaf: made[places[leaf]])
 
     return finish
+
+
+def _carried_out(effects: list[Put | Did]) -> Callable[[Any, tuple[Any, ...]], Any]:
+    """The result alone, after what the function wrote into the world."""
+
+    def carry_out(made: Any, flat: tuple[Any, ...]) -> Any:
+        result, *values = made
+        for effect, value in zip(effects, values, strict=True):
+            effect.carry_out(value, flat)
+        return result
+
+    return carry_out
 
 
 def _made(leaf: Any, x: Any) -> Any:

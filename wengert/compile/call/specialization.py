@@ -15,13 +15,13 @@ from wengert.compile.trace.arguments import rebuild
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
-    Argument,
     Gradient,
     Known,
     Output,
     Place,
     array_at,
     is_number,
+    is_outside,
 )
 from wengert.compile.trace.results import filled
 from wengert.compile.trace.storage import strides_of
@@ -45,9 +45,9 @@ class Specialization:
         self.joint = captured.joint
         self.guards = [*captured.guards, *captured.flags()]
         self.states = [
-            (place, value.shape, value.dtype, strides_of(array_at(place, flat)))
+            (place, _form(place.read(())))
             for value, place in captured.places.items()
-            if value in captured.program.inputs and _is_state(place)
+            if value in captured.program.inputs and is_outside(place)
         ]
         self.backward: Any = None
         self.read_back: list[Place] = []
@@ -91,12 +91,9 @@ class Specialization:
             first, second = (array_at(place, ()) for place in pair)
             if second is None or _lies(first) != _lies(second):
                 return f"{pair[1]} from outside had the memory of another"
-        for place, *form in self.states:
-            array = array_at(place, ())
-            if array is None or [array.shape, array.dtype, strides_of(array)] != form:
-                shape, dtype, strides = form
-                said = f" and strides {list(strides)}" if strides else ""
-                return f"a tensor from outside had shape {list(shape)}, dtype {dtype}{said}"
+        for place, form in self.states:
+            if _form(place.read(())) != form:
+                return f"{place} had another type, shape or dtype, or required grad or not"
         return ""
 
     def difference(self, flat: list[Any]) -> str:
@@ -148,7 +145,7 @@ class Specialization:
         for write in captured.writes:
             write.place.write(None if write.number is None else outputs[write.number], flat)
         made: dict[Any, Any] = {}
-        result = structured(captured.result, outputs, made, flat)
+        whole = structured(captured.whole(), outputs, made, flat)
         if self.joint is not None and modes.is_grad_enabled():
             derivative.record(self, flat, [made[leaf] for leaf in self.joint.slots], values)
         elif captured.refusal is not None:
@@ -156,6 +153,11 @@ class Specialization:
             for leaf, tensor in made.items():
                 if type(leaf) in (Output, Part) and leaf.tensor and leaf.requires_grad:
                     tensor._node = node
+        if not captured.effects:
+            return whole
+        result, *written = whole
+        for effect, value in zip(captured.effects, written, strict=True):
+            effect.carry_out(value, flat)
         return result
 
     # ---- what a node of the history asks for ---------------------------------------------------
@@ -197,13 +199,16 @@ def wrote(tensor: Tensor, writes: int) -> None:
 
 
 def _is_tensor(place: Place, flat: list[Any]) -> bool:
-    return isinstance(place, Argument | Known) and isinstance(place.read(flat), Tensor)
+    return not isinstance(place, Gradient) and isinstance(place.read(flat), Tensor)
 
 
-def _is_state(place: Place) -> bool:
-    """Whether this is the array of a tensor from outside, or of its gradient."""
-    x = place.tensor if isinstance(place, Gradient) else place
-    return isinstance(x, Known) and isinstance(x.object, Tensor)
+def _form(x: Any) -> Any:
+    """What a program takes for granted of what it fetches."""
+    array = x._array if isinstance(x, Tensor) else x
+    if not isinstance(array, np.ndarray):
+        return type(x)
+    tracked = isinstance(x, Tensor) and x.requires_grad
+    return type(x), array.shape, array.dtype, strides_of(array), tracked
 
 
 def structured(item: Any, outputs: list[Any], made: dict[Any, Any], flat: list[Any]) -> Any:

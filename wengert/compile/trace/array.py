@@ -195,6 +195,8 @@ class Trace(Kind):
 
     def store(self, function: Any, result: Any, targets: tuple[Any, ...], where: Any) -> Any:
         target = targets[0]
+        if type(target) is TracedArray and target.scalar:
+            return result  # a number is not changed in place
         if where is not True:
             if target is None:
                 raise TracingError("a ufunc with where= needs out= in a compiled function")
@@ -235,6 +237,10 @@ class Trace(Kind):
 
     def number(self, x: Any) -> Any:
         return x if x.weak else self._number(x, np.float64)
+
+    def number_like(self, x: Any, kind: type) -> TracedArray:
+        """A value as a Python number of this kind."""
+        return self._number(x, kind)
 
     def _number(self, x: Any, kind: Any) -> TracedArray:
         dtype = np.dtype(kind)

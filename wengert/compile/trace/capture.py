@@ -8,6 +8,7 @@ ends, however it ends; the changes are in the program (`handed.py`), and happen 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,15 @@ from wengert.compile.trace.array import Trace, TracedArray, lost
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.conditions import Conditions
 from wengert.compile.trace.handed import Born, HandedBack
+from wengert.compile.trace.inputs import Fixed as Fixed
 from wengert.compile.trace.inputs import Inputs, Passed
 from wengert.compile.trace.inputs import Specialize as Specialize
+from wengert.compile.trace.inputs import Varying as Varying
 from wengert.compile.trace.outside import Outside
+from wengert.compile.trace.places import Place
 from wengert.compile.trace.randoms import Numbers
 from wengert.compile.trace.storage import Storage
+from wengert.compile.trace.world import World
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor, bare
@@ -33,10 +38,12 @@ class Capture:
     """One trace of a function: what the watch tells goes to those whose subject it is.
 
     `tensors` numbers the arguments that are tensors, by id; `graded` has the numbers of those of
-    whose gradients the signature knows.
+    whose gradients the signature knows; `varying` the places that are fetched from at each call.
     """
 
-    def __init__(self, tensors: dict[int, int], graded: set[int]) -> None:
+    def __init__(
+        self, tensors: dict[int, int], graded: set[int], varying: Mapping[Any, Place]
+    ) -> None:
         self.trace = trace = Trace()
         self.program = trace.program
         self.inputs = inputs = Inputs(trace.program)
@@ -45,7 +52,8 @@ class Capture:
         self.conditions = Conditions(trace, inputs)
         self.outside = Outside(trace, inputs, self.passed, self.conditions, graded)
         self.born = Born()
-        self.back = HandedBack(trace, inputs, self.passed, self.outside, self.born)
+        self.world = World(inputs, self.passed, self.conditions, self.outside, varying)
+        self.back = HandedBack(trace, inputs, self.passed, self.outside, self.world, self.born)
         self.complete = False
 
     # ---- what the watch tells -------------------------------------------------------------------
@@ -91,6 +99,12 @@ class Capture:
         self.outside.set_gradient(tensor, grad)
         return True
 
+    def attribute_of(self, owner: Any, name: str, value: Any) -> Any:
+        """An attribute of a module is read: by the library, unless the world is reading it."""
+        if self.world.reading == (id(owner), name):
+            return value
+        return self.world.read_by_library(owner, name, value)
+
     def numbers_of(self, generator: Any, numbers: Any) -> Any:
         """A generator's numbers are asked for."""
         return Numbers(self.trace, generator)
@@ -116,7 +130,10 @@ class Capture:
         `pull_back` found.
         """
         back, inputs, conditions = self.back, self.inputs, self.conditions
-        captured = Captured(self.program, inputs.places, back.returned(result.pop()))
+        returned, effects = back.returned(result.pop(), self.world.effects)
+        captured = Captured(self.program, inputs.places, returned, effects=effects)
+        with watch.aside():
+            self.world.put_back()
         captured.joint, gradients = back.joint(pulled)
         captured.refusal = pulled.refusal
         captured.writes += back.gradients()
@@ -124,13 +141,12 @@ class Capture:
         back.updates()
         captured.written += self.outside.written()
         captured.shared += self.outside.shared()
-        conditions.forget_own()
         captured.writes += back.leaked()
         self.program.outputs += gradients
         with watch.aside():
             inputs.adopt({id(g.object) for g in conditions.guards.values()})
             conditions.give_back()
-            captured.guards = conditions.final()
+            captured.guards = conditions.final(self.outside.tensors)
             inputs.keep_used(bool(gradients))
         captured.made = inputs.made
         self.complete = True
@@ -141,6 +157,7 @@ class Capture:
 
         State that was made in vain is taken away, and what was computed has no numbers.
         """
+        self.world.put_back()
         self.conditions.give_back()
         if not self.complete:
             self.trace.decide = lost

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wengert.compile.program.program import Program, Value
-from wengert.compile.trace.places import Argument, Attribute, Gradient, Guard, Known, Place, Write
+from wengert.compile.trace.places import (
+    Attribute,
+    Did,
+    Gradient,
+    Guard,
+    Known,
+    Place,
+    Put,
+    Write,
+)
 from wengert.errors import WengertError
 from wengert.tensor import Tensor
 
@@ -20,7 +29,7 @@ class Joint:
     """
 
     slots: list[Any]
-    leaves: list[Argument | Known]
+    leaves: list[Place]
     cotangents: list[Value]
 
 
@@ -43,8 +52,15 @@ class Captured:
     """The tensors whose versions go up at each call, and by how much."""
     shared: list[tuple[Place, Place]] = field(default_factory=list)
     """Tensors from outside of which the second lies where the first does."""
+    effects: list[Put | Did] = field(default_factory=list)
+    """What the function wrote into the world, in order."""
     made: list[tuple[Any, Any]] = field(default_factory=list)
     """Where state is kept that was made in the trace."""
+
+    def whole(self) -> Any:
+        """All that a call makes: its result, with what it writes into the world if it does."""
+        written = [effect.value for effect in self.effects]
+        return [self.result, *written] if written else self.result
 
     def flags(self) -> list[Guard]:
         """That the tensors from outside which the program reads require grad as they do now."""

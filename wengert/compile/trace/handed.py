@@ -18,11 +18,23 @@ from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.captured import Joint
 from wengert.compile.trace.inputs import Inputs, Passed
+from wengert.compile.trace.observe.objects import CHANGEABLE
 from wengert.compile.trace.outside import Outside
 from wengert.compile.trace.parts import Part, overlapping, part
-from wengert.compile.trace.places import Argument, Attribute, Gradient, Known, Output, Write
+from wengert.compile.trace.places import (
+    Attribute,
+    Did,
+    Gradient,
+    Known,
+    Output,
+    Place,
+    Put,
+    Write,
+    key_of,
+)
 from wengert.compile.trace.results import Filled, leaves_of, named_parts, parts_within, sequence
 from wengert.compile.trace.storage import Storage
+from wengert.compile.trace.world import World
 from wengert.errors import TracingError
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import Tensor, current_node
@@ -55,9 +67,16 @@ class HandedBack:
     """Writes the end of one trace's program."""
 
     def __init__(
-        self, trace: Trace, inputs: Inputs, passed: Passed, outside: Outside, born: Born
+        self,
+        trace: Trace,
+        inputs: Inputs,
+        passed: Passed,
+        outside: Outside,
+        world: World,
+        born: Born,
     ) -> None:
         self.trace = trace
+        self.world = world
         self.program = trace.program
         self.inputs = inputs
         self.passed = passed
@@ -70,20 +89,33 @@ class HandedBack:
 
     # ---- the result -----------------------------------------------------------------------------
 
-    def returned(self, item: Any) -> Any:
-        """The structure of what the function returned."""
-        self._find_bases([x for x in parts_within(item) if isinstance(x, (Tensor, TracedArray))])
-        return self.result(item)
+    def returned(
+        self, item: Any, effects: list[tuple[Place | None, Any]]
+    ) -> tuple[Any, list[Put | Did]]:
+        """The structures of what the function returned, and of what it wrote into the world."""
+        lasting = list(_lasting(effects))
+        made = parts_within((item, [value for _, value in lasting]))
+        self._find_bases([x for x in made if isinstance(x, (Tensor, TracedArray))])
+        result = self.result(item)
+        return result, [self._effect(place, value) for place, value in lasting]
+
+    def _effect(self, place: Place | None, value: Any) -> Put | Did:
+        if place is not None:
+            return Put(place, self.result(value))
+        container, method, args, named = value
+        return Did(container, method, (self.result(args), self.result(named)))
 
     def result(self, item: Any) -> Any:
         if isinstance(item, Tensor):
             return self._tensor(item)
         if type(item) is TracedArray:
-            number = self.passed.number_of(item)
-            if number is not None:
-                return Argument(number)
+            place = self.passed.place_of(item)
+            if place is not None:
+                return place
             part = None if item.scalar else self._part(item, item)
             return part or Output(self._output(item), False, weak=item.weak, scalar=item.single)
+        if isinstance(item, CHANGEABLE) and self.world.is_outside(item):
+            return Known(item)
         if isinstance(item, (list, tuple)):
             return sequence(type(item), [self.result(part) for part in item])
         named = named_parts(item)
@@ -104,7 +136,7 @@ class HandedBack:
     def _tensor(self, x: Tensor) -> Any:
         passed = self.passed.stand_ins.get(x)
         if passed is not None:
-            return Argument(passed.number)
+            return passed.place
         if self.is_held(x):
             return x
         if id(x) not in self.leaves:
@@ -129,11 +161,11 @@ class HandedBack:
         for found in self.outside.tensors.values():
             if found.now is found.traced and type(found.place) is Known:
                 self.bases[found.traced.storage] = found.place, found.tensor._cell
-        for number, traced in self.passed.arrays.items():
-            self.bases[traced.storage] = Argument(number), None
+        for place, traced in self.passed.arrays.values():
+            self.bases[traced.storage] = place, None
         for passed in self.passed.stand_ins.values():
             if watch.SLOT.__get__(passed.tensor) is passed.traced:
-                self.bases[passed.traced.storage] = Argument(passed.number), passed.tensor._cell
+                self.bases[passed.traced.storage] = passed.place, passed.tensor._cell
             else:  # it was given another array, and holds that in its own memory
                 del self.bases[passed.traced.storage]
         distinct = {id(x): x for x in results}.values()
@@ -219,7 +251,7 @@ class HandedBack:
             if gradient.now is not gradient.before:
                 number = None if gradient.now is None else self._output(gradient.now)
                 passed = self.passed.stand_ins.get(gradient.tensor)
-                owner = Known(gradient.tensor) if passed is None else Argument(passed.number)
+                owner = Known(gradient.tensor) if passed is None else passed.place
                 yield Write(Gradient(owner), number)
                 gradient.now = None
 
@@ -236,7 +268,7 @@ class HandedBack:
             value = _final(found.now, found.traced)
             if value is not origin:
                 updates[origin] = value
-        for traced in self.passed.arrays.values():
+        for _, traced in self.passed.arrays.values():
             if traced.storage.value is not traced.storage.origin:
                 updates[traced.storage.origin] = traced.storage.value
         for passed in self.passed.stand_ins.values():
@@ -256,6 +288,16 @@ class HandedBack:
                     "it. Call requires_grad_() before; write under no_grad(), or what was "
                     "detached, or into a clone()."
                 )
+
+
+def _lasting(effects: list[tuple[Place | None, Any]]) -> Iterator[tuple[Place | None, Any]]:
+    """What of these is there in the end: of one place the last value; the list is emptied."""
+    last = {key_of(place): k for k, (place, _) in enumerate(effects) if place is not None}
+    called = max((k for k, (place, _) in enumerate(effects) if place is None), default=-1)
+    for k, (place, value) in enumerate(effects):
+        if place is None or k < called or last[key_of(place)] == k:
+            yield place, value
+    effects.clear()
 
 
 def _final(now: TracedArray, traced: TracedArray) -> Value:

@@ -69,9 +69,7 @@ def _of_tensor(trace: Trace, x: Any, index: Any) -> Any:
 def setitem(trace: Trace, x: Any, index: Any, value: Any, error: Function = _out_of_bounds) -> None:
     """`x[index] = value`."""
     x = writable(x)
-    if type(index) is TracedArray and index.dtype == bool and index.shape == x.shape:
-        return x.write(np.where(index, value, x))  # a scalar, or it fails to broadcast
-    if _is_mask(index, x.shape) and np.ndim(value) == 0:
+    if _is_mask(index, x.shape) and np.ndim(value) < 2 and np.size(value) == 1:
         mask = np.reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
         return x.write(np.where(mask, value, x))
     places, basic = index_of(x.trace, x.shape, index, error)
@@ -129,6 +127,13 @@ def index_of(
     return places, all(p is None or type(p) in (slice, int) for p in places)
 
 
+def _mask(trace: Trace, mask: TracedArray) -> Any:
+    try:
+        return trace.decide(mask, "a mask")
+    except TracingError:
+        raise shape_depends("a traced mask as an index", "np.where(mask, x, 0)") from None
+
+
 def _part(trace: Trace, p: Any) -> Any:
     if p is None or p is Ellipsis or isinstance(p, slice):
         if isinstance(p, slice):
@@ -141,7 +146,7 @@ def _part(trace: Trace, p: Any) -> Any:
         if value in trace.program.constants:
             p = trace.program.constants[value]
         elif value.dtype == bool:
-            raise shape_depends("a traced mask as an index", "np.where(mask, x, 0)")
+            p = _mask(trace, p)
         elif value.dtype.kind not in "iu":
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
         else:

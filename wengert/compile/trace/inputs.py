@@ -16,7 +16,16 @@ from wengert import dtypes
 from wengert.compile.program.program import Program, Value, mapped
 from wengert.compile.trace.array import Trace, TracedArray, undecided
 from wengert.compile.trace.identity import ByIdentity
-from wengert.compile.trace.places import Argument, Cotangent, Guard, Item, Known, Place
+from wengert.compile.trace.places import (
+    Argument,
+    Bits,
+    Cotangent,
+    Gradient,
+    Guard,
+    Known,
+    Place,
+    key_of,
+)
 from wengert.compile.trace.storage import Storage
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -36,6 +45,20 @@ class Specialize(Exception):
         self.number = number
         self.graded = graded
         self.code, self.at = here()
+
+
+class Fixed(Exception):
+    """A tensor that is fetched from this place is met otherwise too: it stays what it is."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+
+class Varying(Exception):
+    """The function keeps something at these places for its next call: they are fetched from."""
+
+    def __init__(self, places: dict[Any, Place]) -> None:
+        self.places = places
 
 
 class Inputs:
@@ -65,7 +88,7 @@ class Inputs:
         self.places[value] = place
         return value
 
-    def number(self, place: Item | Argument, number: Any, name: str) -> Value:
+    def number(self, place: Place, number: Any, name: str) -> Value:
         """A number that is the caller's to change: Python's, or NumPy's."""
         weak = not isinstance(number, np.generic)
         value = self.add(place, (), np.dtype(type(number)), name, weak)
@@ -100,8 +123,10 @@ class Inputs:
             return self.program.constants[value]
         if value in self.numbers:
             return self._decisive(value)
+        if self._is_array_outside(value):
+            return self._guarded(value)
         maker = makers.get(value)
-        if maker is None or not value.weak:
+        if maker is None or getattr(maker.function, "draws", False):
             return fail()
         args = mapped(maker.args, lambda v: self._decided(v, makers, fail))
         return maker.function(*args, **maker.kwargs)
@@ -112,6 +137,19 @@ class Inputs:
             raise Specialize(place.number)
         self.decisive.append(Guard(place, number))
         return number
+
+    def _is_array_outside(self, value: Value) -> bool:
+        """Whether this is a plain array from outside, as it is at the call."""
+        place = self.places.get(value)
+        if place is None or isinstance(place, Argument | Cotangent | Gradient):
+            return False
+        return isinstance(place.read(()), np.ndarray)
+
+    def _guarded(self, value: Value) -> np.ndarray[Any, Any]:
+        """The numbers of an array from outside, on condition that they stay what they are."""
+        place = self.places[value]
+        self.decisive.append(Guard(Bits(place), Bits(place).read(())))
+        return place.read(()).copy()
 
     def keep(self, array: np.ndarray[Any, Any], mapping: Any, key: Any) -> Storage:
         """What stands for `array`, which a tensor in `mapping[key]` is about to hold."""
@@ -161,35 +199,36 @@ def _equal(a: Any, b: Any) -> bool:
     return a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-# ---- arguments ----------------------------------------------------------------------------------
+# ---- what is fetched at each call ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StandIn:
-    """A tensor in the place of one that the caller passed: the argument of this number."""
+    """A tensor in the place of one that is fetched at each call: an argument, or state."""
 
-    number: int
+    place: Place
     given: Tensor
     tensor: Tensor
     traced: TracedArray
 
 
 class Passed:
-    """What the caller passed, and what the function gets for it."""
+    """What each call fetches, and what the function gets for it."""
 
     def __init__(self, trace: Trace, inputs: Inputs, numbers: dict[int, int]) -> None:
         self.trace = trace
         self.inputs = inputs
         self.numbers = numbers
         """Of the arguments that are tensors, by id."""
-        self.arrays: dict[int, TracedArray] = {}
-        """By number."""
+        self.arrays: dict[Any, tuple[Place, TracedArray]] = {}
+        """By the key of the place."""
         self.stand_ins: ByIdentity[Tensor, StandIn] = ByIdentity()
         """By the tensor that stands there."""
-        self._by_number: dict[int, StandIn] = {}
+        self._by_place: dict[Any, StandIn] = {}
+        self._numbers: dict[Any, TracedArray] = {}
 
-    def array(self, number: int, array: Any, same: int | None) -> TracedArray:
-        """A traced array for an argument's array; the one of argument `same` if that is given."""
+    def array(self, place: Place, array: Any, same: Place | None = None) -> TracedArray:
+        """A traced array for one that is fetched; that of the place `same` if it is given."""
         dtype = array.dtype
         if not dtypes.is_number(dtype) or dtype.itemsize > 16 or dtype.char in "gG":
             raise TracingError(
@@ -198,33 +237,47 @@ class Passed:
                 "bits per part. Convert it, e.g. with x.astype(float), or leave the function "
                 "uncompiled."
             )
-        if same is not None:
-            traced = self.arrays[same]
+        known = self.arrays.get(key_of(place if same is None else same))
+        if known is not None:
+            traced = known[1]
         else:
-            value = self.inputs.add(Argument(number), array.shape, array.dtype, f"x{number}")
+            value = self.inputs.add(place, array.shape, array.dtype, _name(place))
             traced = TracedArray(self.trace, Storage.given(value, array), ())
-        self.arrays[number] = traced
+        self.arrays[key_of(place)] = place, traced
         return traced
 
-    def tensor(self, number: int, tensor: Tensor, same: int | None) -> Tensor:
-        """A tensor in the place of one that the caller passes."""
-        known = None if same is None else self._by_number.get(same)
+    def tensor(self, place: Place, tensor: Tensor, same: Place | None = None) -> Tensor:
+        """A tensor in the place of one that is fetched."""
+        known = self._by_place.get(key_of(place if same is None else same))
         if known is not None and known.given is tensor:
-            self._by_number[number] = known
+            self._by_place[key_of(place)] = known
             return known.tensor
-        traced = self.array(number, tensor._array, same)
+        traced = self.array(place, tensor._array, same)
         leaf = bare(type(tensor), traced)
         if tensor.requires_grad:
             leaf._node = AccumulateGrad(leaf)
-        self.stand_ins[leaf] = self._by_number[number] = StandIn(number, tensor, leaf, traced)
+        made = StandIn(place, tensor, leaf, traced)
+        self.stand_ins[leaf] = self._by_place[key_of(place)] = made
         return leaf
 
-    def number(self, number: int, x: Any) -> TracedArray:
-        traced = self.trace.array(self.inputs.number(Argument(number), x, f"x{number}"))
-        traced.single = not traced.weak
-        return traced
+    def number(self, place: Place, x: Any) -> TracedArray:
+        known = self._numbers.get(key_of(place))
+        if known is None:
+            value = self.inputs.number(place, x, _name(place))
+            known = self._numbers[key_of(place)] = self.trace.array(value)
+            known.single = not known.weak
+        return known
 
-    def number_of(self, array: TracedArray) -> int | None:
-        """Which argument this is, if it is the array of one that is no tensor."""
-        numbers = (number for number, traced in self.arrays.items() if traced is array)
-        return next((number for number in numbers if number not in self._by_number), None)
+    def place_of(self, array: TracedArray) -> Place | None:
+        """Where this is fetched from, if it is the array of one that is no tensor."""
+        found = (key for key, (_, traced) in self.arrays.items() if traced is array)
+        key = next((key for key in found if key not in self._by_place), None)
+        return None if key is None else self.arrays[key][0]
+
+    def stand_in_for(self, tensor: Tensor) -> StandIn | None:
+        """What stands for this tensor."""
+        return next((s for s in self.stand_ins.values() if s.given is tensor), None)
+
+
+def _name(place: Place) -> str:
+    return f"x{place.number}" if isinstance(place, Argument) else "state"

@@ -18,7 +18,7 @@ from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.conditions import Conditions
 from wengert.compile.trace.identity import ByIdentity
-from wengert.compile.trace.inputs import Inputs, Passed, Specialize
+from wengert.compile.trace.inputs import Fixed, Inputs, Passed, Specialize
 from wengert.compile.trace.places import Argument, Gradient, Guard, Known, Place
 from wengert.compile.trace.storage import Storage
 from wengert.errors import TracingError
@@ -100,6 +100,9 @@ class Outside:
             number = self.passed.numbers.get(id(tensor))
             if number is not None:
                 raise Specialize(number)  # it is an argument too
+            known = self.passed.stand_in_for(tensor)
+            if known is not None:
+                raise Fixed(known.place)
             with watch.aside():
                 found = self._add(tensor, array)
         return found
@@ -147,7 +150,7 @@ class Outside:
         if owner is None:
             return Known(tensor)
         passed = self.passed.stand_ins.get(owner)
-        return Gradient(Known(owner) if passed is None else Argument(passed.number))
+        return Gradient(Known(owner) if passed is None else passed.place)
 
     def _shared(self, array: Any) -> TracedArray | None:
         """What stands for the same memory already."""
@@ -180,8 +183,10 @@ class Outside:
         if found is None:
             own = self._own_gradient(tensor)
             found = self.gradients[tensor] = FoundGradient(tensor, own, own)
-            if tensor not in self.passed.stand_ins:
-                self.conditions.note(Guard(Gradient(Known(tensor)), None, equal=own is None))
+            passed = self.passed.stand_ins.get(tensor)
+            place = Known(tensor) if passed is None else passed.place
+            if not isinstance(place, Argument):
+                self.conditions.note(Guard(Gradient(place), None, equal=own is None))
         return found.now
 
     def set_gradient(self, tensor: Tensor, gradient: Any) -> None:
@@ -195,8 +200,8 @@ class Outside:
         """What the tensor has, or the one passed has that it stands for, as the signature says."""
         passed = self.passed.stand_ins.get(tensor)
         if passed is not None:
-            if passed.number not in self.graded:
-                raise Specialize(passed.number, graded=True)
+            if isinstance(passed.place, Argument) and passed.place.number not in self.graded:
+                raise Specialize(passed.place.number, graded=True)
             tensor = passed.given
         return tensor.__dict__.get("_grad")
 
@@ -220,7 +225,7 @@ class Outside:
         for found in self.tensors.values():
             places.setdefault(self.history(found.tensor)._cell, found.place)
         for passed in self.passed.stand_ins.values():
-            places.setdefault(passed.tensor._cell, Argument(passed.number))
+            places.setdefault(passed.tensor._cell, passed.place)
         for cell, place in places.items():
             if cell is not None and cell.count != self._counts.get(cell, 0):
                 yield place, cell.count - self._counts.get(cell, 0)

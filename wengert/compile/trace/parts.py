@@ -15,12 +15,12 @@ import numpy as np
 from wengert.autograd.record import recorder
 from wengert.compile.plan.strides import reshaped
 from wengert.compile.trace.array import TracedArray
-from wengert.compile.trace.places import Argument, Known, Output
+from wengert.compile.trace.places import Output, Place
 from wengert.compile.trace.storage import Storage
 from wengert.rules import shapes
 from wengert.tensor import INFERENCE, Tensor, View, cell_of, view_of, wrap
 
-Base = Argument | Known | Output
+Base = Output | Place
 
 _strided = recorder(shapes.as_strided)
 _numbers = itertools.count()

@@ -10,12 +10,13 @@ the condition on which a program may be used again, and the sentence that says w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from types import CellType, EllipsisType
+from dataclasses import dataclass, fields
+from types import CellType, EllipsisType, MethodType
 from typing import Any
 
 import numpy as np
 
+from wengert.compile.trace.observe.objects import CONTAINERS, contents
 from wengert.tensor import Tensor, wrap
 
 PLAIN = (int, float, bool, complex, str, bytes, type(None), tuple)
@@ -82,6 +83,12 @@ class Item:
     def read(self, flat: Any) -> Any:
         return self.mapping.get(self.key, MISSING)
 
+    def write(self, value: Any, flat: Any) -> None:
+        if value is MISSING:
+            self.mapping.pop(self.key, None)
+        else:
+            self.mapping[self.key] = value
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element:
@@ -95,6 +102,9 @@ class Element:
 
     def read(self, flat: Any) -> Any:
         return self.items[self.index] if self.index < len(self.items) else MISSING
+
+    def write(self, value: Any, flat: Any) -> None:
+        self.items[self.index] = value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +121,62 @@ class Length:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Contents:
+    """All that a container holds, in order; of a dictionary its keys, then what they lead to."""
+
+    container: Any
+
+    def __str__(self) -> str:
+        return f"what a {type(self.container).__name__} holds"
+
+    def read(self, flat: Any) -> Any:
+        return contents(self.container)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Presence:
+    """Whether a container has a key or an object an attribute."""
+
+    owner: Any
+    key: Any
+
+    def __str__(self) -> str:
+        return f"whether there is {self.key!r}"
+
+    def read(self, flat: Any) -> Any:
+        if isinstance(self.owner, CONTAINERS):
+            return self.key in self.owner
+        return hasattr(self.owner, self.key)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bits:
+    """The numbers in an array at a place."""
+
+    array: Place
+
+    def __str__(self) -> str:
+        return f"the numbers in {self.array}"
+
+    def read(self, flat: Any) -> Any:
+        x = self.array.read(flat)
+        return (x.shape, x.dtype.str, x.tobytes()) if isinstance(x, np.ndarray) else MISSING
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    """The class of an object."""
+
+    owner: Any
+
+    def __str__(self) -> str:
+        return f"the class of {_shown(self.owner)}"
+
+    def read(self, flat: Any) -> Any:
+        return type(self.owner)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Variable:
     """What a variable of an enclosing function holds."""
 
@@ -124,6 +190,12 @@ class Variable:
             return self.cell.cell_contents
         except ValueError:
             return MISSING
+
+    def write(self, value: Any, flat: Any) -> None:
+        if value is MISSING:
+            del self.cell.cell_contents
+        else:
+            self.cell.cell_contents = value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,14 +215,17 @@ class Attribute:
             return MISSING
 
     def write(self, value: Any, flat: Any) -> None:
-        setattr(self.owner, self.name, value)
+        if value is MISSING:
+            delattr(self.owner, self.name)
+        else:
+            setattr(self.owner, self.name, value)
 
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
     """The gradient of a tensor, a tensor or None."""
 
-    tensor: Argument | Known
+    tensor: Place
 
     def __str__(self) -> str:
         return f"the gradient of {self.tensor}"
@@ -172,7 +247,10 @@ class Cotangent:
         raise AssertionError(self)
 
 
-Place = Argument | Known | Item | Element | Length | Variable | Attribute | Gradient | Cotangent
+Place = (
+    Argument | Known | Item | Element | Length | Contents | Presence | Bits | Class | Variable
+    | Attribute | Gradient | Cotangent
+)  # fmt: skip
 
 
 def array_at(place: Place, flat: Any) -> Any:
@@ -245,6 +323,10 @@ class Guard:
     object: Any
     equal: bool = True
 
+    @property
+    def held(self) -> bool:
+        return self.holds()
+
     def holds(self, flat: Any = ()) -> bool:
         now = self.place.read(flat)
         return (now is self.object or same(now, self.object)) is self.equal
@@ -266,6 +348,20 @@ class Aliasing:
     one_object: bool
 
 
+def is_outside(place: Place) -> bool:
+    """Whether a place is in the world around a function: no argument, nor anything of one."""
+    if isinstance(place, Gradient):
+        return is_outside(place.tensor)
+    return not isinstance(place, Argument | Cotangent)
+
+
+def key_of(place: Place | Any) -> Any:
+    """The same for the same place: what it leads through, by identity, and its key or index."""
+    if not isinstance(place, Place):
+        return place if type(place) in (str, int) else id(place)
+    return type(place), *(key_of(getattr(place, field.name)) for field in fields(place))
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two values cannot be told apart: of one class, also in tuples, and in their bits."""
     if type(a) is not type(b):
@@ -274,6 +370,10 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(x is y or same(x, y) for x, y in zip(a, b, strict=True))
     if type(a) in (float, complex):
         return repr(a) == repr(b)  # -0.0 and 0.0 are equal
+    if isinstance(a, np.generic):
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if type(a) is MethodType:  # another object each time that it is read
+        return a.__func__ is b.__func__ and a.__self__ is b.__self__
     return type(a) in PLAIN and bool(a == b)
 
 
@@ -303,3 +403,27 @@ class Write:
 
     place: Gradient | Attribute
     number: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Put:
+    """After a call a place holds this: a structure as a result's."""
+
+    place: Place
+    value: Any
+
+    def carry_out(self, value: Any, flat: Any) -> None:
+        self.place.write(value, flat)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Did:
+    """After a call this method of a container is called, with arguments like a result."""
+
+    container: Any
+    method: str
+    value: Any
+
+    def carry_out(self, value: Any, flat: Any) -> None:
+        args, named = value
+        getattr(self.container, self.method)(*args, **named)

@@ -11,7 +11,7 @@ from typing import Any
 from wengert.autograd.differentiate import grad
 from wengert.compile.program.program import Value
 from wengert.compile.trace.capture import Capture
-from wengert.compile.trace.places import Argument, Cotangent, Known
+from wengert.compile.trace.places import Cotangent, Known, Place
 from wengert.compile.trace.results import tensors_in
 from wengert.errors import FreedGraphError, InplaceError, ModifiedError, WengertError
 from wengert.history import modes
@@ -24,20 +24,21 @@ class Pulled:
 
     outs: list[Tensor] = field(default_factory=list)
     cotangents: list[Value] = field(default_factory=list)
-    leaves: list[Argument | Known] = field(default_factory=list)
+    leaves: list[Place] = field(default_factory=list)
     gradients: list[Any] = field(default_factory=list)
     refusal: WengertError | None = None
     """Why nothing could be pulled back: what whoever tries gets to see."""
 
 
-def pull_back(capture: Capture, result: Any, arguments: list[tuple[int, Tensor]]) -> Pulled:
+def pull_back(capture: Capture, result: Any) -> Pulled:
     """Pull traced cotangents of the results back to everything that requires grad."""
     made = [t for t in tensors_in(result) if capture.back.is_made(t)]
     outs = list({id(t): t for t in made if current_node(t) is not None}.values())
     if not outs or not modes.is_grad_enabled():
         return Pulled()
-    own = {id(t): (place, t) for place, t in reversed(arguments) if t.requires_grad}
-    leaves: list[tuple[Argument | Known, Tensor]] = [(Argument(i), t) for i, t in own.values()]
+    leaves: list[tuple[Place, Tensor]] = [
+        (s.place, s.tensor) for s in capture.passed.stand_ins.values() if s.tensor.requires_grad
+    ]
     found = [f.tensor for f in capture.outside.tensors.values() if f.is_differentiable()]
     leaves += [(Known(tensor), tensor) for tensor in found]
     if not leaves:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from wengert.compile.trace.parts import Part
-from wengert.compile.trace.places import Argument, Gradient, Output
+from wengert.compile.trace.places import Output, Place
 from wengert.tensor import Tensor
 
-LEAVES = frozenset({Output, Argument, Gradient, Part})
+LEAVES = Output | Part | Place
 """What stands in a result's structure for what each call finds or makes."""
 
 
@@ -68,7 +68,7 @@ def sequence(kind: type, parts: list[Any]) -> Any:
 
 def leaves_of(structure: Any) -> list[Any]:
     """What each call puts into a result's structure."""
-    if type(structure) in LEAVES:
+    if isinstance(structure, LEAVES):
         return [structure]
     if type(structure) is Filled:
         return leaves_of(structure.parts)
@@ -88,7 +88,7 @@ def outputs_in(structure: Any) -> list[Output]:
 
 def filled(structure: Any, value_of: Callable[[Any], Any]) -> Any:
     """The result of a call: `value_of` gives what an output or an argument is in it."""
-    if type(structure) in LEAVES:
+    if isinstance(structure, LEAVES):
         return value_of(structure)
     if type(structure) is Filled:
         return _with(structure.empty, filled(structure.parts, value_of))

@@ -41,6 +41,9 @@ class Calls(Outside):
         self._reach(function, None, getattr(function, "__name__", type(function).__name__))
         for key, argument in (*enumerate(args), *named.items()):
             self._reach(argument, None, parameter_name(function, key))
+        return self._watched(function, args, named)
+
+    def _watched(self, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         outer, profile = rewrite.THREAD.observer, sys.getprofile()
         watched = profile is None or isinstance(profile, FunctionType | MethodType)
         try:
@@ -188,6 +191,8 @@ class Calls(Outside):
             return named, args, callee
         for value in (around, *args, *named.values()):
             self._given(value, callee)
+        args = tuple(map(self.shadow, args))
+        named = {name: self.shadow(value) for name, value in named.items()}
         if calls_what_it_gets(callee, around):
             args = tuple(map(self.observed, args))
             named = {name: self.observed(value) for name, value in named.items()}

@@ -29,7 +29,6 @@ from wengert.compile.trace.observe.objects import (
     held_in,
     label,
     name_of,
-    own_attribute,
     own_item,
     receiver,
     same_contents,
@@ -79,7 +78,7 @@ class Observer(Calls):
         if users is not None:
             return users(key)
         value = owner[key]
-        if not self.is_outside(owner) or isinstance(owner, type) or self.is_known(type(owner)):
+        if not self.is_outside(owner) or isinstance(owner, type) or self.is_known(owner):
             return value
         if isinstance(owner, CONTAINERS) and (
             type(key) is slice or id(owner) in self.reordered or value is not own_item(owner, key)
@@ -105,6 +104,7 @@ class Observer(Calls):
         if isinstance(value, CONTAINERS):
             if id(value) in self.origins:
                 self._read_contents(value)
+                return self.shadow(value)
         else:
             self._given(value, iter)
         return value
@@ -258,12 +258,12 @@ class Observer(Calls):
 
     def _put(self, put: Any, kind: str, owner: Any, key: Any, *value: Any) -> None:
         """Write, or delete if there is no value, and tell of it if the owner is outside."""
-        if not self.is_outside(owner) or self.is_known(type(owner)):
+        if not self.is_outside(owner) or self.is_known(owner, key if kind == "attribute" else None):
             put(owner, key, *value)
             return
         if type(owner) is super:
             put, owner = functools.partial(_put_past, owner, put), receiver(owner)
-        before = own_attribute(owner, key) if kind == "attribute" else own_item(owner, key)
+        before = (self.kept_attribute if kind == "attribute" else own_item)(owner, key)
         if isinstance(owner, CONTAINERS) and kind == "item":
             held = contents(owner)
         put(owner, key, *value)
@@ -276,7 +276,7 @@ class Observer(Calls):
         self._wrote(kind, owner, key, before, value[0] if value else MISSING)
 
     def in_place(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
-        if id(left) in self.origins and not self.is_known(type(left)):
+        if id(left) in self.origins and not self.is_known(left):
             if isinstance(left, CHANGEABLE):
                 self._changed(left, contents(left))
                 self._given(right, operator)
@@ -310,6 +310,7 @@ class Observer(Calls):
             arguments = tuple(arguments)
         elif id(arguments) in self.origins:
             self._read_contents(arguments)
+            arguments = self.shadow(arguments)
         return self._resolved(callee, arguments, named)
 
     # ---- what libraries do with what is outside --------------------------------------------------
@@ -332,6 +333,8 @@ class Observer(Calls):
                 return self.read_item(owner, args[0])
         else:
             self._read_contents(owner)
+            seen = self.shadow(owner)
+            return result if seen is owner else getattr(seen, name)(*args, **named)
         return result
 
     def _dunder(self, method: Any, *args: Any, **named: Any) -> Any:
@@ -416,7 +419,7 @@ class Observer(Calls):
         return next(_Iterated(step), *args[1:])
 
     def _class(self, function: Any, *args: Any) -> Any:
-        if args and id(args[0]) in self.origins and not self.is_known(type(args[0])):
+        if args and id(args[0]) in self.origins and not self.is_known(args[0]):
             self._read("class", args[0], None, type(args[0]), "")
         return function(*args)
 

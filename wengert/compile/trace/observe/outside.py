@@ -13,6 +13,7 @@ from wengert.compile.trace.observe.objects import (
     contents,
     labels_of,
     name_of,
+    own_attribute,
     receiver,
     same,
 )
@@ -48,9 +49,17 @@ class Outside:
     def on_unobserved(self, ran: Unobserved) -> None:
         pass
 
-    def is_known(self, cls: type) -> bool:
-        """Whether the subclass knows itself what happens to the instances: tensors, say."""
+    def is_known(self, owner: Any, name: Any = None) -> bool:
+        """Whether the subclass knows itself what happens to an object, or to this attribute."""
         return False
+
+    def kept_attribute(self, owner: Any, name: str) -> Any:
+        """An attribute's value, if the object itself keeps it."""
+        return own_attribute(owner, name)
+
+    def shadow(self, value: Any) -> Any:
+        """What a library gets, or what is gone through, in the place of a container outside."""
+        return value
 
     def words(self, value: Any) -> str:
         """How an object was reached, as in `self.layers[2].weight`."""
@@ -105,7 +114,7 @@ class Outside:
         return seen
 
     def _read_attribute(self, owner: Any, name: str, value: Any) -> Any:
-        if not self.is_outside(owner) or self.is_known(type(owner)):
+        if not self.is_outside(owner) or self.is_known(owner, name):
             return value
         if type(owner) is ModuleType and name in vars(owner):
             return self._read("global", vars(owner), name, value, f"{name_of(owner)}.{name}")
@@ -137,7 +146,7 @@ class Outside:
                     waiting += contents(value)
             elif not (
                 isinstance(value, (type, ModuleType, BuiltinMethodType, *FUNCTIONS))
-                or self.is_known(type(value))
+                or self.is_known(value)
             ):
                 self._read("call", value, callee, MISSING, "")
 

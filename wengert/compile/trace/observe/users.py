@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 from wengert.history.location import INTERNAL
@@ -18,6 +19,24 @@ _LIBRARY = tuple(
         }
     )
 )
+
+
+def is_users_class(cls: type) -> bool:
+    """Whether a class is of the user's program, as its module is."""
+    module = sys.modules.get(cls.__module__)
+    return (
+        module is not None
+        and not issubclass(cls, type | ModuleType)
+        and not is_library(vars(module))
+    )
+
+
+def is_library(namespace: dict[str, Any]) -> bool:
+    """Whether these are the globals of one of a library's modules, or of Python's."""
+    file = namespace.get("__file__")
+    if file is None:
+        return namespace.get("__name__") in sys.builtin_module_names or namespace is vars(sys)
+    return file in INTERNAL or file.startswith(_LIBRARY)
 
 
 def is_users_code(code: CodeType, namespace: dict[str, Any]) -> bool:

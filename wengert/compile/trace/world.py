@@ -1,0 +1,446 @@
+"""The world around a traced function: each read becomes an input or a guard, each write a result.
+
+The user's code is observed as it runs (`observe/`), so where a value came from is known. What is
+read as an array is an input of the program, fetched at each call; so is a number, or a tensor that
+is no parameter, once it was seen to change (it is *varying*). All else is a guard: the program is
+used again if the same is still there. What is written is put back when the trace ends, and written
+anew by each call. What can be none of these is refused, by an error that names the line.
+
+The library's own code is trusted and not observed; `watch.py` tells what it reads of modules.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from types import FrameType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.compile.trace import watch
+from wengert.compile.trace.array import TracedArray
+from wengert.compile.trace.conditions import Conditions, home_of
+from wengert.compile.trace.drawn import drawn
+from wengert.compile.trace.inputs import Inputs, Passed, Varying
+from wengert.compile.trace.observe import MISSING as NOTHING
+from wengert.compile.trace.observe import Observer, Read, Write, rewrite
+from wengert.compile.trace.observe.objects import (
+    ATOMS,
+    CONTAINERS,
+    contents,
+    own_attribute,
+    static,
+)
+from wengert.compile.trace.observe.users import is_library, is_users_class
+from wengert.compile.trace.outside import Outside
+from wengert.compile.trace.places import (
+    MISSING,
+    Attribute,
+    Class,
+    Contents,
+    Element,
+    Guard,
+    Item,
+    Known,
+    Length,
+    Place,
+    Presence,
+    Variable,
+    is_number,
+    key_of,
+)
+from wengert.errors import TracingError
+from wengert.history.location import here, line_of
+from wengert.tensor import Tensor
+
+
+class World(Observer):
+    """What one trace reads and writes outside. `varying` has the places whose values are inputs."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        passed: Passed,
+        conditions: Conditions,
+        outside: Outside,
+        varying: Mapping[Any, Place],
+    ) -> None:
+        super().__init__()
+        self.trace = passed.trace
+        self.inputs = inputs
+        self.passed = passed
+        self.conditions = conditions
+        self.outside = outside
+        self.varying = varying
+        self.reading: Any = None  # an object's id and the attribute that the user's code reads
+        self.written_places: dict[Any, tuple[Place, Any]] = {}
+        """By place: what was there before the trace."""
+        self.effects: list[tuple[Place | None, Any]] = []
+        """What the function wrote, in order: a place and a value, or a call on a container."""
+        self.shadows: dict[int, tuple[Any, Any]] = {}
+
+    # ---- running --------------------------------------------------------------------------------
+
+    def run(self, function: Any, leaves: list[Any], /, *args: Any, **named: Any) -> Any:
+        """Call a function and observe it; `leaves` are what its arguments hold."""
+        for i, leaf in enumerate(leaves):
+            if not self.is_known(leaf):
+                self._reach(leaf, None, f"argument {i}")
+        self._reach(function, None, getattr(function, "__name__", type(function).__name__))
+        return self._watched(function, args, named)
+
+    def _tell(self, handler: Any, *event: Any) -> Any:
+        with watch.aside():
+            return super()._tell(handler, *event)
+
+    def _ran(self, frame: FrameType) -> None:
+        if watch.active() is not None:
+            super()._ran(frame)
+
+    def is_known(self, owner: Any, name: Any = None) -> bool:
+        if isinstance(owner, Tensor):
+            return name is None or name[:1] == "_" or static(type(owner), name) is not None
+        return isinstance(owner, TracedArray | np.generic | np.dtype)
+
+    def read_attribute(self, owner: Any, name: str) -> Any:
+        outer, self.reading = self.reading, (id(owner), name)
+        try:
+            return super().read_attribute(owner, name)
+        finally:
+            self.reading = outer
+
+    def read_by_library(self, owner: Any, name: str, value: Any) -> Any:
+        """What the library gets for an attribute of a module: the user's functions are observed."""
+        with watch.aside():
+            if home_of(owner, name) is None and name[:1] != "_":
+                self._through_class(owner, type(owner), name)
+            self.conditions.attribute(owner, name, value)
+            self._reach(owner, None, f"a {type(owner).__name__}")
+            self._reach(value, owner, f".{name}")
+            for held in contents(value) if isinstance(value, CONTAINERS) else ():
+                self._reach(held, value, "[...]")
+            return self._for_library(value)
+
+    def _for_library(self, value: Any) -> Any:
+        if isinstance(value, FunctionType | MethodType):
+            return self.observed(value)
+        if isinstance(value, dict):
+            seen = {key: self._for_library(x) for key, x in value.items()}
+            if any(x is not seen[key] for key, x in value.items()):
+                return type(value)(seen)
+        return value
+
+    # ---- reads ----------------------------------------------------------------------------------
+
+    def on_read(self, read: Read) -> Any:
+        return getattr(self, f"_read_{read.kind}_at")(read.owner, read.key, read.value)
+
+    def _read_global_at(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
+        if is_library(namespace):
+            return value
+        if name not in namespace:  # a builtin
+            self.conditions.note(Guard(Item(namespace, name), MISSING))
+            return value
+        return self._seen(Item(namespace, name), value)
+
+    def _read_cell_at(self, cell: Any, name: str, value: Any) -> Any:
+        return self._seen(Variable(cell), value)
+
+    def _read_attribute_at(self, owner: Any, name: str, value: Any) -> Any:
+        if isinstance(owner, super):
+            return self._past(owner, name, value)
+        home = home_of(owner, name)
+        if home is not None:
+            return self._seen(Item(home, name), value)
+        if isinstance(owner, type | FunctionType) or own_attribute(owner, name) is not NOTHING:
+            return value if is_library_class(owner) else self._seen(Attribute(owner, name), value)
+        self._through_class(owner, type(owner), name)
+        return value
+
+    def _through_class(self, owner: Any, cls: type, name: str) -> None:
+        """An attribute that an object does not have itself: its class has it."""
+        own = getattr(owner, "__dict__", None)
+        if type(own) is dict:
+            self.conditions.note(Guard(Item(own, name), MISSING))
+        if not isinstance(owner, ModuleType):
+            self.conditions.note(Guard(Class(owner), type(owner)))
+        if not is_library_class(cls):
+            self.conditions.note(Guard(Attribute(cls, name), getattr(cls, name, MISSING)))
+
+    def _past(self, around: Any, name: str, value: Any) -> Any:
+        """An attribute that `super()` finds: that of the classes after this one."""
+        owner = around.__self__
+        classes = (owner if isinstance(owner, type) else type(owner)).__mro__
+        for cls in classes[classes.index(around.__thisclass__) + 1 :]:
+            self._through_class(owner, cls, name)
+            if name in vars(cls):
+                break
+        return value
+
+    def _read_item_at(self, owner: Any, key: Any, value: Any) -> Any:
+        if isinstance(owner, dict):
+            return self._seen(Item(owner, key), value)
+        if isinstance(owner, list):
+            return self._seen(Element(owner, range(len(owner))[key]), value)
+        if isinstance(owner, tuple):
+            return self._inside(value)
+        kept = _mapping_behind(owner)
+        if kept is not None:
+            self._note_contents(kept)
+        elif isinstance(owner, CONTAINERS):
+            self._note_contents(owner)
+        return self._inside(value)
+
+    def _read_has_at(self, owner: Any, key: Any, value: Any) -> Any:
+        if isinstance(owner, dict):
+            self.conditions.note(Guard(Presence(owner, key), value))
+        else:
+            self.conditions.note(Guard(Presence(owner, key), value))
+        return value
+
+    def _read_length_at(self, owner: Any, key: Any, value: Any) -> Any:
+        if not isinstance(owner, tuple | frozenset):
+            self.conditions.note(Guard(Length(owner), value))
+        return value
+
+    def _read_contents_at(self, owner: Any, key: Any, held: Any) -> Any:
+        if not isinstance(owner, tuple | frozenset) and TracedArray not in map(type, held):
+            self.conditions.note(Guard(Contents(owner), held))
+        return held
+
+    def _read_code_at(self, function: Any, key: Any, value: Any) -> Any:
+        return self._seen(Attribute(function, "__code__"), value)
+
+    def _read_default_at(self, function: Any, name: str, value: Any) -> Any:
+        self.conditions.note(Guard(Attribute(function, "__defaults__"), function.__defaults__))
+        named = function.__kwdefaults__
+        self.conditions.note(Guard(Attribute(function, "__kwdefaults__"), named))
+        if named and name in named:
+            return self._seen(Item(named, name), value)
+        return self._inside(value)
+
+    def _read_class_at(self, owner: Any, key: Any, value: Any) -> Any:
+        if not isinstance(owner, type):
+            self.conditions.note(Guard(Class(owner), value))
+        return value
+
+    def _read_call_at(self, owner: Any, callee: Any, value: Any) -> Any:
+        """A library's callable was given an object, and may have read anything of it."""
+        kept = _mapping_behind(owner)
+        if kept is not None:
+            self._note_contents(kept)
+        elif isinstance(owner, Iterator) and not isinstance(owner, io.IOBase):
+            self.refuse(f"a {type(owner).__name__} from outside is gone through")
+        elif is_users_class(type(owner)):
+            self._note_state(owner, set())
+        return value
+
+    def _note_contents(self, container: Any) -> None:
+        self.conditions.note(Guard(Contents(container), contents(container)))
+
+    def _note_state(self, owner: Any, known: set[int]) -> None:
+        """All that an object holds, and what it holds holds."""
+        known.add(id(owner))
+        held: Any = owner if isinstance(owner, CONTAINERS) else getattr(owner, "__dict__", None)
+        if held is None:
+            return
+        self._note_contents(held)
+        for value in contents(held):
+            if id(value) in known or type(value) in ATOMS:
+                continue
+            if isinstance(value, CONTAINERS) or is_users_class(type(value)):
+                self._note_state(value, known)
+
+    # ---- what the program sees ------------------------------------------------------------------
+
+    def _seen(self, place: Place, value: Any) -> Any:
+        """What stands for a value that is read at a place."""
+        if type(value) is TracedArray:
+            return value
+        if key_of(place) in self.varying:
+            fetched = self._fetched(place, value)
+            if fetched is not None:
+                return fetched
+        self.conditions.note(Guard(place, value))
+        return self._inside(value)
+
+    def _fetched(self, place: Place, value: Any) -> Any:
+        if is_number(value) or type(value) is int:
+            return self.passed.number(place, value)
+        if type(value) is np.ndarray and is_numeric(value):
+            return self.passed.array(place, value)
+        if is_state(value) and value not in self.outside.tensors:
+            return self.passed.tensor(place, value)
+        return None
+
+    def _inside(self, value: Any) -> Any:
+        """What stands for an object that is known by itself."""
+        if type(value) is np.ndarray and is_numeric(value):
+            return self.passed.array(Known(value), value)
+        return value
+
+    def shadow(self, value: Any) -> Any:
+        """A container in whose place a library gets another, with traced arrays in it."""
+        if not isinstance(value, list | tuple | dict) or id(value) not in self.origins:
+            return value
+        known = self.shadows.get(id(value))
+        if known is None:
+            known = self.shadows[id(value)] = value, self._shadowed(value)
+        return known[1]
+
+    def _shadowed(self, value: Any) -> Any:
+        held = tuple(value.values()) if isinstance(value, dict) else tuple(value)
+        with watch.aside():
+            seen = [self.shadow(self._inside(x)) for x in held]
+        if all(a is b for a, b in zip(held, seen, strict=True)):
+            return value
+        if isinstance(value, dict):
+            return dict(zip(value, seen, strict=True))
+        return seen if isinstance(value, list) else tuple(seen)
+
+    # ---- calls ----------------------------------------------------------------------------------
+
+    def _class(self, function: Any, *args: Any) -> Any:
+        """`isinstance` and `type`: a traced array is of the class that it would have."""
+        if not args or type(args[0]) is not TracedArray:
+            return super()._class(function, *args)
+        cls = class_of(args[0])
+        return issubclass(cls, args[1]) if function is isinstance else cls
+
+    def _trusted(self, callee: Any, args: Any, named: Any) -> Any:
+        answer = drawn(callee, args, named, self)
+        return super()._trusted(callee, args, named) if answer is None else (named, args, answer)
+
+    def refuse(self, what: str) -> Any:
+        raise TracingError(
+            f"{what} in a compiled function, at\n  {line_of(*here())}\n"
+            "That gives something else each time, and a program cannot do it again. Do it before "
+            "the call, and pass what comes of it as an argument."
+        )
+
+    # ---- writes ---------------------------------------------------------------------------------
+
+    def kept_attribute(self, owner: Any, name: str) -> Any:
+        home = home_of(owner, name)
+        return super().kept_attribute(owner, name) if home is None else home[name]
+
+    def on_write(self, write: Write) -> None:
+        if write.kind in ("call", "in place"):
+            self._did(write)
+            return
+        place = self._place_of(write)
+        if place is None:
+            self.effects.append((None, (write.owner, "__setitem__", (write.key, write.after), {})))
+            return
+        key = key_of(place)
+        if key not in self.written_places:
+            before = MISSING if write.before is NOTHING else write.before
+            self.written_places[key] = place, before
+        self.effects.append((place, MISSING if write.after is NOTHING else write.after))
+
+    def _did(self, write: Write) -> None:
+        if write.kind == "call":
+            args, named = write.after
+            self.effects.append((None, (write.owner, write.key, args, named)))
+        elif isinstance(write.owner, CONTAINERS):
+            self.effects.append((None, (write.owner, f"__i{write.key}__", (write.after,), {})))
+        elif not is_users_class(type(write.owner)):
+            self.refuse(f"a {type(write.owner).__name__} from outside is changed in place")
+
+    def _place_of(self, write: Write) -> Place | None:
+        owner, key = write.owner, write.key
+        if write.kind == "global":
+            return Item(owner, key)
+        if write.kind == "cell":
+            return Variable(owner)
+        if write.kind == "attribute":
+            home = home_of(owner, key)
+            own = getattr(owner, "__dict__", None)
+            if home is None and type(own) is dict and write.after is NOTHING:
+                home = own
+            return Attribute(owner, key) if home is None else Item(home, key)
+        if isinstance(owner, dict):
+            return Item(owner, key)
+        if isinstance(owner, list) and isinstance(key, int) and write.after is not NOTHING:
+            return Element(owner, range(len(owner))[key])
+        if not isinstance(owner, CONTAINERS):
+            self.refuse(f"an item of a {type(owner).__name__} from outside is set")
+        return None
+
+    # ---- the end --------------------------------------------------------------------------------
+
+    def put_back(self) -> None:
+        """Make the world what it was before the trace."""
+        if rewrite.THREAD.observer is self:  # an interrupt came while it was taken away
+            rewrite.THREAD.observer = None
+        for place, before in reversed(self.written_places.values()):
+            if not isinstance(place, Element):
+                place.write(before, ())  # type: ignore[union-attr]
+        self.written_places = {}
+        for key, held in self.before.items():
+            _fill(self.origins[key].value, held)
+        self.before = {}
+
+    def check_kept(self, fixed: Mapping[Any, Place]) -> None:
+        """What is read and written is kept for the next call: it is fetched from its place."""
+        known = {*self.varying, *fixed}
+        kept = {
+            key: place
+            for key, (place, before) in self.written_places.items()
+            if key in self.conditions.guards and key not in known and is_fetchable(before)
+        }
+        if kept:
+            raise Varying(kept)
+
+
+def class_of(x: TracedArray) -> type:
+    """The class of what a traced array stands for."""
+    if x.weak:
+        return {"f": float, "c": complex, "b": bool}.get(x.dtype.kind, int)
+    return x.dtype.type if x.single else np.ndarray
+
+
+def is_numeric(array: Any) -> bool:
+    return dtypes.is_number(array.dtype) and array.dtype.isnative
+
+
+def is_state(x: Any) -> bool:
+    """Whether this is a tensor that may be another one at each call: none that is trained."""
+    return type(x) is Tensor and not (x.requires_grad and x.is_leaf)
+
+
+def is_fetchable(x: Any) -> bool:
+    """Whether a program can read such a value anew at each call."""
+    return (
+        is_number(x) or type(x) is int or (type(x) is np.ndarray and is_numeric(x)) or is_state(x)
+    )
+
+
+def is_library_class(owner: Any) -> bool:
+    return isinstance(owner, type) and not is_users_class(owner)
+
+
+def _mapping_behind(owner: Any) -> dict[Any, Any] | None:
+    """Where a library's mapping keeps its items, as os.environ does."""
+    if isinstance(owner, Mapping) and not isinstance(owner, dict):
+        for name in ("_data", "data"):
+            kept = getattr(owner, name, None)
+            if type(kept) is dict:
+                return kept
+    return None
+
+
+def _fill(container: Any, held: tuple[Any, ...]) -> None:
+    """Make a container hold this again."""
+    if isinstance(container, dict):
+        dict.clear(container)
+        half = len(held) // 2
+        for key, value in zip(held[:half], held[half:], strict=True):
+            dict.__setitem__(container, key, value)
+    elif isinstance(container, list):
+        container[:] = held
+    else:
+        container.clear()
+        container.update(held) if isinstance(container, set) else container.extend(held)
