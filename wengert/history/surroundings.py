@@ -6,11 +6,8 @@ numbers that are the user's to change. It asks here, and nobody has to know it.
 
 from __future__ import annotations
 
-import weakref
-from typing import Any
-
 DECIDING: list[type] = []
 """Classes whose instances' attributes decide what functions do: modules."""
 
-SETTINGS: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Objects with `param_groups`, dictionaries of numbers to be read at each use: optimizers."""
+SETTINGS: list[type] = []
+"""Classes whose instances' `param_groups` hold numbers to be read at each use: optimizers."""

@@ -78,6 +78,7 @@ class Optimizer:
     """What else the state of each parameter has that is one number: see `advance`."""
     whole: ClassVar[bool] = False
     """Whether the formula looks at a parameter's shape; else it sees any part of it, flat."""
+    param_groups: list[Group] = None  # type: ignore[assignment]  # has a place: traces watch it
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -92,8 +93,7 @@ class Optimizer:
             )
         self.defaults = defaults
         self.state: defaultdict[Any, Any] = defaultdict(dict)
-        self.param_groups: list[Group] = []
-        SETTINGS.add(self)
+        self.param_groups = []
         self._begin()
         groups = list(params)
         if not groups:
@@ -491,7 +491,6 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        SETTINGS.add(self)
         self._begin()
 
     def __repr__(self) -> str:
@@ -771,3 +770,6 @@ def _flattened(arrays: list[Array]) -> tuple[Array, list[Array]]:
         flat[stop - x.size : stop].reshape(x.shape) for x, stop in zip(arrays, stops, strict=True)
     ]
     return flat, views
+
+
+SETTINGS.append(Optimizer)

@@ -5,8 +5,6 @@ A repair takes lines out: a listed case that passes is a failure.
 
 from __future__ import annotations
 
-from wengert.errors import TracingError
-
 Broken = tuple[str, frozenset[str] | None, type[BaseException]]
 
 
@@ -43,27 +41,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
         ),
     ),
     # test_isolation.py
-    "test_an_unrelated_optimizer_trains_in_another_thread": (
-        (
-            "a trace changes what other threads see",
-            None,
-            TracingError,
-        ),
-    ),
-    "test_settings_of_an_unrelated_optimizer_stay_numbers": (
-        (
-            "a trace changes what other threads see",
-            None,
-            AssertionError,
-        ),
-    ),
-    "test_the_classes_that_another_thread_sees_are_as_always": (
-        (
-            "a trace changes what other threads see",
-            None,
-            AssertionError,
-        ),
-    ),
     # test_kept_state.py
     "test_what_a_function_keeps_is_there_at_its_next_call": (
         (

@@ -271,7 +271,6 @@ class CompiledFunction:
         args, kwargs = rebuild(structure, traced)
 
         def trace() -> Captured:
-            capture.conditions.borrow_settings()
             observed = functools.partial(capture.world.run, self.function, traced)
             result = [tracked(observed, args, kwargs)]
             capture.world.check_kept(self._fixed)

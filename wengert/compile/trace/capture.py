@@ -105,6 +105,17 @@ class Capture:
             return value
         return self.world.read_by_library(owner, name, value)
 
+    def groups_of(self, optimizer: Any, groups: Any) -> Any:
+        """The groups of an optimizer are read: by the library, unless the world is reading them."""
+        if self.world.reading == (id(optimizer), "param_groups"):
+            return groups
+        return self.conditions.settings.groups_of(optimizer, groups)
+
+    def set_groups(self, optimizer: Any, before: Any) -> None:
+        """The groups of an optimizer are set."""
+        if not self.conditions.settings.may_set(optimizer, before):
+            self.refuse("giving an optimizer other param_groups")
+
     def numbers_of(self, generator: Any, numbers: Any) -> Any:
         """A generator's numbers are asked for."""
         return Numbers(self.trace, generator)
@@ -138,6 +149,7 @@ class Capture:
         captured.refusal = pulled.refusal
         captured.writes += back.gradients()
         back.check_flags()
+        conditions.settings.check()
         back.updates()
         captured.written += self.outside.written()
         captured.shared += self.outside.shared()
@@ -145,8 +157,7 @@ class Capture:
         self.program.outputs += gradients
         with watch.aside():
             inputs.adopt({id(g.object) for g in conditions.guards.values()})
-            conditions.give_back()
-            captured.guards = conditions.final(self.outside.tensors)
+            captured.guards = conditions.final()
             inputs.keep_used(bool(gradients))
         captured.made = inputs.made
         self.complete = True
@@ -158,7 +169,6 @@ class Capture:
         State that was made in vain is taken away, and what was computed has no numbers.
         """
         self.world.put_back()
-        self.conditions.give_back()
         if not self.complete:
             self.trace.decide = lost
             forget(self.inputs.made)

@@ -10,6 +10,7 @@ the condition on which a program may be used again, and the sentence that says w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from types import CellType, EllipsisType, MethodType
 from typing import Any
@@ -334,6 +335,15 @@ class Guard:
     def __str__(self) -> str:
         other = "" if self.equal else "not "
         return f"{self.place} was {other}{_shown(self.object)} and is {_shown(self.place.read(()))}"
+
+
+def unchanged(container: list[Any] | dict[Any, Any]) -> Iterator[Guard]:
+    """A list or a dictionary has these items, and no others."""
+    yield Guard(Length(container), len(container))
+    if isinstance(container, dict):
+        yield from (Guard(Item(container, key), item) for key, item in container.items())
+    else:
+        yield from (Guard(Element(container, i), item) for i, item in enumerate(container))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

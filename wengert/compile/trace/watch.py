@@ -2,8 +2,8 @@
 
 While a thread traces, a few attributes of our classes have descriptors that tell its capture of
 each access: the array, the history and the gradient of a tensor, the attributes of a module, a
-generator's numbers. The engine knows nothing of it: a tensor's `_array` simply is a traced array
-when asked for. Other threads get from them what they always get.
+generator's numbers, an optimizer's groups. The engine knows nothing of it: a tensor's `_array`
+simply is a traced array when asked for. Other threads get from them what they always get.
 
 Nothing is put into the objects themselves, so an interrupt finds little to leave behind: which
 captures are at work, and what stands in the classes, which follows from that (`_settle`).
@@ -23,7 +23,7 @@ import numpy as np
 
 from wengert.functions.random import Generator
 from wengert.history import forks, modes
-from wengert.history.surroundings import DECIDING
+from wengert.history.surroundings import DECIDING, SETTINGS
 from wengert.tensor import Tensor
 
 CAPTURES: dict[int, Any] = {}
@@ -142,13 +142,30 @@ class _Attributes:
         return capture.attribute_of(module, name, value)
 
 
+class _Groups:
+    """In the place of the attribute `param_groups` of a class of optimizers."""
+
+    def __get__(self, optimizer: Any, owner: Any = None) -> Any:
+        if optimizer is None:
+            return None  # the default of the class
+        own = optimizer.__dict__.get("param_groups")
+        capture = CAPTURES.get(get_ident())
+        return own if capture is None else capture.groups_of(optimizer, own)
+
+    def __set__(self, optimizer: Any, groups: Any) -> None:
+        capture = CAPTURES.get(get_ident())
+        if capture is not None:
+            capture.set_groups(optimizer, optimizer.__dict__.get("param_groups"))
+        optimizer.__dict__["param_groups"] = groups
+
+
 _WATCHED: list[tuple[type, str, Any]] = [
     (Tensor, "_array", _Array()),
     *((Tensor, name, _History(name)) for name in ("_node", "_cell", "_origin")),
     (Tensor, "_grad", _Grad()),
     (Generator, "_numbers", _Numbers()),
 ]
-_ATTRIBUTES = _Attributes()
+_ATTRIBUTES, _GROUPS = _Attributes(), _Groups()
 
 
 def _settle() -> None:
@@ -158,7 +175,8 @@ def _settle() -> None:
     between; and to do it once too often does no harm.
     """
     modules = [(cls, "__getattribute__", _ATTRIBUTES) for cls in DECIDING]
-    classes, names, watching = zip(*_WATCHED, *modules, strict=True)
+    optimizers = [(cls, "param_groups", _GROUPS) for cls in SETTINGS]
+    classes, names, watching = zip(*_WATCHED, *modules, *optimizers, strict=True)
     usual = [here.__get__(None, cls) for cls, here in zip(classes, watching, strict=True)]
     wanted = chain.from_iterable(map((usual, watching).__getitem__, map(bool, (CAPTURES,))))
     deque(map(setattr, classes, names, wanted), 0)
