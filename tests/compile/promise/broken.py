@@ -56,34 +56,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
     ),
     # test_numbers.py
     # test_replaced.py
-    "test_hooks_that_are_added_run": (
-        (
-            "hooks added or removed later are not noticed",
-            some(
-                """
-            tensor hook
-            post-accumulate hook
-            optimizer step pre-hook
-            optimizer step post-hook
-            """
-            ),
-            AssertionError,
-        ),
-    ),
-    "test_hooks_that_are_removed_run_no_more": (
-        (
-            "hooks added or removed later are not noticed",
-            some(
-                """
-            tensor hook
-            post-accumulate hook
-            optimizer step pre-hook
-            optimizer step post-hook
-            """
-            ),
-            AssertionError,
-        ),
-    ),
     # test_results.py
     "test_the_layout_of_an_argument_is_that_of_the_call": (
         (

@@ -239,6 +239,9 @@ class _Table:
         assert isinstance(place, Attribute), place
         if isinstance(place.owner, Tensor) and place.name in at.SLOTS:
             return self.pointer(place.owner, at.layouts().slot(place.name))
+        member = at.member(place.owner, place.name)
+        if member is not None:
+            return self.pointer(place.owner, member)
         owner, name = self.object(place.owner), self.object(place.name)
         return {Field.KIND: Kind.ATTRIBUTE, Field.OWNER: owner, Field.KEY: name}
 

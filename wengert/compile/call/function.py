@@ -30,6 +30,7 @@ from wengert.compile.trace.arguments import (
 from wengert.compile.trace.array import Postponed
 from wengert.compile.trace.capture import Capture, Fixed, Specialize, Varying, forget
 from wengert.compile.trace.captured import Captured
+from wengert.compile.trace.observe import observed
 from wengert.compile.trace.places import Argument, Place, is_number, key_of
 from wengert.compile.trace.pullback import pull_back
 from wengert.compile.trace.storage import strides_of
@@ -149,7 +150,7 @@ class CompiledFunction:
         state = modes.current()
         unusual = state.hooks or state.anomaly or state.clone_saved or state.zeros or state.duals
         if unusual or watch.active() is not None:
-            return self.function(*args, **kwargs)
+            return observed(self.function)(*args, **kwargs)
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
         if any(map(_without_memory, flat)):
@@ -271,8 +272,8 @@ class CompiledFunction:
         args, kwargs = rebuild(structure, traced)
 
         def trace() -> Captured:
-            observed = functools.partial(capture.world.run, self.function, traced)
-            result = [tracked(observed, args, kwargs)]
+            run = functools.partial(capture.world.run, self.function, traced)
+            result = [tracked(run, args, kwargs)]
             capture.world.check_kept(self._fixed)
             return capture.captured(result, pull_back(capture, (result[0], capture.world.effects)))
 

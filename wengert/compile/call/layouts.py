@@ -70,6 +70,7 @@ DATA, NDIM, DIMENSIONS, STRIDES, BASE, DTYPE, FLAGS, WEAK_REFERENCES = (
     64,
     72,
 )
+_MEMBER, _MEMBER_OFFSET = 40, 16  # of a slot's descriptor, and in what that leads to
 BYTE_ORDER, TYPE_NUMBER, ITEMSIZE = 26, 28, 40
 
 C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
@@ -181,6 +182,16 @@ def _slots() -> tuple[int, int, int, int]:
     _expect(all(words.count(id(value)) == 1 for value in values), "the slots of a class")
     array, node, origin, cell = (8 * words.index(id(value)) for value in values)
     return array, node, origin, cell
+
+
+def member(owner: Any, name: str) -> int | None:
+    """Where an object keeps an attribute that is a slot of its class, or None."""
+    slot: Any = getattr(type(owner), name, None)
+    if type(slot) is not types.MemberDescriptorType:
+        return None
+    offset = _word(_word(id(slot) + _MEMBER) + _MEMBER_OFFSET)
+    known = 16 <= offset < type(owner).__basicsize__
+    return offset if known and _word(id(owner) + offset) == id(getattr(owner, name, None)) else None
 
 
 def _base() -> int:

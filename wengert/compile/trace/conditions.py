@@ -10,8 +10,9 @@ from typing import Any
 
 from wengert.compile.trace.array import Trace
 from wengert.compile.trace.inputs import Inputs
-from wengert.compile.trace.places import Gradient, Guard, Item, key_of, unchanged
+from wengert.compile.trace.places import Attribute, Gradient, Guard, Item, key_of, unchanged
 from wengert.compile.trace.settings import Settings
+from wengert.history.node import AccumulateGrad, Node
 from wengert.tensor import Tensor
 
 _MEMBERS = ("_modules", "_parameters", "_buffers")  # where a module keeps what it consists of
@@ -43,6 +44,20 @@ class Conditions:
                 self.names.setdefault(id(value), name)
         if isinstance(value, list | dict):
             for guard in unchanged(value):
+                self.note(guard)
+
+    def hooks(self, node: Node) -> None:
+        """A leaf's gradient may be wanted: its hooks are what they are."""
+        self.note(Guard(Attribute(node, "extras"), node.extras))
+        held: list[Any] = []
+        if isinstance(node, AccumulateGrad):
+            self.note(Guard(Attribute(node, "post_hooks"), node.post_hooks))
+            held.append(node.post_hooks)
+        if node.extras is not None:
+            by_slot = node.extras.tensor_hooks
+            held += [node.extras.prehooks, node.extras.posthooks, by_slot, *by_slot.values()]
+        for hooks in (hooks for hooks in held if hooks is not None):
+            for guard in unchanged(hooks):
                 self.note(guard)
 
     # ---- the end --------------------------------------------------------------------------------

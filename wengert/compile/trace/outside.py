@@ -121,6 +121,8 @@ class Outside:
         found = Found(place, tensor, array, traced, traced, history.tracked)
         self.tensors[tensor] = found
         if history.tracked:
+            if isinstance(history._node, AccumulateGrad):
+                self.conditions.hooks(history._node)
             history._node = _leaf_of(tensor, history._node)
         return found
 

@@ -13,7 +13,7 @@ from typing import Any
 from wengert.compile.trace.array import Trace
 from wengert.compile.trace.identity import ByIdentity
 from wengert.compile.trace.inputs import Inputs
-from wengert.compile.trace.places import Guard, Item, unchanged
+from wengert.compile.trace.places import Guard, Item, is_number, unchanged
 from wengert.errors import TracingError
 
 Group = dict[str, Any]
@@ -74,7 +74,7 @@ class Settings:
         return Seen(optimizer, groups, held, copies, given)
 
     def _traced(self, group: Group, key: str, setting: Any, i: int) -> Any:
-        if type(setting) is not float:
+        if not is_number(setting):
             return setting
         value = self.inputs.number(Item(group, key), setting, f"{key}_{i}" if i else key)
         return self.trace.array(value)
@@ -99,15 +99,16 @@ class Settings:
             for group in seen.groups:
                 # A schedule may add items: what the function never saw is no condition.
                 items = group.items()
-                yield from (Guard(Item(group, key), x) for key, x in items if type(x) is not float)
+                yield from (Guard(Item(group, key), x) for key, x in items if not is_number(x))
                 yield from unchanged(group["params"])
             yield from _remembered(seen.optimizer)
 
 
 def _remembered(optimizer: Any) -> Iterator[Guard]:
-    """Where an optimizer looks for what it remembers of each tensor."""
-    yield Guard(Item(vars(optimizer), "state"), optimizer.state)
-    yield from unchanged(optimizer.state)
+    """The hooks of an optimizer, and where it looks for what it remembers of each tensor."""
+    for name in ("_before", "_after", "state"):
+        yield Guard(Item(vars(optimizer), name), vars(optimizer)[name])
+        yield from unchanged(vars(optimizer)[name])
     for remembered in optimizer.state.values():
         yield from unchanged(remembered)
 
