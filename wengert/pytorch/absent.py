@@ -79,7 +79,7 @@ class Absent(ModuleType):
         return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") or name == "pytest_plugins":  # which pytest asks all modules for
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         namesake = vars(self).get(self.__name__.rpartition(".")[2])
         if hasattr(namesake, name):

@@ -72,8 +72,17 @@ def agree(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
+ATTENTION = pytest.mark.xfail(strict=True, reason="eager gradients of its products are float32")
 CASES = [
-    pytest.param(name, dtype, id=f"{dtype}-{name}", marks=() if few else pytest.mark.sweep)
+    pytest.param(
+        name,
+        dtype,
+        id=f"{dtype}-{name}",
+        marks=[
+            *([] if few else [pytest.mark.sweep]),
+            *([ATTENTION] if (dtype, name) == ("bfloat16", "scaled_dot_product_attention") else []),
+        ],
+    )
     for dtype in DTYPES
     for k, name in enumerate(FUNCTIONS)
     for few in [dtype == "float16" or (dtype == "bfloat16" and k % 8 == 0)]

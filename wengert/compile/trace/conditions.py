@@ -45,6 +45,8 @@ class Conditions:
         if isinstance(value, list | dict):
             for guard in unchanged(value):
                 self.note(guard)
+        if isinstance(value, dict):
+            self.names |= {id(x): key for key, x in value.items() if isinstance(x, Tensor)}
 
     def hooks(self, node: Node) -> None:
         """A leaf's gradient may be wanted: its hooks are what they are."""

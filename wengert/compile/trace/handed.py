@@ -151,8 +151,16 @@ class HandedBack:
         leaf = isinstance(node, AccumulateGrad)
         part = self._part(x, self._array(x))
         if part is not None:
-            return dataclasses.replace(part, requires_grad=node is not None, leaf=leaf)
+            view = part.view and self._is_view_of(x, part.base)
+            return dataclasses.replace(part, requires_grad=node is not None, leaf=leaf, view=view)
         return Output(self._output(x), True, node is not None, leaf)
+
+    def _is_view_of(self, x: Tensor, base: Any) -> bool:
+        """Whether a view is one of the base itself, not of something detached from it."""
+        root = x._origin.base
+        if type(base) is Output:
+            return self.leaves.get(id(root)) is base or base not in self.leaves.values()
+        return root in self.passed.stand_ins or root in self.outside.tensors
 
     # ---- results that share memory --------------------------------------------------------------
 
