@@ -164,7 +164,7 @@ def test_a_function_of_more_than_twenty_steps(shown: Shown) -> None:
 def network() -> wg.Explanation:
     wg.manual_seed(0)
     net = wg.nn.Sequential(wg.nn.Linear(2, 3), wg.nn.Tanh(), wg.nn.Linear(3, 1))
-    return wg.explain(net, np.ones(2, np.float32))
+    return wg.explain(net.double(), np.ones(2))
 
 
 def test_arrays_have_room_in_their_boxes(shown: Shown) -> None:

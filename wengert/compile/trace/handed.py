@@ -36,8 +36,9 @@ from wengert.compile.trace.results import Filled, leaves_of, named_parts, parts_
 from wengert.compile.trace.storage import Storage
 from wengert.compile.trace.world import World
 from wengert.errors import TracingError
+from wengert.history import modes
 from wengert.history.node import AccumulateGrad
-from wengert.tensor import Tensor, current_node
+from wengert.tensor import Tensor, View, current_node
 
 
 class Born:
@@ -151,12 +152,16 @@ class HandedBack:
         leaf = isinstance(node, AccumulateGrad)
         part = self._part(x, self._array(x))
         if part is not None:
-            view = part.view and self._is_view_of(x, part.base)
-            return dataclasses.replace(part, requires_grad=node is not None, leaf=leaf, view=view)
+            if part.view and modes.is_grad_enabled() and not self._is_view_of(x, part.base):
+                _, cell = self.bases[self._array(x).storage]
+                counted = cell is not None and getattr(x._origin, "base", x)._cell is cell
+                part = dataclasses.replace(part, view=False, versions=counted)
+            return dataclasses.replace(part, requires_grad=node is not None, leaf=leaf)
         return Output(self._output(x), True, node is not None, leaf)
 
     def _is_view_of(self, x: Tensor, base: Any) -> bool:
         """Whether a view is one of the base itself, not of something detached from it."""
+        assert isinstance(x._origin, View)
         root = x._origin.base
         if type(base) is Output:
             return self.leaves.get(id(root)) is base or base not in self.leaves.values()
