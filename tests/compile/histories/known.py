@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from tests.compile.histories.pieces import PLACES
 
-ARRAYS = "an array that an object's class or a partial holds is a constant of the program"
 REFUSED = "refused, with the line: to be said in docs/compiler.md, or to be made to work"
 
 UNCHECKED: tuple[str, ...] = ()
@@ -17,12 +16,6 @@ UNCHECKED: tuple[str, ...] = ()
 
 # fmt: off
 KINDS_AND_PLACES: tuple[tuple[str, str, str], ...] = (
-    ("array's item: written", "attribute of an instance's class, partial", ARRAYS),
-    ("array's item: item written", "attribute of an instance's class, partial", ARRAYS),
-    ("array's sum: written", "attribute of an instance's class, partial", ARRAYS),
-    ("array's sum: item written", "attribute of an instance's class, partial", ARRAYS),
-    ("array in a tensor: written", "attribute of an instance's class, partial", ARRAYS),
-    ("array in a tensor: item written", "attribute of an instance's class, partial", ARRAYS),
     ("array's item: replaced", "argument, argument in a tuple, argument in a dict", REFUSED),
     ("array's item: written", "argument, argument in a tuple, argument in a dict", REFUSED),
     ("array's item: item written", "argument, argument in a tuple, argument in a dict", REFUSED),

@@ -157,7 +157,7 @@ class World(Observer):
         if isinstance(owner, type | FunctionType) or own_attribute(owner, name) is not NOTHING:
             return value if is_library_class(owner) else self._seen(Attribute(owner, name), value)
         self._through_class(owner, type(owner), name)
-        return value
+        return self._inside(value)
 
     def _through_class(self, owner: Any, cls: type, name: str) -> None:
         """An attribute that an object does not have itself: its class has it."""

@@ -92,7 +92,8 @@ class Calls(Outside):
                 return self._resolved(callee.__func__, (callee.__self__, *args), named)
         elif kind is functools.partial:
             self._read_partial(callee)
-            return self._resolved(callee.func, callee.args + args, {**callee.keywords, **named})
+            given, by_name = self.shadow(callee.args), self.shadow(callee.keywords)
+            return self._resolved(callee.func, given + args, {**by_name, **named})
         elif isinstance(callee, type):
             if self._is_made_by_user(callee):
                 return named, args, functools.partial(self._instance, callee)
