@@ -13,6 +13,7 @@ from benchmarks.peers import NAMES, use_one_thread
 BENCHMARKS = {
     "eager": "operations and training steps as they run without compilation",
     "operators": "single operators at ordinary sizes, forward and backward",
+    "sweep": "the operations of daily use, small, middle and large: what is slow beside PyTorch",
     "compile": "training steps and array functions, compiled",
     "train": "training steps of GPT, CNN and LSTM, eager and compiled; optimizers, loaders",
     "transforms": "Jacobians, Hessians, vmap, and what derivatives cost",

@@ -192,6 +192,17 @@ def pulled(wg, compiled):
     return step
 
 
+def evaluated(wg, compiled):
+    s = Small(wg)
+    net = compiled(s.net)
+
+    def evaluate():
+        with wg.no_grad():
+            return net(s.x)
+
+    return evaluate
+
+
 IN_PARTS = {of_loss, of_module, pulled}
 """Where most of the time is eager mode's own: the sweep around what is compiled."""
 
@@ -220,6 +231,7 @@ SHAPES: dict[str, Callable[..., Work]] = {
     "only the loss is compiled": of_loss,
     "only the module is compiled": of_module,
     "backward from outside": pulled,
+    "the module under no_grad": evaluated,
 }
 
 

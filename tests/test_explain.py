@@ -434,3 +434,12 @@ def test_rich_shows_the_same_numbers():
         text = console.export_text()
         assert "v̄₀  = v̄₀ + v̄₂ ∂v₂/∂v₀" in text
         assert "∂y/∂x1 = 5.5, ∂y/∂x2 = 1.716" in text
+
+
+def test_a_network_is_explained_in_its_own_dtype():
+    # The arguments were made float64, which a layer of float32 refuses.
+    net = wg.nn.Sequential(wg.nn.Linear(3, 2), wg.nn.Tanh(), wg.nn.Linear(2, 1))
+    x = wg.ones(1, 3)
+    assert explain(net, x).values[0].item() == pytest.approx(net(x).item())
+    both = explain(lambda x: wg.tensor(3.0, dtype=wg.float64) * x, wg.tensor(2.0))
+    assert "float64" in str(both)

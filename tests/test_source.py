@@ -248,9 +248,11 @@ def test_annotations_and_caches_of_what_is_written_out_are_left_away() -> None:
 def test_only_what_may_be_pythons_number_is_made_numpys() -> None:
     text = str(wg.source(lecture, 2.0, 5.0))
     assert text.count("np.float64(") == 2  # x1 and x2, and none of what was computed from them
-    infinite = wg.source(lambda x: 1 / x, 1.0)
     with np.errstate(divide="ignore"):
-        assert infinite(0.0) == (np.inf, -np.inf)  # Python's numbers would raise
+        infinite = wg.source(lambda x: 1 / x, np.float64(1.0))
+        assert infinite(np.float64(0.0)) == (np.inf, -np.inf)
+    with pytest.raises(ZeroDivisionError):  # as the function itself does
+        wg.source(lambda x: 1 / x, 1.0)(0.0)
 
 
 def test_an_example_without_floating_point_numbers_is_refused() -> None:

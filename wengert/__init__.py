@@ -10,6 +10,7 @@ tensor([2., 4.])
 # The names are written out, so that a reader and a linter can find them; many of them are
 # PyTorch's names for what Python calls otherwise (bool, float, sum, max, ...).
 
+import warnings as _warnings
 from math import e as e
 from math import inf as inf
 from math import nan as nan
@@ -153,6 +154,8 @@ from wengert.functions.device import device as device
 from wengert.functions.device import layout as layout
 from wengert.functions.device import memory_format as memory_format
 from wengert.functions.device import preserve_format as preserve_format
+from wengert.functions.device import sparse_coo as sparse_coo
+from wengert.functions.device import sparse_csr as sparse_csr
 from wengert.functions.device import strided as strided
 from wengert.functions.fft import istft as istft
 from wengert.functions.fft import stft as stft
@@ -605,6 +608,7 @@ if _TYPE_CHECKING:
     from wengert import rules as rules
     from wengert import solvers as implicit
     from wengert import solvers as solvers
+    from wengert import sparse as sparse
     from wengert import special as special
     from wengert import symbolic as symbolic
     from wengert import tape as tape
@@ -624,6 +628,8 @@ if _TYPE_CHECKING:
     from wengert.explain.explanation import Explanation as Explanation
     from wengert.explain.source import source as source
     from wengert.functions import array_api as array_api
+    from wengert.nn.containers import ModuleDict as ModuleDict
+    from wengert.nn.containers import ParameterDict as ParameterDict
     from wengert.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
     from wengert.nn.functional import alpha_dropout as alpha_dropout
     from wengert.nn.functional import avg_pool1d as avg_pool1d
@@ -634,6 +640,7 @@ if _TYPE_CHECKING:
     from wengert.nn.functional import conv1d as conv1d
     from wengert.nn.functional import conv2d as conv2d
     from wengert.nn.functional import conv3d as conv3d
+    from wengert.nn.functional import conv_tbc as conv_tbc
     from wengert.nn.functional import conv_transpose1d as conv_transpose1d
     from wengert.nn.functional import conv_transpose2d as conv_transpose2d
     from wengert.nn.functional import conv_transpose3d as conv_transpose3d
@@ -660,6 +667,7 @@ if _TYPE_CHECKING:
     from wengert.nn.functional import threshold as threshold
     from wengert.nn.functional import threshold_ as threshold_
     from wengert.nn.functional.images import constant_pad_nd as constant_pad_nd
+    from wengert.nn.functional.images import native_channel_shuffle as native_channel_shuffle
     from wengert.pytorch import accelerator as accelerator
     from wengert.pytorch import as_torch as as_torch
     from wengert.pytorch import backends as backends
@@ -669,14 +677,57 @@ if _TYPE_CHECKING:
     from wengert.pytorch import jit as jit
     from wengert.pytorch import masked as masked
     from wengert.pytorch import multiprocessing as multiprocessing
+    from wengert.pytorch import overrides as overrides
     from wengert.pytorch import signal as signal
     from wengert.pytorch import testing as testing
     from wengert.pytorch import version as version
+    from wengert.pytorch.native import adaptive_max_pool1d as adaptive_max_pool1d
+    from wengert.pytorch.native import affine_grid_generator as affine_grid_generator
+    from wengert.pytorch.native import alpha_dropout_ as alpha_dropout_
+    from wengert.pytorch.native import batch_norm as batch_norm
+    from wengert.pytorch.native import (
+        binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    )
+    from wengert.pytorch.native import cond as cond
+    from wengert.pytorch.native import convolution as convolution
+    from wengert.pytorch.native import cosine_embedding_loss as cosine_embedding_loss
+    from wengert.pytorch.native import ctc_loss as ctc_loss
+    from wengert.pytorch.native import dropout_ as dropout_
+    from wengert.pytorch.native import embedding as embedding
+    from wengert.pytorch.native import feature_alpha_dropout_ as feature_alpha_dropout_
+    from wengert.pytorch.native import feature_dropout as feature_dropout
+    from wengert.pytorch.native import grid_sampler as grid_sampler
+    from wengert.pytorch.native import grid_sampler_2d as grid_sampler_2d
+    from wengert.pytorch.native import grid_sampler_3d as grid_sampler_3d
+    from wengert.pytorch.native import gru as gru
+    from wengert.pytorch.native import gru_cell as gru_cell
+    from wengert.pytorch.native import hinge_embedding_loss as hinge_embedding_loss
+    from wengert.pytorch.native import instance_norm as instance_norm
+    from wengert.pytorch.native import kl_div as kl_div
+    from wengert.pytorch.native import lstm as lstm
+    from wengert.pytorch.native import lstm_cell as lstm_cell
+    from wengert.pytorch.native import margin_ranking_loss as margin_ranking_loss
+    from wengert.pytorch.native import max_pool1d_with_indices as max_pool1d_with_indices
+    from wengert.pytorch.native import poisson_nll_loss as poisson_nll_loss
+    from wengert.pytorch.native import rnn_relu as rnn_relu
+    from wengert.pytorch.native import rnn_relu_cell as rnn_relu_cell
+    from wengert.pytorch.native import rnn_tanh as rnn_tanh
+    from wengert.pytorch.native import rnn_tanh_cell as rnn_tanh_cell
+    from wengert.pytorch.native import set_anomaly_enabled as set_anomaly_enabled
+    from wengert.pytorch.native import triplet_margin_loss as triplet_margin_loss
+    from wengert.pytorch.overrides import DisableTorchFunction as DisableTorchFunction
+    from wengert.pytorch.overrides import (
+        DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
+    )
     from wengert.serialization import load as load
     from wengert.serialization import save as save
     from wengert.solvers import odeint as odeint
     from wengert.sparse.derivatives import sparse_hessian as sparse_hessian
     from wengert.sparse.derivatives import sparse_jacobian as sparse_jacobian
+    from wengert.sparse.tensors import mm as dsmm
+    from wengert.sparse.tensors import mm as spmm
+    from wengert.sparse.tensors import sparse_coo_tensor as sparse_coo_tensor
+    from wengert.sparse.tensors import sparse_csr_tensor as sparse_csr_tensor
     from wengert.transforms.forward import jacfwd as jacfwd
     from wengert.transforms.forward import jvp as jvp
     from wengert.transforms.reverse import grad as grad
@@ -691,6 +742,9 @@ if _TYPE_CHECKING:
 
 newaxis = None
 _heap.keep_what_is_freed()
+# log(0) is -inf and 0 / 0 is NaN, in silence as in PyTorch: `detect_anomaly` is for who asks. NumPy
+# tells of them where it was called, which for tensors is here; elsewhere it still does.
+_warnings.filterwarnings("ignore", ".* encountered in ", RuntimeWarning, r"wengert\b")
 # Two folders have the names of functions. Each is imported above, so that no later import of it
 # puts the folder in the function's place, and gives way to the function here.
 for _name in ("compile", "explain"):
@@ -700,10 +754,10 @@ _later, __dir__ = _imports.later(__name__)
 
 def __getattr__(name: str) -> _Any:
     if name == "bfloat16":  # needs a package that not everybody has
-        from wengert.functions.limits import bfloat16
+        from wengert.dtypes import bfloat16
 
         return bfloat16()
     try:
         return _later(name)
     except AttributeError:
-        return _imports.of_pytorch(name)
+        return _imports.of_pytorch(__name__, name)

@@ -100,6 +100,14 @@ def require(holds: Any, error: Function, *args: Any) -> None:
         raise error(*args)
 
 
+WRITERS = frozenset({np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis})
+
+
+def writes(function: Any) -> bool:
+    """Whether a NumPy function changes its first argument."""
+    return function in WRITERS or getattr(function, "__name__", "") == "at"
+
+
 def within(x: Any, low: Any, high: Any) -> Any:
     """Where low <= x < high."""
     return (x >= low) & (x < high)

@@ -1,4 +1,6 @@
-"""Data types are NumPy's. Promotion follows PyTorch: the category decides first.
+"""Data types are NumPy's, with what PyTorch's know of themselves.
+
+Promotion follows PyTorch: the category decides first.
 
 Categories are bool < integer < floating < complex. A number or a zero-dimensional tensor changes a
 result's dtype only if its category is higher than that of the tensors with dimensions.
@@ -7,6 +9,9 @@ result's dtype only if its category is higher than that of the tensors with dime
 from __future__ import annotations
 
 import builtins
+import ctypes
+import functools
+import gc
 from typing import Any
 
 import numpy as np
@@ -44,7 +49,7 @@ def set_default_dtype(dtype: Any) -> None:
     """Make `dtype`, a floating-point one, the default; TypeError otherwise."""
     global _default
     dtype = np.dtype(dtype)
-    if dtype.kind != "f":
+    if not is_floating(dtype):
         raise TypeError(
             f"only floating-point types are supported as the default dtype, got {dtype}. "
             "Try wengert.float32 or wengert.float64."
@@ -61,9 +66,39 @@ def is_inexact(dtype: np.dtype[Any]) -> Any:
     return _CATEGORY[dtype.kind] >= 2
 
 
+def is_floating(dtype: np.dtype[Any]) -> Any:
+    """Whether values of this dtype are real and floating point."""
+    return _CATEGORY[dtype.kind] == 2
+
+
 def is_bfloat16(dtype: np.dtype[Any]) -> Any:
     """Whether this is the dtype that `ml_dtypes` adds, which is not imported to be asked."""
     return dtype.kind == "V" and dtype.name == "bfloat16"
+
+
+def is_half(dtype: np.dtype[Any]) -> Any:
+    """Whether this is float16 or bfloat16."""
+    return dtype.char in "eE"
+
+
+def bfloat16() -> np.dtype[Any]:
+    """The dtype bfloat16, from the package ml_dtypes."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ImportError(
+            "bfloat16 needs the package ml_dtypes: pip install ml_dtypes, or use float32"
+        ) from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def limits(dtype: np.dtype[Any]) -> Any:
+    """What `np.finfo` says of a floating-point dtype."""
+    if not is_bfloat16(dtype):
+        return np.finfo(dtype)
+    import ml_dtypes
+
+    return ml_dtypes.finfo(dtype)
 
 
 def is_number(dtype: np.dtype[Any]) -> Any:
@@ -98,7 +133,7 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     if a == b:
         return a
     low, high = sorted((a, b), key=lambda dtype: _CATEGORY[dtype.kind])
-    if _CATEGORY[low.kind] == _CATEGORY[high.kind] or (low.kind == "f" and high.kind == "c"):
+    if _CATEGORY[low.kind] == _CATEGORY[high.kind] or (is_floating(low) and high.kind == "c"):
         return np.promote_types(a, b)
     return high
 
@@ -161,15 +196,21 @@ _SUPPORTED = frozenset(
 )
 
 
+@functools.cache  # NumPy makes the name of a dtype anew each time
 def canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The one object that stands for a dtype: NumPy has several for int64, and for byte orders."""
     return dtype if dtype.kind == "V" else np.dtype(dtype.name)
 
 
+@functools.cache
+def _is_supported(dtype: np.dtype[Any]) -> builtins.bool:
+    return dtype.name in _SUPPORTED
+
+
 def native(array: Any) -> Any:
     """An array of numbers in this machine's byte order; TypeError for any other kind of array."""
     dtype = array.dtype
-    if dtype.name not in _SUPPORTED:
+    if not _is_supported(dtype):
         what = "objects" if dtype.kind == "O" else f"dtype {dtype}"
         hint = "np.asarray(x, dtype=float)" if dtype.kind in "OSU" else "x.astype(float)"
         raise TypeError(
@@ -203,3 +244,43 @@ def foreign(x: Any) -> TypeError:
 def is_foreign(x: Any) -> Any:
     """Whether this is an array of a library whose functions ours cannot call."""
     return hasattr(x, "__dlpack__") and not hasattr(x, "__array_function__")
+
+
+# ---- what PyTorch's dtypes know of themselves -----------------------------------------------
+
+
+def _to_real(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of a complex number's parts; of others themselves."""
+    return np.empty((), dtype).real.dtype if dtype.kind == "c" else dtype
+
+
+def _to_complex(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The complex dtype whose parts hold such numbers."""
+    if not is_inexact(dtype):
+        raise RuntimeError(f"there is no complex dtype of {dtype}. Convert to float32 first.")
+    return complex64 if dtype.itemsize <= 4 or dtype == complex64 else complex128
+
+
+_KNOWN = {
+    "is_floating_point": property(lambda dtype: is_inexact(dtype) and dtype.kind != "c"),
+    "is_complex": property(lambda dtype: dtype.kind == "c"),
+    "is_signed": property(lambda dtype: dtype.kind not in "bu"),
+    "to_real": _to_real,
+    "to_complex": _to_complex,
+}
+
+
+def _teach(kind: type, known: dict[str, Any]) -> None:
+    """Write attributes into a class of C's making.
+
+    NumPy's class of dtypes can be neither derived from nor assigned to. Objects of one's own that
+    NumPy takes for dtypes are none to `np.result_type` and `isinstance`, are not `np.float32`'s,
+    and cost a lookup wherever a tensor is asked for its dtype. So the names are added to the
+    class's dictionary, to which its read-only view refers; none of them is NumPy's.
+    """
+    (names,) = gc.get_referents(vars(kind))
+    names.update({name: known[name] for name in known.keys() - names.keys()})
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
+_teach(np.dtype, _KNOWN)

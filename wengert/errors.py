@@ -79,6 +79,13 @@ class ShapeError(RuntimeError, ValueError):
     """
 
 
+class LayoutError(RuntimeError, ValueError):
+    """A tensor was asked for in another layout than strides: `layout=` is to be left out.
+
+    (A RuntimeError of most functions, and a ValueError of some, as PyTorch raises.)
+    """
+
+
 class DtypeError(NotImplementedError, TypeError):
     """A function is not defined for tensors of this dtype.
 

@@ -1,5 +1,6 @@
 """Functions of functions, as `torch.func` has them: gradients, Jacobians, batching."""
 
+from wengert.imports import lacking as _lacking
 from wengert.sparse.derivatives import sparse_hessian as sparse_hessian
 from wengert.sparse.derivatives import sparse_jacobian as sparse_jacobian
 from wengert.transforms.forward import jacfwd as jacfwd
@@ -20,3 +21,5 @@ from wengert.transforms.second import hvp as hvp
 from wengert.transforms.second import jacobian as jacobian
 from wengert.transforms.second import vhp as vhp
 from wengert.transforms.vmap import vmap as vmap
+
+_lacking(__name__)

@@ -14,6 +14,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -142,12 +143,20 @@ def elsewhere(name: str) -> str | None:
     return f"wengert.pytorch.{module}"
 
 
-def of_pytorch(name: str) -> Any:
-    """What stands for a module of PyTorch's that has no file here; AttributeError for others."""
-    absent = importlib.import_module("wengert.pytorch.absent")
-    if not absent.is_module(name):
-        raise AttributeError(f"module 'wengert' has no attribute {name!r}")
-    return importlib.import_module(f"wengert.{name}")
+def of_pytorch(module: str, name: str) -> Any:
+    """What stands for a name of PyTorch's that a module does not define; AttributeError."""
+    return importlib.import_module("wengert.pytorch.absent").answer(module, name)
+
+
+def lacking(module: str) -> None:
+    """Let a module answer for all names that PyTorch's has: `pytorch/absent.py` says how.
+
+    Here and not by a function in the module, which would hide wrong names from type checkers. Only
+    modules with gaps ask for it: Python looks names up slowly in a module with `__getattr__`.
+    """
+    names = vars(sys.modules[module])
+    names.setdefault("__path__", [])  # what is a file here is a folder there
+    names["__getattr__"] = partial(of_pytorch, module)
 
 
 # A module that is an alias has a folder, in which its children would be found a second time.

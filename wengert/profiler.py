@@ -26,6 +26,7 @@ from wengert.autograd import engine
 from wengert.compile.call.function import CompiledFunction
 from wengert.history.location import INTERNAL, user_frame
 from wengert.history.node import Node, tick
+from wengert.imports import lacking as _lacking
 from wengert.nn import functional
 from wengert.nn.module import Module
 from wengert.optim.optimizer import Optimizer
@@ -412,6 +413,16 @@ def _time(microseconds: float) -> str:
 # ---- profiles ------------------------------------------------------------------------------
 
 
+def supported_activities() -> set[ProfilerActivity]:
+    """What can be measured: the CPU."""
+    return {ProfilerActivity.CPU}
+
+
+def kineto_available() -> bool:
+    """Whether PyTorch's own profiling library is there: no."""
+    return False
+
+
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0
 ) -> Callable[[int], ProfilerAction]:
@@ -579,3 +590,6 @@ class profile:
             for event in self._events
         ]
         Path(path).write_text(json.dumps({"traceEvents": trace, "displayTimeUnit": "ms"}))
+
+
+_lacking(__name__)

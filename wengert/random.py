@@ -7,3 +7,6 @@ from wengert.functions.random import initial_seed as initial_seed
 from wengert.functions.random import manual_seed as manual_seed
 from wengert.functions.random import seed as seed
 from wengert.functions.random import set_rng_state as set_rng_state
+from wengert.imports import lacking as _lacking
+
+_lacking(__name__)

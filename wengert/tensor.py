@@ -143,6 +143,7 @@ class Tensor(Methods):
     # What few have stands here once; an instance that has it carries its own in its __dict__.
     _grad: Tensor | None = None
     _tangents: dict[Any, Tensor | None] | None = None  # by level; see `autograd/forward.py`
+    copied_alone = False  # whether a deep copy leaves what else is in its memory behind
     # When in-place view operations changed a base, and how its views undo that; latest first.
     _turns: tuple[tuple[int, Call], ...] = ()
 
@@ -341,6 +342,16 @@ def shares(array: Any, other: Any) -> bool:
         return np.may_share_memory(array, other)
     base = array.base
     return base is not None and (base is other.base or np.may_share_memory(array, other))
+
+
+def storage(array: Any) -> Any:
+    """The array that owns the memory which another looks into."""
+    while True:
+        base = array.base
+        base = getattr(base, "owner", base)
+        if not isinstance(base, np.ndarray):
+            return array
+        array = base
 
 
 def current_node(x: Tensor) -> Node | Output | None:

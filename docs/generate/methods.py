@@ -131,9 +131,7 @@ class Text(str):
 def signature(function: Callable[..., Any]) -> inspect.Signature:
     """The parameters of a method as the file has them, and what it returns."""
     rule = rule_of(function)
-    if rule is not None:
-        record._write(function, rule)
-    found = inspect.signature(function, eval_str=True)
+    found = inspect.signature(record.written(function), eval_str=True)
     first, *others = found.parameters.values()
     others += outer(function, set(found.parameters))
     first = first.replace(name="cls" if first.name == "cls" else "self", annotation=first.empty)

@@ -1,14 +1,22 @@
-"""Writes `wengert/pytorch/modules.py`: the modules of PyTorch, which has to be installed."""
+"""Writes `wengert/pytorch/modules.py`: the modules of PyTorch, and its names that are not here.
+
+PyTorch has to be installed.
+"""
 
 from __future__ import annotations
 
+import importlib
 import pkgutil
 import textwrap
+import warnings
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 TARGET = Path(__file__).resolve().parents[2] / "wengert" / "pytorch" / "modules.py"
-HEAD = '''"""PyTorch's modules: for each package, after `torch.`, those that it holds.
+HEAD = '''"""PyTorch's modules, by the package after `torch.` that holds them, and names not here.
 
 Written by `python -m docs.generate.modules`; a test compares it with PyTorch {version}.
 """
@@ -16,6 +24,10 @@ Written by `python -m docs.generate.modules`; a test compares it with PyTorch {v
 COMPARED = "{version}"
 MODULES = {{
 '''
+LACKING = """}
+LACKING = {
+"""
+"""Names of modules that have a file here, without a meaning here."""
 
 
 def tree() -> dict[str, list[str]]:
@@ -36,16 +48,69 @@ def tree() -> dict[str, list[str]]:
     return dict(sorted(found.items()))
 
 
+def paths() -> list[str]:
+    """PyTorch itself and its modules, after `torch.`, each before those in it."""
+    below = (f"{package}.{name}".lstrip(".") for package, names in tree().items() for name in names)
+    return ["", *sorted(below)]
+
+
+def public(path: str) -> list[str]:
+    """The public names of a module, but for those of other modules and libraries."""
+    with warnings.catch_warnings(action="ignore"):  # of what is old
+        try:
+            module = importlib.import_module(f"torch.{path}".rstrip("."))
+        except ModuleNotFoundError:  # what it needs is not installed
+            return []
+        stated = getattr(module, "__all__", None)
+        names = stated or [name for name in vars(module) if _is_own(module, name)]
+        taken = {"Tensor"} if path else set()  # which some say to be theirs
+        return sorted({name for name in names if not name.startswith("_")} - taken)
+
+
+def _is_own(module: Any, name: str) -> bool:
+    value = getattr(module, name)
+    home = getattr(value, "__module__", module.__name__ if callable(value) else None)
+    inside = f"torch._C._{module.__name__.removeprefix('torch.')}"
+    return not isinstance(value, ModuleType) and str(home).startswith((module.__name__, inside))
+
+
+def lacking() -> Iterator[tuple[str, list[str]]]:
+    """For each module of PyTorch's that has a file here, the names that have no meaning."""
+    from wengert.pytorch import absent
+
+    for path in paths():
+        if absent.has_file(path):
+            ours = importlib.import_module(absent.counterpart(path))
+            names = [name for name in public(path) if not has(ours, name)]
+            if names:
+                yield path, names
+
+
+def has(ours: Any, name: str) -> bool:
+    """Whether a name is defined here, and not only explained."""
+    from wengert.pytorch.absent import Unavailable
+
+    try:
+        return not isinstance(getattr(ours, name), Unavailable)
+    except AttributeError:
+        return False
+    except ImportError:  # the name is there, the package that it needs (bfloat16's) is not
+        return True
+
+
+def _entry(key: str, names: list[str]) -> str:
+    held = textwrap.fill(" ".join(sorted(names)), 92, initial_indent=" " * 8,
+                         subsequent_indent=" " * 8, break_on_hyphens=False)  # fmt: skip
+    return f'    "{key}": """\n{held}\n    """,\n'
+
+
 def text() -> str:
     """The file's text."""
     import torch
 
-    lines = [HEAD.format(version=torch.__version__.split("+")[0])]
-    for package, names in tree().items():
-        held = textwrap.fill(" ".join(sorted(names)), 92, initial_indent=" " * 8,
-                             subsequent_indent=" " * 8, break_on_hyphens=False)  # fmt: skip
-        lines.append(f'    "{package}": """\n{held}\n    """,\n')
-    return "".join([*lines, "}\n"])
+    head = HEAD.format(version=torch.__version__.split("+")[0])
+    modules = [_entry(package, names) for package, names in tree().items()]
+    return "".join([head, *modules, LACKING, *(_entry(*item) for item in lacking()), "}\n"])
 
 
 if __name__ == "__main__":

@@ -354,6 +354,10 @@ WRONG_SHAPES = {
     "index tensor": (lambda lib: lib.ones(2)[lib.tensor([2])], "out of bounds"),
     "too many indices": (lambda lib: lib.ones(2)[0, 0], "too many indices"),
     "mask": (lambda lib: lib.ones(2)[lib.tensor([True])], "shape of the mask"),
+    "embedding": (
+        lambda lib: lib.nn.functional.embedding(lib.tensor([0]), lib.ones(2)),
+        "'weight' must be 2-D",
+    ),
     "float index": (lambda lib: lib.ones(2)[lib.tensor([1.0])], "must be long"),
     "assignment": (lambda lib: lib.ones(2).__setitem__(slice(None), lib.ones(3)), r"shape|size"),
     "copy": (lambda lib: lib.ones(2).copy_(lib.ones(3)), "size"),

@@ -236,7 +236,12 @@ class Function:
         source = self.source
         if noise is not None:
             names["shaken"] = lambda x: shaken(x, noise)
-            source = re.sub(r"^    (v\d+) = .*$", r"\g<0>; shaken(\1)", source, flags=re.MULTILINE)
+            source = re.sub(
+                r"^    (?!return).*?\b([vwx]\d+)\b.*$",
+                r"\g<0>; shaken(\1)",
+                source,
+                flags=re.MULTILINE,
+            )
         exec(compile(source, file, "exec"), names)  # noqa: S102
         function = names[self.name]
         function.state = [names[f"w{k}"] for k in range(len(self.state))]

@@ -1,6 +1,7 @@
 """Calls as users write them: whatever their shape, they go through the entry, and do as eagerly."""
 
 import gc
+import threading
 from collections import OrderedDict, defaultdict
 from types import SimpleNamespace
 
@@ -35,10 +36,7 @@ def slow(monkeypatch):
     return seen
 
 
-YET = {"an int that counts"}
-
-
-@pytest.mark.parametrize("name", sorted({*calls.SHAPES} - YET))
+@pytest.mark.parametrize("name", sorted(calls.SHAPES))
 def test_a_step_of_any_shape_goes_through_the_entry(name, slow):
     make = calls.SHAPES[name]
     compiled, eager = make(wg, wg.compile), make(wg, calls.same)
@@ -49,7 +47,7 @@ def test_a_step_of_any_shape_goes_through_the_entry(name, slow):
     assert not slow
 
 
-@pytest.mark.parametrize("name", sorted({*calls.SHAPES} - YET))
+@pytest.mark.parametrize("name", sorted(calls.SHAPES))
 def test_a_trace_leaves_nothing_to_the_cycle_collector(name):
     # The IR of a program's machine code, 30,000 objects that point to one another, once stayed.
     for _ in range(3):  # what is made once per process
@@ -83,6 +81,50 @@ def arrays_in(held):
     if isinstance(held, tuple):
         return held[0][0], held[1]["k"]
     return (held["x"], held["y"]) if isinstance(held, dict) else (held.x, held.y)
+
+
+@pytest.mark.parametrize("mode", [wg.no_grad, wg.inference_mode, wg.enable_grad])
+def test_each_mode_goes_through_an_entry(mode, slow):
+    # Under no_grad each call looked for its specialization: 70 us, where eager mode takes 4.
+    w = wg.tensor([2.0, 3.0], requires_grad=True)
+    f = wg.compile(lambda x: (w * x, x[0], x.detach()))
+    x = wg.ones(2)
+    for k in range(6):
+        if k == 3:
+            slow.clear()
+        f(x)
+        with mode():
+            y, first, same = f(x)
+        assert y.requires_grad is (mode is wg.enable_grad)
+        assert y.is_inference() is (mode is wg.inference_mode)
+        assert first.tolist() == 1.0
+        assert same.tolist() == [1.0, 1.0]
+    assert not slow
+
+
+def test_a_mode_of_another_thread_is_not_that_of_this_one(slow):
+    f = wg.compile(lambda x: x * 2)
+    x = wg.ones(2, requires_grad=True)
+    inside, done = threading.Event(), threading.Event()
+
+    def elsewhere():
+        with wg.no_grad():
+            for _ in range(4):
+                assert not f(x).requires_grad
+            inside.set()
+            done.wait()
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    inside.wait()
+    for k in range(4):
+        if k == 3:
+            slow.clear()
+        assert f(x).requires_grad
+    assert not slow
+    done.set()
+    thread.join()
+    assert f(x).requires_grad
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -192,7 +234,9 @@ def test_cotangents_of_any_strides_are_pulled_by_machine_code(loss, slow):
             slow.clear()
         loss(compiled(x, w)).sum().backward()
         loss(f(x, v)).sum().backward()
-        np.testing.assert_allclose(w.grad, v.grad, rtol=1e-5)
+        np.testing.assert_allclose(
+            w.grad, v.grad, rtol=1e-5, atol=1e-6
+        )  # in float32, of terms that cancel
     assert not slow
 
 
@@ -298,3 +342,55 @@ def test_a_number_of_numpy_that_decides_is_the_one_of_the_call(f):
     compiled, x = wg.compile(f), wg.tensor([1.0, 2.0])
     for t in (0.5, 1.0, 2.0, 12.0, 0.5):
         assert compiled(x, np.float64(t)).tolist() == f(x, np.float64(t)).tolist()
+
+
+VIEWS = {
+    "a row": lambda x: x[0],
+    "the transpose": lambda x: x.mT,
+    "every other": lambda x: x[:, ::2],
+    "itself": lambda x: x.view_as(x),
+    "detached": lambda x: x.detach(),
+    "detached row": lambda x: x.detach()[1],
+    "detached reversed": lambda x: x.mT.detach()[1:],
+    "numbers": lambda x: x.detach().numpy()[1:],
+    "several": lambda x: (x[0], x.mT, x * 2),
+    "of a result": lambda x: (lambda y: (y, y[0]))(x * 2),
+}
+
+
+def facts(x):
+    """What can be known of a result, and what becomes of writing to it."""
+    if isinstance(x, tuple):
+        return list(map(facts, x))
+    if isinstance(x, np.ndarray):
+        return x.tolist(), x.strides, x.flags.writeable
+    known = x.tolist(), x.stride(), x.requires_grad, x.is_leaf, x._is_view(), x.is_inference()
+    try:
+        x.mul_(2)
+    except (RuntimeError, wg.errors.WengertError) as error:
+        return *known, type(error)
+    return *known, x.tolist()
+
+
+@pytest.mark.parametrize("base", ["plain", "tracked", "leaf", "a view"])
+@pytest.mark.parametrize("mode", [wg.enable_grad, wg.no_grad, wg.inference_mode])
+@pytest.mark.parametrize("name", VIEWS)
+def test_what_shares_memory_is_made_by_the_entry_as_in_eager_mode(name, mode, base, slow):
+    f = VIEWS[name]
+    compiled = wg.compile(f)
+    for k in range(5):
+        seen = []
+        for function in (f, compiled):
+            x = wg.arange(12.0).reshape(3, 4).clone()
+            if base in ("leaf", "tracked"):
+                x.requires_grad_()
+            x = x * 1 if base == "tracked" else x[:2] if base == "a view" else x
+            if k == 4:
+                x.detach()  # from now on its writes are counted
+            if k == 3:
+                slow.clear()
+            with mode():
+                y = function(x)
+            seen.append((facts(y), facts(x)))
+        assert seen[0] == seen[1], k
+    assert not slow

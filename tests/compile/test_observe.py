@@ -24,8 +24,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compile.trace.observe import MISSING, Observer, observed, rewrite
+from wengert.compile.trace.observe import MISSING, Observer, rewrite
 from wengert.compile.trace.observe.users import is_users_code
+from wengert.history.location import line_number
 
 
 class Recorder(Observer):
@@ -446,11 +447,21 @@ class Shown:
 
 
 def test_code_that_a_library_finds_by_itself_is_detected_with_the_line():
-    observer = observe(lambda: str(Shown()))
+    hidden = types.FunctionType((lambda x: x * SCALE).__code__, {"SCALE": 2.0})
+    space = {"hidden": hidden, "__name__": "textwrap", "__file__": textwrap.__file__}
+    library = types.FunctionType(compile("hidden(3)", textwrap.__file__, "eval"), space)
+    observer = observe(lambda: library())
     (ran,) = observer.unobserved
-    assert ran.code is Shown.__repr__.__code__
+    assert ran.code is hidden.__code__
     here = test_code_that_a_library_finds_by_itself_is_detected_with_the_line
-    assert ran.line == here.__code__.co_firstlineno + 1
+    assert line_number(ran.caller, ran.at) == here.__code__.co_firstlineno + 4
+
+
+def test_methods_that_c_calls_are_observed():
+    observer = observe(lambda: str(Shown()))
+    assert "SCALE" in [r.key for r in observer.reads]
+    assert observer.unobserved == []
+    assert Shown.__repr__.__code__.co_filename == __file__
 
 
 class Vector:
@@ -854,12 +865,9 @@ def test_other_threads_are_not_observed():
     assert "SCALE" not in [r.key for r in observer.reads]
 
 
-def test_a_library_asks_for_what_it_calls():
-    assert observed(helper) is helper
-
+def test_methods_that_a_library_calls_are_observed():
     def library(configuration):
-        assert observed(helper) is not helper
-        return observed(configuration.grown)(2)
+        return configuration.grown(2)
 
     library.__code__ = library.__code__.replace(co_filename=textwrap.__file__)
     observer = observe(lambda: library(CONFIGURATION))

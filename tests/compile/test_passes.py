@@ -44,6 +44,47 @@ def cleaned(write) -> str:
     return body(program)
 
 
+# ---- bounds --------------------------------------------------------------------------------
+
+COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("compare", COMPARISONS)
+def test_a_comparison_with_what_no_such_integer_is_is_decided(compare, dtype):
+    # A loop had no constant for it: OverflowError.
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    x = np.array([low, 0, 1, high], dtype)
+    for k in (low - 1, low, 0, high, high + 1):
+        for turned in (False, True):
+            b = Builder()
+            operands = (k, b.input((4,), dtype)) if turned else (b.input((4,), dtype), k)
+            program = b.result(b(compare, *operands))
+            (expected,) = program.run([x])
+            clean(program)
+            np.testing.assert_array_equal(program.run([x])[0], expected)
+            kept = any(s.function in COMPARISONS for s in program.statements)
+            assert kept == (low <= k <= high and len(set(expected.tolist())) == 2)
+
+
+def test_the_place_of_the_only_element_is_the_first():
+    # The bounds of an order asked an array of no dimensions for its size along one.
+    b = Builder()
+    program = b.result(b(np.less, b(np.argmin, b.input((), np.float32), axis=0), 3))
+    assert "argmin" not in body(clean(program))
+
+
+def test_bounds_are_found_in_the_time_that_a_walk_takes():
+    # Each sum asked for both of its operands: 2^20 questions.
+    b = Builder()
+    y = b.input((3,), np.int64)
+    for _ in range(30):
+        y = b(np.add, y, y)
+    program, start = b.result(b(np.less, y, 5)), time.perf_counter()
+    clean(program)
+    assert time.perf_counter() - start < 5
+
+
 # ---- algebra -------------------------------------------------------------------------------
 
 ALGEBRA = {
@@ -345,6 +386,22 @@ LAYOUT = {
     "read what was written": (
         lambda b, x, m: b(view, b(updated, m, (ALL, 1), x), (ALL, 1)),
         "return x",
+    ),
+    "a part added to all": (
+        lambda b, x, m: b(
+            np.add, b(updated, b.full((4, 4), 0.0), (2, slice(0, 2, 1)), b(view, x, (1,))), m
+        ),
+        (
+            "view = x[1]; added = np.array(m); "
+            "np.add.at(added, (2, slice(0, 2, 1)), view); return added"
+        ),
+    ),
+    "a large part added to all": (
+        lambda b, x, m: b(np.add, b(updated, b.full((4, 4), 0.0), (ALL, 3), x), m),
+        (
+            "full = np.zeros((4, 4), np.float64); updated = np.array(full); "
+            "updated[:, 3] = x; add = updated + m; return add"
+        ),
     ),
     "joined alone": (lambda b, x, m: b(np.concatenate, (x,), axis=0), "return x"),
     "joined fulls": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -178,3 +179,16 @@ def test_functions_of_the_standard_take_all_of_its_arguments():
         y = xp.diff(x, **ends)
         np.testing.assert_array_equal(y.detach().numpy(), np.diff([1.0, 4.0], **ends))
         assert y.requires_grad
+
+
+def test_frequencies_are_tensors_of_the_dtype_asked_for(x: wg.Tensor) -> None:
+    # They were NumPy's, which takes no dtype.
+    xp = x.__array_namespace__()
+    assert wg.equal(xp.fft.fftfreq(4, d=0.5, dtype=xp.float64), wg.fft.fftfreq(4, 0.5).double())
+    assert xp.fft.rfftfreq(4, dtype=xp.float32).dtype == wg.float32
+    assert isinstance(xp.fft.fft(x), wg.Tensor)
+
+
+def test_memory_is_exported_by_the_arguments_of_the_standard(x: wg.Tensor) -> None:
+    names = ["self", "stream", "max_version", "dl_device", "copy"]
+    assert list(inspect.signature(wg.Tensor.__dlpack__).parameters) == names

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, basic_indices
 
 import wengert as wg
+from wengert.nn import functional as F
 
 
 def numbered(shape):
@@ -63,6 +66,70 @@ def test_a_mixture_of_number_and_tensor_takes_the_number_first():
     # NumPy counts the number among the index arrays and moves their dimension to the front.
     x = wg.tensor(numbered((2, 3, 4)))
     assert x[0, :, wg.tensor([1, 2])].shape == (3, 2)
+
+
+PARTS = {
+    "number": 1,
+    "tensor of a number": wg.tensor(1),
+    ":": slice(None),
+    "None": None,
+    "...": ...,
+    "row": wg.tensor([0, 1, 1]),
+    "column": wg.tensor([[0], [1]]),
+    "two": wg.tensor([1, 0]),
+}
+
+
+@pytest.mark.parametrize("first", PARTS)
+def test_a_number_that_is_not_known_yet_indexes_as_a_known_one(first):
+    # It was one of the index arrays, and moved their dimension to the front as NumPy does.
+    x = wg.tensor(numbered((2, 3, 4)), requires_grad=True)
+    for others in itertools.product(PARTS, repeat=2):
+        if "tensor of a number" not in (first, *others):
+            continue
+        index = [PARTS[name] for name in (first, *others)]
+        if index.count(...) > 1 or sum(isinstance(p, wg.Tensor) for p in index) < 2:
+            continue
+        given = [p for p in index if isinstance(p, wg.Tensor)]
+
+        def pick(x, *tensors, index=index):
+            rest = iter(tensors)
+            return x[tuple(next(rest) if isinstance(p, wg.Tensor) else p for p in index)]
+
+        expected, found = (
+            found_or_refused(pick, x, given),
+            found_or_refused(compiled(pick), x, given),
+        )
+        assert found == expected, (first, *others)
+
+
+def compiled(function):
+    return wg.compile(lambda *args: function(*args))
+
+
+def found_or_refused(function, x, given):
+    try:
+        y = function(x, *given)
+    except IndexError as error:
+        return str(error)
+    (g,) = wg.autograd.grad((y * numbered(y.shape)).sum(), x)
+    return y.tolist(), g.tolist()
+
+
+def test_a_write_at_a_number_that_is_not_known_yet_is_one_at_a_known_one():
+    def write(x, i, row, value):
+        y = x.clone()
+        y[i, :, row] = value
+        return y
+
+    x, row = wg.tensor(numbered((2, 3, 4))), wg.tensor([[0, 1, 1]])
+    value = wg.tensor(numbered((3, 1, 1)))
+    expected = wg.stack([write(x, i, row, value) for i in (0, 1)])
+    places = wg.tensor([0, 1])
+    assert wg.equal(wg.compile(write)(x, wg.tensor(1), row, value), expected[1])
+    assert wg.equal(
+        wg.vmap(lambda x, i: write(x, i, row, value))(wg.stack([x, x]), places), expected
+    )
 
 
 def test_a_list_with_sequences_is_a_tuple_of_indices_and_warns():
@@ -150,9 +217,94 @@ def test_equal_extrema_of_a_scatter_share_the_gradient():
     assert src.grad.tolist() == [0.5, 0.5, 0]
 
 
+REDUCED = {"sum": np.sum, "mean": np.mean, "prod": np.prod, "amax": np.max, "amin": np.min}
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", REDUCED)
+def test_what_goes_to_one_place_is_combined(reduce, include_self):
+    # Compiled and under vmap: TracingError, since the layers were counted by the index's numbers.
+    random = np.random.default_rng(0)
+    x, source = random.normal(size=(4, 3)), random.normal(size=(5, 3))
+    index = random.integers(0, 4, (5, 3))
+    expected = x.copy()
+    for row, column in np.ndindex(4, 3):
+        arrived = [*x[row : row + include_self, column], *source[index[:, column] == row, column]]
+        expected[row, column] = REDUCED[reduce](arrived) if arrived else x[row, column]
+
+    def call(x, index, source):
+        return x.scatter_reduce(0, index, source, reduce, include_self=include_self)
+
+    given = [
+        wg.tensor(x, requires_grad=True),
+        wg.tensor(index),
+        wg.tensor(source, requires_grad=True),
+    ]
+    slopes = []
+    for f in (call, wg.compile(call)):
+        y = f(*given)
+        np.testing.assert_allclose(y.detach(), expected)
+        slopes.append(wg.autograd.grad((y * numbered(y.shape)).sum(), [given[0], given[2]]))
+    for one, other in zip(*slopes, strict=True):
+        np.testing.assert_allclose(one, other)
+    batched = wg.vmap(call)(*(t.detach()[None] for t in given))
+    np.testing.assert_allclose(batched[0], expected)
+
+
 @pytest.mark.parametrize("name", ["scatter", "scatter_add"])
 def test_a_scatter_beyond_the_other_dimensions_is_refused(name):
     # scatter_add counted places of a flat array, and so added to elements of the next rows.
     index, source = wg.zeros(2, 3, dtype=wg.int64), wg.ones(2, 3)
     with pytest.raises(RuntimeError, match=r"no larger than self \[4, 2\] apart from dimension 0"):
         getattr(wg.zeros(4, 2), name)(0, index, source)
+
+
+ALONG = {
+    "take": lambda x, i: x.take(i),
+    "put": lambda x, i: x.put(i, x[: len(i), 0]),
+    "gather": lambda x, i: x.gather(0, i[:, None]),
+    "scatter": lambda x, i: x.scatter(0, i[:, None], 3.0),
+    "scatter_add": lambda x, i: x.scatter_add(0, i[:, None], x),
+    "index_select": lambda x, i: x.index_select(0, i),
+    "index_add": lambda x, i: x.index_add(0, i, x[: len(i)]),
+    "index_copy": lambda x, i: x.index_copy(0, i, x[: len(i)]),
+    "index_fill": lambda x, i: x.index_fill(0, i, 2.0),
+    "take_along_dim": lambda x, i: x.take_along_dim(i[:, None], 0),
+    "np.take_along_axis": lambda x, i: np.take_along_axis(x, i[:, None], 0),
+    "embedding": lambda x, i: F.embedding(i, x, padding_idx=3),
+    "cross_entropy": lambda x, i: F.cross_entropy(x.T.expand(len(i), -1), i),
+}
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16"])
+@pytest.mark.parametrize("name", ALONG)
+def test_indices_of_few_bits_reach_what_those_of_many_reach(name, dtype):
+    # Places were computed in the index's own dtype: gradients of gather went to wrong rows.
+    places = np.array([3, 100, 3, 120, 0])
+    x = wg.tensor(np.random.default_rng(0).normal(size=(300, 1)), requires_grad=True)
+
+    def found(function, index):
+        y = function(x, wg.tensor(index))
+        (g,) = wg.autograd.grad((y * (1 + numbered(y.shape))).sum(), x)
+        return y.tolist(), g.tolist()
+
+    expected = found(ALONG[name], places)
+    assert found(ALONG[name], places.astype(dtype)) == expected
+    y, g = found(compiled(ALONG[name]), places.astype(dtype))
+    np.testing.assert_allclose(y, expected[0])
+    np.testing.assert_allclose(g, expected[1])
+
+
+@pytest.mark.parametrize("write", [lambda v: v.mul_(2), lambda v: v.add_(1), lambda v: v.pow_(2)])
+def test_what_was_expanded_is_not_written_where_nothing_is_recorded(write):
+    # The short way under no_grad wrote each number as often as it was shown.
+    x = wg.ones(3)
+    with wg.no_grad(), pytest.raises(RuntimeError, match="single memory location"):
+        write(x.expand(2, 3).data)
+    assert x.tolist() == [1, 1, 1]
+
+
+def test_a_row_of_what_was_expanded_is_written():
+    x = wg.ones(3)
+    x.expand(2, 3)[0] = 5.0
+    assert x.tolist() == [5, 5, 5]

@@ -168,7 +168,10 @@ def test_vectors_of_equal_values_have_no_finite_derivative():
         (lambda x: wg.linalg.svd(x * np.nan), "svd: SVD did not converge.*isfinite"),
     ],
 )
-def test_errors_about_matrices_say_what_to_do(call, words):
+@pytest.mark.parametrize("form", [lambda f: f, wg.compile], ids=["eager", "compiled"])
+def test_errors_about_matrices_say_what_to_do(call, words, form):
+    # Compiled code raised those of NumPy, which are no errors of wengert's.
+    call = form(call)
     with pytest.raises(wg.linalg.LinAlgError, match=words):
         call(wg.zeros(2, 2))
     with pytest.raises(np.linalg.LinAlgError):  # one of NumPy's, for code written for it
@@ -190,6 +193,50 @@ def test_codes_instead_of_errors_tell_which_matrix_of_a_batch_is_singular():
     solution, info = wg.linalg.solve_ex(wg.zeros(2, 2), wg.ones(2))
     assert info.item() == 1
     assert not solution.isfinite().any()
+
+
+INDEFINITE = P - 40 * np.diag([0.0, 1.0, 0.0])
+SINGULAR = np.outer([1.0, 2.0, 3.0], [1.0, 2.0, 0.0]) + np.diag([0.0, 0.0, 1.0])
+CODED = {
+    "inv": lambda a, b, **how: wg.linalg.inv_ex(a, **how),
+    "solve": lambda a, b, **how: wg.linalg.solve_ex(a, b, **how),
+    "solve vectors": lambda a, b, **how: wg.linalg.solve_ex(a, b[..., 0], **how),
+    "solve from the right": lambda a, b, **how: wg.linalg.solve_ex(a, b.mT, left=False, **how),
+    "cholesky": lambda a, b, **how: wg.linalg.cholesky_ex(a, **how),
+    "upper cholesky": lambda a, b, **how: wg.linalg.cholesky_ex(a, upper=True, **how),
+    "lu": lambda a, b, **how: wg.linalg.lu_factor_ex(a, **how),
+    "ldl": lambda a, b, **how: wg.linalg.ldl_factor_ex(a, **how),
+    "ldl solved": lambda a, b, **how: [wg.linalg.ldl_solve(*wg.linalg.ldl_factor(a), b)],
+    "cond": lambda a, b, **how: [wg.linalg.cond(a, 1)],
+}
+
+
+@pytest.mark.parametrize("name", CODED)
+@pytest.mark.filterwarnings("ignore")
+def test_codes_are_computed_with_what_they_are_about(name):
+    # Compiled and under vmap all codes were 0, and a singular matrix raised.
+    def outcome(function, a, b, **how):
+        try:
+            return [x.numpy() for x in function(wg.tensor(a), wg.tensor(b), **how)]
+        except (wg.linalg.LinAlgError, IndexError) as error:
+            return str(error)
+
+    each = np.stack([P, np.zeros((3, 3)), A, INDEFINITE, SINGULAR])
+    b = RNG.normal(size=(5, 3, 2))
+    call = CODED[name]
+    for matrices, right in ((each, b), (each[:1], b[:1]), (each[:, :0, :0], b[:, :0]), (P, b[0])):
+        expected = outcome(call, matrices, right)
+        found = [outcome(wg.compile(call), matrices, right)]
+        found += [outcome(wg.vmap(call), matrices, right)] if matrices.ndim > 2 else []
+        for one in found:
+            if isinstance(expected, str):
+                assert one == expected
+                continue
+            for x, y in zip(one, expected, strict=True):
+                assert x.dtype == y.dtype
+                np.testing.assert_allclose(x, y, atol=1e-12)
+    errors = [outcome(f, each, b, check_errors=True) for f in (call, wg.compile(call))]
+    assert str(errors[0]) == str(errors[1])
 
 
 def test_a_zero_on_the_diagonal_of_a_triangle_gives_infinity_and_no_error():

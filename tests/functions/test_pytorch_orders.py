@@ -14,6 +14,8 @@ ORDERS = {
     "addcmul_": (lambda: wg.ones(2).addcmul_(2, wg.ones(2), wg.ones(2)), [3, 3]),
     "addcdiv_": (lambda: wg.ones(2).addcdiv_(2, wg.ones(2), wg.ones(2)), [3, 3]),
     "addmm": (lambda: wg.addmm(2, ONES, 3, ONES, ONES)[0], [8, 8]),
+    "addmm with beta": (lambda: wg.addmm(2, ONES, ONES, ONES)[0], [4, 4]),
+    "addmm_ with beta": (lambda: wg.ones(2, 2).addmm_(2, ONES, ONES)[0], [4, 4]),
     "addmm_": (lambda: wg.ones(2, 2).addmm_(2, 3, ONES, ONES)[0], [8, 8]),
 }
 

@@ -1,6 +1,7 @@
 """Modules: attributes, trees, states, hooks, copies."""
 
 import copy
+import inspect
 import pickle
 from collections import OrderedDict
 
@@ -370,3 +371,42 @@ def test_sequential_goes_through_a_replaced_module_call(monkeypatch):
     monkeypatch.setattr(nn.Module, "__call__", watched)
     nn.Sequential(nn.ReLU(), nn.Tanh())(wg.ones(2))
     assert seen == ["Sequential", "ReLU", "Tanh"]
+
+
+WARNING = {
+    "layer": lambda: nn.Softmax()(wg.ones(2, 3)),
+    "function": lambda: nn.functional.softmax(wg.ones(2, 3)),
+    "constructor": lambda: nn.Hardtanh(min_value=-2.0),
+    "method": lambda: wg.distributions.Normal(0.0, 1.0).sample_n(2),
+}
+
+
+@pytest.mark.parametrize("name", WARNING)
+def test_warnings_name_the_line_of_the_user(name):
+    # Levels were counted by hand, and a decorator around a function made them wrong.
+    with pytest.warns((UserWarning, FutureWarning), match="deprecated") as seen:
+        WARNING[name]()
+    assert {warning.filename for warning in seen} == {__file__}
+
+
+def test_settings_of_a_layer_are_those_that_its_class_declares():
+    pool = nn.MaxPool2d(3, padding=1)
+    assert (pool.kernel_size, pool.stride, pool.padding) == (3, 3, 1)
+    with pytest.raises(TypeError, match=r"MaxPool2d.__init__\(\) missing .*'kernel_size'"):
+        nn.MaxPool2d()
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'size'"):
+        nn.MaxPool2d(2, size=3)
+
+    class Padded(nn.MaxPool2d):
+        extra: int = 3  # an annotation of the user's own is no setting
+
+        def __init__(self, size):
+            super().__init__(size, padding=1)
+
+    assert repr(Padded(3)).startswith("Padded(kernel_size=3, stride=3, padding=1")
+    assert [*inspect.signature(Padded).parameters] == ["size"]
+    assert [*inspect.signature(nn.AdaptiveMaxPool1d).parameters] == [
+        "output_size",
+        "return_indices",
+    ]
+    assert copy.deepcopy(pool).stride == 3

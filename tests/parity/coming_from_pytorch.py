@@ -6,54 +6,17 @@ PyTorch that is installed; a test fails where it is out of date. What differs is
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import re
-import types
+from collections import defaultdict
 from pathlib import Path
-from typing import Any
+
+import torch
+
+import wengert
+from docs.generate import modules
+from wengert.pytorch import absent
+from wengert.pytorch.modules import COMPARED, LACKING
 
 PAGE = Path(__file__).parents[2] / "docs" / "coming_from_pytorch.md"
-
-NAMESPACES = (
-    "torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils",
-    "torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.nn.utils.rnn", "torch.optim",
-    "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.utils.data",
-    "torch.utils.checkpoint", "torch.autograd",
-    "torch.autograd.forward_ad", "torch.autograd.functional", "torch.autograd.graph", "torch.func",
-    "torch.linalg", "torch.fft", "torch.special", "torch.distributions", "torch.amp",
-    "torch.profiler", "torch.random",
-)  # fmt: skip
-
-INTERNAL = re.compile(
-    r"(cudnn|mkldnn|miopen|quantized|fbgemm|native|q|sym|batch_norm_|fake|fused|sparse|autocast"
-    r"|set_autocast|is_autocast|get_autocast|fork|wait|import_ir|parse|merge_type|unify|cpp|classes)_"
-    r"|.*(_copy|_quantized?|_tf32|_cpu|_lazy|_ipu|_xla|_vulkan|_vmap|_out|_backward|_indices_|Storage)"
-    r"|(ops|quasirandom|return_types|package|hub|futures|testing|monitor|overrides|classproperty)$"
-    r"|(is|get|set)_warn_always.*|prepare_multi.*|.*_type_comment|int_repr|.*(cutlass|triton).*"
-    r"|(TypedStorage|UntypedStorage|Storage|Sym.*|Stream|Event|Tag|.*Error|.*Type)$"
-    r"|(functions|vital|read_vitals|set_vital|typename|compiled_with_cxx11_abi|segment_reduce)$"
-    r"|(has_torch_function|handle_torch_function|boolean_dispatch|assert_int_or_pair|grad).*"
-    r"|(dsmm|hsmm|hspmm|saddmm|smm|spmm|sspaddmm|resize_as_sparse_|to_sparse.*|to_mkldnn|as_subclass"
-    r"|dequantize|quantize_.*|empty_quantized|choose_qparams.*|sparse_.*|.*_sparse_?|is_sparse.*"
-    r"|crow_indices|col_indices|ccol_indices|row_indices|values|indices|coalesce|is_coalesced"
-    r"|(is_)?(cuda|ipu|mps|mtia|xla|xpu|vulkan|maia|mkldnn|quantized|meta|nested)|map2?_|module_load"
-    r"|qscheme|int_repr|data_ptr|name.*|.*names?|align_.*|refine_.*|unflatten_dim|reinforce|.*shared.*"
-    r"|u?int[1-7]|bits.*|bit|float[48]_.*|complex32|chalf|qu?int.*|per_(channel|tensor)_.*|jagged"
-    r"|has_.*|[A-Z_0-9]+|.*_notes|BroadcastingList\d|wait|fork|init_num_threads|get_file_path|.*scaled_mm"
-    r"|get_device_module|thread_safe_generator|slice_inverse|const_data_ptr|hash_tensor|.*grouped_mm"
-    r"|factory_kwargs|legacy_contiguous_format|norm_except_dim|(embedding_)?renorm_|batch_norm_.*"
-    r"|.*DataPipe|DataChunk|.*_validation(_disabled)?|functional_datapipe|.*determin.*|volatile"
-    r"|convolution|max_pool1d_with_indices|clear_autocast_cache|set_override_.*|set_warn_on_.*"
-    r"|eig|lstsq|matrix_rank|solve|symeig|.*Container|NLLLoss2d|from_file|.*interop_threads"
-    r"|new|storage_type|to_padded_tensor|record_stream|rename_?|dim_order|untyped_storage)$"
-)
-"""Names that programs do not use: kernels, sparse, quantized and named tensors, other devices, and
-what PyTorch itself has given up.
-"""
-
-_TORCH_CLASSES = re.compile(r"(Tensor|Size|Generator|GradScaler|\w+Tensor)$")
-"""Those of the package itself; its other names in CamelCase are parts of its compiler."""
 
 INTRODUCTION = """\
 # Coming from PyTorch
@@ -79,12 +42,11 @@ PyTorch's losses, step by step, to rounding.
 {differences}
 ## What is there, counted
 
+Public names of the modules that have a file here; names that are missing say so when they are used.
+
 | PyTorch | names | here | missing |
 |---|--:|--:|--:|
 {table}
-
-Not counted are names that programs do not use: kernels of one library or device, and what belongs
-to sparse, quantized, nested and named tensors, which do not exist here.
 
 ## What is missing
 
@@ -100,14 +62,21 @@ DIFFERENCES = {
     "and record history; `wengert.compile` takes plain NumPy code.",
     "Dtypes of layers": "an input of another dtype than the layer's is an error that names both, "
     "as there. `tensor(x)` of a tensor copies, without a warning.",
+    "Integers": "one to a negative power is an error, where PyTorch gives 0; a number out of the "
+    "range of a tensor's dtype is compared as it is, where PyTorch wraps it first (`uint8 > -1`).",
+    "Numbers": "functions of one tensor take a number or a list, as `sin(0.5)`; of several, a "
+    "number is a TypeError where it is one in PyTorch. `float(x)` of a tensor that requires grad "
+    "does not warn.",
     "In place": "a result may be overwritten wherever PyTorch allows it, and in many places where "
     "it does not (softmax, prod): what can be computed again is.",
     "Modules": "all of PyTorch's can be imported. What has no meaning here (`onnx`, `fx`, `hub`, "
     "`distributed`) is an error when it is used, which says what to do instead.",
     "Mixed precision": "`amp.autocast` computes in the dtypes it is given, with a warning; "
     "`GradScaler` works.",
-    "Saving": "`save` takes tensors, numbers, strings and containers of them, and writes "
-    "atomically; modules are saved by `state_dict()`. No file can run code.",
+    "Saving": "`save` writes atomically; a path that ends in .pt or .pth gets the form that "
+    "`torch.load` reads, others safetensors. Of objects, files have the attributes and the names "
+    "of their classes: modules and dataclasses are loaded with `weights_only=False`, if the "
+    "program has imported them, or after `add_safe_globals`. No file can run code.",
     "Compiling": "`compile` traces once for each kind of arguments, and a whole training step, the "
     "optimizer included, may be one function. A branch on a number of a tensor is an error that "
     "says what to write instead; nothing falls back silently. `jit.script` and `jit.trace` return "
@@ -124,83 +93,41 @@ DIFFERENCES = {
 }
 
 
-def namespace(name: str) -> Any:
-    """A module or class by its dotted name; None if it does not exist."""
-    head, *rest = name.split(".")
-    found: Any = importlib.import_module(head)
-    path = head
-    for part in rest:
-        path = f"{path}.{part}"
-        try:
-            found = importlib.import_module(path)
-        except ImportError:
-            found = getattr(found, part, None)
-        if found is None:
-            return None
+def counted() -> dict[str, tuple[int, list[str]]]:
+    """For each module how many public names it has, and which are missing here."""
+    found = {
+        f"torch.{path}".rstrip("."): (len(modules.public(path)), LACKING.get(path, "").split())
+        for path in modules.paths()
+        if absent.has_file(path) and modules.public(path)
+    }
+    methods = [name for name in dir(torch.Tensor) if not name.startswith("_")]
+    found["torch.Tensor"] = len(methods), [n for n in methods if not hasattr(wengert.Tensor, n)]
     return found
 
 
-def public(name: str) -> set[str]:
-    """The names that users of a namespace of PyTorch know."""
-    space = namespace(name)
-    stated = getattr(space, "__all__", None) if name != "torch" else None
-    names = set(stated) if stated else {n for n in dir(space) if not n.startswith("_")}
-    if name == "torch":
-        names = {n for n in names if not n[0].isupper() or _TORCH_CLASSES.match(n)}
-    elif name != "torch.Tensor":
-        names.discard("Tensor")
-    return {n for n in names if _is_meant(getattr(space, n, None), n, bool(stated))}
-
-
-def _is_meant(value: Any, name: str, stated: bool) -> bool:
-    if name.startswith("_") or INTERNAL.match(name) or isinstance(value, types.ModuleType):
-        return False
-    home = getattr(value, "__module__", None) or ""
-    if inspect.isclass(value) and home in ("torch._C", "builtins", "typing"):
-        return False
-    return stated or home.startswith("torch") or home == "" or name in ("dtype", "device")
-
-
-def missing() -> dict[str, tuple[int, list[str]]]:
-    """For each namespace how many names there are, and which are missing here."""
-    found = {}
-    for name in NAMESPACES:
-        theirs = public(name)
-        ours = namespace("wengert" + name.removeprefix("torch"))
-        found[name] = len(theirs), sorted(n for n in theirs if not _has(ours, n))
-    return found
-
-
-def _has(space: Any, name: str) -> bool:
-    try:
-        getattr(space, name)
-    except AttributeError:
-        return False
-    except ImportError:  # the name is there, the package that it needs (bfloat16's) is not
-        return True
-    return True
+def missing(path: str, names: list[str]) -> str:
+    """The names of a module that have no meaning here, after what to do instead."""
+    said = defaultdict(list)
+    for name in names:
+        said[absent.instead(f"{path.partition('.')[2]}.{name}".lstrip("."))].append(f"`{name}`")
+    lines = [f"- {hint} {', '.join(found)}\n" for hint, found in said.items()]
+    return f"**{path}**\n\n" + "".join(lines)
 
 
 def page() -> str:
     """The page's text."""
-    import torch
-
-    comparison = missing()
+    comparison = counted()
     rows = [
         f"| `{name}` | {count} | {count - len(absent)} | {len(absent)} |"
         for name, (count, absent) in comparison.items()
     ]
-    lists = [
-        f"**{name}**: " + ", ".join(f"`{n}`" for n in absent) + ".\n"
-        for name, (_, absent) in comparison.items()
-        if absent
-    ]
+    lists = [missing(name, absent) for name, (_, absent) in comparison.items() if absent]
     differences = "".join(f"- **{title}**: {text}\n" for title, text in DIFFERENCES.items())
     return INTRODUCTION.format(
-        version=torch.__version__.split("+")[0],
+        version=COMPARED,
         differences=differences,
         table="\n".join(rows),
-        missing="\n".join(lists).rstrip() or "Nothing that is counted above.",
+        missing="\n".join(lists).rstrip(),
     )
 
 

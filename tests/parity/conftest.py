@@ -2,4 +2,4 @@
 
 import importlib.util
 
-collect_ignore = [] if importlib.util.find_spec("torch") else ["op_db.py"]
+collect_ignore = [] if importlib.util.find_spec("torch") else ["op_db.py", "coming_from_pytorch.py"]

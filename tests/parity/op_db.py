@@ -22,7 +22,7 @@ DTYPES = {
         *("float64", "float32", "float16", "complex128", "complex64"),
         *("int64", "int32", "int16", "int8", "uint8", "bool"),
     )
-}
+} | {torch.bfloat16: wg.bfloat16}
 FORMATS = {
     torch.contiguous_format: wg.contiguous_format,
     torch.preserve_format: wg.preserve_format,
@@ -44,7 +44,10 @@ def numbers(x: Any) -> np.ndarray:
         return x.detach().numpy()
     x = x.detach()
     x = torch.zeros(x.shape, dtype=x.dtype) if x._is_zerotensor() else x
-    return x.resolve_conj().resolve_neg().numpy()
+    x = x.resolve_conj().resolve_neg()
+    if x.dtype == torch.bfloat16:
+        return x.view(torch.int16).numpy().view(wg.bfloat16)
+    return x.numpy()
 
 
 def translated(x: Any) -> Any:
@@ -71,6 +74,7 @@ def translated(x: Any) -> Any:
 
 
 CASTS = {
+    "bfloat16",
     "bool",
     "byte",
     "cdouble",
@@ -161,7 +165,10 @@ def compare(theirs: Any, ours: Any, what: str) -> None:
 
 def close(y: np.ndarray, z: np.ndarray, what: str, tolerance: float | None = None) -> None:
     if tolerance is None:
-        tolerance = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}.get(y.dtype.name, 1e-7)
+        tolerance = {"bfloat16": 2e-2, "float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}.get(
+            y.dtype.name, 1e-7
+        )
+    y, z = (a.astype(np.float32) if a.dtype == wg.bfloat16 else a for a in (y, z))
     exact = y.dtype.kind not in "fc"
     scale = 1 if exact else max(1, np.max(np.abs(y[np.isfinite(y)]), initial=0))
     if not np.allclose(
@@ -194,6 +201,10 @@ def gradients(library: Any, result: Any, arguments: Any, second: bool) -> list[l
     return [list(first), list(library.autograd.grad(total, xs, allow_unused=True)) if bent else []]
 
 
+SLOPES = {torch.bfloat16: 4e-2, torch.float16: 1e-2, torch.float64: 1e-6, torch.complex128: 1e-6}
+"""How far derivatives may be apart."""
+
+
 def compare_gradients(op: Any, dtype: Any, theirs: tuple[Any, Any], ours: tuple[Any, Any]) -> None:
     second = op.supports_gradgrad and dtype in (torch.float64, torch.complex128)
     try:
@@ -210,7 +221,12 @@ def compare_gradients(op: Any, dtype: Any, theirs: tuple[Any, Any], ours: tuple[
                 zero if g is None else numbers(g),
                 zero if h is None else numbers(h),
                 f"derivative {order} by tensor {k}",
-                1e-6 if dtype in (torch.float64, torch.complex128) else 1e-3,
+                {
+                    torch.float64: 1e-6,
+                    torch.complex128: 1e-6,
+                    torch.bfloat16: 4e-2,
+                    torch.float16: 1e-2,
+                }.get(dtype, 1e-3),
             )
 
 

@@ -242,3 +242,57 @@ def test_second_arguments_that_are_no_numbers_are_type_errors(name):
     for t in (torch, wg):
         with pytest.raises(TypeError):
             WORDS[name](t)
+
+
+# ---- numbers for tensors -------------------------------------------------------------------------
+
+
+SECOND = {"other", "exponent", "values", "imag", "angle", "min", "max", "n", "test_elements"}
+"""What the second operand of an elementwise function is called."""
+
+
+def of_two(function):
+    """Whether a function has two operands."""
+    names = list(inspect.signature(function).parameters)
+    return len(names) > 1 and names[1] in SECOND
+
+
+OF_TWO = sorted(
+    name
+    for name in FUNCTIONS.keys() | {f"special.{n}" for n in dir(wg.special) if "polynomial" in n}
+    if of_two(FUNCTIONS.get(name) or getattr(wg.special, name[8:]))
+    and not name.startswith(("fft.", "linalg.", "matrix_power", "diff", "resize_as_"))
+)
+KINDS = {"float": (1.5, 2.0), "int": (3, 2), "bool": (True, True)}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", OF_TWO)
+def test_a_number_is_taken_for_a_tensor_where_pytorch_takes_it(name, kind):
+    # maximum(x, 0) ran, and no longer did in PyTorch; pow(2, 3) was a tensor.
+    torch = pytest.importorskip("torch")
+    value, number = KINDS[kind]
+    theirs, ours = torch, wg
+    for part in name.split("."):
+        theirs, ours = getattr(theirs, part, None), getattr(ours, part)
+    if theirs is None:
+        pytest.skip("PyTorch has none")
+    for order in ((0, 1), (1, 0), (1, 1)):
+        try:
+            theirs(*((torch.full((2, 2), value), number)[k] for k in order))
+        except TypeError:
+            with pytest.raises(TypeError):
+                ours(*((wg.full((2, 2), value), number)[k] for k in order))
+        except Exception:
+            continue
+        else:
+            ours(*((wg.full((2, 2), value), number)[k] for k in order))
+
+
+def test_what_is_no_tensor_is_a_type_error_by_name_too():
+    # Only arguments by position were looked at.
+    with pytest.raises(
+        TypeError, match=r"argument 'target' \(position 2\) must be a Tensor, not str"
+    ):
+        wg.nn.functional.kl_div(X(wg, 2), target="a word")

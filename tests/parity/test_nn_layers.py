@@ -365,13 +365,8 @@ def test_adaptive_softmax_agrees():
 
 
 MISSING = {
-    "nn": {
-        "Container", "CrossMapLRN2d", "LinearCrossEntropyOptions", "NLLLoss2d", "SyncBatchNorm",
-        "factory_kwargs",
-    },
-    "nn.functional": {
-        "conv_tbc", "grouped_mm", "scaled_grouped_mm", "scaled_mm",
-    },
+    "nn": set(),
+    "nn.functional": set(),
     "nn.init": set(),
     "nn.utils": set(),
     "nn.utils.rnn": {"PackedSequence_", "bind"},

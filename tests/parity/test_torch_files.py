@@ -1,5 +1,6 @@
 """Files that `torch.save` wrote, read by wengert: every kind of content, and the same network."""
 
+import collections
 import io
 from collections import Counter, OrderedDict, defaultdict
 
@@ -168,3 +169,31 @@ def test_what_wengert_wrote_as_safetensors_is_read_by_others(tmp_path):
     assert {name: x.tolist() for name, x in theirs.items()} == {
         name: x.tolist() for name, x in net.state_dict().items()
     }
+
+
+def test_what_wengert_wrote_as_pt_is_read_by_pytorch(tmp_path):
+    path = tmp_path / "x.pt"
+    x = wg.arange(6.0).reshape(2, 3)
+    net = wg.nn.Linear(2, 3)
+    saved = {
+        "x": x, "turned": x.T, "row": x[1], "every second": wg.arange(10)[::2],
+        "empty": wg.zeros(0, 3), "number": wg.tensor(3.0), "state": net.state_dict(),
+        "parameter": net.weight, "leaf": wg.ones(1, requires_grad=True),
+        "small": wg.tensor([1], dtype=wg.uint16), "complex": wg.tensor([1 + 2j]),
+        "data": [None, True, 2, 0.5, 1j, "text", (1,), {2}, {"a": [wg.Size([3])]}],
+        "dtype": wg.float64, "counts": collections.Counter("aab"),
+    }  # fmt: skip
+    wg.save(saved, path)
+    for found in (torch.load(path), wg.load(path)):
+        assert list(found) == list(saved)
+        for name in ("x", "turned", "row", "every second", "empty", "number", "small", "complex"):
+            assert found[name].tolist() == saved[name].tolist()
+            assert found[name].stride() == saved[name].stride()
+            assert str(found[name].dtype).split(".")[-1] == str(saved[name].dtype)
+        assert found["row"].data_ptr() == found["x"].data_ptr() + 12
+        assert found["state"]["weight"].tolist() == net.weight.tolist()
+        assert type(found["parameter"]).__name__ == "Parameter"
+        assert found["leaf"].requires_grad
+        assert found["data"] == saved["data"]
+        assert str(found["dtype"]).split(".")[-1] == "float64"
+        assert found["counts"] == saved["counts"]

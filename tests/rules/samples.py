@@ -36,6 +36,7 @@ from tests.rules.data import (
 from wengert.rules import elementwise, indexing, products, reductions, shapes
 from wengert.rules.elementwise import trunc_divide
 from wengert.rules.indexing import getitem
+from wengert.sparse import products as sparse
 
 # ---- elementwise ---------------------------------------------------------------------------
 
@@ -458,6 +459,15 @@ INDEXING: dict[Any, list[Call]] = {
         },
         {"g": normal(3), "indices": integers(5, 0, 0), "shape": (2, 3), "axis": None},
     ),
+    sparse.product: real_and_complex(
+        {
+            "values": normal(5),
+            "dense": normal(3, 2),
+            "rows": fixed(np.array([0, 0, 1, 3, 3])),
+            "columns": fixed(np.array([0, 2, 1, 0, 2])),
+            "count": 4,
+        },
+    ),
     indexing.take_rows: real_and_complex(
         {"weight": normal(4, 2), "index": integers(1, 1, 3)},
         {"weight": normal(4, 2), "index": fixed(np.array([[0, 1], [3, 0]]))},
@@ -527,6 +537,10 @@ _einsums: list[tuple[str, tuple[tuple[int, ...], ...]]] = [
 ]
 
 PRODUCTS: dict[Any, list[Call]] = {
+    products.distances: [
+        {"a": normal(3, 4), "b": normal(2, 4)},
+        {"a": normal(2, 3, 4), "b": normal(2, 4)},
+    ],
     np.matmul: [
         *real_and_complex(*({"a": normal(*a), "b": normal(*b)} for a, b in _matmuls)),
         {"a": scattered(normal, 2, 3), "b": scattered(normal, 3, 2)},

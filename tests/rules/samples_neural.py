@@ -48,6 +48,11 @@ ACTIVATIONS: dict[Any, list[Call]] = {
         {"x": away_from_zero(2, 3), "beta": 0.5, "threshold": 0.0},
     ],
     neural.log_sigmoid: one(normal),
+    neural.hardshrink: [{"x": normal(2, 3), "lambd": 0.5}],
+    neural.softshrink: [{"x": normal(2, 3), "lambd": 0.5}],
+    neural.shrink_pull: [{"g": normal(2, 3), "at": normal(2, 3), "lambd": 0.5}],
+    neural.hardsigmoid: [{"x": 3 * normal(2, 3)}],
+    neural.hardswish: [{"x": 3 * normal(2, 3)}],
     neural.hardtanh: [
         {"x": between_integers(3, 3), "low": -1.0, "high": 1.0},
         {"x": between_integers(3), "low": -2.0, "high": 0.0},

@@ -13,11 +13,13 @@ from scipy import special
 import wengert as wg
 from tests.rules.calls import completed, listed, places, with_arrays
 from tests.rules.samples import SAMPLES
+from wengert.autograd.codegen import Plan
 from wengert.autograd.differentiate import grad
 from wengert.autograd.record import recorder
 from wengert.compile.call import by_blocks as machine
-from wengert.rules import RULES, blocks, neural, normalization, reductions
-from wengert.rules.blocks import by_rows, by_samples, in_blocks, rows_and_sums, sum_of_rows
+from wengert.rules import RULES, blocks, convolution, indexing, neural, normalization, reductions
+from wengert.rules.blocks import at_once, by_rows, by_samples, rows_and_sums, sum_of_rows
+from wengert.rules.quick import QUICK
 from wengert.rules.rule import pull
 from wengert.tensor import wrap
 
@@ -34,26 +36,26 @@ def runs(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_formula_in_blocks_is_the_formula(dtype, runs):
+def test_a_formula_at_once_is_the_formula(dtype, runs):
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, *LARGE)).astype(dtype)
     formula = lambda x, y: 2 * x * x + y
-    out = in_blocks(formula)(x, y)
+    out = at_once(formula)(x, y)
     assert (out.dtype, out.shape, runs) == (dtype, LARGE, [formula])
     np.testing.assert_allclose(out, formula(x, y), rtol=1e-6, atol=1e-6)
 
 
 def test_what_does_not_fit_together_is_left_to_the_formula(runs):
     x = np.ones(LARGE)
-    add = in_blocks(lambda x, y: x + y)
-    for y in (2.0, np.ones(LARGE[1]), np.ones(LARGE, np.float32), np.ones(LARGE, complex)):
+    add = at_once(lambda x, y: x + y)
+    for y in (np.ones(LARGE[1]), np.ones(LARGE, np.float32), np.ones(LARGE, complex)):
         assert np.array_equal(add(x, y), x + y)
     assert not runs
 
 
 def test_any_order_in_memory_will_do():
     x = np.random.default_rng(0).standard_normal(LARGE)
-    double = in_blocks(lambda x: 2 * x)
+    double = at_once(lambda x: 2 * x)
     for view in (x.T, x[:, ::-1], np.broadcast_to(x[:, :1], LARGE)):
         assert np.array_equal(double(view), 2 * view)
 
@@ -177,17 +179,19 @@ def test_what_is_pulled_together_is_what_is_pulled_one_by_one(rule, count, runs)
 # ---- the functions that run so -------------------------------------------------------------
 
 FUNCTIONS = [
-    neural.sigmoid,
-    neural.erf,
-    neural.gelu,
-    neural.silu,
+    *[function for function, rule in RULES.items() if rule.formulas],
     reductions.softmax,
     reductions.log_softmax,
     np.cumsum,
+    np.prod,
+    reductions.variance,
     normalization.standardize,
     normalization.scaled,
     normalization.layer_norm,
     normalization.scaled_channels,
+    convolution.convolution,
+    convolution.convolution_input,
+    convolution.convolution_weight,
 ]
 
 
@@ -206,10 +210,93 @@ def test_few_numbers_and_many_give_the_same(function, runs, monkeypatch):
     expected = [values_and_gradients(rule, call) for call in calls]
     assert not runs
     monkeypatch.setattr(blocks, "BLOCK", 4)
+    monkeypatch.setattr(convolution, "ENOUGH", 1)
     for call, before in zip(calls, expected, strict=True):
         for ours, theirs in zip(values_and_gradients(rule, call), before, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
-    assert runs
+    plan = Plan(rule)
+    assert runs or not (plan.at_once or plan.fused or rule.family == "general")
+
+
+def test_settings_that_are_equal_and_not_the_same_have_code_of_their_own():
+    x = np.ones(LARGE)
+    signed = at_once(lambda x, zero: np.copysign(x, zero * x))
+    assert [signed(x, zero)[0, 0] for zero in (0.0, -0.0)] == [1, -1]
+
+
+INDICES = {
+    "rows": ([3, -1, 3],),
+    "columns": (slice(None), [0, 2, -40]),
+    "places": ([[0, 1], [0, 1]], [[5], [-1]]),
+    "in the middle": (slice(None), [1, 1], [0, -1]),
+}
+
+
+@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
+def test_many_numbers_are_added_where_few_are(index):
+    index = tuple(np.array(p) if isinstance(p, list) else p for p in index)
+    shape = (40, 40, 40)
+    g = np.random.default_rng(0).normal(size=np.empty(shape)[index].shape)
+    expected = np.zeros(shape)
+    np.add.at(expected, index, g)
+    np.testing.assert_allclose(indexing.add_at(g, index, shape), expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_convolutions_of_many_samples_are_those_of_few(groups, runs):
+    random = np.random.default_rng(0)
+    shapes = (149, 4, 20, 20), (8, 4 // groups, 3, 3), (8,)
+    x, weight, bias = (wg.tensor(random.normal(size=s), requires_grad=True) for s in shapes)
+
+    def results(x):
+        y = wg.nn.functional.conv2d(x, weight, bias, stride=2, padding=1, groups=groups)
+        return y, *wg.autograd.grad((y * y * y).sum(), [x, weight, bias])
+
+    parts = zip(*map(results, x.split(1)), strict=True)
+    assert not runs
+    found = results(x)
+    assert len(runs) == 3
+    y, x_grad, *shared = (wg.stack(part) for part in parts)
+    expected = y.squeeze(1), x_grad.squeeze(1), *(g.sum(0) for g in shared)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours.detach(), theirs.detach(), rtol=1e-10, atol=1e-10)
+
+
+SINGLE_STEPS = {
+    np.where: lambda x, y: np.where(x > 0, x, y),
+    np.copysign: lambda x, y: np.copysign(x, y),
+    **{f: f for f in QUICK if isinstance(f, np.ufunc) and f.nin == 2 and f.nout == 1},
+}
+del SINGLE_STEPS[np.power], SINGLE_STEPS[np.matmul]
+ODD = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 7.0, 1e-30])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("function", [*SINGLE_STEPS, np.add, np.divide], ids=lambda f: f.__name__)
+def test_single_steps_that_numpy_takes_one_by_one_are_the_same_in_machine_code(function, dtype):
+    plain = SINGLE_STEPS.get(function, function)
+    with np.errstate(all="ignore"):
+        x, y = (np.resize(a, blocks.ENOUGH + 5).astype(dtype) for a in np.meshgrid(ODD, ODD))
+        expected = plain(x, y)
+        operands = [wg.tensor(x > 0)] if function is np.where else []
+        found = recorder(function)(*operands, wg.tensor(x), wg.tensor(y)).numpy()
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps, atol=0)
+    zero = (found == 0) & (expected == 0)
+    assert np.array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+def test_the_next_number_of_float16_is_not_one_of_float32_rounded():
+    x, y = (wg.tensor(np.array(a, np.float16)) for a in ([1.5, 0.0], [0.0, 1.0]))
+    for step in (wg.nextafter, wg.compile(wg.nextafter)):
+        assert step(x, y).numpy().tolist() == [1.4990234375, 2.0**-24]
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 4, -1, -2, 0.5, 3.0])
+def test_powers_by_products_are_powers(exponent):
+    x = np.array([0.25, 1.5, 3.0])
+    found = wg.pow(wg.tensor(x), exponent)
+    np.testing.assert_allclose(found.numpy(), x**exponent, rtol=1e-15)
 
 
 # ---- erf of fewer numbers ------------------------------------------------------------------

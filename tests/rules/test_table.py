@@ -123,7 +123,8 @@ def test_recorder_agrees_with_the_literal_reading(rule: Rule, call: Call) -> Non
         xs = [leaf(x) for x in arrays]
         ys = recorded(rule, call, xs)
         for y, array in zip(ys, expected, strict=True):
-            np.testing.assert_array_equal(y._array, array, strict=True)
+            # Powers by products round otherwise.
+            np.testing.assert_allclose(y._array, array, rtol=1e-15, strict=True)
         found = gradients(ys, xs, [wrap(g) for g in gs], create_graph=create_graph)
         assert_close([x._array for x in found], cotangents, 1e-14)
         assert [x.dtype for x in found] == [x.dtype for x in arrays]
@@ -292,9 +293,7 @@ def test_a_second_pass_needs_the_graph_only_if_something_was_saved(rule: Rule, c
 
 def _names_data(rule: Rule) -> bool:
     """Whether a derivative asks for an array of indices or conditions."""
-    from wengert.autograd.codegen import ARRAY_ARGUMENTS
-
-    return any(p in ARRAY_ARGUMENTS for n in rule.reverse for p in parameters(rule.reverse[n]))
+    return any(p in rule.constants for n in rule.reverse for p in parameters(rule.reverse[n]))
 
 
 @every_rule

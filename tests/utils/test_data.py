@@ -1,6 +1,7 @@
 """Data sets, samplers, loaders."""
 
 import collections
+import itertools
 
 import numpy as np
 import pytest
@@ -184,3 +185,10 @@ def test_samples_of_all_kinds_are_collated():
         default_collate([object()])
     with pytest.raises(RuntimeError, match="equal size"):
         default_collate([[1], [1, 2]])
+
+
+def test_an_epoch_with_replacement_may_be_longer_than_memory():
+    # All numbers were drawn at once: 75 GB.
+    drawn = RandomSampler(range(10), replacement=True, num_samples=10**10)
+    assert len(drawn) == 10**10
+    assert set(itertools.islice(drawn, 100)) <= set(range(10))

@@ -111,8 +111,10 @@ def test_what_cannot_be_saved_is_named_with_its_place(tmp_path):
     path = tmp_path / "x.wg"
     with pytest.raises(TypeError, match=r"the object\['a'\]\[1\] is a function"):
         wg.save({"a": [1, lambda: 0]}, path)
-    with pytest.raises(TypeError, match=r"is a Linear.* Save its state_dict\(\) instead"):
-        wg.save(nn.Linear(1, 1), path)
+    hooked = nn.Linear(1, 1)
+    hooked.register_forward_hook(print)
+    with pytest.raises(TypeError, match=r"is a Linear.*has hooks.*save its state_dict\(\)"):
+        wg.save(hooked, path)
     assert not list(tmp_path.iterdir())
 
 

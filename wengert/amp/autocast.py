@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.functions.device import device
+from wengert.history.location import stacklevel
 
 _state = threading.local()
 _told: set[str] = set()
@@ -80,7 +81,7 @@ def _stack() -> list[autocast]:
 
 def _tell(message: str) -> None:
     if message not in _told:
-        warnings.warn(message, UserWarning, stacklevel=3)
+        warnings.warn(message, UserWarning, stacklevel=stacklevel())
         _told.add(message)
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.history.location import stacklevel
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
 
 
@@ -40,7 +42,7 @@ class GradScaler:
             warnings.warn(
                 f"GradScaler is enabled, but {device.upper()} is not available. Disabling.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=stacklevel(),
             )
             enabled = False
         if enabled and growth_factor <= 1.0:
@@ -152,3 +154,6 @@ class GradScaler:
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
         self._good_steps = state_dict["_growth_tracker"]
+
+
+_lacking(__name__)

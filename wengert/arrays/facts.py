@@ -56,14 +56,6 @@ CONSTANT = {
 LIKE = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})
 """Functions that make an array in the likeness of another, to be filled."""
 
-WRITERS = frozenset({np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis})
-
-
-def writes(function: Any) -> bool:
-    """Whether a NumPy function changes its first argument."""
-    return function in WRITERS or getattr(function, "__name__", "") == "at"
-
-
 ELEMENTWISE = {
     np.where, np.clip, np.isclose, np.real, np.imag, np.angle, np.round, np.around, np.sinc, np.i0,
     np.nan_to_num, np.isreal, np.iscomplex, np.isposinf, np.isneginf, np.fix,

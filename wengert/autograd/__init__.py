@@ -28,3 +28,6 @@ from wengert.history.modes import enable_grad as enable_grad
 from wengert.history.modes import inference_mode as inference_mode
 from wengert.history.modes import no_grad as no_grad
 from wengert.history.modes import set_grad_enabled as set_grad_enabled
+from wengert.imports import lacking as _lacking
+
+_lacking(__name__)

@@ -18,7 +18,7 @@ import numpy as np
 from wengert.autograd import nans
 from wengert.errors import WengertError
 from wengert.history import modes
-from wengert.history.location import user_frame
+from wengert.history.location import stacklevel, user_frame
 from wengert.history.node import Node
 
 
@@ -49,7 +49,7 @@ class detect_anomaly(modes.Mode):
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for debugging.",
-            stacklevel=2,
+            stacklevel=stacklevel(),
         )
 
     def _changed(self, state: modes.State) -> modes.State:
@@ -160,6 +160,6 @@ def told(name: str, lines: list[str] | None, first: bool) -> None:
             f"the previous calculation:\n{''.join(lines)}"
         )
     try:
-        warnings.warn(text, stacklevel=6)
+        warnings.warn(text, stacklevel=stacklevel())
     except Warning:  # warnings are errors here: the original error must still be the one raised
         sys.stderr.write(text + "\n")

@@ -8,11 +8,18 @@ public `vmap`, in `transforms/vmap.py`, adds containers, dimensions and chunks. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.arrays.batched.array import BatchedArray, Level, entered, left
+from wengert.arrays.batched.array import (
+    BatchedArray,
+    Level,
+    _newest,
+    entered,
+    is_batched,
+    left,
+)
 from wengert.autograd.levels import entering, leaving
 from wengert.history import modes
 from wengert.tensor import Tensor, carries, wrap
@@ -55,6 +62,30 @@ def each(f: Callable[..., Any], size: int, *arrays: Any, randomness: Any = "erro
         with within(level):
             made = f(*inside)
         return [None if x is None else _crossing(left, leaving, x, level) for x in made]
+
+
+class VmapInfo(NamedTuple):
+    """What a custom function's `vmap` is told of the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def level_among(args: Any) -> Level | None:
+    """The innermost level of which an argument has a value for each example."""
+    return _newest([x._array for x in args if isinstance(x, Tensor)], None)
+
+
+def by_rule(rule: Callable[..., Any], args: Any, level: Level) -> Any:
+    """What a custom function's `vmap(info, in_dims, *args)` makes of whole batches."""
+    dims = tuple(0 if isinstance(x, Tensor) and is_batched(x._array, level) else None for x in args)
+    whole = [x if d is None else leaving(x, d, level) for x, d in zip(args, dims, strict=True)]
+    made, out_dims = rule(VmapInfo(level.size, level.randomness), dims, *whole)
+    if not isinstance(made, tuple):
+        return made if out_dims is None else entering(made, out_dims, level)
+    out_dims = out_dims if isinstance(out_dims, (tuple, list)) else (out_dims,) * len(made)
+    pairs = zip(made, out_dims, strict=True)
+    return tuple(x if d is None else entering(x, d, level) for x, d in pairs)
 
 
 def _crossing(function: Any, record: Any, x: Tensor, level: Level) -> Tensor:

@@ -21,13 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.operands import keeps_integers
 from wengert.history.location import INTERNAL
+from wengert.rules.blocks import has_steps
 from wengert.rules.quick import QUICK
 from wengert.rules.rule import Rule, names_values, parameters
-
-# Arguments without a derivative that may nevertheless be tensors.
-ARRAY_ARGUMENTS = frozenset({"at", "condition", "index", "indices", "target", "mask", "weight_of"})
-
 
 # The texts' own variables, which no rule's argument may be called.
 RESERVED = frozenset(
@@ -68,6 +66,8 @@ class Plan:
         self.arrays = [*arrays, "y"] if "y" in self.values else arrays
         assert rule.together is None or names.issuperset(parameters(rule.together)), rule
         self.fields = [*self.values, *self.facts, *(["shapes"] if self.shapes else [])]
+        self.at_once = rule.formulas and hasattr(rule.function, "plain")
+        self.fused = [n for n in self.tracked if _is_fused(rule, n)]
         if "y" in self.values and rule.outputs == 1:  # saved as its array and its cell
             assert not rule.view, f"{rule}: a view shares the cell of its base"
             self.fields.insert(self.fields.index("y") + 1, "y_cell")
@@ -77,7 +77,7 @@ class Plan:
 
     def may_be_tensor(self, name: str) -> bool:
         """Whether an argument without a derivative may nevertheless be a tensor."""
-        return name in ARRAY_ARGUMENTS or name in self.rule.constants
+        return name in self.rule.constants
 
     @property
     def repeatable(self) -> bool:
@@ -90,11 +90,17 @@ class Plan:
         return [n for n in self.tracked if name in self.wanted[n]]
 
 
+def _is_fused(rule: Rule, n: str) -> bool:
+    """Whether the cotangents of many numbers go to machine code, as `fused_n` does."""
+    return rule.formulas and has_steps(rule.reverse[n], 1 + len(parameters(rule.reverse[n])))
+
+
 def compiled(text: str, space: dict[str, Any], rule: Rule) -> Any:
     """The function of a text, which finds its names in `space`; tracebacks show its lines."""
     name = text[4 : text.index("(")]
     filename = f"<wengert {rule.name}.{name} {abs(hash(text)):x}>"
     INTERNAL.add(filename)
+    space.setdefault("__name__", __name__)  # whence NumPy's warnings come
     exec(compile(text, filename, "exec"), space)
     lines = [line + "\n" for line in text.split("\n")]
     linecache.cache[filename] = (len(text), None, lines, filename)
@@ -240,14 +246,6 @@ def _if_made_floating(*names: str) -> str:
     return f"    if {untracked} is None and array.dtype is not {x}.dtype and needs_floating(array, {x}):"
 
 
-def keeps_integers(rule: Rule) -> bool:
-    """Whether integers stay integers, as in a product and not in a quotient."""
-    try:
-        return bool(rule.function(*[np.ones(1, np.int32)] * 2).dtype == np.int32)
-    except Exception:  # of integers: TypeError, or what a function of the user's own may raise
-        return False
-
-
 def number_text(plan: Plan, name: str) -> str:
     """The recorder where one argument is a Python number: nothing broadcasts, the dtype stays."""
     rule = plan.rule
@@ -263,7 +261,8 @@ def number_text(plan: Plan, name: str) -> str:
             *_run(plan, actual, rule.arguments),
             f"    except OverflowError: return record({', '.join(n if n == x else f'wrapped({n}, {x}_array)' for n in rule.arguments)})",
             f"    if array.dtype is not {x}_array.dtype:",
-            f"        return promoted(record, rule, ({', '.join(rule.arguments)}))",
+            f"        if {x}_array.dtype.kind != 'V': return promoted(record, rule, ({', '.join(rule.arguments)}))",
+            f"        array = rounded(dispatched, {actual})",
             *_wrap(plan, depth=2),
         ]
     )
@@ -277,18 +276,31 @@ def _run(plan: Plan, actual: str, operands: Iterable[str], in_order: str = "") -
     Quick forms take all arguments `in_order`, which is quicker than by name.
     """
     call = f"function({actual})"
+    if plan.rule.formulas and isinstance(plan.rule.function, np.ufunc):
+        call = f"(function if {plan.tracked[0]}_array.dtype is not float16 else halves)({actual})"
     if hasattr(plan.rule.function, "plain") or plan.rule.function in QUICK:
         ndarrays = " and ".join(_is_ndarray(plan, n) for n in plan.tracked)
         if indices := [n for n in plan.rule.arguments if plan.may_be_tensor(n)]:
             # One index may be of another kind by itself; several are looked at in special modes.
             direct = " and ".join(f"type({n}_array) in DIRECT" for n in indices)
             ndarrays = f"{ndarrays} and {direct} and not modes.special"
-        quick = in_order if plan.rule.function in QUICK else actual
-        call = f"function({quick or actual}) if {ndarrays} else dispatched({actual})"
+        quick = in_order if plan.rule.function in QUICK or plan.at_once else actual
+        function = "function"
+        if plan.at_once:
+            function = f"(at_once if {plan.tracked[0]}_array.size >= blocks.BLOCK else function)"
+        call = f"{function}({quick or actual}) if {ndarrays} else dispatched({actual})"
+    if not (plan.rule.view or getattr(plan.rule.function, "signature", "") is None):
+        call = f"rounded(dispatched, {actual}) if {_is_narrow(plan)} else {call}"
     return [
         f"    try: array = {call}",
         f"    except (ValueError, TypeError) as error: raise unsuited(rule, error, ({', '.join(operands)},)) from None",
     ]
+
+
+def _is_narrow(plan: Plan) -> str:
+    """A test for a first array of half precision: see `rules/half.py`."""
+    n = plan.tracked[0]
+    return f"type({n}_array) is ndarray and {n}_array.dtype.char in 'eE'"
 
 
 def _is_ndarray(plan: Plan, n: str) -> str:
@@ -462,10 +474,8 @@ def _formal(rule: Rule, name: str) -> str:
 
 def _actual(rule: Rule, arrays: dict[str, str]) -> str:
     """Arguments without a default by position, settings by keyword."""
-    positional = isinstance(rule.function, np.ufunc)
     return ", ".join(
-        arrays[n] if positional or n not in rule.defaults else f"{n}={arrays[n]}"
-        for n in rule.arguments
+        arrays[n] if n in rule.positional else f"{n}={arrays[n]}" for n in rule.arguments
     )
 
 
@@ -503,6 +513,9 @@ def pull_text(plan: Plan, recorded: bool, together: bool = True) -> str:
     for n in plan.tracked:
         values = "".join(f", {p}" for p in plan.wanted[n])
         expression = f"rule_{n}(cotangent{values})"
+        if n in plan.fused and together and not recorded:
+            many = "type(cotangent) is ndarray and cotangent.size >= blocks.BLOCK"
+            expression = f"(fused_{n} if {many} else rule_{n})(cotangent{values})"
         if rule.family != "general" and names_values(rule, rule.reverse[n]):
             # conj(f(conj(cotangent))) turns the transpose into the adjoint; real arrays are left alone.
             if _IS_COMPLEX not in lines:

@@ -16,6 +16,7 @@ from wengert.errors import GradError
 from wengert.history import modes
 from wengert.history.location import line_of, stacklevel
 from wengert.history.node import AccumulateGrad, Node, Output, source
+from wengert.rules.half import held
 from wengert.tensor import Size, Tensor, current_node, wrap
 
 
@@ -108,7 +109,7 @@ def _usual_seed(root: Any, g: Any) -> Any:
     if g is None:
         return _ONE.get(array.dtype) if type(array) is np.ndarray and array.shape == () else None
     fits = type(g) is Tensor and g._array.dtype is array.dtype and g._array.shape == array.shape
-    return g._array if fits else None
+    return held(g._array) if fits else None
 
 
 def grad(
@@ -140,7 +141,7 @@ def grad(
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True)",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=stacklevel(),
         )
     roots, wanted = as_sequence(outputs), as_sequence(inputs)
     if not wanted:
@@ -187,8 +188,10 @@ def _used(found: list[Any], allow_unused: bool) -> tuple[Any, ...]:
         if g is None and not allow_unused:
             raise GradError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the "
-                "graph. "
-                "Set allow_unused=True if this is the desired behavior."
+                "graph. Set allow_unused=True if this is the desired behavior: its gradient is "
+                "then None, or zeros with materialize_grads=True. Otherwise compute the outputs "
+                "from this very tensor: a clone, a slice or x.to(...) of it made elsewhere is "
+                "another."
             )
     return tuple(shown(g) for g in found)
 
@@ -282,7 +285,7 @@ def _cotangent(root: Any, g: Any, i: int, tensors: bool) -> Any:
     if isinstance(root, GradientEdge):
         if g is None:
             raise RuntimeError("grad_outputs must be given for a GradientEdge")
-        return g if tensors else g._array
+        return g if tensors else held(g._array)
     array = root._array
     if g is None:
         if array.size != 1:
@@ -297,7 +300,7 @@ def _cotangent(root: Any, g: Any, i: int, tensors: bool) -> Any:
                 f"{array.dtype}. Pass gradient=, or differentiate y.real or y.abs()."
             )
         g = np.ones(array.shape, array.dtype) if type(array) is np.ndarray else np.ones_like(array)
-        return wrap(g) if tensors else g
+        return wrap(g) if tensors else held(g)
     if not isinstance(g, Tensor):
         if isinstance(g, np.ndarray):
             g = wrap(g)
@@ -318,7 +321,7 @@ def _cotangent(root: Any, g: Any, i: int, tensors: bool) -> Any:
                 f"has a dtype of {array.dtype}."
             )
         g = g.to(array.dtype)
-    return g if tensors else g._array
+    return g if tensors else held(g._array)
 
 
 def explain_non_leaf(x: Tensor) -> str:

@@ -211,7 +211,7 @@ def accumulate(node: AccumulateGrad, g: Any, recorded: bool) -> bool:
 
 def laid_out(g: Any, like: Any) -> Any:
     """A copy of `g` with the strides of `like` if those leave no gaps, else in row-major order."""
-    if type(g) is not ndarray or type(like) is not ndarray:
+    if not isinstance(g, ndarray) or type(like) is not ndarray:
         return settle(g)
     fresh = np.empty_like(like, dtype=g.dtype)
     if fresh.strides != like.strides and any(

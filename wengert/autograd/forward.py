@@ -26,11 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.autograd import engine, saved
 from wengert.autograd.pushing import Pusher, pusher_of
 from wengert.history import modes
 from wengert.history.node import Node, Output, source, tick
+from wengert.rules.half import held
 from wengert.rules.rule import Rule
 from wengert.rules.shapes import copy
 from wengert.tensor import (
@@ -207,7 +209,7 @@ def carried(record: Any, rule: Rule, operands: Sequence[Any], result: Any) -> An
             if rule.view and isinstance(x, Tensor) and x._tangents and level in x._tangents:
                 for y in outputs:  # a view of what was cut from its base
                     level.give(y, None)
-        elif outputs and outputs[0]._array.dtype.kind in "fc":
+        elif outputs and dtypes.is_inexact(outputs[0]._array.dtype):
             pushed = _pushed(level, record, pusher, operands, ts, outputs)
             for y, t in zip(outputs, pushed, strict=True):
                 level.give(y, t)
@@ -290,7 +292,7 @@ def _tensors(values: Any) -> list[Tensor]:
 
 def _bare(x: Any) -> Any:
     if isinstance(x, Tensor):
-        return x._array
+        return held(x._array)
     return type(x)([_bare(item) for item in x]) if type(x) is list or type(x) is tuple else x
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
+from wengert import dtypes
 from wengert.autograd import forward
 from wengert.autograd.forward import Level
 from wengert.autograd.function_forward import different_size
@@ -119,7 +120,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for what, x in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(x, Tensor):
             raise TypeError(f"make_dual takes tensors, but the {what} is {type(x).__name__}.")
-        if x._array.dtype.kind not in "fc":
+        if not dtypes.is_inexact(x._array.dtype):
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}")
     if forward.tangent(tensor, entered) is not None:
         raise RuntimeError(

@@ -16,12 +16,15 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd import inplace, saved
+from wengert.autograd.batching import by_rule, level_among
 from wengert.autograd.function_forward import Pushed, check_has_jvp
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
 from wengert.history import modes
-from wengert.history.location import here
+from wengert.history.location import here, stacklevel
 from wengert.history.node import Node, Output, tick
+from wengert.imports import lacking as _lacking
+from wengert.rules.half import held
 from wengert.rules.rule import unbroadcast
 from wengert.tensor import INFERENCE, Tensor, View, carries, cell_of, current_node, is_leaf, wrap
 
@@ -88,7 +91,9 @@ class FunctionNode(Node):
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         warnings.warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+            "'saved_variables' is deprecated; use 'saved_tensors'",
+            DeprecationWarning,
+            stacklevel=stacklevel(),
         )
         return self.saved_tensors
 
@@ -119,7 +124,7 @@ class FunctionNode(Node):
             pulled = self._call([shown(item) for item in gs])
         finally:
             modes.enter(state)
-        return [None if item is None else item._array for item in pulled]
+        return [None if item is None else held(item._array) for item in pulled]
 
     def pull_recorded(self, g: Any) -> Any:
         return self._call([g] if self.outputs == 1 else list(g))
@@ -274,7 +279,7 @@ class Function(metaclass=_FunctionMeta):
             "will "
             "raise an error in a future version.",
             DeprecationWarning,
-            stacklevel=2,
+            stacklevel=stacklevel(),
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -318,6 +323,15 @@ class Function(metaclass=_FunctionMeta):
             "forward mode AD."
         )
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """What to do with whole batches: the outputs, and the dimension of the batch in each.
+
+        `in_dims` has the dimension of the batch in each argument, None where there is none; `info`
+        its `batch_size`. Without it `forward` runs inside of `vmap`, on one example.
+        """
+        raise NotImplementedError
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` on the arguments and record it.
@@ -334,6 +348,10 @@ class Function(metaclass=_FunctionMeta):
                 "them by "
                 "position, or define setup_context"
             )
+        if cls.vmap is not Function.vmap:
+            level = level_among(args)
+            if level is not None:
+                return by_rule(cls.vmap, args, level)
         ctx = cls._backward_cls()
         tensors = [a if isinstance(a, Tensor) else None for a in args]
         dual = bool(modes.pushing) and carries(*tensors)
@@ -411,7 +429,7 @@ class _Outputs:
                 warnings.warn(
                     "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
                     "input, there is no need to pass it to mark_dirty().",
-                    stacklevel=4,
+                    stacklevel=stacklevel(),
                 )
             elif not any(x is o for o in outputs):
                 raise RuntimeError(
@@ -549,3 +567,5 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 FunctionCtx = FunctionNode  # PyTorch's name for what forward and backward are given
+
+_lacking(__name__)

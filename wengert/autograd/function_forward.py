@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd import forward
 from wengert.errors import ForwardModeError
 from wengert.tensor import Tensor, View, carries, wrap
@@ -140,7 +141,7 @@ class Pushed:
 
 
 def _is_inexact(x: Tensor) -> bool:
-    return x._array.dtype.kind in "fc"
+    return dtypes.is_inexact(x._array.dtype)
 
 
 def _looks_into(output: Any, x: Tensor) -> bool:

@@ -19,6 +19,7 @@ from wengert.autograd import checks
 from wengert.autograd.differentiate import grad
 from wengert.errors import GradcheckError as GradcheckError
 from wengert.history.location import stacklevel
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, wrap
 
 
@@ -304,3 +305,5 @@ def _leaf(part: Tensor, x: Tensor) -> Tensor:
 
 
 gradcheck.GradcheckError = GradcheckError  # type: ignore[attr-defined]  # as if of the module
+
+_lacking(__name__)

@@ -12,6 +12,7 @@ from typing import Any
 
 from wengert.history import modes
 from wengert.history.node import AccumulateGrad, Node
+from wengert.rules.half import held
 from wengert.tensor import Tensor, current_node, settle, wrap
 
 
@@ -43,7 +44,7 @@ def before(node: Node, g: Any, recorded: bool) -> Any:
         return g
     gs: Any = (g,) if node.outputs == 1 else tuple(g)
     with modes.set_grad_enabled(recorded and modes.is_grad_enabled()):
-        for hook in _still_registered(extras.prehooks):
+        for hook in tuple(extras.prehooks.values()):
             result = hook(tuple(shown(item) for item in gs))
             if result is not None:
                 gs = _all_accepted(hook, result, gs, recorded)
@@ -83,7 +84,7 @@ def shown(g: Any) -> Any:
 
 def hidden(g: Any, recorded: bool) -> Any:
     """A cotangent as the sweep carries it: a Tensor only if the sweep is recorded."""
-    return g if recorded or not isinstance(g, Tensor) else g._array
+    return g if recorded or not isinstance(g, Tensor) else held(g._array)
 
 
 def _still_registered(hooks: dict[int, Any]) -> Iterator[Any]:

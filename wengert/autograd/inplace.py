@@ -17,7 +17,7 @@ import numpy as np
 from wengert.arrays.kind import kind_of
 from wengert.autograd import forward
 from wengert.autograd.engine import mark_written
-from wengert.autograd.record import cast
+from wengert.autograd.operands import cast
 from wengert.errors import InferenceError, InplaceError
 from wengert.history import modes
 from wengert.history.location import here

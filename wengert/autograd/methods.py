@@ -26,6 +26,7 @@ from wengert.tensor import (
     is_leaf,
     may_record,
     require,
+    storage,
     wrap,
 )
 
@@ -286,7 +287,9 @@ class HistoryMethods:
             )
         if id(self) in memo:
             return memo[id(self)]
-        out = bare(type(self), np.array(self._array, order="K"))
+        alone = type(self).copied_alone
+        array = np.array(self._array, order="K") if alone else _copied(self._array, memo)
+        out = bare(type(self), array)
         memo[id(self)] = out
         _copy_state(out, self.__dict__, memo)
         if self.requires_grad:
@@ -301,6 +304,19 @@ class HistoryMethods:
 
 
 _NOT_COPIED = {"_hooked", "_origin", "_cell"}
+
+
+def _copied(array: Any, memo: dict[int, Any]) -> Any:
+    """A copy of an array; those that lie in one memory have copies that do."""
+    owner = storage(array)
+    copy = memo.get(id(owner))
+    if copy is None:
+        copy = memo[id(owner)] = np.array(owner, order="K")
+    if owner is array or copy.strides != owner.strides:
+        return copy if owner is array else np.array(array, order="K")
+    offset = array.ctypes.data - owner.ctypes.data
+    memory = copy.ravel(order="K").view(np.uint8)
+    return np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
 
 
 def _copy_state(out: Any, state: dict[str, Any], memo: dict[int, Any]) -> None:

@@ -77,16 +77,15 @@ def fill_out(out: Tensor, result: Tensor) -> Tensor:
             f"result type {result.dtype} can't be cast to the desired output type {out.dtype} of "
             "out="
         )
-    if out.shape != result.shape:
-        out.resize_(result.shape)
-    elif out._array.size and 0 in [
-        step for n, step in zip(out.shape, _strides(out._array), strict=True) if n > 1
-    ]:
+    steps = zip(out.shape, _strides(out._array), strict=True)
+    if out._array.size and 0 in [step for n, step in steps if n > 1]:
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor given as out= before performing "
             "the operation: it was made by expand() or the like."
         )
+    if out.shape != result.shape:
+        out.resize_(result.shape)
     return out.copy_(result)
 
 

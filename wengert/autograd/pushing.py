@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import codegen
-from wengert.rules.blocks import by_elements, many
+from wengert.rules.blocks import by_elements, has_steps, many
 from wengert.rules.rule import Rule, fact, push_sequence
 
 Push = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]
@@ -40,8 +40,7 @@ class Pusher:
             rule.view and rule.outputs == 1 and first in rule.reverse and first not in rule.forward
         )
         self.push: Push = _joined(rule) if rule.sequence else _written(rule)
-        # Rules of a user's own may close over arrays, which would not be cut into blocks.
-        if rule.family == "elementwise" and isinstance(rule.function, np.ufunc):
+        if rule.formulas and isinstance(rule.function, np.ufunc):
             self.push = _at_once(rule, self.push)
 
 
@@ -111,19 +110,4 @@ def _formula(rule: Rule, given: tuple[bool, ...]) -> tuple[Any, list[int]]:
     known = [*rule.arguments, *tangents, "y"]
     space = {f"forward_{n}": f for n, f in rule.forward.items()}
     formula = codegen.compiled(text, space, rule)
-    counter = _Counter()
-    formula(*[counter] * len(names))
-    return formula if counter.made > 1 else None, [known.index(name) for name in names]
-
-
-class _Counter(np.lib.mixins.NDArrayOperatorsMixin):
-    """Stands for every array of a formula, and counts what is made of them."""
-
-    def __init__(self) -> None:
-        self.made = 0
-
-    def __array_ufunc__(self, *call: Any, **settings: Any) -> _Counter:
-        self.made += 1
-        return self
-
-    __array_function__ = __array_ufunc__
+    return formula if has_steps(formula, len(names)) else None, [known.index(n) for n in names]

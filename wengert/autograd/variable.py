@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.autograd import engine
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
 
 
@@ -31,3 +32,6 @@ class Variable(metaclass=_VariableType):
     """
 
     _execution_engine = _Engine()
+
+
+_lacking(__name__)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.history import modes
 from wengert.history.node import Node
 
@@ -60,7 +61,7 @@ def pull(node: Node, g: Any, recorded: bool) -> Any:
     nothing = np.logical_and.reduce([np.all(item == 0) for item in given])
     return tuple(
         item
-        if item is None or item.dtype.kind not in "fc"
+        if item is None or not dtypes.is_inexact(item.dtype)
         else np.where(nothing & ~np.isfinite(item), np.zeros_like(item), item)
         for item in pulled
     )

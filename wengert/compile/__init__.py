@@ -13,21 +13,25 @@ imports from `program` and `plan` what it needs; only `call` knows all. `plan` a
 end through `backend.py`; nothing but the entry of Python's calls, in `call`, imports `llvm`.
 """
 
+import functools
 from typing import Any
 
 from wengert.rules.blocks import MACHINE
 
 
-def _code(*call: Any) -> Any:
-    from wengert.compile.call.by_blocks import code  # the compiler: few programs need it
+@functools.cache
+def _by_blocks() -> Any:
+    from wengert.compile.call import by_blocks  # the compiler: few programs need it
 
-    return code(*call)
+    return by_blocks
+
+
+def _code(*call: Any) -> Any:
+    return _by_blocks().code(*call)
 
 
 def _in_turn(*call: Any) -> None:
-    from wengert.compile.call.by_blocks import in_turn
-
-    in_turn(*call)
+    _by_blocks().in_turn(*call)
 
 
 MACHINE.run, MACHINE.in_turn = _code, _in_turn

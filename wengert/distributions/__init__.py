@@ -10,10 +10,11 @@ in the parameters, for gamma variables and what is made from them by implicit re
 >>> mean.grad  # (x - mean) / variance
 tensor(0.5000)
 
-Begin with `distribution.py`, what all have in common, and `location.py`, the simplest of them;
-each other file is a group of families. To add one, say its parameters and their constraints, its
-log density and how it is sampled, and name it here. `kl.py` has divergences of pairs,
-`transform.py` and its neighbours the maps between. Nothing in the package leans on this folder.
+Begin with `distribution.py`, what all have in common, `family.py`, how one is stated, and
+`location.py`, the simplest of them; each other file is a group of families. To add one, say its
+parameters and their constraints, its log density and how it is sampled, and name it here. `kl.py`
+has divergences of pairs, `transform.py` and its neighbours the maps between. Nothing in the package
+leans on this folder.
 """
 
 from wengert.distributions import constraints as constraints

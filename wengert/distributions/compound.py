@@ -194,7 +194,7 @@ class LogisticNormal(TransformedDistribution):
     support: Any = constraints.simplex
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        base = Normal(loc, scale, validate_args)
+        base = Normal(loc, scale, validate_args=validate_args)
         base = base if base.batch_shape else base.expand((1,))
         super().__init__(base, StickBreakingTransform(), validate_args)
 

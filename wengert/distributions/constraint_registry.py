@@ -14,6 +14,7 @@ tensor([0.3679, 1.0000, 2.7183])
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, overload
 
 from wengert.distributions import constraints, transforms
@@ -66,34 +67,6 @@ biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
-def _both(*kinds: Any) -> Callable[[Factory], Factory]:
-    def decorate(factory: Factory) -> Factory:
-        for kind in kinds:
-            biject_to.register(kind, factory)
-            transform_to.register(kind, factory)
-        return factory
-
-    return decorate
-
-
-@_both(constraints.real)
-def _real(constraint: Any) -> Transform:
-    return transforms.identity_transform
-
-
-@biject_to.register(constraints.independent)
-def _independently(constraint: Any) -> Transform:
-    base = biject_to(constraint.base_constraint)
-    return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
-
-
-@transform_to.register(constraints.independent)
-def _independently_to(constraint: Any) -> Transform:
-    base = transform_to(constraint.base_constraint)
-    return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
-
-
-@_both(constraints.greater_than, constraints.greater_than_eq)
 def _above(constraint: Any) -> Transform:
     if _is(constraint.lower_bound, 0):
         return transforms.ExpTransform()
@@ -101,13 +74,11 @@ def _above(constraint: Any) -> Transform:
     return transforms.ComposeTransform([transforms.ExpTransform(), above])
 
 
-@_both(constraints.less_than)
 def _below(constraint: Any) -> Transform:
     below = transforms.AffineTransform(constraint.upper_bound, -1)
     return transforms.ComposeTransform([transforms.ExpTransform(), below])
 
 
-@_both(constraints.interval, constraints.half_open_interval)
 def _between(constraint: Any) -> Transform:
     low, high = constraint.lower_bound, constraint.upper_bound
     if _is(low, 0) and _is(high, 1):
@@ -120,44 +91,32 @@ def _is(bound: Any, number: int) -> bool:
     return isinstance(bound, (int, float)) and bound == number
 
 
-@biject_to.register(constraints.simplex)
-def _simplex(constraint: Any) -> Transform:
-    return transforms.StickBreakingTransform()
+def _independently(registry: ConstraintRegistry, constraint: Any) -> Transform:
+    base = registry(constraint.base_constraint)
+    return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
 
 
-@transform_to.register(constraints.simplex)
-def _simplex_to(constraint: Any) -> Transform:
-    return transforms.SoftmaxTransform()
-
-
-@_both(constraints.corr_cholesky)
-def _correlations(constraint: Any) -> Transform:
-    return transforms.CorrCholeskyTransform()
-
-
-@transform_to.register(constraints.lower_cholesky)
-def _factor(constraint: Any) -> Transform:
-    return transforms.LowerCholeskyTransform()
-
-
-@transform_to.register(constraints.positive_definite)
-@transform_to.register(constraints.positive_semidefinite)
-def _definite(constraint: Any) -> Transform:
-    return transforms.PositiveDefiniteTransform()
-
-
-@biject_to.register(constraints.Beside)
-def _beside(constraint: Any) -> Transform:
-    return _pieces(constraint, biject_to)
-
-
-@transform_to.register(constraints.Beside)
-def _beside_to(constraint: Any) -> Transform:
-    return _pieces(constraint, transform_to)
-
-
-def _pieces(constraint: Any, registry: ConstraintRegistry) -> Transform:
+def _pieces(registry: ConstraintRegistry, constraint: Any) -> Transform:
     parts = [registry(part) for part in constraint.cseq]
     if constraint.lengths is None:
         return transforms.StackTransform(parts, constraint.dim)
     return transforms.CatTransform(parts, constraint.dim, constraint.lengths)
+
+
+for _registry in (biject_to, transform_to):
+    _registry.register(constraints.real, lambda _: transforms.identity_transform)
+    _registry.register(constraints.greater_than, _above)
+    _registry.register(constraints.greater_than_eq, _above)
+    _registry.register(constraints.less_than, _below)
+    _registry.register(constraints.interval, _between)
+    _registry.register(constraints.half_open_interval, _between)
+    _registry.register(constraints.corr_cholesky, lambda _: transforms.CorrCholeskyTransform())
+    _registry.register(constraints.independent, partial(_independently, _registry))
+    _registry.register(constraints.Beside, partial(_pieces, _registry))
+
+biject_to.register(constraints.simplex, lambda _: transforms.StickBreakingTransform())
+
+transform_to.register(constraints.simplex, lambda _: transforms.SoftmaxTransform())
+transform_to.register(constraints.lower_cholesky, lambda _: transforms.LowerCholeskyTransform())
+for _definite in (constraints.positive_definite, constraints.positive_semidefinite):
+    transform_to.register(_definite, lambda _: transforms.PositiveDefiniteTransform())

@@ -17,6 +17,7 @@ import numpy as np
 from wengert.functions import joining
 from wengert.functions.creation import full
 from wengert.functions.decompositions import cholesky_ex, eigvalsh
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
 
 
@@ -295,28 +296,30 @@ def stack(cseq: Any, dim: int = 0) -> Constraint:
 
 
 dependent = _Dependent()
-boolean = _Boolean()
-one_hot = _OneHot()
-nonnegative_integer = _IntegerGreaterThan(0)
-positive_integer = _IntegerGreaterThan(1)
+boolean: Constraint = _Boolean()
+one_hot: Constraint = _OneHot()
+nonnegative_integer: Constraint = _IntegerGreaterThan(0)
+positive_integer: Constraint = _IntegerGreaterThan(1)
 integer_interval = _IntegerInterval
-real = _Real()
+real: Constraint = _Real()
 independent = _Independent
-real_vector = independent(real, 1)
-positive = _GreaterThan(0.0)
-nonnegative = _GreaterThanEq(0.0)
+real_vector: Constraint = independent(real, 1)
+positive: Constraint = _GreaterThan(0.0)
+nonnegative: Constraint = _GreaterThanEq(0.0)
 greater_than = _GreaterThan
 greater_than_eq = _GreaterThanEq
 less_than = _LessThan
-unit_interval = _Interval(0.0, 1.0)
+unit_interval: Constraint = _Interval(0.0, 1.0)
 interval = _Interval
 half_open_interval = _HalfOpenInterval
-simplex = _Simplex()
+simplex: Constraint = _Simplex()
 multinomial = _Multinomial
-lower_triangular = _LowerTriangular()
-lower_cholesky = _LowerCholesky()
-corr_cholesky = _CorrCholesky()
-square = _Square()
-symmetric = _Symmetric()
-positive_semidefinite = _PositiveSemidefinite()
-positive_definite = _PositiveDefinite()
+lower_triangular: Constraint = _LowerTriangular()
+lower_cholesky: Constraint = _LowerCholesky()
+corr_cholesky: Constraint = _CorrCholesky()
+square: Constraint = _Square()
+symmetric: Constraint = _Symmetric()
+positive_semidefinite: Constraint = _PositiveSemidefinite()
+positive_definite: Constraint = _PositiveDefinite()
+
+_lacking(__name__)

@@ -7,18 +7,17 @@ one is computed when it is asked for.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from wengert.autograd.record import cast
+from wengert.autograd.operands import cast
 from wengert.dispatch import as_array
 from wengert.distributions import constraints
 from wengert.distributions.constraints import Constraint
 from wengert.distributions.distribution import (
     Distribution,
     broadcast_all,
-    clamped,
     lazy,
     numbers,
     one_of,
@@ -26,11 +25,21 @@ from wengert.distributions.distribution import (
     tiny,
     uniforms,
 )
+from wengert.distributions.family import (
+    Family,
+    Parameter,
+    draw,
+    expectation,
+    family,
+    pointwise,
+    quantity,
+)
 from wengert.distributions.gamma import standard_gamma
+from wengert.distributions.utils import logits_to_probs, probs_to_logits
 from wengert.functions.arguments import constant
 from wengert.functions.creation import full, full_like, zeros_like
 from wengert.functions.joining import stack
-from wengert.functions.math import log_softmax, sigmoid, softmax
+from wengert.functions.math import log_softmax, sigmoid
 from wengert.functions.ranges import arange
 from wengert.functions.shapes import broadcast_tensors
 from wengert.functions.sorting import searchsorted
@@ -39,12 +48,20 @@ from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 
 
-def _drawn(numbers_drawn: Any, like: Tensor) -> Tensor:
-    """What NumPy's generator drew, as a tensor without history."""
-    return constant(as_array(numbers_drawn).astype(like.dtype))
+def _drawn(kind: str, shape: Any, *parameters: Tensor) -> Tensor:
+    """What NumPy's generator draws, in the dtype of the last parameter, without history."""
+    arrays = [x.detach()._array for x in parameters]
+    drawn = getattr(numbers(), kind)(*arrays, tuple(shape))
+    return constant(as_array(drawn).astype(parameters[-1].dtype))
 
 
-class Chance(Distribution):
+def _enumerated(distribution: Distribution, count: int, expand: bool) -> Tensor:
+    batch = distribution.batch_shape
+    values = arange(count).reshape(count, *(1,) * len(batch))
+    return values.expand((count, *batch)) if expand else values
+
+
+class Chance(Family):
     """Distributions of one probability, given as itself or as its logit."""
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
@@ -52,9 +69,14 @@ class Chance(Distribution):
         "logits": constraints.real,
     }
 
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        (given,) = self._set(probs, logits)
+        Distribution.__init__(self, given.shape, validate_args=validate_args)
+
     def _set(self, probs: Any, logits: Any, *others: Any) -> tuple[Tensor, ...]:
-        one_of("probs", probs, "logits", logits)
-        name, given = ("probs", probs) if logits is None else ("logits", logits)
+        name, given = one_of(probs=probs, logits=logits)
         made = broadcast_all(given, *others)
         vars(self)[name] = made[0]
         return made
@@ -62,13 +84,12 @@ class Chance(Distribution):
     @lazy
     def probs(self) -> Tensor:
         """The probability."""
-        return sigmoid(vars(self)["logits"])
+        return logits_to_probs(vars(self)["logits"], is_binary=True)
 
     @lazy
     def logits(self) -> Tensor:
         """log(p / (1 - p))."""
-        p = clamped(vars(self)["probs"])
-        return p.log() - (-p).log1p()
+        return probs_to_logits(vars(self)["probs"], is_binary=True)
 
     @property
     def param(self) -> Tensor:
@@ -80,6 +101,7 @@ class Chance(Distribution):
         return self.param.shape
 
 
+@family(p="probs")
 class Bernoulli(Chance):
     """1 with probability p, else 0.
 
@@ -88,48 +110,22 @@ class Bernoulli(Chance):
     tensor([0.7500])
     """
 
+    __init__ = Chance.__init__
     support = constraints.boolean
     has_enumerate_support = True
 
-    def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        (given,) = self._set(probs, logits)
-        super().__init__(given.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.probs >= 0.5).to(self.probs.dtype).masked_fill(self.probs == 0.5, math.nan)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            u = uniforms(self._extended_shape(sample_shape), self.probs)
-            return (u < self.probs).to(self.probs.dtype)
-
-    def log_prob(self, value: Any) -> Tensor:
-        return self._value(value) * self.logits - softplus(self.logits)
-
-    def entropy(self) -> Tensor:
-        return softplus(self.logits) - self.probs * self.logits
+    mean = quantity(lambda p: p)
+    mode = quantity(lambda p: (p >= 0.5).to(p.dtype).masked_fill(p == 0.5, math.nan))
+    variance = quantity(lambda p: p * (1 - p))
+    entropy = expectation(lambda p, logits: softplus(logits) - p * logits)
+    log_prob = pointwise(lambda k, logits: k * logits - softplus(logits))
+    sample = draw(lambda shape, p: (uniforms(shape, p) < p).to(p.dtype))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return _enumerated(self, 2, expand).to(self.probs.dtype)
 
 
-def _enumerated(distribution: Distribution, count: int, expand: bool) -> Tensor:
-    batch = distribution.batch_shape
-    values = arange(count).reshape(count, *(1,) * len(batch))
-    return values.expand((count, *batch)) if expand else values
-
-
+@family(n="total_count", p="probs")
 class Binomial(Chance):
     """The number of successes in `total_count` trials of probability p.
 
@@ -154,28 +150,16 @@ class Binomial(Chance):
         validate_args: bool | None = None,
     ) -> None:
         _, self.total_count = self._set(probs, logits, total_count)
-        super().__init__(self.total_count.shape, validate_args=validate_args)
+        Distribution.__init__(self, self.total_count.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Constraint:
         return constraints.integer_interval(0, self.total_count)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        n, p = self.total_count.to(np.dtype(np.int64)), self.probs.detach()
-        shape = tuple(self._extended_shape(sample_shape))
-        return _drawn(numbers().binomial(n._array, p._array, shape), p)
+    mean = quantity(lambda n, p: n * p)
+    mode = quantity(lambda n, p: ((n + 1) * p).floor().clamp(max=n))
+    variance = quantity(lambda n, p: n * p * (1 - p))
+    sample = draw(lambda shape, n, p: _drawn("binomial", shape, n.to(np.dtype(np.int64)), p))
 
     def log_prob(self, value: Any) -> Tensor:
         k, n = self._value(value), self.total_count
@@ -183,12 +167,6 @@ class Binomial(Chance):
         return ways + k * self.logits - n * softplus(self.logits)
 
     def entropy(self) -> Tensor:
-        n = int(self.total_count.max().item())
-        if self.total_count.min().item() != n:
-            raise NotImplementedError(
-                "the entropy of binomial distributions is a sum over their outcomes, of which "
-                f"these have different numbers, {self.total_count!r}. Take those of each alone."
-            )
         log = self.log_prob(self.enumerate_support(False))
         return -(log.exp() * log).sum(0)
 
@@ -196,11 +174,14 @@ class Binomial(Chance):
         n = int(self.total_count.max().item())
         if self.total_count.min().item() != n:
             raise NotImplementedError(
-                f"these distributions have different numbers of outcomes: {self.total_count!r}"
+                "the outcomes of binomial distributions, of which an entropy is a sum, have one "
+                f"list only if all have as many, but these have different numbers: "
+                f"{self.total_count!r}. Take those of each alone."
             )
         return _enumerated(self, n + 1, expand).to(self.probs.dtype)
 
 
+@family(p="probs")
 class Geometric(Chance):
     """The number of failures before the first success of probability p: 0, 1, ...
 
@@ -210,40 +191,23 @@ class Geometric(Chance):
     tensor(3.)
     """
 
+    __init__ = Chance.__init__
     support = constraints.nonnegative_integer
 
-    def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        (given,) = self._set(probs, logits)
-        super().__init__(given.shape, validate_args=validate_args)
-        if self._validate_args and probs is not None:
-            self._check(constraints.greater_than(0.0), given, "parameter probs")
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        if "probs" in self._given:
+            self._check(constraints.greater_than(0.0), self.probs, "parameter probs")
 
-    @property
-    def mean(self) -> Tensor:
-        return 1 / self.probs - 1
-
-    @property
-    def mode(self) -> Tensor:
-        return zeros_like(self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        return (1 / self.probs - 1) / self.probs
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            u = uniforms(self._extended_shape(sample_shape), self.probs)
-            return (u.log() / (-self.probs).log1p()).floor()
-
-    def log_prob(self, value: Any) -> Tensor:
-        return xlog1py(self._value(value), -self.probs) + self.probs.log()
-
-    def entropy(self) -> Tensor:
-        return (softplus(self.logits) - self.probs * self.logits) / self.probs
+    mean = quantity(lambda p: 1 / p - 1)
+    mode = quantity(lambda p: zeros_like(p))
+    variance = quantity(lambda p: (1 / p - 1) / p)
+    entropy = expectation(lambda p, logits: (softplus(logits) - p * logits) / p)
+    log_prob = pointwise(lambda k, p: xlog1py(k, -p) + p.log())
+    sample = draw(lambda shape, p: (uniforms(shape, p).log() / (-p).log1p()).floor())
 
 
+@family(n="total_count")
 class NegativeBinomial(Chance):
     """The number of successes, of probability p each, before `total_count` failures.
 
@@ -269,25 +233,14 @@ class NegativeBinomial(Chance):
         validate_args: bool | None = None,
     ) -> None:
         _, self.total_count = self._set(probs, logits, total_count)
-        super().__init__(self.total_count.shape, validate_args=validate_args)
+        Distribution.__init__(self, self.total_count.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.mean / sigmoid(-self.logits)
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        with no_grad():
-            shape = tuple(self._extended_shape(sample_shape))
-            rates = standard_gamma(self.total_count, shape) * self.logits.exp()
-            return _drawn(numbers().poisson(rates._array, shape), rates)
+    mean = quantity(lambda n, logits: n * logits.exp())
+    mode = quantity(lambda n, logits: ((n - 1) * logits.exp()).floor().clamp(min=0))
+    variance = quantity(lambda mean, logits: mean / sigmoid(-logits))
+    sample = draw(
+        lambda shape, n, logits: _drawn("poisson", shape, standard_gamma(n, shape) * logits.exp())
+    )
 
     def log_prob(self, value: Any) -> Tensor:
         k, n = self._value(value), self.total_count
@@ -296,42 +249,25 @@ class NegativeBinomial(Chance):
         return ways - n * softplus(self.logits) - k * softplus(-self.logits)
 
 
-class Poisson(Distribution):
+@family()
+class Poisson(Family):
     """p(k) = rate^k exp(-rate) / k!
 
     >>> Poisson(2.0).log_prob(0).exp()
     tensor(0.1353)
     """
 
-    arg_constraints: ClassVar[dict[str, Constraint]] = {"rate": constraints.nonnegative}
+    rate: Annotated[Parameter, constraints.nonnegative]
     support = constraints.nonnegative_integer
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
-        (self.rate,) = broadcast_all(rate)
-        super().__init__(self.rate.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate.floor()
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape = tuple(self._extended_shape(sample_shape))
-        return _drawn(numbers().poisson(self.rate.detach()._array, shape), self.rate)
-
-    def log_prob(self, value: Any) -> Tensor:
-        k = self._value(value)
-        return xlogy(k, self.rate) - self.rate - lgamma(k + 1)
+    mean = variance = quantity(lambda rate: rate)
+    mode = quantity(lambda rate: rate.floor())
+    log_prob = pointwise(lambda k, rate: xlogy(k, rate) - rate - lgamma(k + 1))
+    sample = draw(lambda shape, rate: _drawn("poisson", shape, rate))
 
 
-class Categorical(Distribution):
+@family()
+class Categorical(Family):
     """An index 0..K-1 with probabilities along the last dimension of `probs` or `logits`.
 
     `probs` need not sum to 1, `logits` not be normalised: both are.
@@ -350,8 +286,7 @@ class Categorical(Distribution):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        one_of("probs", probs, "logits", logits)
-        name, given = ("probs", probs) if logits is None else ("logits", logits)
+        name, given = one_of(probs=probs, logits=logits)
         (given,) = broadcast_all(given)
         if given.ndim < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
@@ -360,17 +295,17 @@ class Categorical(Distribution):
         else:
             vars(self)[name] = log_softmax(given, -1)
         self._num_events = int(given.shape[-1])
-        super().__init__(given.shape[:-1], validate_args=validate_args)
+        Distribution.__init__(self, given.shape[:-1], validate_args=validate_args)
 
     @lazy
     def probs(self) -> Tensor:
         """The probabilities."""
-        return softmax(vars(self)["logits"], -1)
+        return logits_to_probs(vars(self)["logits"])
 
     @lazy
     def logits(self) -> Tensor:
         """Their logarithms."""
-        return clamped(vars(self)["probs"]).log()
+        return probs_to_logits(vars(self)["probs"])
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Constraint:
@@ -385,17 +320,12 @@ class Categorical(Distribution):
     def param_shape(self) -> Any:
         return self.param.shape
 
-    @property
-    def mean(self) -> Tensor:
-        return full_like(self.probs[..., 0], math.nan)  # indices have no mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.probs.argmax(-1)
-
-    @property
-    def variance(self) -> Tensor:
-        return full_like(self.probs[..., 0], math.nan)
+    # Indices have no mean.
+    mean = variance = quantity(lambda probs: full_like(probs[..., 0], math.nan))
+    mode = quantity(lambda probs: probs.argmax(-1))
+    entropy = expectation(
+        lambda probs, logits: -(logits.clamp(min=np.finfo(logits.dtype).min) * probs).sum(-1)
+    )
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
@@ -417,9 +347,6 @@ class Categorical(Distribution):
         index = index.expand((*shape, 1))
         return logits.expand((*shape, logits.shape[-1])).gather(-1, index).squeeze(-1)
 
-    def entropy(self) -> Tensor:
-        return -(self.logits.clamp(min=float(np.finfo(self.logits.dtype).min)) * self.probs).sum(-1)
-
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return _enumerated(self, self._num_events, expand)
 
@@ -430,7 +357,9 @@ class OverCategories(Distribution):
     arg_constraints: ClassVar[dict[str, Constraint]] = Categorical.arg_constraints
     _categorical: Categorical
 
-    def _hold(self, probs: Any, logits: Any, validate_args: bool | None) -> None:
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         self._categorical = Categorical(probs, logits, validate_args)
         inner = self._categorical
         Distribution.__init__(
@@ -453,6 +382,7 @@ class OverCategories(Distribution):
         return (index.unsqueeze(-1) == arange(self._categorical._num_events)).to(self.probs.dtype)
 
 
+@family(p="probs", index="_categorical")
 class OneHotCategorical(OverCategories):
     """`Categorical` with outcomes as vectors of a 1 among zeros.
 
@@ -460,34 +390,18 @@ class OneHotCategorical(OverCategories):
     tensor([0.2500, 0.7500])
     """
 
+    __init__ = OverCategories.__init__
     support = constraints.one_hot
     has_enumerate_support = True
 
-    def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        self._hold(probs, logits, validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
-
-    @property
-    def mode(self) -> Tensor:
-        return self._one_hot(self._categorical.mode)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    mean = quantity(lambda p: p)
+    mode = quantity(lambda index, _one_hot: _one_hot(index.mode))
+    variance = quantity(lambda p: p * (1 - p))
+    entropy = expectation(lambda index: index.entropy())
+    log_prob = pointwise(lambda x, index: index.log_prob(x.argmax(-1)))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self._one_hot(self._categorical.sample(sample_shape))
-
-    def log_prob(self, value: Any) -> Tensor:
-        return self._categorical.log_prob(self._value(value).argmax(-1))
-
-    def entropy(self) -> Tensor:
-        return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._one_hot(self._categorical.enumerate_support(expand))
@@ -509,6 +423,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
 
+@family(n="total_count", p="probs")
 class Multinomial(OverCategories):
     """How often each of K outcomes came up in `total_count` draws.
 
@@ -532,19 +447,14 @@ class Multinomial(OverCategories):
                 f"it must be an int, got {total_count!r}"
             )
         self.total_count = total_count
-        self._hold(probs, logits, validate_args)
+        super().__init__(probs, logits, validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Constraint:
         return constraints.multinomial(self.total_count)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    mean = quantity(lambda n, p: p * n)
+    variance = quantity(lambda n, p: n * p * (1 - p))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = (*sample_shape, *self.batch_shape)
@@ -555,7 +465,7 @@ class Multinomial(OverCategories):
         counts = []
         for i in range(self.event_shape[0] - 1):
             chance = (probs[..., i] / rest[..., i]).clamp(max=1.0)
-            counts.append(_drawn(numbers().binomial(left._array, chance._array, shape), left))
+            counts.append(_drawn("binomial", shape, left, chance).to(left.dtype))
             left = left - counts[-1]
         return stack([*counts, left], -1).to(self.probs.dtype)
 

@@ -22,6 +22,7 @@ from wengert.functions.arguments import constant
 from wengert.functions.creation import as_tensor, tensor, zeros_like
 from wengert.functions.math import logaddexp
 from wengert.functions.shapes import broadcast_tensors
+from wengert.history.location import stacklevel
 from wengert.history.modes import enable_grad, no_grad
 from wengert.tensor import Size, Tensor, wrap
 
@@ -61,10 +62,7 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
-            for name, constraint in self.arg_constraints.items():
-                value = vars(self).get(name)
-                if value is not None and not is_dependent(constraint):
-                    self._check(constraint, as_tensor(value), f"parameter {name}")
+            self._validate_parameters()
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -136,7 +134,9 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """`sample((n,))`, as older programs write it."""
-        warnings.warn("sample_n(n) is deprecated. Use sample((n,)).", UserWarning, stacklevel=2)
+        warnings.warn(
+            "sample_n(n) is deprecated. Use sample((n,)).", UserWarning, stacklevel=stacklevel()
+        )
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Tensor:
@@ -196,6 +196,13 @@ class Distribution:
             if isinstance(held, Tensor) and dtypes.is_inexact(held.dtype):
                 return held.dtype
         return dtypes.get_default_dtype()
+
+    def _validate_parameters(self) -> None:
+        """ValueError unless the parameters given satisfy their constraints."""
+        for name, constraint in self.arg_constraints.items():
+            value = vars(self).get(name)
+            if value is not None and not is_dependent(constraint):
+                self._check(constraint, as_tensor(value), f"parameter {name}")
 
     def _validate_sample(self, value: Tensor) -> None:
         """ValueError unless a value has the right shape and lies in the support."""
@@ -278,10 +285,15 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     return tuple(broadcast_tensors(*made))
 
 
-def one_of(name: str, first: Any, other: str, second: Any) -> None:
-    """ValueError unless exactly one of two parameters was given."""
-    if (first is None) == (second is None):
-        raise ValueError(f"Either `{name}` or `{other}` must be specified, but not both.")
+def one_of(**parameters: Any) -> tuple[str, Any]:
+    """The one of some parameters that was given, after its name; ValueError unless it is one."""
+    given = [(name, value) for name, value in parameters.items() if value is not None]
+    if len(given) != 1:
+        raise ValueError(
+            f"Exactly one of {' or '.join(parameters)} may be specified, but "
+            f"{' and '.join(name for name, _ in given) or 'none'} was given."
+        )
+    return given[0]
 
 
 class lazy:
@@ -345,8 +357,3 @@ def tiny(like: Tensor) -> float:
 def eps(like: Tensor) -> float:
     """The spacing at 1 of the dtype."""
     return float(np.finfo(like.dtype).eps)
-
-
-def clamped(probs: Tensor) -> Tensor:
-    """Probabilities kept off 0 and 1, where their logarithms are infinite."""
-    return probs.clamp(min=eps(probs), max=1 - eps(probs))

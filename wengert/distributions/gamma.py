@@ -21,6 +21,18 @@ from wengert.distributions.distribution import (
     numbers,
     tiny,
 )
+from wengert.distributions.family import (
+    Family,
+    Positive,
+    expectation,
+    family,
+    function,
+    pathwise,
+    pointwise,
+    quantile,
+    quantity,
+)
+from wengert.distributions.location import LocationScale
 from wengert.functions.arguments import constant
 from wengert.functions.choosing import where
 from wengert.functions.joining import stack
@@ -50,7 +62,8 @@ def _log_beta(a: Tensor, b: Tensor) -> Tensor:
     return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
-class Gamma(Distribution):
+@family(a="concentration")
+class Gamma(Family):
     """p(x) = rate^a x^(a-1) exp(-rate x) / Gamma(a), a = `concentration`.
 
     >>> import wengert as wg
@@ -59,46 +72,22 @@ class Gamma(Distribution):
     tensor(0.5000, grad_fn=<DivBackward0>)
     """
 
-    arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "concentration": constraints.positive,
-        "rate": constraints.positive,
-    }
+    concentration: Positive
+    rate: Positive
     support = constraints.nonnegative
-    has_rsample = True
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
-        self.concentration, self.rate = broadcast_all(concentration, rate)
-        super().__init__(self.concentration.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.concentration / self.rate**2
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return (standard_gamma(self.concentration, shape) / self.rate).clamp(min=tiny(self.rate))
-
-    def log_prob(self, value: Any) -> Tensor:
-        value, a = self._value(value), self.concentration
-        return xlogy(a, self.rate) + xlogy(a - 1, value) - self.rate * value - lgamma(a)
-
-    def cdf(self, value: Any) -> Tensor:
-        return gammainc(self.concentration, self.rate * self._value(value))
-
-    def icdf(self, value: Any) -> Tensor:
-        return _gammaincinv(self.concentration, self._probability(value)) / self.rate
-
-    def entropy(self) -> Tensor:
-        a = self.concentration
-        return a - self.rate.log() + lgamma(a) + (1 - a) * digamma(a)
+    mean = quantity(lambda a, rate: a / rate)
+    mode = quantity(lambda a, rate: ((a - 1) / rate).clamp(min=0))
+    variance = quantity(lambda a, rate: a / rate**2)
+    entropy = expectation(lambda a, rate: a - rate.log() + lgamma(a) + (1 - a) * digamma(a))
+    log_prob = pointwise(lambda x, a, rate: xlogy(a, rate) + xlogy(a - 1, x) - rate * x - lgamma(a))
+    _mean_log = expectation(lambda a, rate: digamma(a) - rate.log())
+    _log_mean_exp = function(lambda t, a, rate: -a * (t / rate).log1p())
+    cdf = pointwise(lambda x, a, rate: gammainc(a, rate * x))
+    icdf = quantile(lambda p, a, rate: _gammaincinv(a, p) / rate)
+    rsample = pathwise(
+        lambda shape, a, rate: (standard_gamma(a, shape) / rate).clamp(min=tiny(rate))
+    )
 
 
 class Chi2(Gamma):
@@ -115,7 +104,8 @@ class Chi2(Gamma):
         super().__init__(0.5 * self.df, 0.5, validate_args=validate_args)
 
 
-class InverseGamma(Distribution):
+@family(a="concentration")
+class InverseGamma(Family):
     """1 / x for a gamma x: p(x) = rate^a x^(-a-1) exp(-rate / x) / Gamma(a), a = `concentration`.
 
     The conjugate prior of a normal distribution's variance.
@@ -124,65 +114,35 @@ class InverseGamma(Distribution):
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "concentration": constraints.positive,
-        "rate": constraints.positive,
-    }
+    concentration: Positive
+    rate: Positive
     support = constraints.positive
-    has_rsample = True
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
-        self.concentration, self.rate = broadcast_all(concentration, rate)
-        super().__init__(self.concentration.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return finite(self.rate, self.concentration - 1)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
-
-    @property
-    def variance(self) -> Tensor:
-        a = self.concentration
-        return finite(self.rate**2, a - 2) / (a - 1).masked_fill(a <= 2, 1.0) ** 2
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.rate / standard_gamma(self.concentration, self._extended_shape(sample_shape))
-
-    def log_prob(self, value: Any) -> Tensor:
-        x, a = self._value(value), self.concentration
-        return xlogy(a, self.rate) - (a + 1) * x.log() - self.rate / x - lgamma(a)
-
-    def cdf(self, value: Any) -> Tensor:
-        return gammaincc(self.concentration, self.rate / self._value(value))
-
-    def icdf(self, value: Any) -> Tensor:
-        return self.rate / _gammaincinv(self.concentration, 1 - self._probability(value))
-
-    def entropy(self) -> Tensor:
-        a = self.concentration
-        return a + self.rate.log() + lgamma(a) - (1 + a) * digamma(a)
+    mean = quantity(lambda a, rate: finite(rate, a - 1))
+    mode = quantity(lambda a, rate: rate / (a + 1))
+    variance = quantity(
+        lambda a, rate: finite(rate**2, a - 2) / (a - 1).masked_fill(a <= 2, 1.0) ** 2
+    )
+    entropy = expectation(lambda a, rate: a + rate.log() + lgamma(a) - (1 + a) * digamma(a))
+    log_prob = pointwise(
+        lambda x, a, rate: xlogy(a, rate) - (a + 1) * x.log() - rate / x - lgamma(a)
+    )
+    cdf = pointwise(lambda x, a, rate: gammaincc(a, rate / x))
+    icdf = quantile(lambda p, a, rate: rate / _gammaincinv(a, 1 - p))
+    rsample = pathwise(lambda shape, a, rate: rate / standard_gamma(a, shape))
 
 
-class FisherSnedecor(Distribution):
+@family()
+class FisherSnedecor(Family):
     """(v / df1) / (w / df2) for chi-squared v and w of df1 and df2: the F distribution.
 
     >>> FisherSnedecor(3.0, 4.0).mean
     tensor(2.)
     """
 
-    arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "df1": constraints.positive,
-        "df2": constraints.positive,
-    }
+    df1: Positive
+    df2: Positive
     support = constraints.positive
-    has_rsample = True
-
-    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
-        self.df1, self.df2 = broadcast_all(df1, df2)
-        super().__init__(self.df1.shape, validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:
@@ -225,7 +185,8 @@ class FisherSnedecor(Distribution):
         return means + _log_beta(a, b) + (self.df2 / self.df1).log()
 
 
-class StudentT(Distribution):
+@family()
+class StudentT(LocationScale):
     """loc + scale z / sqrt(v / df), for a standard normal z and a chi-squared v of `df`.
 
     p(x) is proportional to (1 + z^2 / df)^(-(df + 1) / 2),  z = (x - loc) / scale. Its mean exists
@@ -237,25 +198,17 @@ class StudentT(Distribution):
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
         "df": constraints.positive,
-        "loc": constraints.real,
-        "scale": constraints.positive,
+        **LocationScale.arg_constraints,
     }
-    support = constraints.real
-    has_rsample = True
 
     def __init__(
         self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
     ) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
-        super().__init__(self.df.shape, validate_args=validate_args)
+        Distribution.__init__(self, self.df.shape, validate_args=validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc.masked_fill(self.df <= 1, math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = quantity(lambda df, loc: loc.masked_fill(df <= 1, math.nan))
+    mode = quantity(lambda loc: loc)
 
     @property
     def variance(self) -> Tensor:
@@ -263,61 +216,39 @@ class StudentT(Distribution):
         finite = self.scale**2 * df / (df - 2).masked_fill(df <= 2, 1.0)
         return finite.masked_fill(df <= 2, math.inf).masked_fill(df <= 1, math.nan)
 
+    entropy = expectation(
+        lambda df, scale: scale.log() + (df + 1) / 2 * (digamma((df + 1) / 2) - digamma(df / 2))
+        + 0.5 * df.log() + lgamma(df / 2) + 0.5 * math.log(math.pi) - lgamma((df + 1) / 2)
+    )  # fmt: skip
+    log_prob = pointwise(
+        lambda z, df, scale: (
+            -0.5 * (df + 1) * log1p(z * z / df)
+            - (scale.log() + 0.5 * (df * math.pi).log() + lgamma(df / 2) - lgamma((df + 1) / 2))
+        )
+    )
+    cdf = pointwise(lambda z, df: _stdtr(df, z))
+    _standard_quantile = function(lambda u, df: _stdtrit(df, u))
+
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         z = normals(shape, self.loc)
         v = 2 * standard_gamma(self.df / 2, shape)
         return self.loc + self.scale * z * (self.df / v).sqrt()
 
-    def log_prob(self, value: Any) -> Tensor:
-        z, df = (self._value(value) - self.loc) / self.scale, self.df
-        scale = (
-            self.scale.log() + 0.5 * (df * math.pi).log() + lgamma(df / 2) - lgamma((df + 1) / 2)
-        )
-        return -0.5 * (df + 1) * log1p(z * z / df) - scale
 
-    def cdf(self, value: Any) -> Tensor:
-        return _stdtr(self.df, (self._value(value) - self.loc) / self.scale)
-
-    def icdf(self, value: Any) -> Tensor:
-        return self.loc + self.scale * _stdtrit(self.df, self._probability(value))
-
-    def entropy(self) -> Tensor:
-        df = self.df
-        half = (df + 1) / 2
-        return (
-            self.scale.log() + half * (digamma(half) - digamma(df / 2))
-            + 0.5 * df.log() + lgamma(df / 2) + 0.5 * math.log(math.pi) - lgamma(half)
-        )  # fmt: skip
-
-
-class Beta(Distribution):
+@family(a="concentration1", b="concentration0")
+class Beta(Family):
     """p(x) = x^(a-1) (1-x)^(b-1) / B(a, b) with a = `concentration1`, b = `concentration0`.
 
     >>> Beta(2.0, 3.0).mean
     tensor(0.4000)
     """
 
-    arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
+    concentration1: Positive
+    concentration0: Positive
     support = constraints.unit_interval
-    has_rsample = True
 
-    def __init__(
-        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
-    ) -> None:
-        self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        super().__init__(self.concentration1.shape, validate_args=validate_args)
-
-    @property
-    def _total(self) -> Tensor:
-        return self.concentration1 + self.concentration0
-
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration1 / self._total
+    mean = quantity(lambda a, b: a / (a + b))
 
     @property
     def mode(self) -> Tensor:
@@ -326,33 +257,26 @@ class Beta(Distribution):
         at_end = (a >= b).to(a.dtype).masked_fill(a == b, math.nan)
         return where((a > 1) & (b > 1), inside, at_end)
 
-    @property
-    def variance(self) -> Tensor:
-        n = self._total
-        return self.concentration1 * self.concentration0 / (n**2 * (n + 1))
+    variance = quantity(lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)))
+
+    def entropy(self) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        n = a + b
+        return _log_beta(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (n - 2) * digamma(n)
+
+    log_prob = pointwise(lambda x, a, b: xlogy(a - 1, x) + xlog1py(b - 1, -x) - _log_beta(a, b))
+    _mean_log = expectation(lambda a, b: digamma(a) - digamma(a + b))
+    cdf = pointwise(lambda x, a, b: _betainc(a, b, x))
+    icdf = quantile(lambda p, a, b: _betaincinv(a, b, p))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         x = standard_gamma(self.concentration1, shape)
         return x / (x + standard_gamma(self.concentration0, shape))
 
-    def log_prob(self, value: Any) -> Tensor:
-        value, a, b = self._value(value), self.concentration1, self.concentration0
-        return xlogy(a - 1, value) + xlog1py(b - 1, -value) - _log_beta(a, b)
 
-    def cdf(self, value: Any) -> Tensor:
-        return _betainc(self.concentration1, self.concentration0, self._value(value))
-
-    def icdf(self, value: Any) -> Tensor:
-        p = self._probability(value)
-        return _betaincinv(self.concentration1, self.concentration0, p)
-
-    def entropy(self) -> Tensor:
-        a, b, n = self.concentration1, self.concentration0, self._total
-        return _log_beta(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (n - 2) * digamma(n)
-
-
-class Dirichlet(Distribution):
+@family(a="concentration")
+class Dirichlet(Family):
     """Probability vectors: p(x) = prod x_i^(a_i - 1) Gamma(sum a) / prod Gamma(a_i).
 
     The last dimension of `concentration` is the event.
@@ -366,18 +290,15 @@ class Dirichlet(Distribution):
         "concentration": constraints.independent(constraints.positive, 1)
     }
     support = constraints.simplex
-    has_rsample = True
 
     def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
         (self.concentration,) = broadcast_all(concentration)
         if self.concentration.ndim < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         shape = self.concentration.shape
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+        Distribution.__init__(self, shape[:-1], shape[-1:], validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, True)
+    mean = quantity(lambda a: a / a.sum(-1, True))
 
     @property
     def mode(self) -> Tensor:
@@ -387,20 +308,17 @@ class Dirichlet(Distribution):
         corner = stack([self.concentration.argmax(-1) == i for i in range(self.event_shape[0])], -1)
         return where(total > 0, excess / total.masked_fill(total == 0, 1.0), corner.to(total.dtype))
 
-    @property
-    def variance(self) -> Tensor:
-        n, m = self.concentration.sum(-1, True), self.mean
-        return m * (1 - m) / (n + 1)
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        x = standard_gamma(self.concentration, self._extended_shape(sample_shape))
-        return x / x.sum(-1, True)
-
-    def log_prob(self, value: Any) -> Tensor:
-        value, a = self._value(value), self.concentration
-        return xlogy(a - 1, value).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
+    variance = quantity(lambda a, mean: mean * (1 - mean) / (a.sum(-1, True) + 1))
 
     def entropy(self) -> Tensor:
         a, k = self.concentration, self.event_shape[0]
         n = a.sum(-1)
         return lgamma(a).sum(-1) - lgamma(n) - (k - n) * digamma(n) - ((a - 1) * digamma(a)).sum(-1)
+
+    log_prob = pointwise(
+        lambda x, a: xlogy(a - 1, x).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
+    )
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        x = standard_gamma(self.concentration, self._extended_shape(sample_shape))
+        return x / x.sum(-1, True)

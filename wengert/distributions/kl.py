@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from wengert.distributions.discrete import (
     OneHotCategorical,
     Poisson,
 )
-from wengert.distributions.distribution import EULER, HALF_LOG_2PI, Distribution, softplus, summed
+from wengert.distributions.distribution import HALF_LOG_2PI, Distribution, softplus, summed
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.gamma import Beta, Dirichlet, Gamma
 from wengert.distributions.location import (
@@ -33,12 +34,11 @@ from wengert.distributions.location import (
     Normal,
     Uniform,
 )
-from wengert.distributions.multivariate import LowRankMultivariateNormal, MultivariateNormal
+from wengert.distributions.multivariate import NormalVectors
 from wengert.distributions.relaxed import ContinuousBernoulli
 from wengert.distributions.tails import Pareto
 from wengert.functions.choosing import where
 from wengert.functions.creation import full_like
-from wengert.functions.linalg import solve_triangular
 from wengert.functions.special import digamma, lgamma, xlogy
 from wengert.tensor import Tensor
 
@@ -161,44 +161,18 @@ def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
     return 0.5 * (ratio - 1 - ratio.log())
 
 
-@register_kl(MultivariateNormal, MultivariateNormal)
-def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
+@register_kl(NormalVectors, NormalVectors)
+def _normal_vectors(p: NormalVectors, q: NormalVectors) -> Tensor:
+    """tr(Q^-1 P) is a sum over the columns x of P's factors, of x^T Q^-1 x."""
     if p.event_shape != q.event_shape:
         raise ValueError(
             "KL-divergence between two Multivariate Normals with different event shapes cannot be "
             f"computed: {tuple(p.event_shape)} and {tuple(q.event_shape)}"
         )
-    spread = solve_triangular(q.scale_tril, p.scale_tril, upper=False)
-    shift = solve_triangular(q.scale_tril, (q.loc - p.loc).unsqueeze(-1), upper=False)
-    squares = (spread**2).sum((-2, -1)) + (shift**2).sum((-2, -1))
-    return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.event_shape[0])
-
-
-@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
-def _low_rank(p: LowRankMultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
-    """tr(Q^-1 P) is a sum over the columns of P's factors, of x^T Q^-1 x."""
-    columns = _columns_in(q, p.cov_factor) + _columns_in(q, p.cov_diag.sqrt().diag_embed())
-    squares = columns + q._squares(q.loc - p.loc)
-    return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.event_shape[0])
-
-
-@register_kl(MultivariateNormal, LowRankMultivariateNormal)
-def _full_low_rank(p: MultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
-    squares = _columns_in(q, p.scale_tril) + q._squares(q.loc - p.loc)
-    return q._half_log_det() - p._half_log_det() + 0.5 * (squares - p.event_shape[0])
-
-
-@register_kl(LowRankMultivariateNormal, MultivariateNormal)
-def _low_rank_full(p: LowRankMultivariateNormal, q: MultivariateNormal) -> Tensor:
-    whole = MultivariateNormal(p.loc, scale_tril=p.scale_tril, validate_args=False)
-    return _multivariate(whole, q)
-
-
-def _columns_in(q: LowRankMultivariateNormal, columns: Tensor) -> Tensor:
-    """The sum of x^T covariance^-1 x over the columns x of a matrix."""
-    scaled = columns / q.cov_diag.unsqueeze(-1)
-    half = solve_triangular(q._capacitance_tril, q.cov_factor.mT @ scaled, upper=False)
-    return (columns * scaled).sum((-2, -1)) - (half * half).sum((-2, -1))
+    squares = q._squares((q.mean - p.mean).unsqueeze(-1)) - p.event_shape[0]
+    for factor in p._factors():
+        squares = squares + q._squares(factor)
+    return q._half_log_det() - p._half_log_det() + 0.5 * squares
 
 
 @register_kl(Beta, Beta)
@@ -224,12 +198,6 @@ def _pareto(p: Pareto, q: Pareto) -> Tensor:
     return inside.masked_fill(p.scale < q.scale, math.inf)
 
 
-@register_kl(ContinuousBernoulli, ContinuousBernoulli)
-def _continuous_bernoulli(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Tensor:
-    expected = p.mean * q.logits - softplus(q.logits) + q._log_constant()
-    return -p.entropy() - expected
-
-
 @register_kl(Laplace, Laplace)
 def _laplace(p: Laplace, q: Laplace) -> Tensor:
     distance = (p.loc - q.loc).abs()
@@ -247,97 +215,25 @@ def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
 # ---- two families ------------------------------------------------------------------------------
 #
 # KL(p || q) = E_p[-log q(x)] - H(p), and E_p[-log q] needs a few expectations under p: of x and its
-# square for a normal q, of x and log x for a gamma q, of x and exp(-t x) for a Gumbel q.
+# square for a normal q, of x and log x for a gamma q, of x and exp(-t x) for a Gumbel q. A uniform
+# p that reaches beyond the support of q is infinitely far.
 
 
-@register_kl(Beta, ContinuousBernoulli)
-def _beta_continuous_bernoulli(p: Beta, q: ContinuousBernoulli) -> Tensor:
-    return -p.entropy() - p.mean * q.logits + softplus(q.logits) - q._log_constant()
+def _against(q: type[Distribution], *ps: type[Distribution]) -> Callable[[Formula], Formula]:
+    """Decorates the formula for a family q, after several others."""
+    low = getattr(q.support, "lower_bound", -math.inf)
+    high = getattr(q.support, "upper_bound", math.inf)
+
+    def decorate(formula: Formula) -> Formula:
+        for p in ps:
+            bounded = p is Uniform and low > -math.inf
+            register_kl(p, q)(partial(_within, low, high, formula) if bounded else formula)
+        return formula
+
+    return decorate
 
 
-@register_kl(Uniform, ContinuousBernoulli)
-def _uniform_continuous_bernoulli(p: Uniform, q: ContinuousBernoulli) -> Tensor:
-    inside = -p.entropy() - p.mean * q.logits + softplus(q.logits) - q._log_constant()
-    return inside.masked_fill((p.low < 0) | (p.high > 1), math.inf)
-
-
-@register_kl(Uniform, Pareto)
-def _uniform_pareto(p: Uniform, q: Pareto) -> Tensor:
-    outside = p.low < q.scale
-    low = where(outside, p.high * 0.5, p.low)  # any number between, for the formula
-    mean_log = _mean_log(Uniform(low, p.high, validate_args=False))
-    constants = q.alpha.log() + xlogy(q.alpha, q.scale)
-    inside = (q.alpha + 1) * mean_log - constants - p.entropy()
-    return inside.masked_fill(outside, math.inf)
-
-
-@register_kl(Beta, Normal)
-@register_kl(ContinuousBernoulli, Normal)
-@register_kl(Pareto, Normal)
-@register_kl(Exponential, Normal)
-@register_kl(Gamma, Normal)
-@register_kl(Gumbel, Normal)
-@register_kl(Laplace, Normal)
-@register_kl(Uniform, Normal)
-def _against_normal(p: Any, q: Normal) -> Tensor:
-    spread = (p.variance + (p.mean - q.loc) ** 2) / q.scale**2
-    return 0.5 * spread + q.scale.log() + HALF_LOG_2PI - p.entropy()
-
-
-@register_kl(Normal, Laplace)
-def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
-    shift = p.loc - q.loc
-    z = shift / p.scale
-    mean = math.sqrt(2 / math.pi) * p.scale * (-0.5 * z * z).exp()
-    distance = mean + shift * (z / math.sqrt(2)).erf()
-    return (2 * q.scale).log() + distance / q.scale - p.entropy()
-
-
-def _mean_log(p: Any) -> Tensor:
-    """E_p[log x]."""
-    match p:
-        case Gamma():
-            return digamma(p.concentration) - p.rate.log()
-        case Exponential():
-            return -EULER - p.rate.log()
-        case Pareto():
-            return p.scale.log() + 1 / p.alpha
-        case Beta():
-            return digamma(p.concentration1) - digamma(p.concentration1 + p.concentration0)
-        case Uniform():
-            return (xlogy(p.high, p.high) - xlogy(p.low, p.low)) / (p.high - p.low) - 1
-    raise AssertionError(type(p))
-
-
-@register_kl(Beta, Gamma)
-@register_kl(Exponential, Gamma)
-@register_kl(Gamma, Gamma)
-@register_kl(Pareto, Gamma)
-def _against_gamma(p: Any, q: Gamma) -> Tensor:
-    a, rate = q.concentration, q.rate
-    return lgamma(a) - xlogy(a, rate) - (a - 1) * _mean_log(p) + rate * p.mean - p.entropy()
-
-
-@register_kl(Beta, Exponential)
-@register_kl(Exponential, Exponential)
-@register_kl(Gamma, Exponential)
-@register_kl(ContinuousBernoulli, Exponential)
-@register_kl(Pareto, Exponential)
-def _against_exponential(p: Any, q: Exponential) -> Tensor:
-    return q.rate * p.mean - q.rate.log() - p.entropy()
-
-
-@register_kl(Uniform, Gamma)
-def _uniform_gamma(p: Uniform, q: Gamma) -> Tensor:
-    return _within(p, 0.0, math.inf, _against_gamma, q)
-
-
-@register_kl(Uniform, Exponential)
-def _uniform_exponential(p: Uniform, q: Exponential) -> Tensor:
-    return _within(p, 0.0, math.inf, _against_exponential, q)
-
-
-def _within(p: Uniform, low: Any, high: Any, formula: Formula, q: Any) -> Tensor:
+def _within(low: float, high: float, formula: Formula, p: Uniform, q: Any) -> Tensor:
     """A formula where p lies within [low, high], infinity where it does not."""
     outside = (p.low < low) | (p.high > high)
     # What is outside is moved inside, for the formula has logarithms of it.
@@ -346,52 +242,66 @@ def _within(p: Uniform, low: Any, high: Any, formula: Formula, q: Any) -> Tensor
     return formula(moved, q).masked_fill(outside, math.inf)
 
 
-@register_kl(Uniform, Beta)
-def _uniform_beta(p: Uniform, q: Beta) -> Tensor:
-    return _within(p, 0.0, 1.0, _inside_beta, q)
+@_against(Normal, Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Uniform)
+def _against_normal(p: Any, q: Normal) -> Tensor:
+    spread = (p.variance + (p.mean - q.loc) ** 2) / q.scale**2
+    return 0.5 * spread + q.scale.log() + HALF_LOG_2PI - p.entropy()
 
 
-def _inside_beta(p: Uniform, q: Beta) -> Tensor:
+@_against(Laplace, Normal)
+def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
+    shift = p.loc - q.loc
+    z = shift / p.scale
+    mean = math.sqrt(2 / math.pi) * p.scale * (-0.5 * z * z).exp()
+    distance = mean + shift * (z / math.sqrt(2)).erf()
+    return (2 * q.scale).log() + distance / q.scale - p.entropy()
+
+
+@_against(ContinuousBernoulli, Beta, ContinuousBernoulli, Uniform)
+def _against_continuous_bernoulli(p: Any, q: ContinuousBernoulli) -> Tensor:
+    return softplus(q.logits) - q._log_constant() - p.mean * q.logits - p.entropy()
+
+
+@_against(Pareto, Uniform)
+def _uniform_pareto(p: Uniform, q: Pareto) -> Tensor:
+    outside = p.low < q.scale
+    low = where(outside, p.high * 0.5, p.low)  # any number between, for the formula
+    mean_log = Uniform(low, p.high, validate_args=False)._mean_log()
+    constants = q.alpha.log() + xlogy(q.alpha, q.scale)
+    inside = (q.alpha + 1) * mean_log - constants - p.entropy()
+    return inside.masked_fill(outside, math.inf)
+
+
+@_against(Gamma, Beta, Exponential, Gamma, Pareto, Uniform)
+def _against_gamma(p: Any, q: Gamma) -> Tensor:
+    a, rate = q.concentration, q.rate
+    return lgamma(a) - xlogy(a, rate) - (a - 1) * p._mean_log() + rate * p.mean - p.entropy()
+
+
+@_against(Exponential, Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)
+def _against_exponential(p: Any, q: Exponential) -> Tensor:
+    return q.rate * p.mean - q.rate.log() - p.entropy()
+
+
+@_against(Beta, Uniform)
+def _against_beta(p: Uniform, q: Beta) -> Tensor:
     a, b = q.concentration1, q.concentration0
     mirrored = Uniform(1 - p.high, 1 - p.low)
-    logs = (a - 1) * _mean_log(p) + (b - 1) * _mean_log(mirrored)
+    logs = (a - 1) * p._mean_log() + (b - 1) * mirrored._mean_log()
     return lgamma(a) + lgamma(b) - lgamma(a + b) - logs - p.entropy()
 
 
-@register_kl(Beta, Uniform)
-@register_kl(ContinuousBernoulli, Uniform)
-@register_kl(Uniform, Uniform)
+@_against(Uniform, Beta, ContinuousBernoulli, Uniform)
 def _against_uniform(p: Any, q: Uniform) -> Tensor:
     low, high = (p.low, p.high) if isinstance(p, Uniform) else (0.0, 1.0)
     outside = (q.low > low) | (q.high < high)
     return ((q.high - q.low).log() - p.entropy()).masked_fill(outside, math.inf)
 
 
-def _log_mean_exp(p: Any, t: Tensor) -> Tensor:
-    """log E_p[exp(-t x)] for t > 0."""
-    match p:
-        case Normal():
-            return -t * p.loc + 0.5 * (t * p.scale) ** 2
-        case Gumbel():
-            return -t * p.loc + lgamma(1 + t * p.scale)
-        case Exponential():
-            return -(t / p.rate).log1p()
-        case Gamma():
-            return -p.concentration * (t / p.rate).log1p()
-        case Uniform():
-            width = t * (p.high - p.low)
-            return -t * p.low + (-(-width).expm1() / width).log()
-    raise AssertionError(type(p))
-
-
-@register_kl(Exponential, Gumbel)
-@register_kl(Gamma, Gumbel)
-@register_kl(Gumbel, Gumbel)
-@register_kl(Normal, Gumbel)
-@register_kl(Uniform, Gumbel)
+@_against(Gumbel, Exponential, Gamma, Gumbel, Normal, Uniform)
 def _against_gumbel(p: Any, q: Gumbel) -> Tensor:
     t = 1 / q.scale
-    exponential = (q.loc * t + _log_mean_exp(p, t)).exp()
+    exponential = (q.loc * t + p._log_mean_exp(t)).exp()
     return (p.mean - q.loc) * t + exponential + q.scale.log() - p.entropy()
 
 

@@ -1,4 +1,4 @@
-"""Continuous distributions on the line or a part of it, sampled by their quantiles."""
+"""Continuous distributions on the line or a part of it, told by where they lie and how wide."""
 
 from __future__ import annotations
 
@@ -7,47 +7,47 @@ from typing import Any, ClassVar
 
 from wengert.distributions import constraints
 from wengert.distributions.constraints import Constraint
-from wengert.distributions.distribution import (
-    EULER,
-    HALF_LOG_2PI,
-    Distribution,
-    broadcast_all,
-    normals,
-    uniforms,
+from wengert.distributions.distribution import EULER, HALF_LOG_2PI, normals
+from wengert.distributions.family import (
+    Dependent,
+    Family,
+    OfTensor,
+    Positive,
+    Quantiles,
+    Real,
+    Survival,
+    expectation,
+    family,
+    function,
+    pathwise,
+    pointwise,
+    quantile,
+    quantity,
 )
 from wengert.functions.creation import full_like, zeros_like
-from wengert.functions.special import ndtr, ndtri
+from wengert.functions.special import lgamma, ndtr, ndtri, xlogy
 from wengert.tensor import Tensor
 
 
-class LocationScale(Distribution):
-    """loc + scale z, where z has a fixed distribution. Subclasses state that of z."""
+@family(Q="_standard_quantile")
+class LocationScale(Quantiles):
+    """loc + scale z, where z has a fixed distribution.
 
-    arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
-    support: Any = constraints.real
-    has_rsample = True
+    Subclasses state that of z: formulas at a value are in z = (x - loc) / scale.
+    """
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
+    loc: Real
+    scale: Positive
+    support = constraints.real
+    _standard_quantile: ClassVar[OfTensor]
 
-    def _z(self, value: Any) -> Tensor:
-        return (self._value(value) - self.loc) / self.scale
+    def _value(self, value: Any) -> Tensor:
+        return (super()._value(value) - self.loc) / self.scale
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        u = uniforms(self._extended_shape(sample_shape), self.loc)
-        return self._quantile(u)
-
-    def _quantile(self, u: Tensor) -> Tensor:
-        raise self._lacks("icdf")
-
-    def icdf(self, value: Any) -> Tensor:
-        return self._quantile(self._probability(value))
+    _quantile = function(lambda u, loc, scale, Q: loc + scale * Q(u))
 
 
+@family()
 class Normal(LocationScale):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
@@ -58,40 +58,19 @@ class Normal(LocationScale):
     tensor(-0.9189)
     """
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale**2
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.loc + self.scale * normals(self._extended_shape(sample_shape), self.loc)
-
-    def log_prob(self, value: Any) -> Tensor:
-        z = self._z(value)
-        return -0.5 * z * z - self.scale.log() - HALF_LOG_2PI
-
-    def cdf(self, value: Any) -> Tensor:
-        return ndtr(self._z(value))
-
-    def _quantile(self, u: Tensor) -> Tensor:
-        return self.loc + self.scale * ndtri(u)
-
-    def entropy(self) -> Tensor:
-        return 0.5 + HALF_LOG_2PI + self.scale.log()
+    mean = mode = quantity(lambda loc: loc)
+    stddev = quantity(lambda scale: scale)
+    variance = quantity(lambda scale: scale**2)
+    entropy = expectation(lambda scale: 0.5 + HALF_LOG_2PI + scale.log())
+    _log_mean_exp = function(lambda t, loc, scale: -t * loc + 0.5 * (t * scale) ** 2)
+    log_prob = pointwise(lambda z, scale: -0.5 * z * z - scale.log() - HALF_LOG_2PI)
+    cdf = pointwise(lambda z: ndtr(z))
+    _standard_quantile = function(lambda u: ndtri(u))
+    rsample = pathwise(lambda shape, loc, scale: loc + scale * normals(shape, loc))
 
 
-class LogNormal(LocationScale):
+@family()
+class LogNormal(Family):
     """exp(y) for a normal y of mean `loc` and standard deviation `scale`.
 
     p(x) = exp(-z^2 / 2) / (x scale sqrt(2 pi)),  z = (log x - loc) / scale, for x > 0.
@@ -100,40 +79,27 @@ class LogNormal(LocationScale):
     tensor(1.6487)
     """
 
+    loc: Real
+    scale: Positive
     support = constraints.positive
 
-    @property
-    def mean(self) -> Tensor:
-        return (self.loc + self.scale**2 / 2).exp()
-
-    @property
-    def mode(self) -> Tensor:
-        return (self.loc - self.scale**2).exp()
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp()
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        z = normals(self._extended_shape(sample_shape), self.loc)
-        return (self.loc + self.scale * z).exp()
+    mean = quantity(lambda loc, scale: (loc + scale**2 / 2).exp())
+    mode = quantity(lambda loc, scale: (loc - scale**2).exp())
+    variance = quantity(lambda loc, scale: (scale**2).expm1() * (2 * loc + scale**2).exp())
+    entropy = expectation(lambda loc, scale: 0.5 + HALF_LOG_2PI + scale.log() + loc)
 
     def log_prob(self, value: Any) -> Tensor:
         log = self._value(value).log()
         z = (log - self.loc) / self.scale
         return -0.5 * z * z - self.scale.log() - HALF_LOG_2PI - log
 
-    def cdf(self, value: Any) -> Tensor:
-        return ndtr((self._value(value).log() - self.loc) / self.scale)
-
-    def _quantile(self, u: Tensor) -> Tensor:
-        return (self.loc + self.scale * ndtri(u)).exp()
-
-    def entropy(self) -> Tensor:
-        return 0.5 + HALF_LOG_2PI + self.scale.log() + self.loc
+    cdf = pointwise(lambda x, loc, scale: ndtr((x.log() - loc) / scale))
+    icdf = quantile(lambda p, loc, scale: (loc + scale * ndtri(p)).exp())
+    rsample = pathwise(lambda shape, loc, scale: (loc + scale * normals(shape, loc)).exp())
 
 
-class HalfNormal(Distribution):
+@family()
+class HalfNormal(Family):
     """|x| for a normal x of mean 0 and standard deviation `scale`.
 
     p(x) = 2 exp(-x^2 / (2 scale^2)) / (scale sqrt(2 pi)), x >= 0.
@@ -142,45 +108,26 @@ class HalfNormal(Distribution):
     tensor(0.6745)
     """
 
-    arg_constraints: ClassVar[dict[str, Constraint]] = {"scale": constraints.positive}
+    scale: Positive
     support = constraints.nonnegative
-    has_rsample = True
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        (self.scale,) = broadcast_all(scale)
-        super().__init__(self.scale.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    @property
-    def mode(self) -> Tensor:
-        return zeros_like(self.scale)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.scale**2 * (1 - 2 / math.pi)
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.scale * normals(self._extended_shape(sample_shape), self.scale).abs()
+    mean = quantity(lambda scale: scale * math.sqrt(2 / math.pi))
+    mode = quantity(lambda scale: zeros_like(scale))
+    variance = quantity(lambda scale: scale**2 * (1 - 2 / math.pi))
+    entropy = expectation(lambda scale: 0.5 + HALF_LOG_2PI - math.log(2) + scale.log())
 
     def log_prob(self, value: Any) -> Tensor:
         value = self._value(value)
         inside = math.log(2) - HALF_LOG_2PI - self.scale.log() - 0.5 * (value / self.scale) ** 2
         return inside.masked_fill(value < 0, -math.inf)
 
-    def cdf(self, value: Any) -> Tensor:
-        return 2 * ndtr(self._value(value) / self.scale) - 1
-
-    def icdf(self, value: Any) -> Tensor:
-        return self.scale * ndtri((self._probability(value) + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return 0.5 + HALF_LOG_2PI - math.log(2) + self.scale.log()
+    cdf = pointwise(lambda x, scale: 2 * ndtr(x / scale) - 1)
+    icdf = quantile(lambda p, scale: scale * ndtri((p + 1) / 2))
+    rsample = pathwise(lambda shape, scale: scale * normals(shape, scale).abs())
 
 
-class Uniform(Distribution):
+@family()
+class Uniform(Quantiles):
     """Uniform on [low, high).
 
     p(x) = 1 / (high - low). ValueError unless low < high.
@@ -189,55 +136,39 @@ class Uniform(Distribution):
     tensor(0.5000)
     """
 
-    arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "low": constraints.dependent,
-        "high": constraints.dependent,
-    }
-    has_rsample = True
+    low: Dependent
+    high: Dependent
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
-        self.low, self.high = broadcast_all(low, high)
-        super().__init__(self.low.shape, validate_args=validate_args)
-        if self._validate_args:
-            self._check(constraints.greater_than(self.low.detach()), self.high, "parameter high")
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        self._check(constraints.greater_than(self.low.detach()), self.high, "parameter high")
 
     @constraints.dependent_property
     def support(self) -> Constraint:
         return constraints.interval(self.low, self.high)
 
-    @property
-    def mean(self) -> Tensor:
-        return (self.low + self.high) / 2
-
-    @property
-    def mode(self) -> Tensor:
-        return full_like(self.low, math.nan)  # every point is as likely
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.high - self.low) ** 2 / 12
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        u = uniforms(self._extended_shape(sample_shape), self.low)
-        return self.low + u * (self.high - self.low)
+    mean = quantity(lambda low, high: (low + high) / 2)
+    mode = quantity(lambda low: full_like(low, math.nan))  # every point is as likely
+    variance = quantity(lambda low, high: (high - low) ** 2 / 12)
+    entropy = expectation(lambda low, high: (high - low).log())
+    _mean_log = expectation(
+        lambda low, high: (xlogy(high, high) - xlogy(low, low)) / (high - low) - 1
+    )
+    _log_mean_exp = function(
+        lambda t, low, high: -t * low + (-(t * (low - high)).expm1() / (t * (high - low))).log()
+    )
 
     def log_prob(self, value: Any) -> Tensor:
         value = self._value(value)
         outside = (value < self.low) | (value >= self.high)
         return (-(self.high - self.low).log() + 0 * value).masked_fill(outside, -math.inf)
 
-    def cdf(self, value: Any) -> Tensor:
-        value = self._value(value)
-        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
-
-    def icdf(self, value: Any) -> Tensor:
-        return self.low + self._probability(value) * (self.high - self.low)
-
-    def entropy(self) -> Tensor:
-        return (self.high - self.low).log()
+    cdf = pointwise(lambda x, low, high: ((x - low) / (high - low)).clamp(min=0, max=1))
+    _quantile = function(lambda u, low, high: low + u * (high - low))
 
 
-class Exponential(Distribution):
+@family()
+class Exponential(Survival):
     """p(x) = rate exp(-rate x), x >= 0.
 
     >>> import wengert as wg
@@ -245,47 +176,21 @@ class Exponential(Distribution):
     tensor([2.0000, 0.5000])
     """
 
-    arg_constraints: ClassVar[dict[str, Constraint]] = {"rate": constraints.positive}
+    rate: Positive
     support = constraints.nonnegative
-    has_rsample = True
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
-        (self.rate,) = broadcast_all(rate)
-        super().__init__(self.rate.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return 1 / self.rate
-
-    @property
-    def mode(self) -> Tensor:
-        return zeros_like(self.rate)
-
-    @property
-    def variance(self) -> Tensor:
-        return self.rate**-2
-
-    @property
-    def stddev(self) -> Tensor:
-        return 1 / self.rate
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        u = uniforms(self._extended_shape(sample_shape), self.rate)
-        return -u.log() / self.rate
-
-    def log_prob(self, value: Any) -> Tensor:
-        return self.rate.log() - self.rate * self._value(value)
-
-    def cdf(self, value: Any) -> Tensor:
-        return -(-self.rate * self._value(value)).expm1()
-
-    def icdf(self, value: Any) -> Tensor:
-        return -(-self._probability(value)).log1p() / self.rate
-
-    def entropy(self) -> Tensor:
-        return 1 - self.rate.log()
+    mean = stddev = quantity(lambda rate: 1 / rate)
+    mode = quantity(lambda rate: zeros_like(rate))
+    variance = quantity(lambda rate: rate**-2)
+    entropy = expectation(lambda rate: 1 - rate.log())
+    _mean_log = expectation(lambda rate: -EULER - rate.log())
+    _log_mean_exp = function(lambda t, rate: -(t / rate).log1p())
+    log_prob = pointwise(lambda x, rate: rate.log() - rate * x)
+    _hazard = function(lambda x, rate: rate * x)
+    _at_hazard = function(lambda h, rate: h / rate)
 
 
+@family()
 class Laplace(LocationScale):
     """p(x) = exp(-|z|) / (2 scale),  z = (x - loc) / scale.
 
@@ -293,33 +198,15 @@ class Laplace(LocationScale):
     tensor(0.5000)
     """
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return 2 * self.scale**2
-
-    def log_prob(self, value: Any) -> Tensor:
-        return -self._z(value).abs() - (2 * self.scale).log()
-
-    def cdf(self, value: Any) -> Tensor:
-        z = self._z(value)
-        return 0.5 - 0.5 * z.sign() * (-z.abs()).expm1()
-
-    def _quantile(self, u: Tensor) -> Tensor:
-        centred = u - 0.5
-        return self.loc - self.scale * centred.sign() * (-2 * centred.abs()).log1p()
-
-    def entropy(self) -> Tensor:
-        return 1 + (2 * self.scale).log()
+    mean = mode = quantity(lambda loc: loc)
+    variance = quantity(lambda scale: 2 * scale**2)
+    entropy = expectation(lambda scale: 1 + (2 * scale).log())
+    log_prob = pointwise(lambda z, scale: -z.abs() - (2 * scale).log())
+    cdf = pointwise(lambda z: 0.5 - 0.5 * z.sign() * (-z.abs()).expm1())
+    _standard_quantile = function(lambda u: (0.5 - u).sign() * (-(2 * u - 1).abs()).log1p())
 
 
+@family()
 class Cauchy(LocationScale):
     """p(x) = 1 / (pi scale (1 + z^2)),  z = (x - loc) / scale. It has no mean and no variance.
 
@@ -327,31 +214,16 @@ class Cauchy(LocationScale):
     tensor(0.7500)
     """
 
-    @property
-    def mean(self) -> Tensor:
-        return full_like(self.loc, math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return full_like(self.loc, math.inf)
-
-    def log_prob(self, value: Any) -> Tensor:
-        return -math.log(math.pi) - self.scale.log() - (self._z(value) ** 2).log1p()
-
-    def cdf(self, value: Any) -> Tensor:
-        return self._z(value).atan() / math.pi + 0.5
-
-    def _quantile(self, u: Tensor) -> Tensor:
-        return self.loc + self.scale * (math.pi * (u - 0.5)).tan()
-
-    def entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + self.scale.log()
+    mean = quantity(lambda loc: full_like(loc, math.nan))
+    mode = quantity(lambda loc: loc)
+    variance = quantity(lambda loc: full_like(loc, math.inf))
+    entropy = expectation(lambda scale: math.log(4 * math.pi) + scale.log())
+    log_prob = pointwise(lambda z, scale: -math.log(math.pi) - scale.log() - (z**2).log1p())
+    cdf = pointwise(lambda z: z.atan() / math.pi + 0.5)
+    _standard_quantile = function(lambda u: (math.pi * (u - 0.5)).tan())
 
 
+@family()
 class Gumbel(LocationScale):
     """The largest of many: P(x) = exp(-exp(-z)),  z = (x - loc) / scale.
 
@@ -359,27 +231,11 @@ class Gumbel(LocationScale):
     tensor(1.)
     """
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc + EULER * self.scale
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return math.pi**2 / 6 * self.scale**2
-
-    def log_prob(self, value: Any) -> Tensor:
-        z = self._z(value)
-        return -z - (-z).exp() - self.scale.log()
-
-    def cdf(self, value: Any) -> Tensor:
-        return (-(-self._z(value)).exp()).exp()
-
-    def _quantile(self, u: Tensor) -> Tensor:
-        return self.loc - self.scale * (-u.log()).log()
-
-    def entropy(self) -> Tensor:
-        return self.scale.log() + 1 + EULER
+    mean = quantity(lambda loc, scale: loc + EULER * scale)
+    mode = quantity(lambda loc: loc)
+    variance = quantity(lambda scale: math.pi**2 / 6 * scale**2)
+    entropy = expectation(lambda scale: scale.log() + 1 + EULER)
+    _log_mean_exp = function(lambda t, loc, scale: -t * loc + lgamma(1 + t * scale))
+    log_prob = pointwise(lambda z, scale: -z - (-z).exp() - scale.log())
+    cdf = pointwise(lambda z: (-(-z).exp()).exp())
+    _standard_quantile = function(lambda u: -(-u.log()).log())

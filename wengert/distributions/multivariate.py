@@ -15,8 +15,10 @@ from wengert.distributions.distribution import (
     broadcast_all,
     lazy,
     normals,
+    one_of,
     tiny,
 )
+from wengert.distributions.family import Family, expectation, family, pathwise, quantity
 from wengert.distributions.gamma import Beta, standard_gamma
 from wengert.functions.creation import as_tensor, ones_like, zeros_like
 from wengert.functions.decompositions import cholesky
@@ -28,50 +30,35 @@ from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 
 
-class MultivariateNormal(Distribution):
-    """The normal distribution on vectors, p(x) = exp(-|L^-1 (x - loc)|^2 / 2) / (|L| (2 pi)^(k/2)).
+def _log_det(triangular: Tensor) -> Tensor:
+    """The logarithm of the determinant of a triangular matrix of positive diagonal."""
+    return triangular.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
-    It is given by exactly one of its covariance matrix L L^T, that one's inverse (the precision),
-    or L, its lower triangular factor, which is the cheapest. `loc` is (..., k), the matrix
-    (..., k, k). The others are computed when they are asked for.
 
-    >>> import wengert as wg
-    >>> MultivariateNormal(wg.zeros(2), wg.eye(2)).log_prob(wg.zeros(2))  # -log(2 pi)
-    tensor(-1.8379)
+class ByCovariance(Family):
+    """Given by one of a covariance matrix L L^T, its inverse (the precision), and L, triangular.
+
+    The others are computed when they are asked for.
     """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
-    support = constraints.real_vector
-    has_rsample = True
 
-    def __init__(
-        self,
-        loc: Any,
-        covariance_matrix: Any = None,
-        precision_matrix: Any = None,
-        scale_tril: Any = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        (loc,) = broadcast_all(loc)
-        if loc.ndim < 1:
-            raise ValueError("loc must be at least one-dimensional.")
-        name, matrix = _one_matrix(covariance_matrix, precision_matrix, scale_tril)
-        k = loc.shape[-1]
-        if k not in (1, matrix.shape[-1]):
+    @staticmethod
+    def _one_matrix(covariance: Any, precision: Any, scale_tril: Any) -> tuple[str, Tensor]:
+        """The one that was given, after its name."""
+        name, given = one_of(
+            covariance_matrix=covariance, precision_matrix=precision, scale_tril=scale_tril
+        )
+        (matrix,) = broadcast_all(given)
+        if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
             raise ValueError(
-                f"{name} must have the shape (..., {k}, {k}), as loc has {tuple(loc.shape)}, "
-                f"but it has {tuple(matrix.shape)}"
+                f"{name} must have the shape (..., k, k), but it has {tuple(matrix.shape)}"
             )
-        k = matrix.shape[-1]
-        batch = np.broadcast_shapes(tuple(loc.shape[:-1]), tuple(matrix.shape[:-2]))
-        self.loc = loc.expand((*batch, k))
-        vars(self)[name] = matrix.expand((*batch, k, k))
-        super().__init__(batch, (k,), validate_args=validate_args)
+        return name, matrix
 
     @lazy
     def scale_tril(self) -> Tensor:
@@ -96,36 +83,95 @@ class MultivariateNormal(Distribution):
         inverse = inv(self.scale_tril)
         return inverse.mT @ inverse
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.scale_tril**2).sum(-1)
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        z = normals(self._extended_shape(sample_shape), self.loc)
-        return self.loc + (self.scale_tril @ z.unsqueeze(-1)).squeeze(-1)
-
     def _half_log_det(self) -> Tensor:
-        return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return _log_det(self.scale_tril)
+
+
+@family(half_log_det="_half_log_det", shape="_event_shape")
+class NormalVectors(Family):
+    """Subclasses state the covariance: its quadratic form, its determinant and its factors."""
+
+    support = constraints.real_vector
+
+    mean = mode = quantity(lambda loc: loc)
+    entropy = expectation(
+        lambda half_log_det, shape: half_log_det() + shape[0] * (0.5 + HALF_LOG_2PI)
+    )
 
     def log_prob(self, value: Any) -> Tensor:
-        difference = (self._value(value) - self.loc).unsqueeze(-1)
-        z = solve_triangular(self.scale_tril, difference, upper=False)
-        k = self._event_shape[0]
-        return -0.5 * (z * z).sum((-2, -1)) - self._half_log_det() - k * HALF_LOG_2PI
+        squares = self._squares((self._value(value) - self.mean).unsqueeze(-1))
+        return -0.5 * squares - self._half_log_det() - self._event_shape[0] * HALF_LOG_2PI
 
-    def entropy(self) -> Tensor:
-        return self._half_log_det() + self._event_shape[0] * 0.5 * (1 + math.log(2 * math.pi))
+    def _squares(self, columns: Tensor) -> Tensor:
+        """The sum of x^T covariance^-1 x over the columns x of a matrix."""
+        raise NotImplementedError
+
+    def _half_log_det(self) -> Tensor:
+        """log sqrt |covariance|."""
+        raise NotImplementedError
+
+    def _factors(self) -> list[Tensor]:
+        """Matrices A with sum A A^T = covariance."""
+        raise NotImplementedError
 
 
-class LowRankMultivariateNormal(Distribution):
+@family(L="scale_tril")
+class MultivariateNormal(ByCovariance, NormalVectors):
+    """The normal distribution on vectors, p(x) = exp(-|L^-1 (x - loc)|^2 / 2) / (|L| (2 pi)^(k/2)).
+
+    It is given by exactly one of its covariance matrix L L^T, that one's inverse (the precision),
+    or L, its lower triangular factor, which is the cheapest. `loc` is (..., k), the matrix
+    (..., k, k). The others are computed when they are asked for.
+
+    >>> import wengert as wg
+    >>> MultivariateNormal(wg.zeros(2), wg.eye(2)).log_prob(wg.zeros(2))  # -log(2 pi)
+    tensor(-1.8379)
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {
+        "loc": constraints.real_vector,
+        **ByCovariance.arg_constraints,
+    }
+
+    def __init__(
+        self,
+        loc: Any,
+        covariance_matrix: Any = None,
+        precision_matrix: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        (loc,) = broadcast_all(loc)
+        if loc.ndim < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        name, matrix = self._one_matrix(covariance_matrix, precision_matrix, scale_tril)
+        k = matrix.shape[-1]
+        if loc.shape[-1] not in (1, k):
+            wanted = loc.shape[-1]
+            raise ValueError(
+                f"{name} must have the shape (..., {wanted}, {wanted}), as loc has "
+                f"{tuple(loc.shape)}, but it has {tuple(matrix.shape)}"
+            )
+        batch = np.broadcast_shapes(tuple(loc.shape[:-1]), tuple(matrix.shape[:-2]))
+        self.loc = loc.expand((*batch, k))
+        vars(self)[name] = matrix.expand((*batch, k, k))
+        Distribution.__init__(self, batch, (k,), validate_args)
+
+    variance = quantity(lambda L: (L**2).sum(-1))
+    rsample = pathwise(
+        lambda shape, loc, L: loc + (L @ normals(shape, loc).unsqueeze(-1)).squeeze(-1)
+    )
+
+    def _squares(self, columns: Tensor) -> Tensor:
+        z = solve_triangular(self.scale_tril, columns, upper=False)
+        return (z * z).sum((-2, -1))
+
+    def _factors(self) -> list[Tensor]:
+        return [self.scale_tril]
+
+
+@family(W="cov_factor", D="cov_diag")
+class LowRankMultivariateNormal(NormalVectors):
     """Normal vectors of covariance W W^T + diag(D), W = `cov_factor` (..., k, m), D = `cov_diag`.
 
     A sample is loc + W u + sqrt(D) v. Densities and divergences cost k m^2 instead of k^3: by
@@ -142,8 +188,6 @@ class LowRankMultivariateNormal(Distribution):
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
     }
-    support = constraints.real_vector
-    has_rsample = True
 
     def __init__(
         self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None
@@ -163,7 +207,7 @@ class LowRankMultivariateNormal(Distribution):
         batch = np.broadcast_shapes(*map(tuple, shapes))
         self.loc, self.cov_diag = loc.expand((*batch, k)), diagonal.expand((*batch, k))
         self.cov_factor = factor.expand((*batch, k, factor.shape[-1]))
-        super().__init__(batch, (k,), validate_args=validate_args)
+        Distribution.__init__(self, batch, (k,), validate_args)
 
     @lazy
     def _capacitance_tril(self) -> Tensor:
@@ -188,17 +232,7 @@ class LowRankMultivariateNormal(Distribution):
         half = solve_triangular(self._capacitance_tril, scaled, upper=False)
         return (1 / self.cov_diag).diag_embed() - half.mT @ half
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        return (self.cov_factor**2).sum(-1) + self.cov_diag
+    variance = quantity(lambda W, D: (W**2).sum(-1) + D)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -208,25 +242,19 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc + spread + self.cov_diag.sqrt() * v
 
     def _half_log_det(self) -> Tensor:
-        inner = self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-        return inner + 0.5 * self.cov_diag.log().sum(-1)
+        return _log_det(self._capacitance_tril) + 0.5 * self.cov_diag.log().sum(-1)
 
-    def _squares(self, difference: Tensor) -> Tensor:
-        """x^T covariance^-1 x."""
-        scaled = difference / self.cov_diag
-        inner = self.cov_factor.mT @ scaled.unsqueeze(-1)
-        half = solve_triangular(self._capacitance_tril, inner, upper=False)
-        return (difference * scaled).sum(-1) - (half * half).sum((-2, -1))
+    def _squares(self, columns: Tensor) -> Tensor:
+        scaled = columns / self.cov_diag.unsqueeze(-1)
+        half = solve_triangular(self._capacitance_tril, self.cov_factor.mT @ scaled, upper=False)
+        return (columns * scaled).sum((-2, -1)) - (half * half).sum((-2, -1))
 
-    def log_prob(self, value: Any) -> Tensor:
-        squares = self._squares(self._value(value) - self.loc)
-        return -0.5 * squares - self._half_log_det() - self._event_shape[0] * HALF_LOG_2PI
-
-    def entropy(self) -> Tensor:
-        return self._half_log_det() + self._event_shape[0] * 0.5 * (1 + math.log(2 * math.pi))
+    def _factors(self) -> list[Tensor]:
+        return [self.cov_factor, self.cov_diag.sqrt().diag_embed()]
 
 
-class Wishart(Distribution):
+@family(V="covariance_matrix", n="_scaled_df")
+class Wishart(ByCovariance):
     """X = sum of `df` outer products of normal vectors: covariances, as samples have them.
 
     p(X) = |X|^((df-k-1) / 2) exp(-tr(V^-1 X) / 2) / (2^(df k / 2) |V|^(df / 2) Gamma_k(df / 2)),
@@ -241,13 +269,10 @@ class Wishart(Distribution):
     """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
+        **ByCovariance.arg_constraints,
         "df": constraints.greater_than(0),
     }
     support = constraints.positive_definite
-    has_rsample = True
 
     def __init__(
         self,
@@ -257,28 +282,24 @@ class Wishart(Distribution):
         scale_tril: Any = None,
         validate_args: bool | None = None,
     ) -> None:
-        name, matrix = _one_matrix(covariance_matrix, precision_matrix, scale_tril)
+        name, matrix = self._one_matrix(covariance_matrix, precision_matrix, scale_tril)
         k = matrix.shape[-1]
         df = df if hasattr(df, "dtype") else as_tensor(df, matrix.dtype)
         (df,) = broadcast_all(df)
         batch = np.broadcast_shapes(tuple(df.shape), tuple(matrix.shape[:-2]))
         self.df = df.expand(batch)
         vars(self)[name] = matrix.expand((*batch, k, k))
-        super().__init__(batch, (k, k), validate_args=validate_args)
-        if self._validate_args:
-            self._check(constraints.greater_than(k - 1), self.df, "parameter df")
+        Distribution.__init__(self, batch, (k, k), validate_args)
 
-    scale_tril = MultivariateNormal.scale_tril
-    covariance_matrix = MultivariateNormal.covariance_matrix
-    precision_matrix = MultivariateNormal.precision_matrix
+    def _validate_parameters(self) -> None:
+        super()._validate_parameters()
+        self._check(constraints.greater_than(self._event_shape[0] - 1), self.df, "parameter df")
 
     @property
     def _scaled_df(self) -> Tensor:
         return self.df[..., None, None]
 
-    @property
-    def mean(self) -> Tensor:
-        return self._scaled_df * self.covariance_matrix
+    mean = quantity(lambda n, V: n * V)
 
     @property
     def mode(self) -> Tensor:
@@ -301,9 +322,6 @@ class Wishart(Distribution):
         half = self.scale_tril @ (below + squares.sqrt().diag_embed())
         return half @ half.mT
 
-    def _half_log_det(self) -> Tensor:
-        return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-
     def _log_normalizer(self) -> Tensor:
         k, df = self._event_shape[0], self.df
         return df * (k / 2 * math.log(2) + self._half_log_det()) + multigammaln(df / 2, k)
@@ -311,10 +329,9 @@ class Wishart(Distribution):
     def log_prob(self, value: Any) -> Tensor:
         x, k = self._value(value), self._event_shape[0]
         factor = cholesky(x)
-        log_det = 2 * factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         half = solve_triangular(self.scale_tril, factor, upper=False)
         trace = (half * half).sum((-2, -1))
-        return (self.df - k - 1) / 2 * log_det - trace / 2 - self._log_normalizer()
+        return (self.df - k - 1) * _log_det(factor) - trace / 2 - self._log_normalizer()
 
     def entropy(self) -> Tensor:
         k, df = self._event_shape[0], self.df
@@ -350,7 +367,7 @@ class LKJCholesky(Distribution):
             )
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        super().__init__(self.concentration.shape, (dim, dim), validate_args=validate_args)
+        super().__init__(self.concentration.shape, (dim, dim), validate_args)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
@@ -379,23 +396,3 @@ class LKJCholesky(Distribution):
             less / 2 * math.log(math.pi) + multigammaln(alpha - 0.5, less) - lgamma(alpha) * less
         )
         return (exponents * logs).sum(-1) - constant
-
-
-def _one_matrix(covariance: Any, precision: Any, scale_tril: Any) -> tuple[str, Tensor]:
-    """The one of three matrices that was given."""
-    given = {
-        "covariance_matrix": covariance,
-        "precision_matrix": precision,
-        "scale_tril": scale_tril,
-    }
-    matrices = [(name, matrix) for name, matrix in given.items() if matrix is not None]
-    if len(matrices) != 1:
-        raise ValueError(
-            "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
-        )
-    name, (matrix,) = matrices[0][0], broadcast_all(matrices[0][1])
-    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
-        raise ValueError(
-            f"{name} must have the shape (..., k, k), but it has {tuple(matrix.shape)}"
-        )
-    return name, matrix

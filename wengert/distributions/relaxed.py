@@ -8,29 +8,27 @@ Gumbel-softmax", 2017).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from wengert.distributions import constraints
 from wengert.distributions.compound import TransformedDistribution
 from wengert.distributions.constraints import Constraint
 from wengert.distributions.discrete import Categorical, Chance, OverCategories
-from wengert.distributions.distribution import (
-    broadcast_all,
-    clamped,
-    softplus,
-    uniforms,
-)
-from wengert.distributions.transforms import ExpTransform, SigmoidTransform
+from wengert.distributions.distribution import Distribution, broadcast_all, softplus, uniforms
+from wengert.distributions.family import Quantiles, expectation, family, pointwise
+from wengert.distributions.transforms import ExpTransform, SigmoidTransform, Transform
+from wengert.distributions.utils import clamp_probs
 from wengert.functions.choosing import where
 from wengert.functions.reductions import logsumexp
 from wengert.tensor import Tensor
 
 
+@family()
 class LogitRelaxedBernoulli(Chance):
     """log(x / (1 - x)) of a relaxed Bernoulli x: a logistic variable of scale 1 / temperature."""
 
-    support: Any = constraints.real
-    has_rsample = True
+    support = constraints.real
 
     def __init__(
         self,
@@ -40,7 +38,7 @@ class LogitRelaxedBernoulli(Chance):
         validate_args: bool | None = None,
     ) -> None:
         _, self.temperature = self._set(probs, logits, temperature)
-        super().__init__(self.temperature.shape, validate_args=validate_args)
+        Distribution.__init__(self, self.temperature.shape, validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         u = uniforms(self._extended_shape(sample_shape), self.temperature)
@@ -55,6 +53,17 @@ class _Relaxed(TransformedDistribution):
     """A relaxed distribution in the place of its logits: what both have in common."""
 
     base_dist: Any
+    _of_logits: ClassVar[tuple[Callable[..., Distribution], Transform]]
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base, transform = self._of_logits
+        super().__init__(base(temperature, probs, logits, validate_args), transform, validate_args)
 
     @property
     def temperature(self) -> Tensor:
@@ -79,24 +88,15 @@ class RelaxedBernoulli(_Relaxed):
     """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = Chance.arg_constraints
-    support: Any = constraints.unit_interval
+    support = constraints.unit_interval
     has_rsample = True
-
-    def __init__(
-        self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args)
-        super().__init__(base, SigmoidTransform(), validate_args)
+    _of_logits = LogitRelaxedBernoulli, SigmoidTransform()
 
 
 class ExpRelaxedCategorical(OverCategories):
     """log x of a relaxed one-hot vector x: log softmax((logits + g) / temperature), g Gumbel."""
 
-    support: Any = constraints.real_vector
+    support = constraints.real_vector
     has_rsample = True
 
     def __init__(
@@ -106,7 +106,7 @@ class ExpRelaxedCategorical(OverCategories):
         logits: Any = None,
         validate_args: bool | None = None,
     ) -> None:
-        self._hold(probs, logits, validate_args)
+        super().__init__(probs, logits, validate_args)
         self.temperature = broadcast_all(temperature, self._categorical.param)[0][..., 0]
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -131,21 +131,13 @@ class RelaxedOneHotCategorical(_Relaxed):
     """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = Categorical.arg_constraints
-    support: Any = constraints.simplex
+    support = constraints.simplex
     has_rsample = True
-
-    def __init__(
-        self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
-        super().__init__(base, ExpTransform(), validate_args)
+    _of_logits = ExpRelaxedCategorical, ExpTransform()
 
 
-class ContinuousBernoulli(Chance):
+@family(log_C="_log_constant")
+class ContinuousBernoulli(Quantiles, Chance):
     """p(x) = C p^x (1 - p)^(1 - x) on [0, 1]: for pixels, say, where Bernoulli's does not add up.
 
     C = 2 atanh(1 - 2p) / (1 - 2p), and 2 at p = 1/2, around which (`lims`) a Taylor series is used
@@ -157,8 +149,7 @@ class ContinuousBernoulli(Chance):
     tensor([0.5000, 0.6699])
     """
 
-    support: Any = constraints.unit_interval
-    has_rsample = True
+    support = constraints.unit_interval
 
     def __init__(
         self,
@@ -169,11 +160,11 @@ class ContinuousBernoulli(Chance):
     ) -> None:
         (given,) = self._set(probs, logits)
         self._lims = lims
-        super().__init__(given.shape, validate_args=validate_args)
+        Distribution.__init__(self, given.shape, validate_args=validate_args)
 
     def _split(self) -> tuple[Tensor, Tensor, Tensor]:
         """Where p is far from 1/2, a p that is far from it everywhere, and p - 1/2."""
-        p = clamped(self.probs)
+        p = clamp_probs(self.probs)
         far = (p <= self._lims[0]) | (p > self._lims[1])
         return far, where(far, p, self._lims[0]), p - 0.5
 
@@ -194,15 +185,15 @@ class ContinuousBernoulli(Chance):
         exact = p * (p - 1) / (1 - 2 * p) ** 2 + 1 / ((-p).log1p() - p.log()) ** 2
         return where(far, exact, 1 / 12 - (1 / 15 - 128 / 945 * x * x) * x * x)
 
-    def log_prob(self, value: Any) -> Tensor:
-        return self._value(value) * self.logits - softplus(self.logits) + self._log_constant()
+    log_prob = pointwise(lambda x, logits, log_C: x * logits - softplus(logits) + log_C())
+    entropy = expectation(lambda logits, mean, log_C: softplus(logits) - log_C() - mean * logits)
 
     # With t = logit(p) the density is proportional to exp(t x).
 
     def _rate(self) -> tuple[Tensor, Tensor, Tensor]:
         """Where p is far from 1/2, t there, and t as it is."""
         far, p, _ = self._split()
-        whole = clamped(self.probs)
+        whole = clamp_probs(self.probs)
         return far, p.log() - (-p).log1p(), whole.log() - (-whole).log1p()
 
     def cdf(self, value: Any) -> Tensor:
@@ -211,16 +202,7 @@ class ContinuousBernoulli(Chance):
         near = x + x * (x - 1) * t * (0.5 + (2 * x - 1) * t / 12)
         return where(far, (rate * x).expm1() / rate.expm1(), near).clamp(min=0, max=1)
 
-    def icdf(self, value: Any) -> Tensor:
-        return self._quantile(self._probability(value))
-
-    def _quantile(self, u: Tensor) -> Tensor:
+    def _quantile(self, u: Tensor, /) -> Tensor:
         far, rate, t = self._rate()
         near = u + u * (1 - u) * t * (0.5 + (1 - 2 * u) * t / 6)
         return where(far, (u * rate.expm1()).log1p() / rate, near)
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self._quantile(uniforms(self._extended_shape(sample_shape), self.probs))
-
-    def entropy(self) -> Tensor:
-        return softplus(self.logits) - self._log_constant() - self.mean * self.logits

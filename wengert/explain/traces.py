@@ -422,7 +422,7 @@ def _real(value: Any, name: str) -> np.ndarray:
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"explain: the argument {name} is {value!r}, not a real number or array")
-    return array.astype(np.float64)
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def _in_order(f: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -643,7 +643,7 @@ def _constant(value: Any, digits: int) -> str:
         return str(value)
     if isinstance(value, list):
         return f"[{', '.join(_constant(v, digits) for v in value)}]"
-    return number(value, digits)
+    return value.name if isinstance(value, np.dtype) else number(value, digits)
 
 
 def _step_text(step: Step, given: dict[str, str]) -> str:

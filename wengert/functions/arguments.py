@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
+from wengert.autograd.operands import one_dtype
 from wengert.autograd.out import into as into
 from wengert.autograd.out import takes_out as takes_out
-from wengert.autograd.record import one_dtype
 from wengert.dispatch import Function, signature
 from wengert.functions import creation
 from wengert.tensor import NUMBERS, Size, Tensor, settle, wrap
@@ -45,7 +46,8 @@ def tensor_of(x: Any, name: str = "input") -> Tensor:
 def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function]:
     """The first `count` arguments of a function are tensors, or arrays: TypeError for others.
 
-    If they have to be `alike`, tensors of different dtypes are a DtypeError.
+    Of `count` 0, any one of the first two. If they have to be `alike`, tensors of different dtypes
+    are a DtypeError. With `out=` the result is written there, as `takes_out` does.
     """
 
     def decorate(function: Function) -> Function:
@@ -53,25 +55,42 @@ def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
+            if kwargs and kwargs.get("out") is not None:
+                return into(kwargs.pop("out"), checked, args, kwargs)
             if alike:
                 one_dtype(function.__name__, (*args[:count], *map(kwargs.get, names)))
-            for x in args[:count]:
+            if kwargs and len(args) < count:
+                given = [(i, n) for i, n in enumerate(names) if n in kwargs]
+                kwargs.update({n: _tensor(kwargs[n], function, names, i) for i, n in given})
+            for x in args[: count or 2]:
                 if not isinstance(x, Tensor):
                     break
             else:
                 return function(*args, **kwargs)
-            made = [_tensor(x, function, names, i) for i, x in enumerate(args[:count])]
-            return function(*made, *args[count:], **kwargs)
+            return function(*operands_of(function, count, args), **kwargs)
 
         return checked
 
     return decorate
 
 
+def operands_of(function: Function, count: int, args: Sequence[Any]) -> list[Any]:
+    """The arguments of a function of which the first `count` are tensors; see `of_tensors`."""
+    names = signature(function)[0]
+    if not count and all(type(x) in NUMBERS for x in args[:2]):
+        raise TypeError(
+            f"{function.__name__}(): argument '{names[0]}' (position 1) or '{names[1]}' (position "
+            f"2) must be a Tensor, not {' and '.join(type(x).__name__ for x in args[:2])}. Make "
+            "one with wengert.tensor(...)."
+        )
+    made = [_tensor(x, function, names, i) for i, x in enumerate(args[:count])]
+    return [*made, *args[count:]]
+
+
 def numbers_first(*names: str) -> Callable[[Function], Function]:
     """Numbers among too many positional arguments are those `names`: an order that PyTorch takes.
 
-    `addmm(beta, M, alpha, A, B)` is `addmm(M, A, B, beta=beta, alpha=alpha)`.
+    `addmm(beta, M, alpha, A, B)` is `addmm(M, A, B, beta=beta, alpha=alpha)`; alpha may be missing.
     """
 
     def decorate(function: Function) -> Function:
@@ -82,7 +101,7 @@ def numbers_first(*names: str) -> Callable[[Function], Function]:
             if len(args) > count:
                 numbers = [x for x in args if type(x) in NUMBERS]
                 args = tuple(x for x in args if type(x) not in NUMBERS)
-                kwargs.update(zip(names, numbers, strict=True))
+                kwargs.update(zip(names, numbers, strict=len(numbers) > len(names)))
             return function(*args, **kwargs)
 
         return taken
@@ -93,6 +112,8 @@ def numbers_first(*names: str) -> Callable[[Function], Function]:
 def _tensor(x: Any, function: Function, names: tuple[str, ...], place: int) -> Tensor:
     if isinstance(x, Tensor) or hasattr(x, "__array_function__"):
         return tensor_of(x)
+    if dtypes.is_foreign(x):
+        raise dtypes.foreign(x)
     raise TypeError(
         f"{function.__name__}(): argument '{names[place]}' (position {place + 1}) must be a "
         f"Tensor, not {type(x).__name__}. Make one with wengert.tensor(...)."

@@ -16,13 +16,14 @@ tensor([0.0000, 0.2500])
 from __future__ import annotations
 
 from math import e, inf, nan, pi
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy import fft, linalg, newaxis
+from numpy import linalg, newaxis
 
 from wengert import dtypes
-from wengert.autograd.record import cast
+from wengert.autograd.operands import cast
 from wengert.dtypes import (
     complex64,
     complex128,
@@ -38,6 +39,7 @@ from wengert.dtypes import (
     uint64,
 )
 from wengert.functions import creation, ranges, sorting
+from wengert.functions import fft as fourier
 from wengert.functions.arguments import constant, tensor_of
 from wengert.functions.device import CPU
 from wengert.tensor import Tensor
@@ -84,6 +86,21 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+# ---- Fourier transforms --------------------------------------------------------------------
+
+
+def _fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    return fourier.fftfreq(n, d, dtype=dtype, device=device)
+
+
+def _rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+    return fourier.rfftfreq(n, d, dtype=dtype, device=device)
+
+
+fft = SimpleNamespace(**{name: getattr(np.fft, name) for name in np.fft.__all__})
+fft.fftfreq, fft.rfftfreq = _fftfreq, _rfftfreq
 
 
 # ---- making arrays -------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast
+from wengert.autograd.operands import cast
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.functions.joining import cat
 from wengert.functions.reductions import cumsum, sum

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, recorder
+from wengert.autograd.operands import cast
+from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known
 from wengert.errors import ShapeError, WengertError
 from wengert.functions.arguments import array_of, constant, takes_out, tensor_of

@@ -13,6 +13,7 @@ from wengert.functions.arguments import (
     constant,
     into,
     of_tensors,
+    operands_of,
     some_dims,
     takes_out,
     tensor_of,
@@ -24,10 +25,14 @@ from wengert.tensor import Tensor
 Function = Callable[..., Any]
 
 
-def _binary(function: Function, doc: str) -> Function:
+def _binary(function: Function, doc: str, tensors: int) -> Function:
+    """The first `tensors` arguments may not be numbers: see `of_tensors`."""
+
     def apply(input: Any, other: Any, *, out: Any = None) -> Tensor:
         if out is not None:
             return into(out, apply, (input, other), {})
+        if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
+            input, other = operands_of(apply, tensors, (input, other))
         if isinstance(input, (str, type(None))):
             raise TypeError(
                 f"{function.__name__}(): argument 'input' must be a Tensor or a number, not "
@@ -55,24 +60,24 @@ def _unary(function: Function, doc: str) -> Function:
     return apply
 
 
-eq = _binary(np.equal, "Where two tensors are equal.")
-ne = not_equal = _binary(np.not_equal, "Where two tensors differ.")
-lt = less = _binary(np.less, "Where input < other.")
-le = less_equal = _binary(np.less_equal, "Where input <= other.")
-gt = greater = _binary(np.greater, "Where input > other.")
-ge = greater_equal = _binary(np.greater_equal, "Where input >= other.")
-logical_and = _binary(np.logical_and, "Where both are nonzero.")
-logical_or = _binary(np.logical_or, "Where either is nonzero.")
-logical_xor = _binary(np.logical_xor, "Where exactly one is nonzero.")
+eq = _binary(np.equal, "Where two tensors are equal.", 1)
+ne = not_equal = _binary(np.not_equal, "Where two tensors differ.", 1)
+lt = less = _binary(np.less, "Where input < other.", 1)
+le = less_equal = _binary(np.less_equal, "Where input <= other.", 1)
+gt = greater = _binary(np.greater, "Where input > other.", 1)
+ge = greater_equal = _binary(np.greater_equal, "Where input >= other.", 1)
+logical_and = _binary(np.logical_and, "Where both are nonzero.", 2)
+logical_or = _binary(np.logical_or, "Where either is nonzero.", 2)
+logical_xor = _binary(np.logical_xor, "Where exactly one is nonzero.", 2)
 logical_not = _unary(np.logical_not, "Where x is zero.")
-bitwise_and = _binary(np.bitwise_and, "The bits that both have.")
-bitwise_or = _binary(np.bitwise_or, "The bits that either has.")
-bitwise_xor = _binary(np.bitwise_xor, "The bits that exactly one has.")
+bitwise_and = _binary(np.bitwise_and, "The bits that both have.", 0)
+bitwise_or = _binary(np.bitwise_or, "The bits that either has.", 0)
+bitwise_xor = _binary(np.bitwise_xor, "The bits that exactly one has.", 0)
 bitwise_not = _unary(np.invert, "The bits inverted; for truth values, not.")
-bitwise_left_shift = _binary(np.left_shift, "The bits moved up.")
-bitwise_right_shift = _binary(np.right_shift, "The bits moved down.")
-gcd = _binary(np.gcd, "The greatest common divisor.")
-lcm = _binary(np.lcm, "The least common multiple.")
+bitwise_left_shift = _binary(np.left_shift, "The bits moved up.", 0)
+bitwise_right_shift = _binary(np.right_shift, "The bits moved down.", 0)
+gcd = _binary(np.gcd, "The greatest common divisor.", 2)
+lcm = _binary(np.lcm, "The least common multiple.", 2)
 isnan = _unary(np.isnan, "Where x is NaN.")
 isinf = _unary(np.isinf, "Where x is infinite.")
 isfinite = _unary(np.isfinite, "Where x is neither infinite nor NaN.")
@@ -80,7 +85,7 @@ isposinf = _unary(np.isposinf, "Where x is plus infinity.")
 isneginf = _unary(np.isneginf, "Where x is minus infinity.")
 isreal = _unary(np.isreal, "Where the imaginary part is zero.")
 signbit = _unary(
-    lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0, "Where the sign is negative."
+    lambda x: np.signbit(x) if dtypes.is_floating(x.dtype) else x < 0, "Where the sign is negative."
 )
 
 for _name, _value in list(globals().items()):
@@ -88,6 +93,7 @@ for _name, _value in list(globals().items()):
         _value.__name__ = _value.__qualname__ = _name
 
 
+@of_tensors(2)
 def isclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
@@ -95,7 +101,7 @@ def isclose(
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if tolerance < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
-    a, b = tensor_of(input), tensor_of(other, "other")
+    a, b = input, other
     if a.dtype != b.dtype:
         raise RuntimeError(
             f"{a.dtype} did not match {b.dtype}: isclose compares tensors of one dtype"
@@ -104,6 +110,7 @@ def isclose(
     return constant(np.isclose(a._array, b._array, rtol, atol, equal_nan))
 
 
+@of_tensors(2)
 def allclose(
     input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -116,13 +123,15 @@ def allclose(
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
+@of_tensors(2)
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have one shape and the same elements."""
-    a, b = tensor_of(input)._array, tensor_of(other, "other")._array
+    a, b = input._array, other._array
     return a.shape == b.shape and bool(np.all(a == b))
 
 
 @takes_out
+@of_tensors(0)
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:

@@ -131,7 +131,7 @@ def _check_fits(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
         return
     low, high = (
         (float(array.min()), float(array.max()))
-        if array.dtype.kind == "f"
+        if dtypes.is_floating(array.dtype)
         else (int(array.min()), int(array.max()))
     )
     limits = np.iinfo(dtype)

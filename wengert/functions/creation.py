@@ -13,6 +13,7 @@ from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.autograd.out import fill_out
 from wengert.dispatch import known
+from wengert.errors import LayoutError
 from wengert.functions.conversion import to_array
 from wengert.functions.device import strided
 from wengert.history import modes
@@ -215,7 +216,9 @@ def wanted_dtype(dtype: Any, out: Any) -> np.dtype[Any] | None:
 def check_layout(layout: Any) -> None:
     """Accept the strided layout; there is no other."""
     if layout is not None and layout is not strided:
-        raise RuntimeError(f"tensors are strided here, there is no layout {layout}. Leave it out.")
+        raise LayoutError(
+            f"this is implemented for strided tensors only, got: {layout}. Leave layout= out."
+        )
 
 
 def kind(dtype: np.dtype[Any] | None) -> np.dtype[Any]:

@@ -8,18 +8,21 @@ of the values, and of what depends on the values alone, are not.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from wengert.autograd.record import cast, recorder
-from wengert.dispatch import known
-from wengert.errors import LinAlgError
+from wengert.autograd.operands import cast
+from wengert.autograd.record import recorder
+from wengert.dispatch import require
 from wengert.functions import joining, random, results
 from wengert.functions.arguments import constant, takes_out, tensor_of
 from wengert.functions.linalg import (
     alike,
     broadcast,
+    checked,
+    failed,
     inexact,
     matrices,
     solve_triangular,
@@ -69,40 +72,15 @@ def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) 
     not positive definite; the factor is NaN there.
     """
     A = square(input, "linalg.cholesky_ex")
-    info = _indefinite(A, upper)
-    if check_errors and np.any(info):
-        raise LinAlgError(
-            "linalg.cholesky_ex: The factorization could not be completed because the input is not "
-            f"positive-definite (the leading minor of order {info.max()} is not positive-definite)."
-        )
-    if not np.any(info):
-        return results.cholesky_ex_result(_cholesky(A, upper), constant(info))
-    bad = constant((info != 0)[..., None, None])
-    factor = _cholesky(wrap(np.eye(A.shape[-1], dtype=A.dtype)).where(bad, A), upper)
-    nan = wrap(np.asarray(np.nan, A.dtype))
-    return results.cholesky_ex_result(nan.where(bad, factor), constant(info))
+    info = rules.indefinite_at(A._array, upper)
+    factor = checked(A, info, math.nan, lambda A: _cholesky(A, upper), _INDEFINITE, check_errors)
+    return results.cholesky_ex_result(factor, constant(info))
 
 
-def _indefinite(A: Tensor, upper: bool) -> Any:
-    """For each matrix 0, or the order of the first leading minor that is not positive definite."""
-    info = np.zeros(A.shape[:-2], np.int32)
-    if not known(A._array):
-        return info
-    try:
-        np.linalg.cholesky(A._array, upper=upper)
-    except np.linalg.LinAlgError:
-        for place in np.ndindex(*info.shape):
-            info[place] = _first_indefinite(A._array[place], upper)
-    return info
-
-
-def _first_indefinite(a: Any, upper: bool) -> int:
-    for k in range(1, len(a) + 1):
-        try:
-            np.linalg.cholesky(a[:k, :k], upper=upper)
-        except np.linalg.LinAlgError:
-            return k
-    return 0
+_INDEFINITE = (
+    "linalg.cholesky_ex: The factorization could not be completed because the input is not "
+    "positive-definite (the leading minor of order {0} is not positive-definite)."
+)
 
 
 def old_cholesky(input: Any, upper: bool = False, *, out: Any = None) -> Tensor:
@@ -448,17 +426,16 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """What `lu_factor` gives, and for each matrix a code: 0, or the place of a 0 in U."""
     LU, pivots = _factored(A, pivot, "linalg.lu_factor_ex")
-    zero = rules.diagonal(LU._array) == 0
-    if not known(zero) or not zero.size:
-        info = np.zeros(LU.shape[:-2], np.int32)
-    else:
-        info = np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32)
-    if check_errors and np.any(info):
-        raise LinAlgError(
-            f"linalg.lu_factor_ex: U[{info.max()},{info.max()}] is zero and using it on lu_solve "
-            "would result in a division by zero."
-        )
+    info = rules.zero_at(LU._array)
+    if check_errors:
+        require(info == 0, failed, _ZERO_IN_U, info)
     return results.lu_factor_ex_result(LU, constant(pivots), constant(info))
+
+
+_ZERO_IN_U = (
+    "linalg.lu_factor_ex: U[{0},{0}] is zero and using it on lu_solve would result in a division "
+    "by zero."
+)
 
 
 @takes_out
@@ -573,15 +550,9 @@ def ldl_factor_ex(input: Any, *, hermitian: bool = False, check_errors: bool = F
     """What `ldl_factor` gives, and for each matrix a code: 0, or the place of a 0 in D."""
     A = square(input, "linalg.ldl_factor_ex")
     a = untracked(A, "linalg.ldl_factor", "Use linalg.lu_factor, or pass x.detach().")
-    factor = _lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf", a)
-    LD, info = np.empty_like(a), np.zeros(a.shape[:-2], np.int32)
-    pivots = np.empty(a.shape[:-1], np.int32)
-    for place in np.ndindex(*a.shape[:-2]):
-        if a[place].size:
-            LD[place], pivots[place], info[place] = factor(a[place], lower=True)
-    LD = np.tril(LD)
-    if check_errors and np.any(info):
-        raise LinAlgError(f"linalg.ldl_factor_ex: D[{info.max()},{info.max()}] is zero.")
+    LD, pivots, info = rules.ldl_factored(a, hermitian)
+    if check_errors:
+        require(info == 0, failed, "linalg.ldl_factor_ex: D[{0},{0}] is zero.", info)
     return results.ldl_factor_ex_result(*map(constant, (LD, pivots, info)))
 
 
@@ -594,17 +565,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Tenso
     batch = broadcast(name, LD, B)
     instead = "Use linalg.solve, or pass x.detach()."
     a, b = untracked(LD, name, instead), untracked(B, name, instead)
-    solve = _lapack("hetrs" if hermitian and a.dtype.kind == "c" else "sytrs", a)
     a = np.broadcast_to(a, (*batch, *a.shape[-2:]))
     order = np.broadcast_to(_pivots(pivots, name), a.shape[:-1])
-    made = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
-    for place in np.ndindex(*batch):
-        if made[place].size:
-            made[place], _ = solve(a[place], order[place], made[place], lower=True)
-    return constant(made)
-
-
-def _lapack(name: str, a: Any) -> Any:
-    from scipy.linalg.lapack import get_lapack_funcs
-
-    return get_lapack_funcs((name,), (a,))[0]
+    b = np.broadcast_to(b, (*batch, *b.shape[-2:]))
+    return constant(rules.ldl_solved(a, order, b, hermitian))

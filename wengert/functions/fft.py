@@ -13,7 +13,8 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.facts import composed
-from wengert.autograd.record import cast, floating, recorder
+from wengert.autograd.operands import cast, floating
+from wengert.autograd.record import recorder
 from wengert.functions import creation
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.functions.shapes import view_as_real
@@ -480,9 +481,8 @@ def istft(
     shape = _window(window, n_fft, win_length, np.empty(0, x.dtype).real.dtype)
     norm = "ortho" if normalized else None
     spectra = x.transpose(-1, -2)
-    frames = irfft(spectra, n_fft, norm=norm) if onesided else ifft(spectra, norm=norm)
-    if not onesided and not return_complex:
-        frames = frames.real
+    half = spectra[..., : n_fft // 2 + 1]  # all there is if onesided; a real signal has no other
+    frames = ifft(spectra, norm=norm) if return_complex else irfft(half, n_fft, norm=norm)
     count = frames.shape[-2]
     total = n_fft + hop * (count - 1)
     signal = _overlapped(frames * shape, (*x.shape[:-2], total), -1, hop)

@@ -16,7 +16,8 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
-from wengert.autograd.record import cast, recorder, usually
+from wengert.autograd.operands import cast
+from wengert.autograd.record import recorder, usually
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions.arguments import (
     array_of,
@@ -28,6 +29,7 @@ from wengert.functions.arguments import (
 )
 from wengert.functions.shapes import broadcast_tensors
 from wengert.history import modes
+from wengert.history.location import stacklevel
 from wengert.rules import indexing as rules
 from wengert.tensor import INFERENCE, Tensor, carries, wrap
 
@@ -64,12 +66,17 @@ def get(x: Tensor, index: Any) -> Tensor:
             return _slice(x, index)
         basic, advanced = divide(x._array.shape, index)
         if advanced is None:
-            return _slice(x, (...,) if basic is None else basic)
+            return _slice(x, (...,)) if basic is None else _view(x, basic)
         if basic is not None:
-            x = _slice(x, basic)
+            x = _view(x, basic)
         return _get(x, lasting(advanced) if _tracked(x) else _arrays_of(advanced))
     except IndexError as error:
         raise rules.of_tensors(error, tuple(x.shape)) from None
+
+
+def _view(x: Tensor, basic: tuple[Any, ...]) -> Tensor:
+    """`x[basic]`, where numbers may be arrays whose values are not known yet."""
+    return (_slice if rules.is_basic(basic) else _get)(x, basic)
 
 
 def _is_plain(index: tuple[Any, ...]) -> bool:
@@ -142,8 +149,11 @@ def divide(shape: tuple[int, ...], index: Any) -> tuple[Any, Any]:
             advanced.append(p)
             dim += p.ndim
         else:
-            basic.append(_FULL)
-            advanced.append(p)
+            if p.ndim:
+                basic.append(_FULL)
+                advanced.append(p)
+            else:  # a number that is not known yet
+                basic.append(array_of(p).copy())
             dim += 1
     return _trivial_as_none(basic), _only_arrays(advanced)
 
@@ -173,7 +183,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
             "Using a non-tuple sequence for multidimensional indexing is deprecated; use "
             "x[tuple(index)] instead of x[index], or x[wengert.tensor(index)] for an index tensor.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=stacklevel(),
         )
         index = tuple(index)
     parts = index if isinstance(index, tuple) else (index,)
@@ -202,7 +212,7 @@ def _part(p: Any) -> Any:
             warnings.warn(
                 "indexing with dtype uint8 is deprecated, please use a dtype bool instead",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=stacklevel(),
             )
             array = array.astype(bool)
         if array.ndim == 0 and array.dtype.kind in "iu" and isinstance(array, np.ndarray):
@@ -211,7 +221,7 @@ def _part(p: Any) -> Any:
             p = array
     elif isinstance(p, (list, tuple, range)):
         p = np.asarray([array_of(i) for i in p]) if len(p) else np.zeros(0, np.int64)
-    elif hasattr(p, "__index__") and getattr(p, "ndim", 0) == 0 and not isinstance(p, np.bool_):
+    elif _is_number(p):
         return operator.index(p)
     if dtypes.is_foreign(p):
         raise dtypes.foreign(p)
@@ -232,6 +242,12 @@ def _part(p: Any) -> Any:
             f"tensors used as indices must be long, int, byte or bool tensors, got {p.dtype}"
         )
     return as_array(p) if isinstance(p, np.generic) else p
+
+
+def _is_number(p: Any) -> bool:
+    if not hasattr(p, "__index__") or isinstance(p, np.bool_):
+        return False
+    return not hasattr(p, "ndim") or (known(p) and not p.ndim)
 
 
 def _dims_used(p: Any) -> int:
@@ -282,10 +298,10 @@ def put(x: Tensor, index: Any, value: Any) -> None:
     basic, advanced = divide(x._array.shape, index)
     if type(x._array) is np.ndarray and not _tracked(x) and not _tracked(value):
         inplace.refuse(x, (value,))
-        inplace._check_memory(x)
-        array = x._array if basic is None else x._array[(*basic, ...)]
+        region = x if basic is None else wrap(x._array[(*basic, ...)])
+        inplace._check_memory(region)
         _store(
-            array,
+            region._array,
             ... if advanced is None else _arrays_of(advanced),
             _value_array(value, x._array.dtype),
         )
@@ -293,8 +309,13 @@ def put(x: Tensor, index: Any, value: Any) -> None:
             mark_written(x, "index_put_")
         return
     inplace.refuse(x, (value,) if isinstance(value, Tensor) else ())
-    region = x if basic is None else _slice(x, basic)
     value = value_for(value, x)
+    if basic is not None and not rules.is_basic(basic):
+        if advanced is not None:
+            value = _put(_get(x, basic), lasting(advanced), value)
+        inplace.write(x, _put_recorded, (basic, value), "index_put_")
+        return
+    region = x if basic is None else _slice(x, basic)
     if advanced is None:
         region.copy_(_without_leading_ones(value, region.ndim))
     else:
@@ -435,9 +456,10 @@ def check_index(
     name: str, input: Tensor, dim: int, index: Any, error: Any = RuntimeError
 ) -> tuple[int, Any]:
     axis = one_dim(dim, input.ndim)
-    places = as_array(array_of(index)).copy()  # the operation may keep it for the backward
+    places = as_array(array_of(index))
     if places.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {places.dtype}")
+    places = places.astype(np.int64)  # a copy, which the operation may keep for the backward
     n = input.shape[axis] if input.ndim else 1
     require(within(places, 0, n), _out_of_bounds, places, axis, n, error)
     return axis, places
@@ -502,8 +524,8 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Tensor:
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "
             f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-    n = input.shape[axis]
-    indices = constant(np.where(indices._array < 0, indices._array + n, indices._array))
+    n, places = input.shape[axis], indices._array.astype(np.int64)
+    indices = constant(np.where(places < 0, places + n, places))
     shape = np.broadcast_shapes(
         *(tuple(1 if d == axis else n for d, n in enumerate(x.shape)) for x in (input, indices))
     )
@@ -539,7 +561,7 @@ def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:
         raise RuntimeError(
             f"Expected a long tensor for index, but got {places.dtype}. Use index.long()."
         )
-    n = len(flat._array)
+    places, n = places.astype(np.int64), len(flat._array)
     wrong = f"out of range: tried to access an index outside of a tensor of {n} elements"
     require(within(places, -n, n), IndexError, wrong)
     return 0, places % max(n, 1)

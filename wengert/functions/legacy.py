@@ -12,7 +12,7 @@ from wengert.functions import creation
 from wengert.tensor import Tensor
 
 
-class _TensorType(type):
+class TensorType(type):
     """A class whose instances are the tensors of one dtype."""
 
     dtype: np.dtype[Any]
@@ -25,7 +25,7 @@ class _TensorType(type):
 
 
 def _tensor_type(name: str, dtype: np.dtype[Any]) -> Any:
-    return _TensorType(
+    return TensorType(
         name, (), {"dtype": dtype, "__module__": "wengert", "__doc__": f"Tensors of {dtype}."}
     )
 
@@ -64,7 +64,7 @@ def dtype_of_type(kind: Any) -> np.dtype[Any]:
         if name not in TYPES:
             raise ValueError(f"invalid type: {kind!r}. Use one of {', '.join(TYPES)}, or a dtype.")
         return TYPES[name].dtype
-    return kind.dtype if isinstance(kind, _TensorType) else np.dtype(kind)
+    return kind.dtype if isinstance(kind, TensorType) else np.dtype(kind)
 
 
 def set_default_tensor_type(t: Any) -> None:

@@ -11,6 +11,7 @@ from wengert import dtypes
 from wengert.functions.arguments import array_of, of_tensors
 from wengert.functions.creation import check_device
 from wengert.functions.device import CPU
+from wengert.history.location import stacklevel
 from wengert.tensor import Tensor
 
 
@@ -24,12 +25,12 @@ class finfo:
 
     def __init__(self, type: Any = None) -> None:
         kind = np.dtype(type) if type is not None else dtypes.get_default_dtype()
-        if kind.kind not in "fc":
+        if not dtypes.is_inexact(kind):
             raise TypeError(
                 f"wengert.finfo() requires a floating point input type, not {kind}. Use "
                 "wengert.iinfo."
             )
-        info = np.finfo(kind)
+        info = dtypes.limits(kind)
         self.bits = info.bits
         self.dtype = str(info.dtype)
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
@@ -216,7 +217,7 @@ def set_num_threads(num: int) -> None:
             f"NumPy chose its {get_num_threads()} threads when it was imported, and keeps them. "
             f"Set OMP_NUM_THREADS={num} in the environment before the program starts.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=stacklevel(),
         )
 
 
@@ -264,14 +265,3 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether results repeat exactly: always."""
     return True
-
-
-def bfloat16() -> np.dtype[Any]:
-    """The dtype bfloat16, from the package ml_dtypes."""
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise ImportError(
-            "bfloat16 needs the package ml_dtypes: pip install ml_dtypes, or use float32"
-        ) from None
-    return np.dtype(ml_dtypes.bfloat16)

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, recorder
-from wengert.dispatch import known
+from wengert.autograd.operands import cast
+from wengert.autograd.record import recorder
+from wengert.dispatch import known, require
 from wengert.errors import LinAlgError, MissingRuleError
 from wengert.functions import reductions, results, shapes
 from wengert.functions.arguments import Dim, constant, of_tensors, one_dim, takes_out, tensor_of
@@ -126,39 +127,34 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
     Where there is no inverse the result is infinite or NaN.
     """
     A = square(A, "linalg.inv_ex")
-    info = _singular(A)
-    if not np.any(info):
-        return results.inv_ex_result(_inv(A), constant(info))
+    info = rules.zero_at(rules.pivoted(A._array)[0])
+    inverse = checked(A, info, math.inf, _inv, _NO_INVERSE, check_errors)
+    return results.inv_ex_result(inverse, constant(info))
+
+
+_NO_INVERSE = (
+    "linalg.inv_ex: The diagonal element {0} is zero, the inversion could not be completed because "
+    "the input matrix is singular."
+)
+
+
+def checked(
+    A: Tensor, info: Any, number: float, function: Any, error: str, check_errors: bool
+) -> Tensor:
+    """`function(A)`, with a number where the code of a matrix is not 0; an error if asked for."""
     if check_errors:
-        raise LinAlgError(
-            "linalg.inv_ex: The diagonal element "
-            f"{info.max()} is zero, the inversion could not be completed because the input matrix "
-            "is singular."
-        )
-    return results.inv_ex_result(_ruined(_inv(_made_regular(A, info)), info), constant(info))
+        require(info == 0, failed, error, info)
+    if known(info) and not np.any(info):
+        return function(A)
+    bad = info != 0
+    regular = wrap(np.eye(A.shape[-1], dtype=A.dtype)).where(constant(bad[..., None, None]), A)
+    made = function(regular)
+    bad = np.reshape(bad, bad.shape + (1,) * min(2, made.ndim - bad.ndim))  # vectors have one less
+    return wrap(np.asarray(number, made.dtype)).where(constant(bad), made)
 
 
-def _singular(A: Tensor) -> Any:
-    """For each matrix 0, or the first pivot that is 0, counted from 1."""
-    if not known(A._array):
-        return np.zeros(A.shape[:-2], np.int32)
-    packed, _ = rules.pivoted(A._array)
-    zero = rules.diagonal(packed) == 0
-    return np.where(zero.any(-1), zero.argmax(-1) + 1, 0).astype(np.int32) if zero.size else (
-        np.zeros(A.shape[:-2], np.int32)
-    )  # fmt: skip
-
-
-def _made_regular(A: Tensor, info: Any) -> Tensor:
-    """The identity in place of singular matrices."""
-    bad = constant((info != 0)[..., None, None])
-    return wrap(np.eye(A.shape[-1], dtype=A.dtype)).where(bad, A)
-
-
-def _ruined(x: Tensor, info: Any) -> Tensor:
-    """Infinity in place of what came of singular matrices; vectors have a dimension less."""
-    bad = np.reshape(info != 0, info.shape + (1,) * min(2, x.ndim - info.ndim))
-    return wrap(np.asarray(np.inf, x.dtype)).where(constant(bad), x)
+def failed(text: str, info: Any) -> LinAlgError:
+    return LinAlgError(text.format(np.max(info)))
 
 
 def is_vector(A: Tensor, B: Tensor) -> bool:
@@ -212,16 +208,15 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Tensor:
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """What `solve` gives, and for each matrix a code: 0, or the place of a pivot that is 0."""
     A, B, _ = _system("linalg.solve_ex", A, B, left)
-    info = _singular(A)
-    if not np.any(info):
-        return results.solve_ex_result(solve(A, B, left=left), constant(info))
-    if check_errors:
-        raise LinAlgError(
-            f"linalg.solve_ex: The solver failed because the input matrix is singular: the pivot "
-            f"{info.max()} is zero."
-        )
-    solution = solve(_made_regular(A, info), B, left=left)
-    return results.solve_ex_result(_ruined(solution, info), constant(info))
+    info = rules.zero_at(rules.pivoted((A if left else A.mT)._array)[0])
+    solution = checked(A, info, math.inf, lambda A: solve(A, B, left=left), _UNSOLVED, check_errors)
+    return results.solve_ex_result(solution, constant(info))
+
+
+_UNSOLVED = (
+    "linalg.solve_ex: The solver failed because the input matrix is singular: the pivot {0} is "
+    "zero."
+)
 
 
 @takes_out
@@ -528,8 +523,6 @@ def cond(A: Any, p: Order = None) -> Tensor:
     A = square(A, "linalg.cond")
     inverse, info = inv_ex(A)
     number = matrix_norm(A, p) * matrix_norm(inverse, p)
-    if not np.any(info._array):
-        return number
     return wrap(np.asarray(np.inf, number.dtype)).where(constant(info._array != 0), number)
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, floating, one_dtype, recorder
+from wengert.autograd.operands import cast, floating, one_dtype
+from wengert.autograd.record import recorder
 from wengert.dispatch import as_array
 from wengert.errors import DtypeError
 from wengert.functions import results
@@ -21,7 +22,9 @@ from wengert.functions.arguments import (
     constant,
     into,
     numbers_first,
+    of_tensors,
     one_dim,
+    operands_of,
     takes_out,
     tensor_of,
 )
@@ -67,13 +70,18 @@ def _undefined(name: str, x: Tensor) -> DtypeError:
     )
 
 
-def _binary(function: Function, doc: str) -> Function:
-    """A function of two tensors or numbers, broadcast against each other."""
+def _binary(function: Function, doc: str, tensors: int | None = None) -> Function:
+    """A function of two tensors or numbers, broadcast against each other.
+
+    The first `tensors` may not be numbers, see `of_tensors`; None lets both be.
+    """
     record = recorder(function)
 
     def apply(input: Any, other: Any, *, out: Any = None) -> Any:
         if out is not None:
             return into(out, apply, (input, other), {})
+        if tensors is not None and not (isinstance(input, Tensor) and isinstance(other, Tensor)):
+            input, other = operands_of(apply, tensors, (input, other))
         result = record(input, other)
         if result is NotImplemented:
             raise TypeError(_unsuitable(apply.__name__, input, other))
@@ -96,8 +104,8 @@ mul = multiply = _binary(np.multiply, "The product of two tensors, element by el
 true_divide = _binary(np.divide, "The quotient; integers give floating-point numbers.")
 _trunc_divide = _binary(rules.trunc_divide, "The quotient rounded towards zero.")
 floor_divide = _binary(np.floor_divide, "The quotient rounded towards minus infinity.")
-remainder = _binary(np.remainder, "The remainder with the sign of the divisor, as Python's %.")
-fmod = _binary(np.fmod, "The remainder with the sign of the dividend, as C's fmod.")
+remainder = _binary(np.remainder, "The remainder with the sign of the divisor, as Python's %.", 0)
+fmod = _binary(np.fmod, "The remainder with the sign of the dividend, as C's fmod.", 1)
 _add, _sub = recorder(np.add), recorder(np.subtract)
 _pow = recorder(np.power)
 
@@ -144,6 +152,7 @@ subtract = sub
 
 
 @takes_out
+@of_tensors(1)
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """other - alpha * input."""
     return sub(other, input, alpha=alpha)
@@ -173,12 +182,14 @@ divide = div
 
 
 @takes_out
+@of_tensors(0)
 def pow(input: Any, exponent: Any) -> Any:
     """input ** exponent; either may be a number."""
     return _operated(_pow, "pow", input, exponent)
 
 
 @takes_out
+@of_tensors(0)
 def float_power(input: Any, exponent: Any) -> Any:
     """input ** exponent in double precision."""
     complex_ = any(dtypes.of(array_of(x)).kind == "c" for x in (input, exponent))
@@ -240,6 +251,7 @@ _logaddexp = recorder(np.logaddexp)
 
 
 @takes_out
+@of_tensors(2)
 def logaddexp(input: Any, other: Any) -> Any:
     """log(exp(a) + exp(b)), without overflow; of complex numbers the principal value."""
     if any(dtypes.of(array_of(x)).kind == "c" for x in (input, other)):
@@ -250,6 +262,7 @@ def logaddexp(input: Any, other: Any) -> Any:
 
 
 @takes_out
+@of_tensors(2)
 def logaddexp2(input: Any, other: Any) -> Any:
     """log2(2**a + 2**b), without overflow."""
     two = math.log(2)
@@ -270,8 +283,8 @@ tanh = _unary(np.tanh, "The hyperbolic tangent.")
 asinh = arcsinh = _unary(np.arcsinh, "The inverse hyperbolic sine.")
 acosh = arccosh = _unary(np.arccosh, "The inverse hyperbolic cosine.")
 atanh = arctanh = _unary(np.arctanh, "The inverse hyperbolic tangent.")
-atan2 = arctan2 = _binary(np.arctan2, "The angle of the point (other, input), in (-pi, pi].")
-hypot = _binary(np.hypot, "sqrt(a^2 + b^2), without overflow.")
+atan2 = arctan2 = _binary(np.arctan2, "The angle of the point (other, input), in (-pi, pi].", 2)
+hypot = _binary(np.hypot, "sqrt(a^2 + b^2), without overflow.", 2)
 deg2rad = _unary(np.deg2rad, "Degrees to radians.")
 rad2deg = _unary(np.rad2deg, "Radians to degrees.")
 sinc = _unary(np.sinc, "sin(pi x) / (pi x), and 1 at 0.")
@@ -296,15 +309,16 @@ def sign(input: Any) -> Any:
 
 
 _rint = _rounding(np.rint, "")
-maximum = _binary(np.maximum, "The larger of two, element by element; NaN if either is.")
-minimum = _binary(np.minimum, "The smaller of two, element by element; NaN if either is.")
-fmax = _binary(np.fmax, "The larger of two; a NaN loses to a number.")
-fmin = _binary(np.fmin, "The smaller of two; a NaN loses to a number.")
-copysign = _binary(np.copysign, "The size of one with the sign of the other.")
+maximum = _binary(np.maximum, "The larger of two, element by element; NaN if either is.", 2)
+minimum = _binary(np.minimum, "The smaller of two, element by element; NaN if either is.", 2)
+fmax = _binary(np.fmax, "The larger of two; a NaN loses to a number.", 2)
+fmin = _binary(np.fmin, "The smaller of two; a NaN loses to a number.", 2)
+copysign = _binary(np.copysign, "The size of one with the sign of the other.", 1)
 _heaviside = recorder(np.heaviside)
 
 
 @takes_out
+@of_tensors(2)
 def heaviside(input: Any, values: Any) -> Any:
     """0 below zero, 1 above, `values` at zero."""
     input, values = tensor_of(input), tensor_of(values, "values")
@@ -363,6 +377,7 @@ _clip = recorder(np.clip)
 
 
 @takes_out
+@of_tensors(1)
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """x kept between `min` and `max`, numbers or tensors; one may be left out.
 
@@ -397,12 +412,14 @@ clip = clamp
 
 
 @takes_out
+@of_tensors(1)
 def clamp_min(input: Any, min: Any) -> Any:
     """The larger of x and a bound."""
     return clamp(input, min=min)
 
 
 @takes_out
+@of_tensors(1)
 def clamp_max(input: Any, max: Any) -> Any:
     """The smaller of x and a bound."""
     return clamp(input, max=max)
@@ -458,6 +475,7 @@ def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype:
 
 
 @takes_out
+@of_tensors(2)
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight * (end - input)."""
     one_dtype("lerp", (input, end, weight))
@@ -486,6 +504,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 
 
 @takes_out
+@of_tensors(2)
 def ldexp(input: Any, other: Any) -> Any:
     """input * 2**other."""
     return tensor_of(input) * 2.0 ** tensor_of(other, "other")
@@ -502,7 +521,7 @@ def frexp(input: Any) -> Any:
     tensor([0.6250])
     """
     input = tensor_of(input)
-    if input.dtype.kind != "f":
+    if not dtypes.is_floating(input.dtype):
         raise RuntimeError(
             f"torch.frexp() only supports floating-point dtypes, got {input.dtype}. Use x.float()."
         )
@@ -515,10 +534,11 @@ def frexp(input: Any) -> Any:
 
 
 @takes_out
+@of_tensors(2)
 def nextafter(input: Any, other: Any) -> Any:
     """The floating-point number next to x in the direction of `other`."""
     input, other = tensor_of(input), tensor_of(other, "other")
-    if input.dtype.kind != "f" or other.dtype.kind != "f":
+    if not dtypes.is_floating(input.dtype) or not dtypes.is_floating(other.dtype):
         raise NotImplementedError(
             "nextafter is implemented for floating point tensors, got "
             f"{input.dtype} and {other.dtype}"
@@ -580,6 +600,7 @@ def angle(input: Any) -> Any:
 
 
 @takes_out
+@of_tensors(2)
 def complex(real: Any, imag: Any) -> Any:
     """real + i imag, from two tensors of one floating dtype."""
     real, imag = tensor_of(real, "real"), tensor_of(imag, "imag")
@@ -592,6 +613,7 @@ def complex(real: Any, imag: Any) -> Any:
 
 
 @takes_out
+@of_tensors(2)
 def polar(abs: Any, angle: Any) -> Any:
     """abs * exp(i angle)."""
     abs, angle = tensor_of(abs, "abs"), tensor_of(angle, "angle")

@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, one_dtype, recorder
-from wengert.functions.arguments import numbers_first, of_tensors, takes_out, tensor_of
+from wengert.autograd.operands import cast, one_dtype
+from wengert.autograd.record import recorder
+from wengert.functions.arguments import (
+    numbers_first,
+    of_tensors,
+    operands_of,
+    takes_out,
+    tensor_of,
+)
 from wengert.rules import products as rules
+from wengert.rules.blocks import EXACT
 from wengert.tensor import Tensor
 
 _matmul, _tensordot, _einsum = recorder(np.matmul), recorder(np.tensordot), recorder(rules.einsum)
@@ -39,7 +47,9 @@ def matmul(input: Any, other: Any) -> Tensor:
     >>> wg.matmul(wg.ones(2, 3), wg.ones(3, 4)).shape
     torch.Size([2, 4])
     """
-    a, b = tensor_of(input), tensor_of(other, "other")
+    a, b = input, other
+    if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
+        a, b = operands_of(matmul, 2, (a, b))
     if not a.ndim or not b.ndim:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and "
@@ -278,7 +288,12 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
+    if p == 2 and x1.dtype in EXACT and x1.numel() and x2.numel():
+        return _distances(x1, x2)
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+
+
+_distances = recorder(rules.distances)
 
 
 # ---- einsum --------------------------------------------------------------------------------

@@ -236,11 +236,12 @@ def uniform(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator |
         )
     if dtype in (dtypes.float32, dtypes.float64):
         return numbers_of(generator).random(shape, dtype)
-    if dtype.kind != "f":
+    if not dtypes.is_floating(dtype):
         raise RuntimeError(
             f"random numbers on [0, 1) are floating point, not {dtype}. Use wengert.randint."
         )
-    return as_array(numbers_of(generator).integers(0, 2**11, shape) / 2**11).astype(dtype)
+    n = 2 ** (dtypes.limits(dtype).nmant + 1)  # of so many equal steps none is rounded to 1
+    return as_array(numbers_of(generator).integers(0, n, shape) / n).astype(dtype)
 
 
 def gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator | None) -> Any:
@@ -251,7 +252,7 @@ def gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator 
         return (pair[0] + 1j * pair[1]).astype(dtype)
     if dtype in (dtypes.float32, dtypes.float64):
         return numbers_of(generator).standard_normal(shape, dtype)
-    if dtype.kind != "f":
+    if not dtypes.is_floating(dtype):
         raise RuntimeError(
             f"normal random numbers are floating point, not {dtype}. Use wengert.randint."
         )
@@ -396,7 +397,7 @@ def multinomial(
 ) -> Tensor:
     """Indices drawn with probability proportional to the weights in each row."""
     input = tensor_of(input)
-    if input.dtype.kind != "f":
+    if not dtypes.is_floating(input.dtype):
         raise RuntimeError(
             f"multinomial only supports floating-point dtypes for input, got: {input.dtype}"
         )
@@ -458,7 +459,7 @@ def filled(x: Tensor, draw: Any, name: str) -> Tensor:
 
 
 def _needs_floats(x: Tensor, name: str) -> None:
-    if x.dtype.kind not in "fc":
+    if not dtypes.is_inexact(x.dtype):
         raise RuntimeError(
             f"{name} is not implemented for {x.dtype}: it draws floating-point numbers. Use "
             "x.float() or x.random_()."
@@ -506,10 +507,15 @@ def random_(
     if to is None and low:
         low, to = 0, low
     if to is None:
-        to = {"f": 2 ** (np.finfo(x.dtype).nmant + 1), "b": 2}.get(x.dtype.kind) or int(
-            np.iinfo(x.dtype).max
-        )
+        to = 2 if x.dtype.kind == "b" else _largest(x.dtype)
     return filled(x, numbers_of(generator).integers(low, to, x.shape), "random_")
+
+
+def _largest(dtype: np.dtype[Any]) -> int:
+    """Up to here each integer is one of the dtype's numbers."""
+    if dtypes.is_floating(dtype):
+        return int(2 ** (dtypes.limits(dtype).nmant + 1))
+    return int(np.iinfo(dtype).max)
 
 
 def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:

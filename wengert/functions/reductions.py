@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, recorder, usually
+from wengert.autograd.operands import cast
+from wengert.autograd.record import recorder, usually
 from wengert.dispatch import as_array, known
 from wengert.functions import math as elementwise
 from wengert.functions import results
@@ -21,7 +22,9 @@ from wengert.functions.arguments import (
     constant,
     into,
     numpy_names,
+    of_tensors,
     one_dim,
+    operands_of,
     some_dims,
     takes_out,
     tensor_of,
@@ -29,7 +32,7 @@ from wengert.functions.arguments import (
 from wengert.functions.indexing import masked_fill
 from wengert.rules import indexing as indexing_rules
 from wengert.rules import reductions as rules
-from wengert.rules.quick import EXACT  # noqa: F401  (`_USUAL` names it)
+from wengert.rules.blocks import EXACT  # noqa: F401  (`_USUAL` names it)
 from wengert.rules.reductions import count
 from wengert.tensor import Tensor, wrap
 
@@ -306,6 +309,8 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
         raise RuntimeError(
             f"norm() needs a floating point or complex tensor, got {input.dtype}. Use x.float()."
         )
+    if dtypes.is_half(input.dtype):  # its squares and powers may overflow
+        return cast(vector_norm(cast(input, dtypes.float32), p, dim, keepdim), input.dtype)
     axis = some_dims(dim, input.ndim)
     if p == 2:
         return root(_sum(real_square(input), axis, keepdim))
@@ -326,6 +331,7 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
 
 
 @takes_out
+@of_tensors(2)
 def dist(input: Any, other: Any, p: float = 2) -> Tensor:
     """The p-norm of the difference of two tensors."""
     return vector_norm(input - other, p)
@@ -368,7 +374,7 @@ def _extremum(full: Any, of_two: str, find: Any, result: Any) -> Any:
             return into(out, extreme, (input, dim, keepdim), {"other": other, **names})
         if names:
             dim, keepdim = numpy_names(dim, keepdim, names, extreme.__name__)
-        input = tensor_of(input)
+        (input,) = operands_of(extreme, 1, (input,))
         if other is None and isinstance(dim, (Tensor, np.ndarray)):
             other = dim
         if other is not None:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, one_dtype, recorder
-from wengert.dispatch import as_array
+from wengert.autograd.operands import cast, one_dtype
+from wengert.autograd.record import recorder
+from wengert.dispatch import as_array, known
 from wengert.functions.arguments import (
     array_of,
     constant,
@@ -26,7 +27,7 @@ from wengert.functions.indexing import (
     plain_slice,
     value_for,
 )
-from wengert.functions.joining import stack
+from wengert.functions.joining import cat
 from wengert.functions.shapes import as_strided
 from wengert.rules import indexing as rules
 from wengert.tensor import Tensor, wrap
@@ -134,88 +135,53 @@ def scatter_reduce(
             index,
             src,
         )
-    axis, places = check_index("scatter_reduce", input, dim, index)
-    source = _source(src, input, axis, places, "scatter_reduce")
-    grid = rules._grid(places, axis)
-    return _reduced(input, grid, places, axis, source, reduce, include_self)
-
-
-def _reduced(
-    input: Tensor,
-    grid: Any,
-    places: Any,
-    axis: int,
-    source: Tensor,
-    reduce: str,
-    include_self: bool,
-) -> Tensor:
-    shape = tuple(input.shape)
-    arrivals = np.zeros(shape, np.int64)
-    np.add.at(arrivals, grid, 1)
-    takes_part = wrap(np.ones(shape, bool) if include_self else arrivals == 0)
-    zero = wrap(np.zeros((), input.dtype))
-    if reduce in (_SUM, _MEAN):
-        total = _where(takes_part, input, zero) + _scatter_add(source, places, shape, axis)
-        if reduce == _SUM:
-            return total
-        n = np.maximum(arrivals + (takes_part._array if include_self else 0), 1)
-        if dtypes.is_inexact(input.dtype):
-            return total / wrap(n.astype(input.dtype))
-        return total // wrap(n.astype(input.dtype))
-    # One row per number of arrival: the k-th element that came to each place.
-    rank = _ranks(grid, shape)
-    layers = (
-        [input]
-        if include_self
-        else [
-            _where(takes_part, input, wrap(np.asarray(_neutral(reduce, input.dtype), input.dtype)))
-        ]
-    )
-    neutral = wrap(np.full(shape, _neutral(reduce, input.dtype), input.dtype))
-    for k in range(int(rank.max(initial=-1)) + 1):
-        chosen = rank == k
-        index = tuple(np.broadcast_to(g, places.shape)[chosen] for g in grid)
-        layers.append(_put(neutral, index, _get(source, chosen)))
-    piled = stack(layers)
-    if reduce == _PROD:
-        return cast(piled.prod(0), input.dtype)
-    if reduce not in (_AMAX, _AMIN):
+    if reduce not in (_SUM, _MEAN, _PROD, _AMAX, _AMIN):
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
+    axis, places = check_index("scatter_reduce", input, dim, index)
+    source = _source(src, input, axis, places, "scatter_reduce")
+    return _reduced(input, places, axis, source, reduce, include_self)
+
+
+def _reduced(
+    input: Tensor, places: Any, axis: int, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    shape, dtype = tuple(input.shape), input.dtype
+    if reduce == _SUM and include_self:
+        return input + _scatter_add(source, places, shape, axis)
+    arrivals = rules.scatter_add(np.ones(places.shape, np.int64), places, shape, axis)
+    neutral = wrap(np.full((), _neutral(reduce, dtype), dtype))
+    first = input if include_self else _where(constant(arrivals == 0), input, neutral)
+    if reduce in (_SUM, _MEAN):
+        total = first + _scatter_add(source, places, shape, axis)
+        if reduce == _SUM:
+            return total
+        n = wrap(np.maximum(arrivals + include_self, 1).astype(dtype))
+        return total / n if dtypes.is_inexact(dtype) else total // n
+    # One layer per number of arrival: the k-th element that came to each place.
+    rank = rules.ranks(places, axis)
+    count = int(rank.max(initial=-1)) + 1 if known(rank) else places.shape[axis]
+    layers = _put(neutral.expand(count, *shape), (rank, *rules._grid(places, axis)), source)
+    piled = cat([first[None], layers])
+    if reduce == _PROD:
+        return cast(piled.prod(0), dtype)
     return piled.amax(0) if reduce == _AMAX else piled.amin(0)
 
 
 def _neutral(reduce: str, dtype: Any) -> Any:
+    if reduce in (_SUM, _MEAN):
+        return 0
     if reduce == _PROD:
         return 1
     if dtype.kind == "b":
         return reduce == _AMIN
     lowest, highest = (
-        (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        (-np.inf, np.inf)
+        if dtypes.is_floating(dtype)
+        else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     )
     return lowest if reduce == _AMAX else highest
-
-
-def _ranks(grid: Any, shape: tuple[int, ...]) -> Any:
-    """For each source element, how many before it went to the same place."""
-    index = np.broadcast_arrays(*grid)
-    flat = (
-        np.ravel_multi_index([g.ravel() for g in index], shape)
-        if index[0].size
-        else np.zeros(0, np.int64)
-    )
-    order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    starts = (
-        np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-        if flat.size
-        else np.zeros(0, np.int64)
-    )
-    run = np.repeat(starts, np.diff(np.r_[starts, flat.size]))
-    ranks = np.empty(flat.size, np.int64)
-    ranks[order] = np.arange(flat.size) - run
-    return ranks.reshape(index[0].shape)
 
 
 def _rows(input: Tensor, axis: int, places: Any) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ from wengert.functions.creation import check_device
 from wengert.rules import shapes as rules
 from wengert.rules.indexing import select as select_rule
 from wengert.rules.indexing import slices as slices_rule
-from wengert.tensor import Size, Tensor, cell_of, wrap
+from wengert.tensor import Size, Tensor, cell_of, storage, wrap
 
 _reshape, _expand = recorder(np.reshape), recorder(rules.expand)
 _transpose, _swapaxes = recorder(np.transpose), recorder(np.swapaxes)
@@ -657,16 +657,6 @@ def as_strided(
             f"are out of bounds for storage of {have} elements"
         )
     return _as_strided(input, tuple(size), tuple(stride), offset - start, input.stride())
-
-
-def storage(array: Any) -> Any:
-    """The array that owns the memory which another looks into."""
-    while True:
-        base = array.base
-        base = getattr(base, "owner", base)
-        if not isinstance(base, np.ndarray):
-            return array
-        array = base
 
 
 def unfold(input: Any, dimension: int, size: int, step: int) -> Tensor:

@@ -150,7 +150,11 @@ def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) 
 def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:
     """Where along `axis` the median stands."""
     order = _order(x, axis, False)
-    nans = np.isnan(x).sum(axis=axis, keepdims=True) if x.dtype.kind == "f" else np.zeros(1, int)
+    nans = (
+        np.isnan(x).sum(axis=axis, keepdims=True)
+        if dtypes.is_floating(x.dtype)
+        else np.zeros(1, int)
+    )
     n = x.shape[axis]
     if ignore_nan:
         place = np.maximum(n - nans - 1, 0) // 2

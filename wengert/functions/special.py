@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, floating, recorder
+from wengert.autograd.operands import cast, floating
+from wengert.autograd.record import recorder
 from wengert.dispatch import Function, require
-from wengert.functions.arguments import array_of, takes_out, tensor_of
+from wengert.functions.arguments import array_of, operands_of, takes_out, tensor_of
 from wengert.functions.math import clamp
 from wengert.functions.shapes import broadcast_shapes
 from wengert.rules import special as rules
@@ -31,24 +32,17 @@ def _one(function: Function, name: str, doc: str) -> Function:
     return record
 
 
-def _two(function: Function, name: str, doc: str) -> Function:
-    """A function of two tensors, one of which may be a number, broadcast against each other."""
+def _two(function: Function, name: str, doc: str, tensors: int = 0) -> Function:
+    """A function of two tensors, broadcast; one may be a number if not all `tensors` have to be."""
     record = recorder(function)
 
-    @takes_out
     def apply(input: Any, other: Any) -> Tensor:
-        if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-            kinds = f"{type(input).__name__} and {type(other).__name__}"
-            raise TypeError(
-                f"{name}() takes tensors, or a tensor and a number, got {kinds}. Make a tensor "
-                "with wengert.tensor(...)."
-            )
-        return record(*_pair(input, other))
+        return record(*_pair(*operands_of(apply, tensors, (input, other))))
 
     apply.__doc__ = doc
     apply.__name__ = apply.__qualname__ = name
     apply.__module__ = __name__
-    return apply
+    return takes_out(apply)
 
 
 def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
@@ -80,11 +74,13 @@ gammainc = igamma = _two(
     >>> wg.special.gammainc(wg.tensor(1.0), wg.tensor(2.0))  # 1 - exp(-2)
     tensor(0.8647)
     """,
+    2,
 )
 gammaincc = igammac = _two(
     rules.gammaincc,
     "igammac",
     "The regularised upper incomplete gamma function, 1 - gammainc(a, x); differentiable by both.",
+    2,
 )
 
 
@@ -221,14 +217,13 @@ def _degree(x: Any, n: Any) -> tuple[Tensor, Any]:
 
 
 def _polynomial(name: str, doc: str, value: Any) -> Function:
-    @takes_out
     def apply(x: Any, n: Any) -> Tensor:
-        return value(*_degree(x, n))
+        return value(*_degree(*operands_of(apply, 0, (x, n))))
 
     apply.__name__ = apply.__qualname__ = name
     apply.__module__ = __name__
     apply.__doc__ = doc
-    return apply
+    return takes_out(apply)
 
 
 def _second_kind(x: Any, n: Any) -> Tensor:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, recorder
+from wengert.autograd.operands import cast
+from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, require
 from wengert.functions import results
 from wengert.functions.arguments import (
@@ -61,7 +62,7 @@ def _quantile(
     input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool
 ) -> Any:
     input = tensor_of(input)
-    if input.dtype.kind != "f":
+    if not dtypes.is_floating(input.dtype):
         raise RuntimeError(
             f"quantile() input tensor must be either float or double dtype, got {input.dtype}. Use "
             "x.float()."
@@ -225,7 +226,7 @@ def histogramdd(
     and the highest value of each coordinate, one after the other.
     """
     input = tensor_of(input)
-    if input.dtype.kind != "f":
+    if not dtypes.is_floating(input.dtype):
         raise NotImplementedError(
             f"histogramdd is not implemented for {input.dtype}: use x.float()"
         )

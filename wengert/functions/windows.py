@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.functions.creation import factory, kind
 
 Shape = Callable[[Any], Any]
@@ -45,7 +46,7 @@ def _window(name: str, length: int, periodic: bool, shape: Shape, dtype: Any) ->
         raise RuntimeError(
             f"{name} requires non-negative window_length, got window_length={length}"
         )
-    if dtype.kind != "f":
+    if not dtypes.is_floating(dtype):
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
     # One point is 1 whatever the shape, also where the shape's middle is not.
     values = shape(places(length, periodic)) if length != 1 else np.ones(1)

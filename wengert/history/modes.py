@@ -40,6 +40,9 @@ class State(NamedTuple):
 
 DEFAULT = State()
 NO_GRAD = State(grad=False)
+INFERENCE = State(grad=False, inference=True)
+ORDINARY = DEFAULT, NO_GRAD, INFERENCE
+"""States that are one object each, however they came to be."""
 # Not renewed: in a child the shares of the lost threads die before that, and take it.
 _lock = forks.waited_for(threading.RLock())
 
@@ -69,23 +72,23 @@ class _Local(threading.local):
         self.share = _Share()
 
 
-_local = _Local()
+THREAD = _Local()
 
 
 def current() -> State:
-    return _local.state
+    return THREAD.state
 
 
 def enter(state: State) -> State:
     """Make `state` this thread's state; gives back the one it replaces."""
-    before = _local.state
-    if state is not DEFAULT and state is not NO_GRAD and state == DEFAULT:
-        state = DEFAULT
+    before = THREAD.state
+    if state is not DEFAULT and state is not NO_GRAD and state in ORDINARY:
+        state = ORDINARY[ORDINARY.index(state)]
     change = (state is not DEFAULT) - (before is not DEFAULT)
     begun = bool(state.duals) - bool(before.duals)
     if change or begun:
-        _local.share.count(change, begun)
-    _local.state = state
+        THREAD.share.count(change, begun)
+    THREAD.state = state
     return before
 
 
@@ -95,12 +98,12 @@ def is_grad_enabled() -> bool:
     >>> is_grad_enabled()
     True
     """
-    return not special or _local.state.grad
+    return not special or THREAD.state.grad
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is inside `inference_mode`."""
-    return bool(special) and _local.state.inference
+    return bool(special) and THREAD.state.inference
 
 
 class Mode:
@@ -116,15 +119,15 @@ class Mode:
         raise NotImplementedError
 
     def _leave(self, before: State, entered: State) -> None:
-        now = _local.state
+        now = THREAD.state
         if now is not entered:
             before = now._replace(**{name: getattr(before, name) for name in self.fields})
         enter(before)
 
     def __enter__(self) -> Self:
-        before = enter(self._changed(_local.state))
+        before = enter(self._changed(THREAD.state))
         # A stack: one object may be entered again while it is active.
-        self.__dict__.setdefault("_entered", []).append((before, _local.state))
+        self.__dict__.setdefault("_entered", []).append((before, THREAD.state))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -180,8 +183,8 @@ class _Call:
         self.mode = mode
 
     def __enter__(self) -> None:
-        self.before = enter(self.mode._changed(_local.state))
-        self.entered = _local.state
+        self.before = enter(self.mode._changed(THREAD.state))
+        self.entered = THREAD.state
 
     def __exit__(self, *exception: object) -> None:
         self.mode._leave(self.before, self.entered)

@@ -6,8 +6,13 @@ numbers that are the user's to change. It asks here, and nobody has to know it.
 
 from __future__ import annotations
 
+from typing import Any
+
 DECIDING: list[type] = []
 """Classes whose instances' attributes decide what functions do: modules."""
+
+EVERYWHERE: list[Any] = []
+"""Containers of the process whose contents decide what functions do: of hooks of all modules."""
 
 SETTINGS: list[type] = []
 """Classes whose instances' `param_groups` hold numbers to be read at each use: optimizers."""

@@ -9,6 +9,7 @@ To add a layer, write its function in `functional/` and its module in `layers/`,
 the `__init__` files; `tests/nn/` holds them to PyTorch's. The compiler is not known here.
 """
 
+from wengert.imports import lacking as _lacking
 from wengert.nn import functional as functional
 from wengert.nn import init as init
 from wengert.nn import parallel as parallel
@@ -99,6 +100,7 @@ from wengert.nn.layers.normalization import AlphaDropout as AlphaDropout
 from wengert.nn.layers.normalization import BatchNorm1d as BatchNorm1d
 from wengert.nn.layers.normalization import BatchNorm2d as BatchNorm2d
 from wengert.nn.layers.normalization import BatchNorm3d as BatchNorm3d
+from wengert.nn.layers.normalization import CrossMapLRN2d as CrossMapLRN2d
 from wengert.nn.layers.normalization import Dropout as Dropout
 from wengert.nn.layers.normalization import Dropout1d as Dropout1d
 from wengert.nn.layers.normalization import Dropout2d as Dropout2d
@@ -111,6 +113,7 @@ from wengert.nn.layers.normalization import InstanceNorm3d as InstanceNorm3d
 from wengert.nn.layers.normalization import LayerNorm as LayerNorm
 from wengert.nn.layers.normalization import LocalResponseNorm as LocalResponseNorm
 from wengert.nn.layers.normalization import RMSNorm as RMSNorm
+from wengert.nn.layers.normalization import SyncBatchNorm as SyncBatchNorm
 from wengert.nn.layers.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from wengert.nn.layers.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
 from wengert.nn.layers.pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
@@ -177,3 +180,5 @@ from wengert.nn.parameter import Buffer as Buffer
 from wengert.nn.parameter import Parameter as Parameter
 from wengert.nn.parameter import UninitializedBuffer as UninitializedBuffer
 from wengert.nn.parameter import UninitializedParameter as UninitializedParameter
+
+_lacking(__name__)

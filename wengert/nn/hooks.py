@@ -12,7 +12,7 @@ from typing import Any
 from wengert.autograd import forward
 from wengert.autograd.hooks import hidden, shown
 from wengert.history import modes
-from wengert.history.location import here
+from wengert.history.location import here, stacklevel
 from wengert.history.node import Node, Output
 from wengert.tensor import Tensor, cell_of, current_node, wrap
 
@@ -58,7 +58,7 @@ class BackwardHooks:
                     "outputs since no inputs require gradients. Make an input require grad if its "
                     "gradient is wanted.",
                     UserWarning,
-                    stacklevel=2,
+                    stacklevel=stacklevel(),
                 )
                 self._fire((None,) * self.inputs, grads)
             else:

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.autograd.engine import mark_written
 from wengert.functions.random import numbers_of
+from wengert.history.location import stacklevel
 from wengert.tensor import Tensor
 
 
@@ -64,7 +65,7 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
             "values "
             "may be incorrect.",
-            stacklevel=2,
+            stacklevel=stacklevel(),
         )
     from scipy import special
 
@@ -147,7 +148,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 def _is_empty(tensor: Tensor) -> bool:
     if 0 in tensor._array.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=stacklevel())
         return True
     return False
 
@@ -216,7 +217,7 @@ def _renamed(function: Any) -> Any:
         warnings.warn(
             f"`nn.init.{old}` is now deprecated in favor of `nn.init.{old}_`.",
             FutureWarning,
-            stacklevel=2,
+            stacklevel=stacklevel(),
         )
         return function(*args, **kwargs)
 

@@ -6,6 +6,7 @@ modules: walking it, casting it, saving and loading it, printing it.
 
 from __future__ import annotations
 
+import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
@@ -15,8 +16,9 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
 from wengert.functions.creation import check_device
+from wengert.history.location import stacklevel
 from wengert.history.node import RemovableHandle
-from wengert.history.surroundings import DECIDING
+from wengert.history.surroundings import DECIDING, EVERYWHERE
 from wengert.nn.hooks import BackwardHooks
 from wengert.nn.parameter import Buffer, Parameter
 from wengert.nn.state import StateMethods
@@ -103,7 +105,7 @@ class Module(StateMethods):
         state["_buffers"] = {}
         state["_non_persistent_buffers_set"] = set()
         state["_modules"] = {}
-        for name in _HOOKS:
+        for name in HOOKS:
             state[name] = _Hooks()
 
     def forward(self, *input: Any) -> Any:
@@ -126,6 +128,11 @@ class Module(StateMethods):
         except Exception as error:
             located(error, self)
             raise
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Have `forward` compiled from now on: `wengert.compile` with the same arguments."""
+        compile = importlib.import_module("wengert").compile  # stands on networks, not they on it
+        self.forward = compile(self.forward, *args, **kwargs)  # type: ignore[method-assign]
 
     def _has_hooks(self) -> bool:
         return bool(
@@ -155,7 +162,7 @@ class Module(StateMethods):
                             "module forward hook with ``always_call=True`` raised an exception "
                             "that was "
                             f"silenced as another error was raised in forward: {error}",
-                            stacklevel=2,
+                            stacklevel=stacklevel(),
                         )
             raise
 
@@ -341,7 +348,7 @@ class Module(StateMethods):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for name in _HOOKS:
+        for name in HOOKS:
             self.__dict__.setdefault(name, _Hooks())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
 
@@ -664,7 +671,7 @@ class Module(StateMethods):
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
 
 
-_HOOKS = (
+HOOKS = (
     "_forward_pre_hooks",
     "_forward_pre_hooks_with_kwargs",
     "_forward_hooks",
@@ -703,3 +710,4 @@ def register_module_forward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 
 
 DECIDING.append(Module)
+EVERYWHERE.extend((vars(seen), _everywhere_before, _everywhere_after))

@@ -13,6 +13,7 @@ from typing import Any
 
 from wengert.functions.joining import cat, split, stack
 from wengert.history import modes
+from wengert.imports import lacking as _lacking
 from wengert.nn.module import Module
 from wengert.tensor import Tensor
 
@@ -200,3 +201,6 @@ class DistributedDataParallel(Module):
             "nn.parallel.DistributedDataParallel has no counterpart in wengert, where a program "
             "runs in one process. Use the module itself, or nn.DataParallel for threads."
         )
+
+
+_lacking(__name__)

@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.functions.creation import as_tensor, check_device
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, bare, cell_of, require
 
 
@@ -23,12 +24,15 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    copied_alone = True
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         out = _sharing(cls, data)
         if requires_grad:
             require(out)
         return out
+
+    __torch_function__ = None  # type: ignore[assignment]  # results are plain tensors
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         pass  # all is done in __new__; this states the arguments
@@ -130,3 +134,6 @@ class UninitializedBuffer(_Uninitialized):
 def is_lazy(param: Any) -> bool:
     """Whether a parameter or buffer has no shape yet."""
     return isinstance(param, _Uninitialized)
+
+
+_lacking(__name__)

@@ -162,6 +162,8 @@ class StateMethods:
             if missing:
                 names = ", ".join(f'"{k}"' for k in missing)
                 errors.insert(0, f"Missing key(s) in state_dict: {names}. ")
+            if missing and unexpected:
+                errors += _cure(missing, unexpected, state)
         if errors:
             raise RuntimeError(
                 "Error(s) in loading state_dict for {}:\n\t{}".format(
@@ -247,3 +249,24 @@ class StateMethods:
             return
         value._array[...] = given._array
         mark_written(value, "copy_")
+
+
+def _cure(missing: list[str], unexpected: list[str], state: Any) -> list[str]:
+    """What to type if the keys differ by a prefix, or are those of something inside."""
+    for key in unexpected:
+        if isinstance(state[key], Mapping) and set(missing) <= state[key].keys():
+            return [f"They are in state_dict[{key!r}]: load that."]
+    for prefix, changed in (
+        (_prefix(unexpected, missing), "k.removeprefix({!r})"),
+        (_prefix(missing, unexpected), "{!r} + k"),
+    ):
+        if prefix:
+            keys = changed.format(prefix)
+            return [f"All differ by {prefix!r}: load {{{keys}: v for k, v in state_dict.items()}}."]
+    return []
+
+
+def _prefix(longer: list[str], shorter: list[str]) -> str:
+    """What the longer names have before the shorter ones; empty if it is not the same for all."""
+    found = [k.removesuffix(shorter[0]) for k in longer if k.endswith(shorter[0])]
+    return next((p for p in found if {p + k for k in shorter} == set(longer)), "")

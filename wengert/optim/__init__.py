@@ -9,8 +9,10 @@ family whose update reads like the paper's. To add one, write its update as they
 here; `tests/optim/` compares it with PyTorch's. `lr_scheduler.py` has the schedules.
 """
 
+from wengert.imports import lacking as _lacking
 from wengert.optim import lr_scheduler as lr_scheduler
 from wengert.optim import swa_utils as swa_utils
+from wengert.optim.adafactor import Adafactor as Adafactor
 from wengert.optim.adam import Adam as Adam
 from wengert.optim.adam import AdamW as AdamW
 from wengert.optim.adaptive import Adadelta as Adadelta
@@ -26,3 +28,5 @@ from wengert.optim.rectified import NAdam as NAdam
 from wengert.optim.rectified import RAdam as RAdam
 from wengert.optim.settings import SparseAdam as SparseAdam
 from wengert.optim.sgd import SGD as SGD
+
+_lacking(__name__)

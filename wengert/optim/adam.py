@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.kind import number
-from wengert.optim.optimizer import Array, Group, Optimizer
-from wengert.optim.settings import at_least_zero, check_betas, check_ways
+from wengert.imports import lacking as _lacking
+from wengert.optim.moments import Moments, gradient
+from wengert.optim.optimizer import Array, Group
+from wengert.optim.settings import settings
 
 
-class Adam(Optimizer):
+class Adam(Moments):
     """Adaptive moment estimation (Kingma and Ba, 2015).
 
     m += (1 - beta1) (g - m);  v += (1 - beta2) (g^2 - v)
@@ -28,8 +30,7 @@ class Adam(Optimizer):
     tensor([0.9000], requires_grad=True)
     """
 
-    counts = True
-
+    @settings("lr", "eps", "weight_decay")
     def __init__(
         self,
         params: Any,
@@ -45,35 +46,16 @@ class Adam(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
-    ) -> None:
-        at_least_zero("learning rate", lr)
-        at_least_zero("epsilon value", eps)
-        check_betas(betas)
-        at_least_zero("weight_decay value", weight_decay)
-        check_ways(foreach, differentiable, fused)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, defaults)
+    ) -> None: ...
 
     def buffers(self, group: Group) -> tuple[str, ...]:
-        return _WITH_MAXIMUM if group["amsgrad"] else _MOMENTS
+        names = super().buffers(group)
+        return (*names, "max_exp_avg_sq") if group["amsgrad"] else names
 
     def update(
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
@@ -81,22 +63,8 @@ class Adam(Optimizer):
         b: Array,
     ) -> None:
         lr, (beta1, beta2) = number(group["lr"]), group["betas"]
-        if group["maximize"]:
-            g = np.negative(g, out=b)
-        if group["weight_decay"]:
-            if group["decoupled_weight_decay"]:
-                p *= 1 - lr * group["weight_decay"]
-            else:
-                np.multiply(p, group["weight_decay"], out=a)
-                g = np.add(g, a, out=b)
-        m, v = state["exp_avg"], state["exp_avg_sq"]
-        np.subtract(g, m, out=a)  # m += (1 - beta1) (g - m)
-        a *= 1 - beta1
-        m += a
-        np.multiply(g, g, out=a)  # v = beta2 v + (1 - beta2) g^2
-        a *= 1 - beta2
-        v *= beta2
-        v += a
+        g = gradient(group, p, g, b, a)
+        m, v = self.average(group, g, state, a)
         if group["amsgrad"]:
             v = np.maximum(state["max_exp_avg_sq"], v, out=state["max_exp_avg_sq"])
         # m / (sqrt(v)/root + eps), with the fraction extended by `root`: one operation fewer.
@@ -108,13 +76,10 @@ class Adam(Optimizer):
         p -= a
 
 
-_MOMENTS = ("exp_avg", "exp_avg_sq")
-_WITH_MAXIMUM = (*_MOMENTS, "max_exp_avg_sq")
-
-
 class AdamW(Adam):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
 
+    @settings("lr", "eps", "weight_decay", decoupled_weight_decay=True)
     def __init__(
         self,
         params: Any,
@@ -129,18 +94,7 @@ class AdamW(Adam):
         capturable: bool = False,
         differentiable: bool = False,
         fused: bool | None = None,
-    ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+    ) -> None: ...
+
+
+_lacking(__name__)

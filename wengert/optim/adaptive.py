@@ -7,17 +7,9 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.kind import number
+from wengert.optim.moments import gradient
 from wengert.optim.optimizer import Array, Group, Optimizer
-from wengert.optim.settings import at_least_zero, check_betas, check_ways
-
-
-def decayed(group: Group, p: Array, g: Array, out: Array) -> Array:
-    """The gradient, negated to maximize, with weight decay; in `out` if it changes."""
-    if group["maximize"]:
-        g = np.negative(g, out=out)
-    if group["weight_decay"]:
-        g = np.add(g, group["weight_decay"] * p, out=out)
-    return g
+from wengert.optim.settings import settings
 
 
 class Adagrad(Optimizer):
@@ -25,6 +17,7 @@ class Adagrad(Optimizer):
 
     counts = True
 
+    @settings("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
     def __init__(
         self,
         params: Any,
@@ -39,24 +32,6 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        at_least_zero("learning rate", lr)
-        at_least_zero("lr_decay value", lr_decay)
-        at_least_zero("weight_decay value", weight_decay)
-        at_least_zero("initial_accumulator_value value", initial_accumulator_value)
-        at_least_zero("epsilon value", eps)
-        check_ways(foreach, differentiable, fused)
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
         for group in self.param_groups:
             for p in group["params"]:
                 self._start(group, p, self.state[p], self.buffers(group))
@@ -71,14 +46,13 @@ class Adagrad(Optimizer):
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
         a: Array,
         b: Array,
     ) -> None:
-        g = decayed(group, p, g, a)
+        g = gradient(group, p, g, a, b)
         total = state["sum"]
         total += np.multiply(g, g, out=b)
         np.sqrt(total, out=b)
@@ -93,6 +67,7 @@ class RMSprop(Optimizer):
 
     counts = True
 
+    @settings("lr", "eps", "momentum", "weight_decay", "alpha")
     def __init__(
         self,
         params: Any,
@@ -106,26 +81,7 @@ class RMSprop(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        at_least_zero("learning rate", lr)
-        at_least_zero("epsilon value", eps)
-        at_least_zero("momentum value", momentum)
-        at_least_zero("weight_decay value", weight_decay)
-        at_least_zero("alpha value", alpha)
-        check_ways(foreach, differentiable, None)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+    ) -> None: ...
 
     def buffers(self, group: Group) -> tuple[str, ...]:
         names = ("square_avg",)
@@ -137,14 +93,13 @@ class RMSprop(Optimizer):
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
         a: Array,
         b: Array,
     ) -> None:
-        g = decayed(group, p, g, a)
+        g = gradient(group, p, g, a, b)
         alpha, square = group["alpha"], state["square_avg"]
         square *= alpha
         np.multiply(g, g, out=b)
@@ -176,6 +131,7 @@ class Adadelta(Optimizer):
 
     counts = True
 
+    @settings("lr", "eps", "weight_decay")
     def __init__(
         self,
         params: Any,
@@ -189,23 +145,8 @@ class Adadelta(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        at_least_zero("learning rate", lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        at_least_zero("epsilon value", eps)
-        at_least_zero("weight_decay value", weight_decay)
-        check_ways(foreach, differentiable, None)
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
 
     def buffers(self, group: Group) -> tuple[str, ...]:
         return ("square_avg", "acc_delta")
@@ -214,14 +155,13 @@ class Adadelta(Optimizer):
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
         a: Array,
         b: Array,
     ) -> None:
-        g = decayed(group, p, g, a)
+        g = gradient(group, p, g, a, b)
         rho, eps = group["rho"], group["eps"]
         square, steps = state["square_avg"], state["acc_delta"]
         square *= rho
@@ -237,6 +177,7 @@ class Adamax(Optimizer):
 
     counts = True
 
+    @settings("lr", "eps", "weight_decay")
     def __init__(
         self,
         params: Any,
@@ -249,23 +190,7 @@ class Adamax(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
         capturable: bool = False,
-    ) -> None:
-        at_least_zero("learning rate", lr)
-        at_least_zero("epsilon value", eps)
-        check_betas(betas)
-        at_least_zero("weight_decay value", weight_decay)
-        check_ways(foreach, differentiable, None)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+    ) -> None: ...
 
     def buffers(self, group: Group) -> tuple[str, ...]:
         return ("exp_avg", "exp_inf")
@@ -274,14 +199,13 @@ class Adamax(Optimizer):
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
         a: Array,
         b: Array,
     ) -> None:
-        g = decayed(group, p, g, a)
+        g = gradient(group, p, g, a, b)
         (beta1, beta2), m, top = group["betas"], state["exp_avg"], state["exp_inf"]
         np.subtract(g, m, out=b)
         b *= 1 - beta1

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.arrays.kind import number
-from wengert.optim.adaptive import decayed
+from wengert.optim.moments import gradient
 from wengert.optim.optimizer import Array, Group, Optimizer
-from wengert.optim.settings import at_least_zero, check_ways
+from wengert.optim.settings import settings
 
 
 class Rprop(Optimizer):
@@ -28,6 +28,7 @@ class Rprop(Optimizer):
 
     counts = True
 
+    @settings("lr")
     def __init__(
         self,
         params: Any,
@@ -40,20 +41,8 @@ class Rprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        at_least_zero("learning rate", lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        check_ways(foreach, differentiable, None)
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
 
     def buffers(self, group: Group) -> tuple[str, ...]:
         return ("prev", "step_size")
@@ -68,15 +57,13 @@ class Rprop(Optimizer):
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
         a: Array,
         b: Array,
     ) -> None:
-        if group["maximize"]:
-            g = np.negative(g, out=a)
+        g = gradient(group, p, g, a, b)
         (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
         before, sizes = state["prev"], state["step_size"]
         agreement = g * before
@@ -107,6 +94,7 @@ class ASGD(Optimizer):
     counts = True
     scalars: ClassVar[tuple[str, ...]] = ("eta", "mu")
 
+    @settings("lr", "weight_decay")
     def __init__(
         self,
         params: Any,
@@ -119,22 +107,7 @@ class ASGD(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
         capturable: bool = False,
-    ) -> None:
-        at_least_zero("learning rate", lr)
-        at_least_zero("weight_decay value", weight_decay)
-        check_ways(foreach, differentiable, None)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+    ) -> None: ...
 
     def buffers(self, group: Group) -> tuple[str, ...]:
         return ("ax",)
@@ -156,14 +129,13 @@ class ASGD(Optimizer):
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
         a: Array,
         b: Array,
     ) -> None:
-        g = decayed(group, p, g, a)
+        g = gradient(group, p, g, a, b)
         average, rate, share = state["ax"], state["rate"], state["share"]
         p *= 1 - group["lambd"] * rate
         np.multiply(g, rate, out=b)

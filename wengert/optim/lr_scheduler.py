@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from wengert.history.location import stacklevel
 from wengert.optim.optimizer import Optimizer
 
 Rate = Any
@@ -59,7 +60,7 @@ class LRScheduler:
                 "do this "
                 "will result in skipping the first value of the learning rate schedule.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=stacklevel(),
             )
         if epoch is None:
             self.last_epoch += 1
@@ -70,7 +71,7 @@ class LRScheduler:
                 "deprecated where "
                 "possible. Please use `scheduler.step()` to step the scheduler.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=stacklevel(),
             )
             self.last_epoch = epoch
             closed = getattr(self, "_get_closed_form_lr", None)

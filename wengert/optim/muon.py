@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.arrays.kind import number
 from wengert.optim.optimizer import Array, Group, Optimizer
+from wengert.optim.settings import settings
 
 
 class Muon(Optimizer):
@@ -34,6 +35,7 @@ class Muon(Optimizer):
 
     whole = True
 
+    @settings()
     def __init__(
         self,
         params: Any,
@@ -64,17 +66,6 @@ class Muon(Optimizer):
                 "Number of steps must be less than 100 for computational efficiency; got "
                 f"ns_steps={ns_steps}"
             )
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, defaults)
 
     def add_param_group(self, param_group: Group) -> None:
         super().add_param_group(param_group)
@@ -96,7 +87,6 @@ class Muon(Optimizer):
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],

@@ -18,7 +18,7 @@ import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,9 +26,10 @@ from wengert import dtypes
 from wengert.arrays.kind import kind_of, number
 from wengert.autograd.engine import mark_written
 from wengert.history import modes
-from wengert.history.location import INTERNAL, here, user_frame
+from wengert.history.location import INTERNAL, here, stacklevel, user_frame
 from wengert.history.node import RemovableHandle, tick
 from wengert.history.surroundings import SETTINGS
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, cell_of, is_leaf, wrap
 
 Group = dict[str, Any]
@@ -86,22 +87,32 @@ class Optimizer:
             cls.step = _with_hooks(vars(cls)["step"])  # type: ignore[method-assign]
 
     def __init__(self, params: Any, defaults: Group) -> None:
-        if isinstance(params, Tensor):
+        if isinstance(params, Tensor) or hasattr(params, "parameters"):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
-                f"but got {type(params).__name__}. Write [x] for a single tensor."
+                f"but got {type(params).__name__}. Write [x] for a single tensor, and "
+                "net.parameters() for a module."
             )
         self.defaults = defaults
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups = []
-        self._begin()
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(
+                "optimizer got an empty parameter list. A generator such as net.parameters() is "
+                "empty once it has been gone through: call it again, or keep list(...) of it. "
+                "Layers in a plain list or dict are no part of a module: use nn.ModuleList or "
+                "nn.ModuleDict."
+            )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        self = super().__new__(cls)
+        self._begin()  # here: a subclass may have its own `__init__` without calling this one
+        return self
 
     def _begin(self) -> None:
         self._plans: dict[int, Plan] = {}
@@ -121,7 +132,6 @@ class Optimizer:
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
@@ -130,8 +140,8 @@ class Optimizer:
     ) -> None:
         """Change `p` and the arrays of `state` in place; `g` must not change. `a`, `b` are scratch.
 
-        `t` counts the steps from 1; in the first one the state holds what `initial` gave. What
-        `advance` returned is in `state` too.
+        `t` counts the steps from 1; without `counts` it is 1 in the first and 2 in all others. In
+        the first the state holds what `initial` gave; what `advance` returned is in it too.
         """
         raise NotImplementedError
 
@@ -227,10 +237,10 @@ class Optimizer:
     def _step_one(self, group: Group, p: Tensor, names: tuple[str, ...]) -> None:
         grad = p._grad
         assert grad is not None
-        first, t, arrays, told = False, 0.0, {}, {}
+        t, arrays, told = 2.0, {}, {}
         if names or self.counts:
             state = self.state[p]
-            first = self._start(group, p, state, names)
+            t = 1.0 if self._start(group, p, state, names) else 2.0
             arrays = {name: state[name]._array for name in names}
             if self.counts:
                 state["step"]._array[...] += 1
@@ -239,9 +249,9 @@ class Optimizer:
                 told = self.advance(group, t, {name: state[name]._array for name in self.scalars})
         array, g = p._array, grad._array
         if array.dtype.kind == "c":
-            self._update_complex(group, t, first, array, g, arrays, told)
+            self._update_complex(group, t, array, g, arrays, told)
         else:
-            self._update_array(group, t, first, array, g, arrays, told)
+            self._update_array(group, t, array, g, arrays, told)
 
     def _start(self, group: Group, p: Tensor, state: Any, names: tuple[str, ...]) -> bool:
         """Make what is missing of a parameter's state; whether it was the first time."""
@@ -268,14 +278,7 @@ class Optimizer:
         return np.zeros_like(like)
 
     def _update_complex(
-        self,
-        group: Group,
-        t: Any,
-        first: bool,
-        p: Array,
-        g: Array,
-        arrays: dict[str, Array],
-        told: dict[str, Any],
+        self, group: Group, t: Any, p: Array, g: Array, arrays: dict[str, Array], told: Group
     ) -> None:
         """The formula on real and imaginary parts, each a number of its own, as in PyTorch."""
         if type(p) is not np.ndarray:
@@ -286,39 +289,32 @@ class Optimizer:
             )
         pieces = {name: _parts(array) for name, array in arrays.items()}
         values = _parts(p)
-        self._update_array(group, t, first, values, _parts(g), pieces, told)
+        self._update_array(group, t, values, _parts(g), pieces, told)
         for array, parts in ((p, values), *((arrays[name], pieces[name]) for name in arrays)):
             if not np.shares_memory(array, parts):
                 array[...] = parts.view(array.dtype).reshape(array.shape)
 
     def _update_array(
-        self,
-        group: Group,
-        t: Any,
-        first: bool,
-        p: Array,
-        g: Array,
-        arrays: dict[str, Array],
-        told: dict[str, Any],
+        self, group: Group, t: Any, p: Array, g: Array, arrays: dict[str, Array], told: Group
     ) -> None:
         """The formula on one parameter: in blocks if it is large."""
         if self.whole or not _alike(p, g, *arrays.values()):
             state = {**arrays, **told}
-            self.update(group, t, first, p, g, state, np.empty_like(p), np.empty_like(p))
+            self.update(group, t, p, g, state, np.empty_like(p), np.empty_like(p))
             return
         size, block = p.size, BLOCK >> 1 if arrays else BLOCK
         p, g = p.reshape(-1), g.reshape(-1)
         a, b = self._block(p.dtype)
         if size <= block:
             flat = {name: array.reshape(-1) for name, array in arrays.items()}
-            self.update(group, t, first, p, g, {**flat, **told}, a[:size], b[:size])
+            self.update(group, t, p, g, {**flat, **told}, a[:size], b[:size])
             return
         arrays = {name: array.reshape(-1) for name, array in arrays.items()}
         for start in range(0, size, block):
             part = slice(start, start + block)
             n = min(block, size - start)
             state = {name: array[part] for name, array in arrays.items()} | told
-            self.update(group, t, first, p[part], g[part], state, a[:n], b[:n])
+            self.update(group, t, p[part], g[part], state, a[:n], b[:n])
 
     def _block(self, dtype: Any) -> Any:
         if dtype not in self._scratch:
@@ -361,7 +357,12 @@ class Optimizer:
                     f"{type(p).__name__}"
                 )
             if not is_leaf(p):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                made = "" if p.grad_fn is None else f", made by {p.grad_fn.name()}"
+                raise ValueError(
+                    f"can't optimize a non-leaf Tensor{made}: optimize what it was computed from, "
+                    "or start from its value with x.detach().requires_grad_(). x.to(...), x * 0.1 "
+                    "and x.view(...) of a parameter are results too."
+                )
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(
@@ -374,7 +375,7 @@ class Optimizer:
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
                 "will "
                 "cause an error",
-                stacklevel=3,
+                stacklevel=stacklevel(),
             )
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in known for p in items):
@@ -491,7 +492,6 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._begin()
 
     def __repr__(self) -> str:
         text = type(self).__name__ + " ("
@@ -697,7 +697,7 @@ class Bundle:
             return np.concatenate(gradients, axis=None)
 
     def step(self, optimizer: Optimizer, group: Group, gradients: Array) -> None:
-        t, state, numbers = 0.0, self.state, self.numbers
+        t, state, numbers = 1.0 if self.fresh else 2.0, self.state, self.numbers
         if "step" in numbers:
             numbers["step"] += 1
             t = float(numbers["step"][0])
@@ -706,7 +706,7 @@ class Bundle:
             state = state | optimizer.advance(group, t, firsts)
             for name, value in firsts.items():
                 numbers[name][1:] = value
-        optimizer.update(group, t, self.fresh, self.flat, gradients, state, self.a, self.b)
+        optimizer.update(group, t, self.flat, gradients, state, self.a, self.b)
         self.fresh = False
         frame = sys._getframe(3)
         code = frame.f_code
@@ -773,3 +773,5 @@ def _flattened(arrays: list[Array]) -> tuple[Array, list[Array]]:
 
 
 SETTINGS.append(Optimizer)
+
+_lacking(__name__)

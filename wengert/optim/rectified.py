@@ -7,42 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.arrays.kind import number
-from wengert.optim.optimizer import Array, Group, Optimizer
-from wengert.optim.settings import at_least_zero, check_betas, check_ways
+from wengert.optim.moments import Moments, gradient
+from wengert.optim.optimizer import Array, Group
+from wengert.optim.settings import settings
 
 
-class _Moments(Optimizer):
-    """What both share: their settings, and the two running means."""
-
-    counts = True
-
-    def buffers(self, group: Group) -> tuple[str, ...]:
-        return ("exp_avg", "exp_avg_sq")
-
-    def gradient(self, group: Group, p: Array, g: Array, out: Array) -> Array:
-        """The gradient, negated to maximize, with weight decay, which may shrink `p` instead."""
-        if group["maximize"]:
-            g = np.negative(g, out=out)
-        if group["weight_decay"]:
-            if group["decoupled_weight_decay"]:
-                p *= 1 - number(group["lr"]) * group["weight_decay"]
-            else:
-                g = np.add(g, group["weight_decay"] * p, out=out)
-        return g
-
-    def average(self, group: Group, g: Array, state: dict[str, Array], a: Array) -> None:
-        """m += (1 - beta1) (g - m);  v = beta2 v + (1 - beta2) g^2"""
-        (beta1, beta2), m, v = group["betas"], state["exp_avg"], state["exp_avg_sq"]
-        np.subtract(g, m, out=a)
-        a *= 1 - beta1
-        m += a
-        np.multiply(g, g, out=a)
-        a *= 1 - beta2
-        v *= beta2
-        v += a
-
-
-class NAdam(_Moments):
+class NAdam(Moments):
     """Adam with Nesterov's look ahead (Dozat, 2016).
 
     mu_t = beta1 (1 - 0.96^(t momentum_decay) / 2), and M_t is the product of mu_1 ... mu_t:
@@ -61,6 +31,7 @@ class NAdam(_Moments):
 
     scalars: ClassVar[tuple[str, ...]] = ("mu_product",)
 
+    @settings("lr", "eps", "weight_decay", "momentum_decay")
     def __init__(
         self,
         params: Any,
@@ -75,26 +46,7 @@ class NAdam(_Moments):
         maximize: bool = False,
         capturable: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        at_least_zero("learning rate", lr)
-        at_least_zero("epsilon value", eps)
-        check_betas(betas)
-        at_least_zero("weight_decay value", weight_decay)
-        at_least_zero("momentum_decay value", momentum_decay)
-        check_ways(foreach, differentiable, None)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+    ) -> None: ...
 
     def initial(self, group: Group, name: str, like: Array) -> Array:
         return np.ones_like(like) if name == "mu_product" else np.zeros_like(like)
@@ -115,14 +67,13 @@ class NAdam(_Moments):
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
         a: Array,
         b: Array,
     ) -> None:
-        g = self.gradient(group, p, g, b)
+        g = gradient(group, p, g, b, a)
         self.average(group, g, state, a)
         np.divide(state["exp_avg_sq"], 1 - group["betas"][1] ** t, out=a)
         np.sqrt(a, out=a)
@@ -135,7 +86,7 @@ class NAdam(_Moments):
         p -= step
 
 
-class RAdam(_Moments):
+class RAdam(Moments):
     """Adam that takes plain steps until its estimate of the variance is trustworthy (Liu, 2020).
 
     rho_inf = 2 / (1 - beta2) - 1 and rho_t = rho_inf - 2 t beta2^t / (1 - beta2^t) measure how many
@@ -152,6 +103,7 @@ class RAdam(_Moments):
     tensor([0.8000], requires_grad=True)
     """
 
+    @settings("lr", "eps", "weight_decay")
     def __init__(
         self,
         params: Any,
@@ -165,37 +117,19 @@ class RAdam(_Moments):
         maximize: bool = False,
         capturable: bool = False,
         differentiable: bool = False,
-    ) -> None:
-        at_least_zero("learning rate", lr)
-        at_least_zero("epsilon value", eps)
-        check_betas(betas)
-        at_least_zero("weight_decay value", weight_decay)
-        check_ways(foreach, differentiable, None)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+    ) -> None: ...
 
     def update(
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
         a: Array,
         b: Array,
     ) -> None:
-        g = self.gradient(group, p, g, b)
+        g = gradient(group, p, g, b, a)
         self.average(group, g, state, a)
         beta1, beta2 = group["betas"]
         correction = 1 - beta2**t

@@ -1,8 +1,53 @@
-"""Checks of optimizers' settings, and what there is no optimizer for."""
+"""Optimizers' settings: the arguments of their `__init__`; and what there is no optimizer for."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
+
+from wengert.optim.optimizer import Group, Optimizer
+
+Init = Callable[..., None]
+
+
+def settings(*at_least: str, **fixed: Any) -> Callable[[Init], Init]:
+    """Decorates an optimizer's `__init__`, whose arguments are the defaults of its groups.
+
+    The named ones are at least 0, `fixed` ones have no argument. The body has what else there is
+    to check.
+    """
+
+    def decorate(init: Init) -> Init:
+        signature = inspect.signature(init)
+
+        @functools.wraps(init)
+        def __init__(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+            bound = signature.bind(self, *args, **kwargs)
+            bound.apply_defaults()
+            defaults = bound.arguments | fixed
+            del defaults["self"]
+            params = defaults.pop("params")
+            _check(defaults, at_least)
+            Optimizer.__init__(self, params, defaults)
+            init(self, *args, **kwargs)
+
+        return __init__
+
+    return decorate
+
+
+_WORDS = {"lr": "learning rate", "eps": "epsilon value"}
+
+
+def _check(defaults: Group, at_least: tuple[str, ...]) -> None:
+    for name in at_least:
+        at_least_zero(_WORDS.get(name, f"{name} value"), defaults[name])
+    for i, beta in enumerate(defaults.get("betas", ())):
+        if not 0.0 <= float(beta) < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+    _check_ways(defaults)
 
 
 def at_least_zero(name: str, value: Any) -> None:
@@ -11,25 +56,18 @@ def at_least_zero(name: str, value: Any) -> None:
         raise ValueError(f"Invalid {name}: {value}")
 
 
-def check_betas(betas: Any) -> None:
-    for i, beta in enumerate(betas):
-        if not 0.0 <= float(beta) < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-
-
-def check_ways(foreach: Any, differentiable: bool, fused: Any) -> None:
+def _check_ways(defaults: Group) -> None:
     """`foreach` and `fused` choose among implementations, of which there is one here.
 
     So with `capturable`: `wengert.compile` captures every optimizer that can be.
     """
-    if differentiable:
+    if defaults.get("differentiable"):
         raise NotImplementedError(
             "differentiable=True is not available: optimizers here update in place. Write the "
-            "update as "
-            "new = p - lr * g with autograd.grad(..., create_graph=True) to differentiate through "
-            "it."
+            "update as new = p - lr * g with autograd.grad(..., create_graph=True) to "
+            "differentiate through it."
         )
-    if foreach and fused:
+    if defaults.get("foreach") and defaults.get("fused"):
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.kind import kind_of, number
+from wengert.imports import lacking as _lacking
+from wengert.optim.moments import gradient
 from wengert.optim.optimizer import Array, Group, Optimizer
-from wengert.optim.settings import at_least_zero, check_ways
+from wengert.optim.settings import settings
 
 
 class SGD(Optimizer):
@@ -25,6 +27,7 @@ class SGD(Optimizer):
     tensor([0.8000], requires_grad=True)
     """
 
+    @settings("lr", "momentum", "weight_decay")
     def __init__(
         self,
         params: Any,
@@ -39,24 +42,8 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        at_least_zero("learning rate", lr)
-        at_least_zero("momentum value", momentum)
-        at_least_zero("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        check_ways(foreach, differentiable, fused)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
 
     def buffers(self, group: Group) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] else ()
@@ -65,22 +52,17 @@ class SGD(Optimizer):
         self,
         group: Group,
         t: float,
-        first: bool,
         p: Array,
         g: Array,
         state: dict[str, Array],
         a: Array,
         b: Array,
     ) -> None:
-        if group["maximize"]:
-            g = np.negative(g, out=a)
-        if group["weight_decay"]:
-            np.multiply(p, group["weight_decay"], out=b)
-            g = np.add(g, b, out=a)
+        g = gradient(group, p, g, a, b)
         momentum = group["momentum"]
         if momentum:
             average = state["momentum_buffer"]
-            if first and group["dampening"]:  # the first gradient is taken whole
+            if t == 1 and group["dampening"]:  # the first gradient is taken whole
                 np.copyto(average, kind_of(g).once(g))
             else:
                 average *= momentum
@@ -94,3 +76,6 @@ class SGD(Optimizer):
                 g = average
         np.multiply(g, number(group["lr"]), out=b)
         p -= b
+
+
+_lacking(__name__)

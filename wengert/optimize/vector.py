@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wengert.autograd.record import cast
+from wengert.autograd.operands import cast
 from wengert.errors import GradError, PatternError, ShapeError
 from wengert.functions.shapes import view_as_complex, view_as_real
 from wengert.solvers.parameters import as_given, bare

@@ -1,9 +1,10 @@
-"""PyTorch's modules that are not here by their own names: each can be imported all the same.
+"""PyTorch's names that are not here by themselves: each can be imported all the same.
 
-What such a module has in common with its package, which has fewer files here, is found there:
-`torch.nn.modules.dropout.Dropout` is `wengert.nn.Dropout`. Any other name of it is a class that
-says, when it is used, that there is nothing of the kind and what to do instead. So a program that
-only mentions ONNX, or asks whether an object is a distributed one, goes on.
+Programs mention what they do not use: ONNX, streams of a GPU, distributed wrappers. So all modules
+of PyTorch's and all public names of theirs can be looked up. A module that has no file here has its
+package's names: `torch.nn.modules.dropout.Dropout` is `wengert.nn.Dropout`. What has no meaning
+here is a class that says, when it is used, what to do instead. `modules.py`, which is generated,
+says what PyTorch has; this file says what that is here.
 """
 
 from __future__ import annotations
@@ -11,31 +12,40 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import importlib.util
+import re
 import sys
 from types import ModuleType
 from typing import Any, NoReturn
 
-from wengert.pytorch.modules import MODULES
+from wengert.imports import Aliases
+from wengert.pytorch.modules import LACKING, MODULES
 
-INSTEAD = {
-    "ao": "Quantization of weights is in wengert.nn.quantization.",
-    "contrib": "Summaries for TensorBoard are in wengert.utils.tensorboard.",
-    "distributed": "A program runs in one process here; is_available() says so.",
-    "export": "Compile the function with wengert.compile, which can write C.",
-    "fx": "wengert.compile records programs; wengert.explain shows them.",
-    "hub": "Load weights with wengert.load from a file that you have downloaded.",
-    "library": "wengert.primitive states rules for functions of one's own.",
-    "mps": "Tensors are on the CPU.",
-    "mtia": "Tensors are on the CPU.",
-    "nn.attention": "nn.functional.scaled_dot_product_attention is the one implementation.",
-    "onnx": "No graphs of other formats are written. Save state_dict(), in safetensors or NumPy.",
-    "package": "Install the program's code, and save state_dict().",
-    "quantization": "Quantization of weights is in wengert.nn.quantization.",
-    "utils.cpp_extension": "wengert.primitive makes functions of other libraries differentiable.",
-    "utils.model_zoo": "Load weights with wengert.load from a file that you have downloaded.",
-    "xpu": "Tensors are on the CPU.",
-}
-"""What to do where a part of PyTorch has no meaning here, by its name after `torch.`."""
+INSTEAD = (
+    (
+        r".*quanti[sz].*|ao\b.*|.*fbgemm.*|qu?int\w+|q_.*|qscheme|.*qparams.*|int_repr|.*Observer.*",
+        "Quantization of weights is in wengert.nn.quantization.",
+    ),
+    (r"(u?int|bits)\d.*|bit|float[48]_.*|complex32|chalf", "NumPy has no such dtype."),
+    (r"(cudnn|miopen|mkldnn)_.*", "The function without this prefix is the same."),
+    (r"(cuda|xpu|mps|mtia|accelerator|backends)\b.*|Stream|.*vulkan.*", "Tensors are on the CPU."),
+    (r"contrib\b.*", "Summaries for TensorBoard are in wengert.utils.tensorboard."),
+    (r"distributed\b.*|(nn\.)?SyncBatchNorm", "A program runs in one process here."),
+    (r"(nn\.)?attention\b.*", "nn.functional.scaled_dot_product_attention is the one attention."),
+    (r"(hub|utils\.model_zoo)\b.*", "Load weights with wengert.load from a downloaded file."),
+    (r"onnx\b.*", "Graphs are not written. Save state_dict(), in safetensors or NumPy."),
+    (r"package\b.*", "Install the program's code, and save state_dict()."),
+    (
+        r"library\b.*|utils\.cpp_extension\b.*",
+        "wengert.primitive makes functions of one's own differentiable.",
+    ),
+    (
+        r"(jit|export|fx|compiler)\b.*|[A-Z]\w*Type|[Ss]ym_?\w+|(Script|Execution|Graph)\w*|Future",
+        "wengert.compile records programs; wengert.explain shows them.",
+    ),
+    (r"\w*Storage|multiprocessing\b.*", "Tensors are NumPy arrays: x.numpy() is the memory."),
+    (r"utils\.data\b.*", "Data sets and loaders are in wengert.utils.data."),
+)
+"""What to do where a part of PyTorch has no meaning here, by its path after `torch.`."""
 
 ABOVE = {
     "autograd.grad_mode": "wengert",
@@ -62,11 +72,30 @@ OTHERWISE = {
     "_pair": "nn.functional.shared.two",
     "_triple": "nn.functional.shared.three",
     "_log_api_usage_once": "pytorch.cuda.synchronize",
+    "_disabled_torch_function_impl": "pytorch.overrides.disabled",
+    "DisableTorchFunction": "pytorch.overrides.DisableTorchFunction",
+    "DisableTorchFunctionSubclass": "pytorch.overrides.DisableTorchFunctionSubclass",
+    "RemovableHandle": "history.node.RemovableHandle",
+    "disable": "pytorch.compiler.disable",
 }
 """Names that programs take from the inside of PyTorch, and what they are here."""
 
-PRIVATE = {"_C", "_dynamo", "_dynamo.config", "utils._pytree", "utils.data._utils"}
+PRIVATE = {
+    *("_C", "_C._nn", "_dynamo", "_dynamo.config", "_inductor", "_inductor.config"),
+    *("_jit_internal", "_tensor", "_utils", "_vmap_internals"),
+    *("nn._reduction", "utils._pytree", "utils.data._utils"),
+}
 """Modules that programs look into, although their names say that they are private."""
+
+ELSEWHERE = {
+    "utils.data.dataset": "utils.data.datasets",
+    "utils.data.dataloader": "utils.data.loader",
+    "utils.data.sampler": "utils.data.samplers",
+    "utils.data.distributed": "utils.data.samplers",
+    "utils.data._utils.collate": "utils.data.loader",
+    "cuda.amp.grad_scaler": "amp.grad_scaler",
+}
+"""PyTorch's modules whose files have other names here."""
 
 
 class Absent(ModuleType):
@@ -79,24 +108,49 @@ class Absent(ModuleType):
         return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "pytest_plugins":  # which pytest asks all modules for
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         namesake = vars(self).get(self.__name__.rpartition(".")[2])
-        if hasattr(namesake, name):
+        if not name.startswith("__") and hasattr(namesake, name):
             return getattr(namesake, name)
-        path = f"{_after(self.__name__)}.{name}"
-        if is_module(path):
-            return importlib.import_module(f"{self.__name__}.{name}")
-        where, own = _above(_after(self.__name__)), name
-        if name in OTHERWISE:
-            where, _, own = f"wengert.{OTHERWISE[name]}".rpartition(".")
-        found = getattr(importlib.import_module(where), own, None) if where else None
-        if found is None and name.startswith("_"):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        if found is None:
-            found = Unavailable(name, (), {"__module__": f"torch.{_after(self.__name__)}"})
+        found = answer(self.__name__, name)
         setattr(self, name, found)
         return found
+
+
+def answer(module: str, name: str) -> Any:
+    """What stands for a name of PyTorch's in a module that does not define it; AttributeError."""
+    paths = _theirs(module)
+    if name.startswith("__") or name == "pytest_plugins":  # which pytest asks all modules for
+        raise _unknown(module, name)
+    if any(is_module(f"{path}.{name}".lstrip(".")) for path in paths):
+        return importlib.import_module(f"{module}.{name}")
+    if name in OTHERWISE and paths != [""]:
+        where, _, own = f"wengert.{OTHERWISE[name]}".rpartition(".")
+        return getattr(importlib.import_module(where), own)
+    if all(map(has_file, paths)):
+        if not any(name in LACKING.get(path, "").split() for path in paths):
+            raise _unknown(module, name)
+    elif (package := _above(paths[0])) and (found := _object(package, name)) is not None:
+        return found
+    elif name.startswith("_") and paths[0] in PRIVATE:
+        raise _unknown(module, name)
+    return Unavailable(name, (), {"__module__": f"torch.{paths[0]}".rstrip(".")})
+
+
+def _object(module: str, name: str) -> Any:
+    """What a module defines by a name, if that is no module."""
+    found = getattr(importlib.import_module(module), name, None)
+    return None if isinstance(found, ModuleType) else found
+
+
+def _unknown(module: str, name: str) -> AttributeError:
+    return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+
+
+def _theirs(module: str) -> list[str]:
+    """The paths of PyTorch's modules, after `torch.`, that are this module."""
+    path = _after(module).removeprefix("pytorch.")
+    renamed = [theirs for theirs, ours in ELSEWHERE.items() if ours == path]
+    return [path, *renamed] if is_module(path) else renamed or [path]
 
 
 class Unavailable(type):
@@ -108,14 +162,22 @@ class Unavailable(type):
     def __getattr__(cls, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise NotImplementedError(_explained(cls))
+        raise NoCounterpart(_explained(cls))
+
+
+class NoCounterpart(NotImplementedError, AttributeError):
+    """An attribute was asked of what has no meaning here; to `hasattr` it is not there."""
 
 
 def _explained(cls: type) -> str:
-    path = cls.__module__.removeprefix("torch.")
-    said = [INSTEAD[part] for part in _parents(path) if part in INSTEAD]
-    hint = said[0] if said else "docs/coming_from_pytorch.md says what there is."
-    return f"torch.{path}.{cls.__name__} has no counterpart in wengert. {hint}"
+    path = f"{cls.__module__}.{cls.__name__}"
+    return f"{path} has no counterpart in wengert. {instead(_after(path))}"
+
+
+def instead(path: str) -> str:
+    """What to do where a name of PyTorch's, by its path after `torch.`, has no meaning here."""
+    said = [hint for pattern, hint in INSTEAD if re.fullmatch(pattern, path)]
+    return said[0] if said else "docs/coming_from_pytorch.md says what there is."
 
 
 def _parents(path: str) -> list[str]:
@@ -135,19 +197,28 @@ def is_module(path: str) -> bool:
     return path in PRIVATE or name in MODULES.get(package, "").split()
 
 
+def counterpart(path: str) -> str:
+    """The name of the module that stands for one of PyTorch's."""
+    return f"wengert.{ELSEWHERE.get(path, path)}".rstrip(".")
+
+
+def has_file(path: str) -> bool:
+    try:
+        spec = importlib.util.find_spec(counterpart(path))
+    except ModuleNotFoundError:
+        return False
+    if spec is not None and isinstance(spec.loader, Aliases):
+        spec = spec.loader_state
+    return spec is not None and not isinstance(spec.loader, Finder)
+
+
 def _above(path: str) -> str | None:
     """The module in which the names of one of PyTorch's are found here."""
     for parent in _parents(path):
         if parent in ABOVE:
             return ABOVE[parent]
-        if parent in INSTEAD:
-            return None
-        try:
-            spec = importlib.util.find_spec(f"wengert.{parent}")
-        except ModuleNotFoundError:
-            continue
-        if spec is not None and not isinstance(spec.loader, Finder):
-            return f"wengert.{parent}"
+        if has_file(parent):
+            return counterpart(parent)
     return None
 
 
@@ -158,7 +229,7 @@ class Finder:
         self, fullname: str, path: Any = None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
         package, _, rest = fullname.partition(".")
-        if package != "wengert" or not is_module(rest):
+        if package != "wengert" or not is_module(rest.removeprefix("pytorch.")):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
 

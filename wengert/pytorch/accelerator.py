@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.imports import lacking as _lacking
 from wengert.pytorch.cuda import device_count as device_count
 from wengert.pytorch.cuda import empty_cache as empty_cache
 from wengert.pytorch.cuda import is_available as is_available
@@ -25,3 +26,6 @@ def current_device_index() -> int:
 def set_device_index(device: Any) -> None:
     """RuntimeError: there is no accelerator."""
     current_device_index()
+
+
+_lacking(__name__)

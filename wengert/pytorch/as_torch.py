@@ -27,25 +27,13 @@ from wengert.pytorch import absent as absent
 from wengert.pytorch import version
 from wengert.pytorch.modules import COMPARED
 
-ELSEWHERE = {
-    "torch.utils.data.dataset": "wengert.utils.data.datasets",
-    "torch.utils.data.dataloader": "wengert.utils.data.loader",
-    "torch.utils.data.sampler": "wengert.utils.data.samplers",
-    "torch.utils.data.distributed": "wengert.utils.data.samplers",
-    "torch.utils.data._utils.collate": "wengert.utils.data.loader",
-    "torch.distributions.utils": "wengert.distributions.distribution",
-    "torch.optim.optimizer": "wengert.optim.optimizer",
-    "torch.serialization": "wengert.serialization",
-    "torch.cuda.amp.grad_scaler": "wengert.amp.grad_scaler",
-}
-"""PyTorch's modules whose names are others here; all others have the same, or see `absent.py`."""
-
 
 def _counterpart(name: str) -> str | None:
     """The name of wengert's module for one of PyTorch; ModuleNotFoundError if there is none."""
-    if name != "torch" and not name.startswith("torch."):
+    package, _, path = name.partition(".")
+    if package != "torch":
         return None
-    ours = ELSEWHERE.get(name, "wengert" + name.removeprefix("torch"))
+    ours = absent.counterpart(path)
     if _exists(ours):
         return ours
     raise ModuleNotFoundError(

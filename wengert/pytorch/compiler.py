@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compile.trace import watch
+from wengert.imports import lacking as _lacking
 
 
 def is_compiling() -> bool:
@@ -24,5 +25,27 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, **opti
     return fn if fn is not None else lambda function: function
 
 
+def is_exporting() -> bool:
+    """Whether a program is being exported: never."""
+    return False
+
+
+def allow_in_graph(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself: all that a traced function calls is traced."""
+    return fn
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Accepted: there are no graphs of a GPU."""
+
+
+def list_backends(exclude_tags: Any = ()) -> list[str]:
+    """The names of ways to compile: one."""
+    return ["wengert"]
+
+
 def reset() -> None:
     """Forget compiled code: each compiled function keeps its own, and drops it when it goes."""
+
+
+_lacking(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.pytorch.absent import Absent
+from wengert.imports import lacking as _lacking
 
 
 def is_available() -> bool:
@@ -25,5 +25,4 @@ def get_world_size(group: Any = None) -> int:
     return 1
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(Absent(__name__.replace(".pytorch", "")), name)
+_lacking(__name__)

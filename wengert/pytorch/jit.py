@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
+from collections import namedtuple
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
-from wengert.pytorch.absent import Unavailable
+from wengert.imports import lacking as _lacking
 
 __all__ = [
-    "Final", "ScriptFunction", "ScriptModule", "export", "ignore", "is_scripting", "is_tracing",
-    "load", "save", "script", "trace", "unused",
+    "Attribute", "Final", "annotate", "export", "fork", "freeze", "ignore", "is_scripting",
+    "is_tracing", "isinstance", "load", "optimize_for_inference", "save", "script",
+    "script_if_tracing", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
 
-
-ScriptModule = Unavailable("ScriptModule", (), {"__module__": "torch.jit"})
-ScriptFunction = Unavailable("ScriptFunction", (), {"__module__": "torch.jit"})
+_lacking(__name__)
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
@@ -45,6 +46,41 @@ unused = export
 def ignore(drop: Any = False, **options: Any) -> Any:
     """The method itself; a decorator with and without arguments."""
     return drop if callable(drop) else lambda function: function
+
+
+def trace_module(mod: Any, inputs: Any = None, **options: Any) -> Any:
+    """The module itself."""
+    return mod
+
+
+freeze = optimize_for_inference = trace_module
+
+
+def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself."""
+    return fn
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """The value."""
+    return the_value
+
+
+Attribute = namedtuple("Attribute", ("value", "type"))
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Python's, which asks the value itself."""
+    return builtins.isinstance(obj, get_origin(target_type) or target_type)
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What the function returns: it runs at once; `wait` gives it back."""
+    return func(*args, **kwargs)
+
+
+def wait(future: Any) -> Any:
+    return future
 
 
 def is_scripting() -> bool:

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast
+from wengert.autograd.operands import cast
 from wengert.functions import indexing, reductions, sorting
 from wengert.functions import math as elementwise
 from wengert.functions.arguments import Dim, some_dims, tensor_of
 from wengert.functions.shapes import expand
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
 
 
@@ -50,7 +51,7 @@ def _filled(input: Tensor, mask: Any, value: Any) -> Tensor:
 
 def _lowest(dtype: Any, sign: int) -> Any:
     """What is less than all numbers of a dtype (or greater, for sign -1)."""
-    if dtype.kind == "f":
+    if dtypes.is_floating(dtype):
         return -sign * math.inf
     info = np.iinfo(dtype)
     return int(info.min if sign > 0 else info.max)
@@ -204,7 +205,7 @@ def median(
 ) -> Tensor:
     """The middle one of the elements left, the lower of two; NaN of none."""
     input, mask = _prepared(input, dtype, mask)
-    if input.dtype.kind not in "f":
+    if not dtypes.is_floating(input.dtype):
         if mask is None:
             return sorting.median(input, dim, keepdim)[0]
         raise ValueError(
@@ -291,3 +292,6 @@ def logaddexp(
     return elementwise.logaddexp(
         _filled(input, input_mask, -math.inf), _filled(other, other_mask, -math.inf)
     )
+
+
+_lacking(__name__)

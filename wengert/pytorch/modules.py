@@ -1,4 +1,4 @@
-"""PyTorch's modules: for each package, after `torch.`, those that it holds.
+"""PyTorch's modules, by the package after `torch.` that holds them, and names not here.
 
 Written by `python -m docs.generate.modules`; a test compares it with PyTorch 2.13.0.
 """
@@ -513,5 +513,233 @@ MODULES = {
     """,
     "xpu": """
         graphs memory random streams
+    """,
+}
+LACKING = {
+    "": """
+        AVG AcceleratorError AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType
+        BenchmarkConfig BenchmarkExecutionStats Block BoolStorage BoolType BufferDict
+        ByteStorage CallStack Capsule CharStorage ClassType Code CompilationUnit
+        CompleteArgumentSpec ComplexType ConcreteModuleType ConcreteModuleTypeBuilder
+        DeepCopyMemoTable DeserializationStorageContext DeviceObjType DictType DispatchKey
+        DispatchKeySet DoubleStorage EnumType ErrorReport Event ExcludeDispatchKeyGuard
+        ExecutionPlan FatalError FileCheck FloatStorage FloatType FunctionSchema Future
+        FutureType Gradient Graph GraphExecutorState IODescriptor InferredType IntStorage
+        IntType InterfaceType JITException ListType LiteScriptModule LockingLogger
+        LongStorage Node NoneType NoopLogger NumberType OperatorInfo OptionalType
+        OutOfMemoryError PyObjectType PyTorchFileReader PyTorchFileWriter RRefType SUM
+        ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator
+        ScriptFunction ScriptList ScriptListIterator ScriptMethod ScriptModule
+        ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext
+        ShortStorage StaticModule Stream StreamObjType StringType SymBool SymBoolType
+        SymFloat SymInt SymIntType Tag TensorType ThroughputBenchmark TracingState TupleType
+        Type TypedStorage UnionType UntypedStorage Use Value autocast_decrement_nesting
+        autocast_increment_nesting batch_norm_backward_elemt batch_norm_backward_reduce
+        batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts
+        batch_norm_stats batch_norm_update_stats bit bits16 bits1x8 bits2x4 bits4x2 bits8
+        ccol_indices_copy chalf choose_qparams_optimized clear_autocast_cache
+        col_indices_copy complex32 cpp crow_indices_copy cudnn_affine_grid_generator
+        cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu
+        cudnn_convolution_transpose cudnn_grid_sampler cudnn_is_acceptable dequantize
+        embedding_bag embedding_renorm_ empty_quantized fake_quantize_per_channel_affine
+        fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
+        fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
+        fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
+        fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix feature_dropout_
+        float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
+        float8_e8m0fnu fork from_file fused_moving_avg_obs_fake_quant get_autocast_cpu_dtype
+        get_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype
+        get_deterministic_debug_mode get_device_module get_num_interop_threads has_lapack
+        has_mkl has_openmp has_spectral hash_tensor hsmm hspmm import_ir_module
+        import_ir_module_from_buffer indices_copy init_num_threads int1 int2 int3 int4 int5
+        int6 int7 int_repr is_autocast_cache_enabled is_autocast_cpu_enabled
+        is_autocast_ipu_enabled is_autocast_xla_enabled
+        is_deterministic_algorithms_warn_only_enabled is_vulkan_available
+        is_warn_always_enabled merge_type_from_type_comment miopen_batch_norm
+        miopen_convolution miopen_convolution_add_relu miopen_convolution_relu
+        miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn
+        mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights
+        mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer native_batch_norm
+        native_dropout native_group_norm native_layer_norm native_norm parse_ir parse_schema
+        parse_type_comment q_per_channel_axis q_per_channel_scales q_per_channel_zero_points
+        q_scale q_zero_point qint32 qint8 qscheme quantize_per_channel quantize_per_tensor
+        quantize_per_tensor_dynamic quantized_batch_norm quantized_gru_cell
+        quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d
+        quantized_rnn_relu_cell quantized_rnn_tanh_cell quint2x4 quint4x2 quint8
+        resize_as_sparse_ row_indices_copy saddmm set_autocast_cache_enabled
+        set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
+        set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype
+        set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled
+        set_deterministic_debug_mode set_num_interop_threads set_warn_always slice_inverse
+        smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor
+        sspaddmm sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size
+        sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum thread_safe_generator uint1
+        uint2 uint3 uint4 uint5 uint6 uint7 unify_type_list values_copy wait
+    """,
+    "accelerator": """
+        Graph current_device_idx current_stream device_index empty_host_cache
+        get_device_capability get_memory_info max_memory_allocated max_memory_reserved
+        memory_allocated memory_reserved memory_stats reset_accumulated_memory_stats
+        reset_peak_memory_stats set_device_idx set_stream
+    """,
+    "amp.grad_scaler": """
+        OptState
+    """,
+    "autograd": """
+        NestedIOFunction enforce_grad_layout_policy set_multithreading_enabled
+    """,
+    "autograd.function": """
+        BackwardCFunction FunctionMeta NestedIOFunction
+    """,
+    "autograd.gradcheck": """
+        get_analytical_jacobian get_numerical_jacobian
+        get_numerical_jacobian_wrt_specific_input
+    """,
+    "autograd.graph": """
+        region_activation_memory_budget set_override_stale_capture_stream
+        set_warn_on_accumulate_grad_stream_mismatch
+    """,
+    "autograd.variable": """
+        VariableMeta
+    """,
+    "backends.cuda": """
+        SDPAParams allow_fp16_bf16_reduction_math_sdp blas_workspace_size
+        can_use_cudnn_attention can_use_efficient_attention can_use_flash_attention
+        cuBLASModule cuFFTPlanCache cuFFTPlanCacheAttrContextProp cuFFTPlanCacheManager
+        cublas_workspace_size cublaslt_workspace_size cufft_plan_cache
+        fp16_bf16_reduction_math_sdp_allowed is_ck_sdpa_available
+        is_flash_attention_available preferred_blas_library preferred_linalg_library
+        preferred_rocm_fa_library
+    """,
+    "backends.mkl": """
+        verbose
+    """,
+    "backends.mps": """
+        get_core_count get_name is_macos13_or_newer is_macos_or_newer
+    """,
+    "compiler": """
+        assume_constant_result compile get_default_backend keep_portable_guards_unsafe
+        keep_tensor_guards_unsafe load_cache_artifacts load_compiled_function
+        nested_compile_region save_cache_artifacts set_default_backend
+        set_enable_guard_collectives set_stance skip_all_guards_unsafe
+        skip_guard_on_all_nn_modules_unsafe skip_guard_on_globals_unsafe
+        skip_guard_on_inbuilt_nn_modules_unsafe substitute_in_graph wrap_numpy
+    """,
+    "cuda": """
+        BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor
+        CUDAGraph CUDAPluggableAllocator CharStorage CharTensor ComplexDoubleStorage
+        ComplexFloatStorage CudaError DeferredCudaCallError DoubleStorage DoubleTensor Event
+        ExternalStream FloatStorage FloatTensor GreenContext HalfStorage HalfTensor
+        IntStorage IntTensor LongStorage LongTensor MemPool ShortStorage ShortTensor Stream
+        StreamContext caching_allocator_alloc caching_allocator_delete
+        caching_allocator_disabled caching_allocator_enable can_device_access_peer
+        change_current_allocator check_error clock_rate cudaStatus cudart
+        current_blas_handle current_solver_handle current_stream default_generators
+        default_stream device device_memory_used device_of get_allocator_backend
+        get_arch_list get_gencode_flags get_per_process_memory_fraction get_rng_state
+        get_stream_from_external get_sync_debug_mode graph graph_pool_handle has_half
+        has_magma host_memory_stats host_memory_stats_as_nested_dict init initial_seed
+        ipc_collect is_current_stream_capturing is_tf32_supported list_gpu_processes
+        make_graphed_callables max_memory_cached mem_get_info memory_cached memory_snapshot
+        memory_stats memory_stats_as_nested_dict memory_summary memory_usage power_draw
+        reset_accumulated_host_memory_stats reset_accumulated_memory_stats
+        reset_max_memory_allocated reset_max_memory_cached reset_peak_host_memory_stats seed
+        seed_all set_per_process_memory_fraction set_rng_state set_rng_state_all set_stream
+        set_sync_debug_mode stream temperature use_mem_pool utilization
+    """,
+    "cuda.amp": """
+        amp_definitely_not_available
+    """,
+    "distributed": """
+        AllToAllOptions AllreduceCoalescedOptions AllreduceOptions Backend BackendConfig
+        BarrierOptions BroadcastOptions BuiltinCommHookType DebugLevel DeviceMesh
+        DistBackendError DistError DistNetworkError DistStoreError FileStore GatherOptions
+        GradBucket GroupMember GroupName HashStore Logger P2POp PrefixStore ProcessGroup
+        ProcessGroupGloo QueueEmptyError ReduceOp ReduceOptions ReduceScatterOptions Reducer
+        ScatterOptions Store TCPStore Work all_gather all_gather_coalesced
+        all_gather_into_tensor all_gather_object all_gather_single all_reduce
+        all_reduce_coalesced all_to_all all_to_all_single barrier batch_isend_irecv
+        breakpoint broadcast broadcast_object_list destroy_process_group gather
+        gather_object get_backend get_backend_config get_debug_level
+        get_default_backend_for_device get_global_rank get_group_rank get_node_local_rank
+        get_pg_count get_process_group_ranks group init_device_mesh init_process_group irecv
+        is_backend_available is_gloo_available is_mpi_available is_nccl_available
+        is_ucc_available is_xccl_available isend monitored_barrier new_group new_subgroups
+        new_subgroups_by_enumeration record_comm recv recv_object_list reduce reduce_op
+        reduce_scatter reduce_scatter_single reduce_scatter_tensor
+        register_rendezvous_handler scatter scatter_object_list send send_object_list
+        set_debug_level set_debug_level_from_env shrink_group split_group supports_complex
+    """,
+    "distributions.constraints": """
+        MixtureSameFamilyConstraint
+    """,
+    "func": """
+        debug_unwrap functionalize rearrange
+    """,
+    "jit": """
+        CompilationUnit Error Future ScriptFunction ScriptModule enable_onednn_fusion
+        export_opnames interface onednn_fusion_enabled set_fusion_strategy strict_fusion
+    """,
+    "masked": """
+        MaskedTensor as_masked_tensor is_masked_tensor masked_tensor
+    """,
+    "nn": """
+        Container LinearCrossEntropyOptions NLLLoss2d factory_kwargs
+    """,
+    "nn.parameter": """
+        UninitializedTensorMixin
+    """,
+    "optim": """
+        swap_in_optimizer_params_and_state
+    """,
+    "optim.adam": """
+        adam
+    """,
+    "optim.optimizer": """
+        register_optimizer_step_post_hook register_optimizer_step_pre_hook
+    """,
+    "optim.sgd": """
+        sgd
+    """,
+    "overrides": """
+        enable_reentrant_dispatch get_ignored_functions get_overridable_functions
+        get_testing_overrides redispatch_function resolve_name
+    """,
+    "profiler": """
+        DeviceType ExecutionTraceObserver
+    """,
+    "random": """
+        thread_safe_generator
+    """,
+    "serialization": """
+        LoadEndianness SourceChangeWarning StorageType check_module_version_greater_or_equal
+        default_restore_location get_crc32_options get_default_load_endianness
+        get_default_mmap_options get_unsafe_globals_in_checkpoint location_tag mkdtemp
+        normalize_storage_type register_package set_crc32_options
+        set_default_load_endianness set_default_mmap_options skip_data
+        storage_to_tensor_type validate_cuda_device validate_hpu_device
+    """,
+    "sparse": """
+        SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
+        SparseSemiStructuredTensorCUTLASS as_sparse_gradcheck check_sparse_tensor_invariants
+        solve to_sparse_semi_structured
+    """,
+    "utils": """
+        ThroughputBenchmark generate_methods_for_privateuse1_backend get_cpp_backtrace
+        rename_privateuse1_backend set_module swap_tensors
+    """,
+    "utils.checkpoint": """
+        CheckpointError CheckpointFunction CheckpointPolicy DefaultDeviceType GraphExecGroup
+        SAC_IGNORED_OPS SelectiveCheckpointContext check_backward_validity
+        create_selective_checkpoint_contexts get_device_states set_checkpoint_debug_enabled
+        set_checkpoint_early_stop set_device_states
+    """,
+    "utils.data": """
+        DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation
+        functional_datapipe guaranteed_datapipes_determinism non_deterministic
+        runtime_validation runtime_validation_disabled
+    """,
+    "utils.dlpack": """
+        DLDeviceType
     """,
 }

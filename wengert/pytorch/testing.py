@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dtypes import float64
 from wengert.functions.creation import as_tensor
+from wengert.functions.math import complex
+from wengert.functions.random import rand
+from wengert.imports import lacking as _lacking
 
 _TOLERANCE = {
     "float16": (1e-3, 1e-5),
@@ -53,6 +57,53 @@ def assert_close(
         _numbers_close(as_tensor(actual).detach(), as_tensor(expected).detach(), options)
 
 
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """`assert_close` by its older name, of any dtypes."""
+    assert_close(
+        *(actual, expected),
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_dtype=False,
+        msg=msg or None,
+    )
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: Any,
+    device: Any = None,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+) -> Any:
+    """A tensor of numbers drawn evenly from low to high: -9 to 9, integers 0 to 9 if unsigned."""
+    size = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    kind = np.dtype(dtype).kind
+    least, most = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind, (-9, 9))
+    low, high = least if low is None else low, most if high is None else high
+    out = rand(*size, dtype=float64) * (high - low) + low
+    if kind == "c":
+        out = complex(out, rand(*size, dtype=float64) * (high - low) + low)
+    if kind in "biu":
+        out = out.floor()
+    out = out.to(dtype)
+    if exclude_zero:
+        out[out == 0] = 1
+    if noncontiguous and out.numel() > 1:
+        out = out.repeat_interleave(2, -1)[..., ::2]
+    return out.requires_grad_(requires_grad)
+
+
 def _alike(actual: Any, expected: Any, what: str, msg: Any) -> None:
     if actual != expected:
         raise AssertionError(_told(f"The {what} do not match: {actual} != {expected}.", msg))
@@ -83,3 +134,6 @@ def _numbers_close(actual: Any, expected: Any, options: dict[str, Any]) -> None:
             f"{atol} allowed, and {rtol} of the expected number)."
         )
         raise AssertionError(_told(text, msg))
+
+
+_lacking(__name__)

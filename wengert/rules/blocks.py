@@ -19,8 +19,12 @@ from wengert.dispatch import Function
 
 BLOCK = 1 << 15
 """So many numbers are worked on at a time; fewer are left to NumPy."""
+ENOUGH = 1 << 12
+"""So many are worth it, and are a block, where NumPy goes from number to number."""
 
 EXACT = (np.dtype(np.float32), np.dtype(np.float64))
+HALF = np.dtype(np.float16)
+FLOATING = (*EXACT, HALF)
 
 
 def _in_turn(
@@ -51,33 +55,80 @@ class _Machine:
 MACHINE = _Machine()
 
 
-def many(*arrays: Any) -> bool:
-    """Whether arrays are plain, of one shape and floating dtype, and a block at least."""
+def question(function: Function) -> Function:
+    """A question whether machine code pays: text that is to run without it takes it for False."""
+    function.about_machine_code = True  # type: ignore[attr-defined]
+    return function
+
+
+@question
+def many(*arrays: Any, enough: int | None = None) -> bool:
+    """Whether arrays are plain, of one shape and floating dtype, and of so many numbers.
+
+    Formulas in 16 bits are left to NumPy, which rounds at each step; `enough` is for single steps.
+    """
     first = arrays[0]
+    if type(first) is not np.ndarray or first.size < (enough or BLOCK) or _thread.in_steps:
+        return False
     return all(
         type(x) is np.ndarray and x.shape == first.shape and x.dtype is first.dtype for x in arrays
-    ) and (first.dtype in EXACT and first.size >= BLOCK and not _thread.in_steps)
+    ) and first.dtype in (FLOATING if enough else EXACT)
 
 
+@question
 def many_rows(axis: int, *arrays: Any) -> bool:
     """Whether they are many, `axis` is the last dimension, and they make several rows."""
     first = arrays[0]
     return axis in (-1, first.ndim - 1) and many(*arrays) and first.size >= 2 * first.shape[-1]
 
 
-def in_blocks(formula: Function) -> Function:
-    """An elementwise formula that runs as machine code on many numbers.
+def at_once(function: Function, enough: int | None = None) -> Function:
+    """An elementwise function of arrays, then settings, that is machine code for many numbers.
 
     >>> x = np.linspace(0, 1, 100_000)
-    >>> bool(np.all(in_blocks(lambda x, y: 2 * x + y)(x, x) == 3 * x))
+    >>> bool(np.all(at_once(lambda x, y, n: n * x + y)(x, x, 2) == 3 * x))
     True
     """
+    plain = getattr(function, "plain", function)
 
-    @functools.wraps(formula)
-    def run(*arrays: Any) -> Any:
-        return by_elements(formula, *arrays) if many(*arrays) else formula(*arrays)
+    def run(*values: Any) -> Any:
+        arrays = [x for x in values if isinstance(x, np.ndarray)]
+        if arrays and many(*arrays, enough=enough) and arrays[-1] is values[len(arrays) - 1]:
+            settings = values[len(arrays) :]
+            if type(function) is not np.ufunc:
+                return by_elements(function, *arrays, settings=settings)
+            if all(type(x) in (int, float) for x in settings):
+                # The code reads numbers from memory, and serves all of them.
+                shared = [np.asarray(x, arrays[0].dtype) for x in settings]
+                return by_elements(function, *arrays, shared=shared)
+        return plain(*values)
 
     return run
+
+
+class Steps(np.lib.mixins.NDArrayOperatorsMixin):
+    """Stands for every argument of a formula, and counts what is made of it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __array_ufunc__(self, *call: Any, **settings: Any) -> Steps:
+        self.count += 1
+        return self
+
+    def __array_function__(self, *call: Any, **settings: Any) -> Steps:
+        self.count += 2  # a primitive: it has steps of its own
+        return self
+
+
+def has_steps(formula: Function, arguments: int) -> bool:
+    """Whether a formula goes through memory more than once, so that machine code is faster."""
+    steps = Steps()
+    try:
+        formula(*[steps] * arguments)
+    except (TypeError, AttributeError):  # it looks into its arguments
+        return True
+    return steps.count > 1
 
 
 def in_rows(formula: Function) -> Function:
@@ -93,10 +144,11 @@ def in_rows(formula: Function) -> Function:
     return run
 
 
-def by_elements(function: Function, *arrays: Any) -> Any:
-    """`function(*arrays)` of many numbers each, element by element."""
+def by_elements(function: Function, *arrays: Any, shared: Any = (), settings: Any = ()) -> Any:
+    """`function(*arrays, *shared, *settings)` of many numbers each, element by element."""
     flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
-    return _run(function, BLOCK, flat).reshape(arrays[0].shape)
+    step = BLOCK if flat[0].size >= BLOCK else ENOUGH
+    return _run(function, step, flat, shared, settings).reshape(arrays[0].shape)
 
 
 def by_rows(
@@ -132,7 +184,12 @@ def sum_of_rows(function: Function, arrays: Any, shared: Any = (), settings: Any
     >>> sum_of_rows(lambda x: 2 * x, [x])[:3]
     array([800., 800., 800.], dtype=float32)
     """
-    sums, rest = _whole_and_rest(_summed(function), arrays, shared, settings)
+    return sum_of_samples(_summed(function), arrays, settings, shared)
+
+
+def sum_of_samples(function: Function, arrays: Any, settings: Any = (), shared: Any = ()) -> Any:
+    """The sum of what a function gives for blocks of samples: one row for each block."""
+    sums, rest = _whole_and_rest(function, arrays, shared, settings)
     total = np.add.reduce(sums, 0)
     return total if rest is None else total + rest[0]
 

@@ -6,6 +6,7 @@ weight (O, C/groups, *K), the result (N, O, *P).
 
 The arithmetic is matrix products: the windows of a few samples at a time are laid out as the
 columns of a matrix (im2col; Chellapilla, Puri and Simard, 2006), few enough to stay in the cache.
+The compiler's own loops need no columns: they run where there is work enough to make code for.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive
+from wengert.rules.blocks import by_samples, many, question, sum_of_samples
 from wengert.rules.rule import general, linear
 
 Sizes = tuple[int, ...]
@@ -96,8 +98,45 @@ def _blocks(samples: int, numbers_each: int) -> Any:
 
 # ---- convolution ---------------------------------------------------------------------------
 
+ENOUGH = 1 << 21
+"""So many multiplications in all are worth making code for."""
+LARGE = 1 << 17
+"""Products with more weights are left to BLAS, which may use several threads for them."""
 
-@primitive
+
+@question
+def _by_machine(samples: Any, other: Any, windows: int, weight: Sizes) -> bool:
+    return (
+        many(samples)
+        and other.dtype is samples.dtype
+        and math.prod(weight) <= LARGE
+        and windows * math.prod(weight) >= ENOUGH
+    )
+
+
+def _with_bias(x: Any, weight: Any, bias: Any, *settings: Any) -> Any:
+    return convolution(x, weight, *settings, bias)
+
+
+def _of_sample(g: Any, weight: Any, shape: Sizes, *settings: Any) -> Any:
+    return convolution_input(g, weight, (g.shape[0], *shape), *settings)
+
+
+def _once(x: Any, g: Any, *settings: Any) -> Any:
+    return convolution_weight(g, x, *settings)[None]
+
+
+def _convolution_like(x: Any, weight: Any, *windows: Any, **bias: Any) -> Any:
+    stride, padding, dilation, _ = windows[:4]
+    out = output_sizes(x.shape[2:], weight.shape[2:], stride, padding, dilation)
+    return np.empty((x.shape[0], weight.shape[0], *out), x.dtype)
+
+
+def _of_shape(g: Any, other: Any, shape: Sizes, *windows: Any) -> Any:
+    return np.empty(shape, g.dtype)
+
+
+@functools.partial(primitive, result=_convolution_like)
 def convolution(
     x: Any,
     weight: Any,
@@ -111,6 +150,11 @@ def convolution(
     samples, kernel = x.shape[0], weight.shape[2:]
     out = output_sizes(x.shape[2:], kernel, stride, padding, dilation)
     o = weight.shape[0]
+    if _by_machine(x, weight, samples * math.prod(out), weight.shape):
+        settings = (stride, padding, dilation, groups)
+        if bias is None:
+            return by_samples(convolution, [x], [weight], settings)
+        return by_samples(_with_bias, [x], [weight, bias], settings)
     y = np.empty((samples, o, *out), x.dtype)
     flat = y.reshape(samples, groups, o // groups, math.prod(out))
     matrix = weight.reshape(groups, o // groups, -1)
@@ -123,13 +167,16 @@ def convolution(
     return y
 
 
-@primitive
+@functools.partial(primitive, result=_of_shape)
 def convolution_input(
     g: Any, weight: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
     """The transpose of `convolution` in x: what a transposed convolution computes."""
     samples, kernel, out = shape[0], weight.shape[2:], g.shape[2:]
     channels, o = shape[1], weight.shape[0]
+    if _by_machine(g, weight, samples * math.prod(out), weight.shape):
+        settings = (shape[1:], stride, padding, dilation, groups)
+        return by_samples(_of_sample, [g], [weight], settings)
     back = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
     fewer = o <= channels or math.prod(kernel) == 1
     exact = min(back) >= 0 and shape[2:] == output_sizes(out, kernel, stride, back, dilation)
@@ -160,13 +207,15 @@ def _reversed(weight: Any, groups: int) -> Any:
     return np.ascontiguousarray(np.flip(turned, tuple(range(2, turned.ndim))))
 
 
-@primitive
+@functools.partial(primitive, result=_of_shape)
 def convolution_weight(
     g: Any, x: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
     """The transpose of `convolution` in the weight."""
     samples, kernel, out = x.shape[0], shape[2:], g.shape[2:]
     o = shape[0]
+    if _by_machine(x, g, samples * math.prod(out), shape):
+        return sum_of_samples(_once, [x, g], (shape, stride, padding, dilation, groups))
     flat = g.reshape(samples, groups, o // groups, math.prod(out))
     result = np.zeros((groups, o // groups, shape[1] * math.prod(kernel)), g.dtype)
     x = padded(x, padding)
@@ -320,7 +369,7 @@ def _emptied(
 
 
 def lowest(dtype: Any) -> Any:
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+    return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 
 
 @primitive
@@ -434,6 +483,7 @@ linear(
         h, condition, target, kernel, stride, padding, dilation, out
     ),
     name="MaxPoolBackward",
+    constants=("condition", "target"),
 )
 linear(
     max_collect,
@@ -441,6 +491,7 @@ linear(
         g, condition, target, kernel, stride, padding, dilation, out
     ),
     name="MaxPoolBackwardBackward",
+    constants=("condition", "target"),
 )
 
 

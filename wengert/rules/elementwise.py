@@ -277,21 +277,47 @@ general(
 
 # ---- choosing ------------------------------------------------------------------------------
 
+_BITS: dict[Any, Any] = {
+    np.dtype(np.float32): np.dtype(np.int32),
+    np.dtype(np.float64): np.dtype(np.int64),
+}
+FEW = 256
+
+
+def masked(g: Any, mask: Any) -> Any:
+    """`g` where the mask holds, else 0, by selection: inf outside the mask makes no NaN.
+
+    np.where takes a branch per element, which a processor mispredicts half of the time on random
+    signs. On many numbers an `and` of the bits is ten times as fast; on few, filling is.
+    """
+    bits = _BITS.get(g.dtype) if type(g) is type(mask) is np.ndarray else None
+    if bits is None or g.shape != mask.shape or mask.dtype != bool:
+        return np.where(mask, g, g.dtype.type(0))
+    if g.size <= FEW:
+        out = np.zeros(g.shape, g.dtype)
+        np.copyto(out, g, where=mask)
+        return out
+    ones = np.negative(mask.view(np.int8), dtype=bits)  # -1 has every bit set
+    ones &= g.view(bits)
+    return ones.view(g.dtype)
+
+
 linear(
     np.where,
     None,
-    lambda g, condition, a_shape: unbroadcast(np.where(condition, g, 0), a_shape),
-    lambda g, condition, b_shape: unbroadcast(np.where(condition, 0, g), b_shape),
+    lambda g, condition, a_shape: unbroadcast(masked(g, condition), a_shape),
+    lambda g, condition, b_shape: unbroadcast(masked(g, np.logical_not(condition)), b_shape),
     forward={
         "a": lambda t, condition, y: np.broadcast_to(np.where(condition, t, 0), y.shape),
         "b": lambda t, condition, y: np.broadcast_to(np.where(condition, 0, t), y.shape),
     },
     arguments=("condition", "a", "b"),
+    constants=("condition",),
 )
 
 general(
     np.clip,
-    reverse={"a": lambda g, a, a_min, a_max: np.where(inside(a, a_min, a_max), g, 0)},
+    reverse={"a": lambda g, a, a_min, a_max: masked(g, inside(a, a_min, a_max))},
     forward={"a": lambda t, a, a_min, a_max: np.where(inside(a, a_min, a_max), t, 0)},
     arguments=("a", "a_min", "a_max"),
     name="Clamp",
@@ -312,6 +338,6 @@ def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -
 
 general(
     nan_to_num,
-    reverse={"x": lambda g, x: np.where(np.isfinite(x), g, 0)},
+    reverse={"x": lambda g, x: masked(g, np.isfinite(x))},
     forward={"x": lambda t, x: np.where(np.isfinite(x), t, 0)},
 )

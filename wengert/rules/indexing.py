@@ -45,19 +45,53 @@ def add_at(g: Any, index: Any, shape: Any) -> Any:
     out = np.zeros(shape, g.dtype)
     if is_basic(index) or _is_mask(index):
         out[index] = g
-    elif isinstance(index, np.ndarray) and len(shape) > 1:
-        return add_rows.plain(g, index, shape)  # type: ignore[attr-defined]
+    elif g.size > _FEW and (places := _neighbours(index, shape)) is not None:
+        return _add_slices(g, *places, shape)
     else:
         np.add.at(out, index, g)
     return out
+
+
+def _neighbours(index: Any, shape: Any) -> tuple[int, int, Any] | None:
+    """Which dimensions integers index, from `start` to `stop`, and where in them, as if one.
+
+    None of an index that holds anything but such arrays behind whole dimensions.
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    start = next((i for i, p in enumerate(parts) if not _is_whole(p)), 0)
+    stop = len(parts)
+    if not all(isinstance(p, np.ndarray) and p.dtype.kind in "iu" for p in parts[start:]):
+        return None
+    places: Any = 0
+    for p, n in zip(parts[start:], shape[start:stop], strict=True):
+        places = places * n + _from_start(p, n)
+    return start, stop, places
+
+
+def _is_whole(part: Any) -> bool:
+    return isinstance(part, slice) and part == slice(None)
+
+
+def _add_slices(g: Any, start: int, stop: int, places: Any, shape: Any) -> Any:
+    """Zeros of `shape` with slices of `g` added at places in its dimensions start, ..., stop."""
+    outer, count, inner = map(math.prod, (shape[:start], shape[start:stop], shape[stop:]))
+    rows = g.reshape(outer, places.size, inner).swapaxes(0, 1).reshape(places.size, outer * inner)
+    made = add_rows.plain(rows, places.reshape(-1), (count, outer * inner))  # type: ignore[attr-defined]
+    return made.reshape(count, outer, inner).swapaxes(0, 1).reshape(shape)
 
 
 def _is_mask(index: Any) -> bool:
     return isinstance(index, np.ndarray) and index.dtype == bool
 
 
-linear(getitem, lambda g, x_shape, index: add_at(g, index, x_shape), view=True, name="Index")
-linear(add_at, lambda h, index: getitem(h, index), name="IndexPut")
+linear(
+    getitem,
+    lambda g, x_shape, index: add_at(g, index, x_shape),
+    view=True,
+    name="Index",
+    constants=("index",),
+)
+linear(add_at, lambda h, index: getitem(h, index), name="IndexPut", constants=("index",))
 
 
 @primitive
@@ -73,8 +107,14 @@ def slices(x: Any, index: Any) -> Any:
 
 
 # PyTorch's graphs name these apart.
-linear(select, lambda g, x_shape, index: add_at(g, index, x_shape), view=True)
-linear(slices, lambda g, x_shape, index: add_at(g, index, x_shape), view=True, name="Slice")
+linear(select, lambda g, x_shape, index: add_at(g, index, x_shape), view=True, constants=("index",))
+linear(
+    slices,
+    lambda g, x_shape, index: add_at(g, index, x_shape),
+    view=True,
+    name="Slice",
+    constants=("index",),
+)
 
 
 @primitive
@@ -121,6 +161,7 @@ linear(
         "value": lambda t, index, x: put(np.zeros_like(x), index, t),
     },
     name="IndexPut",
+    constants=("index",),
 )
 
 # ---- along one dimension -------------------------------------------------------------------
@@ -161,7 +202,7 @@ def _flat(index: Any, shape: Any, axis: int) -> Any:
 
 def _from_start(index: Any, n: int) -> Any:
     """Indices from 0 to n - 1: negative ones count from the end."""
-    index = np.asarray(index)
+    index = np.asarray(index).astype(np.intp, copy=False)
     if not index.size:
         return index
     low, high = index.min(), index.max()
@@ -180,8 +221,24 @@ def _grid(index: Any, axis: int) -> tuple[Any, ...]:
     )
 
 
-linear(gather, lambda g, x_shape, index, axis: scatter_add(g, index, x_shape, axis))
-linear(scatter_add, lambda h, index, axis: gather(h, index, axis))
+def ranks(index: Any, axis: int) -> Any:
+    """For each entry of an index along `axis`, how many before it name the same place."""
+    order = np.argsort(index, axis, kind="stable")
+    ordered = np.take_along_axis(index, order, axis)
+    steps = np.reshape(
+        np.arange(index.shape[axis]), [-1 if d == axis else 1 for d in range(index.ndim)]
+    )
+    begins = (ordered != np.roll(ordered, 1, axis)) | (steps == 0)
+    start = np.maximum.accumulate(np.where(begins, steps, 0), axis)
+    return np.take_along_axis(steps - start, np.argsort(order, axis), axis)
+
+
+linear(
+    gather,
+    lambda g, x_shape, index, axis: scatter_add(g, index, x_shape, axis),
+    constants=("index",),
+)
+linear(scatter_add, lambda h, index, axis: gather(h, index, axis), constants=("index",))
 
 
 @primitive
@@ -201,8 +258,10 @@ def unpick(g: Any, index: Any, shape: Any, axis: int) -> Any:
     return np.moveaxis(rows.reshape(*g.shape, n), -1, axis)
 
 
-linear(pick, lambda g, x_shape, index, axis: unpick(g, index, x_shape, axis))
-linear(unpick, lambda h, index, axis: pick(h, index, axis), name="PickBackward")
+linear(pick, lambda g, x_shape, index, axis: unpick(g, index, x_shape, axis), constants=("index",))
+linear(
+    unpick, lambda h, index, axis: pick(h, index, axis), name="PickBackward", constants=("index",)
+)
 
 
 @primitive
@@ -227,11 +286,13 @@ linear(
     np.take_along_axis,
     lambda g, arr_shape, indices, axis: put_along_axis(g, indices, arr_shape, axis),
     name="Gather",
+    constants=("indices",),
 )
 linear(
     put_along_axis,
     lambda h, indices, axis: np.take_along_axis(h, indices, axis),
     name="GatherBackward",
+    constants=("indices",),
 )
 
 
@@ -244,10 +305,14 @@ def take_rows(weight: Any, index: Any) -> Any:
 @primitive
 def add_rows(g: Any, index: Any, shape: Any) -> Any:
     """Zeros of `shape` with the rows `g` added at `index`: take_rows transposed."""
-    if g.size < _MANY or g.size < 4 * index.size or g.dtype.char not in "fdFD":
+    if g.size <= _FEW:
         out = np.zeros(shape, g.dtype)
         np.add.at(out, index, g)
         return out
+    if g.size < _MANY or g.size < 4 * index.size or g.dtype.char not in "fdFD":
+        columns = math.prod(shape[1:])
+        places = _from_start(index.reshape(-1), shape[0])[:, None] * columns + np.arange(columns)
+        return _added(g, places, shape)
     # A product with the matrix that has a 1 in column j at row index[j], which adds whole rows:
     # np.add.at goes from number to number, and takes ten times as long.
     from scipy import sparse
@@ -260,11 +325,18 @@ def add_rows(g: Any, index: Any, shape: Any) -> Any:
     return (matrix @ g.reshape(len(places), -1)).reshape(shape)
 
 
-_MANY = 1 << 12
+_FEW, _MANY = 1 << 11, 1 << 12
 
 
-linear(take_rows, lambda g, weight_shape, index: add_rows(g, index, weight_shape), name="Embedding")
-linear(add_rows, lambda h, index: take_rows(h, index), name="EmbeddingBackward")
+linear(
+    take_rows,
+    lambda g, weight_shape, index: add_rows(g, index, weight_shape),
+    name="Embedding",
+    constants=("index",),
+)
+linear(
+    add_rows, lambda h, index: take_rows(h, index), name="EmbeddingBackward", constants=("index",)
+)
 
 
 # ---- overwriting ---------------------------------------------------------------------------

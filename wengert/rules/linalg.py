@@ -20,6 +20,7 @@ Decompositions by eigenvectors are in `eigen.py`.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -484,9 +485,7 @@ general(
 def pivoted(a: Any) -> Any:
     """LAPACK's LU: both factors in one matrix, and for each row the one that it was exchanged
     with, counted from 1. Constants; `lu_unpivoted` has the derivative."""
-    from scipy.linalg.lapack import get_lapack_funcs
-
-    (getrf,) = get_lapack_funcs(("getrf",), (a,))
+    getrf = _lapack("getrf", a)
     many = a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
     packed = np.empty_like(many)
     pivots = np.empty((len(many), min(a.shape[-2:])), np.int32)
@@ -494,6 +493,66 @@ def pivoted(a: Any) -> Any:
         if matrix.size:
             packed[k], pivots[k], _ = getrf(matrix)
     return packed.reshape(a.shape), (pivots + np.int32(1)).reshape(*a.shape[:-2], pivots.shape[1])
+
+
+def zero_at(packed: Any) -> Any:
+    """For each matrix 0, or the place of the first 0 on its diagonal, counted from 1."""
+    before = np.sum(np.cumprod(diagonal(packed) != 0, -1), -1)
+    return ((before + 1) % (min(packed.shape[-2:]) + 1)).astype(np.int32)
+
+
+@primitive
+def ldl_factored(a: Any, hermitian: bool) -> Any:
+    """LAPACK's L D L^T of matrices, packed, its exchanges of rows, and its codes."""
+    factor = _lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf", a)
+    packed, info = np.empty_like(a), np.zeros(a.shape[:-2], np.int32)
+    pivots = np.empty(a.shape[:-1], np.int32)
+    for place in np.ndindex(*a.shape[:-2]):
+        if a[place].size:
+            packed[place], pivots[place], info[place] = factor(a[place], lower=True)
+    return np.tril(packed), pivots, info
+
+
+def _like_b(packed: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
+    return np.empty_like(b)
+
+
+@functools.partial(primitive, result=_like_b)  # LAPACK does not check exchanges
+def ldl_solved(packed: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
+    """X with A X = B, from what `ldl_factored` gives."""
+    solve = _lapack("hetrs" if hermitian and packed.dtype.kind == "c" else "sytrs", packed)
+    made = np.array(b)
+    for place in np.ndindex(*made.shape[:-2]):
+        if made[place].size:
+            made[place], _ = solve(packed[place], pivots[place], made[place], lower=True)
+    return made
+
+
+def _lapack(name: str, a: Any) -> Any:
+    from scipy.linalg.lapack import get_lapack_funcs
+
+    return get_lapack_funcs((name,), (a,))[0]
+
+
+@primitive
+def indefinite_at(a: Any, upper: bool) -> Any:
+    """For each matrix 0, or the order of the first leading minor that is not positive definite."""
+    info = np.zeros(a.shape[:-2], np.int32)
+    try:
+        np.linalg.cholesky(a, upper=upper)
+    except np.linalg.LinAlgError:
+        for place in np.ndindex(*info.shape):
+            info[place] = _first_indefinite(a[place], upper)
+    return info
+
+
+def _first_indefinite(a: Any, upper: bool) -> int:
+    for k in range(1, len(a) + 1):
+        try:
+            np.linalg.cholesky(a[:k, :k], upper=upper)
+        except np.linalg.LinAlgError:
+            return k
+    return 0
 
 
 @primitive

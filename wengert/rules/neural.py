@@ -14,45 +14,20 @@ import numpy as np
 
 from wengert.dispatch import ERRORS, QUIET, Function, as_array, primitive
 from wengert.errors import DtypeError
-from wengert.rules.blocks import EXACT, by_elements, in_blocks, many
+from wengert.rules.blocks import EXACT
+from wengert.rules.elementwise import FEW, masked
 from wengert.rules.indexing import gather, scatter_add
 from wengert.rules.reductions import softmax, tops
 from wengert.rules.rule import elementwise, general
 
-# ---- choosing without branches -------------------------------------------------------------
+# ---- activations ---------------------------------------------------------------------------
 
-_BITS: dict[Any, Any] = {
-    np.dtype(np.float32): np.dtype(np.int32),
-    np.dtype(np.float64): np.dtype(np.int64),
-}
-_FEW = 256
 # On few numbers a ufunc takes twice as long with a Python number as with a 0-d array.
-_ZERO = {dtype: np.zeros((), dtype) for dtype in _BITS}
+_ZERO = {dtype: np.zeros((), dtype) for dtype in EXACT}
 for _zero in _ZERO.values():
     _zero.flags.writeable = False
 _FLOAT_32 = np.dtype(np.float32)
 _ZERO_32 = _ZERO[_FLOAT_32]
-
-
-def masked(g: Any, mask: Any) -> Any:
-    """`g` where the mask holds, else 0, by selection: inf outside the mask makes no NaN.
-
-    np.where takes a branch per element, which a processor mispredicts half of the time on random
-    signs. On many numbers an `and` of the bits is ten times as fast; on few, filling is.
-    """
-    bits = _BITS.get(g.dtype) if type(g) is type(mask) is np.ndarray else None
-    if bits is None or g.shape != mask.shape:
-        return np.where(mask, g, g.dtype.type(0))
-    if g.size <= _FEW:
-        out = np.zeros(g.shape, g.dtype)
-        np.copyto(out, g, where=mask)
-        return out
-    ones = np.negative(mask.view(np.int8), dtype=bits)  # -1 has every bit set
-    ones &= g.view(bits)
-    return ones.view(g.dtype)
-
-
-# ---- activations ---------------------------------------------------------------------------
 
 
 def in_single(function: Function) -> Function:
@@ -71,8 +46,6 @@ def in_single(function: Function) -> Function:
 @primitive
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)), accurate where it is small: log(sigmoid(x)) is x far below 0."""
-    if many(x):
-        return by_elements(sigmoid, x)
     if type(x) is not np.ndarray or x.dtype not in EXACT:
         return _sigmoid(x)
     before = ERRORS.set(QUIET)  # of exp, where the result is too small for any number but 0
@@ -108,7 +81,7 @@ def threshold_pull(g: Any, at: Any) -> Any:
     """`g` unless at <= 0, else 0: relu's cotangent."""
     zero = _ZERO_32 if at.dtype is _FLOAT_32 else _ZERO.get(at.dtype, 0)
     off = at <= zero
-    if type(g) is type(off) is np.ndarray and g.size <= _FEW and g.shape == off.shape:
+    if type(g) is type(off) is np.ndarray and g.size <= FEW and g.shape == off.shape:
         out = g.copy()
         out[off] = zero  # a mask of few is quicker than np.copyto by a third
         return out
@@ -119,9 +92,7 @@ def threshold_pull(g: Any, at: Any) -> Any:
 @in_single
 def erf(x: Any) -> Any:
     """The error function, 2/sqrt(pi) times the integral of exp(-s^2) from 0 to x."""
-    if many(x):
-        return by_elements(erf, x)
-    if type(x) is np.ndarray and x.dtype == np.float32 and x.size > _FEW:
+    if type(x) is np.ndarray and x.dtype == np.float32 and x.size > FEW:
         return _erf_in_float32(x)
     from scipy import special
 
@@ -156,7 +127,9 @@ def _erf_in_float32(x: Any) -> Any:
 
 elementwise(sigmoid, lambda t, y: t * (y * (1 - y)))
 elementwise(relu, lambda t, y: threshold_pull(t, y))
-elementwise(threshold_pull, lambda t, at: threshold_pull(t, at), name="ThresholdBackward")
+elementwise(
+    threshold_pull, lambda t, at: threshold_pull(t, at), name="ThresholdBackward", constants=("at",)
+)
 elementwise(erf, lambda t, x: t * (2 / math.sqrt(math.pi)) * np.exp(-x * x))
 
 
@@ -167,7 +140,7 @@ def gelu(x: Any) -> Any:
 
     Hendrycks and Gimpel (2016).
     """
-    return _gelu(x)
+    return x * _normal_cdf(x)
 
 
 def _normal_cdf(x: Any) -> Any:
@@ -178,15 +151,14 @@ def _normal_pdf(x: Any) -> Any:
     return np.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
 
 
-_gelu = in_blocks(lambda x: x * _normal_cdf(x))
-elementwise(gelu, in_blocks(lambda t, x: t * (_normal_cdf(x) + x * _normal_pdf(x))))
+elementwise(gelu, lambda t, x: t * (_normal_cdf(x) + x * _normal_pdf(x)))
 
 
 @primitive
 @in_single
 def silu(x: Any) -> Any:
     """x sigmoid(x)."""
-    return _silu(x)
+    return x * sigmoid(x)
 
 
 def _silu_slope(x: Any) -> Any:
@@ -194,8 +166,7 @@ def _silu_slope(x: Any) -> Any:
     return s * (1 + x * (1 - s))
 
 
-_silu = in_blocks(lambda x: x * sigmoid(x))
-elementwise(silu, in_blocks(lambda t, x: t * _silu_slope(x)))
+elementwise(silu, lambda t, x: t * _silu_slope(x))
 
 
 @primitive
@@ -215,7 +186,12 @@ def leaky_pull(g: Any, at: Any, slope: float) -> Any:
 
 
 elementwise(leaky_relu, lambda t, x, slope: leaky_pull(t, x, slope))
-elementwise(leaky_pull, lambda t, at, slope: leaky_pull(t, at, slope), name="LeakyReluBackward")
+elementwise(
+    leaky_pull,
+    lambda t, at, slope: leaky_pull(t, at, slope),
+    name="LeakyReluBackward",
+    constants=("at",),
+)
 
 
 @primitive
@@ -280,6 +256,54 @@ elementwise(
     hardtanh_pull,
     lambda t, at, low, high: hardtanh_pull(t, at, low, high),
     name="HardtanhBackward",
+    constants=("at",),
+)
+
+
+@primitive
+def shrink_pull(g: Any, at: Any, lambd: float) -> Any:
+    """`g` where |at| > lambd, else 0."""
+    return masked(g, np.logical_not(np.absolute(at) <= lambd))  # NaN is none of them
+
+
+@primitive
+def hardshrink(x: Any, lambd: float) -> Any:
+    """x where |x| > lambd, else 0."""
+    return shrink_pull(x, x, lambd)
+
+
+@primitive
+def softshrink(x: Any, lambd: float) -> Any:
+    """x moved towards 0 by `lambd`, 0 where |x| <= lambd."""
+    return shrink_pull(x - np.copysign(x.dtype.type(lambd), x), x, lambd)
+
+
+for shrink in (hardshrink, softshrink):
+    elementwise(shrink, lambda t, x, lambd: shrink_pull(t, x, lambd))
+elementwise(
+    shrink_pull,
+    lambda t, at, lambd: shrink_pull(t, at, lambd),
+    name="HardshrinkBackward",
+    constants=("at",),
+)
+
+
+@primitive
+def hardsigmoid(x: Any) -> Any:
+    """min(max(x + 3, 0), 6) / 6."""
+    return np.clip(x + 3, 0, 6) / 6
+
+
+@primitive
+def hardswish(x: Any) -> Any:
+    """x hardsigmoid(x)."""
+    return x * (np.clip(x + 3, 0, 6) / 6)
+
+
+elementwise(hardsigmoid, lambda t, x: masked(t / 6, np.absolute(x) < 3))
+elementwise(
+    hardswish,
+    lambda t, x: np.where(np.absolute(x) < 3, t * (x / 3 + 0.5), masked(t, x >= 3)),
 )
 
 # ---- squared error -------------------------------------------------------------------------
@@ -348,6 +372,7 @@ general(
     },
     forward={"x": lambda t, target: -gather(t, target[:, None], 1)[:, 0]},
     name="NllLoss",
+    constants=("target",),
 )
 
 
@@ -389,6 +414,7 @@ general(
     reverse={"x": lambda g, x, target, kept: g * cross_entropy_slope(x, target, kept)},
     forward={"x": lambda t, x, target, kept: np.sum(t * cross_entropy_slope(x, target, kept))},
     name="NllLoss",
+    constants=("target",),
 )
 
 
@@ -404,6 +430,7 @@ general(
     reverse={"x": lambda g, x, target, kept: _softmax_push(g, x, target, kept)},
     forward={"x": lambda t, x, target, kept: _softmax_push(t, x, target, kept)},
     name="NllLossBackward",
+    constants=("target",),
 )
 
 # ---- yes or no -----------------------------------------------------------------------------

@@ -9,7 +9,8 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules import contraction
-from wengert.rules.rule import linear, unbroadcast
+from wengert.rules.rule import general, linear, unbroadcast
+from wengert.rules.shapes import astype
 from wengert.rules.stacks import matmul
 
 # Y = A B:  A_bar = G B^T,  B_bar = A^T G  (Giles, 2008), with vectors and batches as in NumPy.
@@ -265,3 +266,63 @@ def _deconvolved(g: Any, other: Any, n: int, mode: str) -> Any:
     before, after = (np.zeros(k, g.dtype) for k in (start, missing))
     whole = np.concatenate([before, g, after])
     return np.convolve(whole, np.flip(other, 0), "valid")
+
+
+# ---- distances -----------------------------------------------------------------------------
+
+_CLOSE = 1e-3
+
+
+@primitive
+def distances(a: Any, b: Any) -> Any:
+    """The Euclidean distance of each row of `a` from each row of `b`.
+
+    By |x|^2 + |y|^2 - 2 x y, a product of matrices; where that cancels, by the difference itself.
+    """
+    if not type(a) is type(b) is np.ndarray:
+        apart = np.expand_dims(a, -2) - np.expand_dims(b, -3)
+        return np.sqrt(np.sum(np.square(apart), axis=-1))
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    size = np.vecdot(x, x)[..., :, None] + np.vecdot(y, y)[..., None, :]
+    squares = np.matmul(x, -2 * swap(y))
+    squares += size
+    (*batch, i, j) = np.nonzero(~(squares > _CLOSE * size))  # or NaN
+    if i.size:
+        x, y = (np.broadcast_to(z, (*squares.shape[:-2], *z.shape[-2:])) for z in (x, y))
+        with np.errstate(invalid="ignore"):
+            apart = x[(*batch, i)] - y[(*batch, j)]
+        squares[(*batch, i, j)] = np.vecdot(apart, apart)
+    return np.sqrt(squares).astype(a.dtype)
+
+
+def _along(g: Any, y: Any) -> Any:
+    """g / y in double precision, for the differences to come; 0 where the points are one."""
+    return np.where(y == 0, 0, g / np.where(y == 0, 1, astype(y, np.float64)))
+
+
+def _apart(g: Any, a: Any, b: Any, y: Any) -> Any:
+    """The sum over j of g[i, j] (a[i] - b[j]) / y[i, j]."""
+    s = _along(g, y)
+    made = np.sum(s, axis=-1, keepdims=True) * a - np.matmul(s, astype(b, s.dtype))
+    return astype(unbroadcast(made, a.shape), a.dtype)
+
+
+def _closing(t: Any, a: Any, b: Any, y: Any) -> Any:
+    """The tangents of distances from that of `a`: t[i] (a[i] - b[j]) / y[i, j]."""
+    wide = astype(t, np.float64)
+    moved = np.sum(wide * a, axis=-1, keepdims=True) - np.matmul(wide, swap(astype(b, wide.dtype)))
+    return astype(_along(moved, y), y.dtype)
+
+
+general(
+    distances,
+    reverse={
+        "a": lambda g, a, b, y: _apart(g, a, b, y),
+        "b": lambda g, a, b, y: _apart(swap(g), b, a, swap(y)),
+    },
+    forward={
+        "a": lambda t, a, b, y: _closing(t, a, b, y),
+        "b": lambda t, a, b, y: swap(_closing(t, b, a, swap(y))),
+    },
+    name="Cdist",
+)

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules import rows
-from wengert.rules.blocks import by_rows, in_rows, many_rows
+from wengert.rules.blocks import by_rows, by_samples, in_rows, many_rows
 from wengert.rules.elementwise import exponential_share
 from wengert.rules.rule import general, linear
 
@@ -56,6 +56,19 @@ def cumsum(a: Any, axis: Any = None) -> Any:
     return np.cumsum(a, axis)
 
 
+def prod(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    """np.prod of a plain array."""
+    if type(axis) is int and many_rows(axis, a):
+        return _reduced_rows(np.prod, a, keepdims, (1,))
+    return np.prod(a, axis=axis, keepdims=bool(keepdims))
+
+
+def _reduced_rows(function: Any, a: Any, keepdims: bool, settings: tuple[Any, ...]) -> Any:
+    """What a function of rows makes of each row, along the last dimension."""
+    made = by_samples(function, [a.reshape(-1, a.shape[-1])], settings=settings)
+    return made.reshape(*a.shape[:-1], *(1,) * bool(keepdims))
+
+
 def _reverse_cumsum(g: Any, shape: tuple[int, ...], axis: int | None) -> Any:
     if axis is not None and many_rows(axis, g):
         return by_rows(_reverse_cumsum, g.shape[-1], [g], settings=((), -1))
@@ -72,6 +85,13 @@ def _reverse_cumsum(g: Any, shape: tuple[int, ...], axis: int | None) -> Any:
 @primitive
 def variance(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
     """sum |x - mean(x)|^2 / (n - correction)."""
+    (last,) = axes_of(axis) if len(axes_of(axis)) == 1 else (None,)
+    if type(last) is int and many_rows(last, x):
+        return _reduced_rows(_variance, x, keepdims, ((1,), correction))
+    return _variance(x, axis, correction, keepdims)
+
+
+def _variance(x: Any, axis: Any, correction: Any, keepdims: bool = False) -> Any:
     away = x - np.mean(x, axis=axis, keepdims=True)
     square = (away * away.conj()).real if x.dtype.kind == "c" else away * away
     return np.sum(square, axis=axis, keepdims=keepdims) / (count(x.shape, axis) - correction)

@@ -43,9 +43,10 @@ class Rule:
         True  # whether tensors of several dtypes are cast to one; else they are refused
     )
     casts: bool = False  # its result may be an integer one, which is outside the graph
-    constants: tuple[str, ...] = ()  # further arguments that may be tensors, without a derivative
+    constants: tuple[str, ...] = ()  # other arguments that may be tensors: indices, conditions
     unstated: tuple[str, ...] = ()  # those of them that nothing was said about
     together: Lambda | None = None  # see `general`
+    formulas: bool = False  # elementwise throughout, so that a block of numbers may stand for all
 
     def __str__(self) -> str:
         return self.name
@@ -75,14 +76,17 @@ class Rule:
             raise TypeError(f"{self.name.lower()}() is missing the argument {missing[0]}")
         return {name: call[name] for name in self.arguments}
 
+    @property
+    def positional(self) -> list[str]:
+        """The arguments without a default, which are given by position; others by name."""
+        every = isinstance(self.function, np.ufunc)
+        return [n for n in self.arguments if every or n not in self.defaults]
+
     def apply(self, call: dict[str, Any]) -> Any:
-        """The function of its arguments, given by name: positional unless they have defaults."""
-        if isinstance(self.function, np.ufunc):
-            return self.function(*(call[n] for n in self.arguments))
-        settings = {n: call[n] for n in self.arguments if n in self.defaults and n in call}
-        return self.function(
-            *(call[n] for n in self.arguments if n not in self.defaults), **settings
-        )
+        """The function of its arguments, given by name."""
+        by_position = self.positional
+        settings = {n: call[n] for n in self.arguments if n not in by_position and n in call}
+        return self.function(*(call[n] for n in by_position), **settings)
 
 
 RULES: dict[Function, Rule] = {}
@@ -160,7 +164,7 @@ def elementwise(
     """
     names = tuple(arguments or signature(function)[0])
     by_name = dict(zip(names[: len(rules)], rules, strict=True))
-    register(function, "elementwise", by_name, by_name, names, **options)
+    register(function, "elementwise", by_name, by_name, names, formulas=True, **options)
 
 
 def linear(

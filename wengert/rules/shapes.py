@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.dispatch import primitive
+from wengert.rules.half import held
 from wengert.rules.indexing import add_at, getitem
 from wengert.rules.rule import linear, unbroadcast
 
@@ -148,11 +150,11 @@ def astype(x: Any, dtype: Any) -> Any:
     """`x` in another dtype; its cotangent comes back in the old one, real if that is real."""
     if np.iscomplexobj(x) and np.dtype(dtype).kind not in "cb":
         x = x.real
-    return x.astype(dtype)
+    return held(x.astype(dtype))
 
 
 def _cast_back(g: Any, dtype: Any) -> Any:
-    return astype(np.real(g) if g.dtype.kind == "c" and dtype.kind == "f" else g, dtype)
+    return astype(np.real(g) if g.dtype.kind == "c" and dtypes.is_floating(dtype) else g, dtype)
 
 
 linear(
@@ -308,7 +310,8 @@ def as_strided(x: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
         "shape": tuple(size),
         "strides": tuple(s * x.itemsize for s in stride),
     }
-    return np.asarray(_Memory(interface, x))
+    seen = np.asarray(_Memory(interface, x))
+    return seen if seen.dtype == x.dtype else seen.view(x.dtype)  # of bfloat16 it has the size
 
 
 def _places(size: Any, stride: Any, offset: int) -> Any:

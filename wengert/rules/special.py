@@ -302,7 +302,16 @@ elementwise(
 
 # ---- logarithms --------------------------------------------------------------------------------
 
-logit = _scipy("logit")
+
+@primitive
+@neural.in_single
+def logit(x: Any) -> Any:
+    """log(x / (1 - x)); near 1/2, where the quotient is near 1, by log1p."""
+    odds, away = x / (1 - x), (2 * x - 1) / (1 - x)
+    return np.where(np.absolute(x - 0.5) < 0.25, np.log1p(away), np.log(odds))
+
+
+SCIPY["logit"] = logit
 xlogy = _scipy("xlogy", "a", "b")
 xlog1py = _scipy("xlog1py", "a", "b")
 entr = _scipy("entr")

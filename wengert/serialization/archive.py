@@ -6,7 +6,8 @@ The file is a safetensors file. Its tensors have the names of the places where t
 
     {"t": "name"}               stands for a tensor ("p": 1 a parameter, "g": 1 requires grad)
     [...], {"d": [[k, v]...]}   for a list and a dictionary
-    {"o": ...}, {"u": ...}, ... for other things that JSON does not have: see `_packed`
+    {"i": [class, [[name, v]...]]}  for an object, {"j": 2} for one that occurred before
+    {"o": ...}, {"u": ...}, ... for other things that JSON does not have: see `packed`
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, OrderedDict
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 
+from wengert.nn.parameter import Parameter
+from wengert.serialization import objects, torch_files, torch_writer
+from wengert.serialization.files import whole
 from wengert.tensor import Size, Tensor, bare, wrap
 
 Place = tuple[Any, ...]
@@ -29,11 +33,13 @@ KEY = "wengert"
 
 
 def save(obj: Any, f: Any) -> None:
-    """Write tensors, numbers, strings and nested lists, tuples and dictionaries of them to a file.
+    """Write tensors, numbers, strings, and containers and objects of them to a file.
 
+    Objects are modules, dataclasses, namespaces, and instances of classes that were named to
+    `serialization.add_safe_globals`; a file has their attributes and the names of their classes.
     `f` is a path or a file open for binary writing. A path is written beside its place first and
-    then renamed, so that a crash leaves either the old file or the new one. TypeError for anything
-    else, modules among them: save `module.state_dict()`.
+    then renamed, so that a crash leaves either the old file or the new one. A path that ends in
+    .pt or .pth gets PyTorch's form, which `torch.load` reads. TypeError for anything else.
 
     >>> import tempfile, os, wengert as wg
     >>> path = os.path.join(tempfile.mkdtemp(), "x.wg")
@@ -41,39 +47,26 @@ def save(obj: Any, f: Any) -> None:
     >>> load(path)
     {'weights': tensor([1., 1.]), 'epoch': 3}
     """
+    if hasattr(f, "write"):
+        f.write(_bytes(obj))
+        return
+    path = Path(os.fspath(f))
+    data = torch_writer.written(obj) if path.suffix in (".pt", ".pth") else _bytes(obj)
+    with whole(path) as part:
+        part.write_bytes(data)
+
+
+def _bytes(obj: Any) -> bytes:
     from safetensors.numpy import save as to_bytes
 
     writer = _Writer()
-    structure = {"format": FORMAT, "object": writer.packed(obj, "the object", ())}
-    arrays = {name: np.asarray(a, order="C") for name, a in writer.arrays.items()}
-    data = to_bytes(arrays, {KEY: json.dumps(structure)})
-    if hasattr(f, "write"):
-        f.write(data)
-    else:
-        _write_atomically(Path(os.fspath(f)), data)
-
-
-def _write_atomically(path: Path, data: bytes) -> None:
-    """The file's old content stays until the new one is safely on the disk."""
-    import tempfile  # not needed to load
-
-    handle, name = tempfile.mkstemp(prefix=path.name + ".", suffix=".part", dir=path.parent)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())  # mkstemp lets the owner read only
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        structure = {"format": FORMAT, "object": writer.packed(obj, "the object", ())}
+        text = json.dumps(structure)
+    except RecursionError:
+        raise ValueError("save: the object is nested too deeply, or holds itself") from None
+    arrays = {name: np.asarray(a, order="C") for name, a in writer.arrays.items()}
+    return to_bytes(arrays, {KEY: text})
 
 
 class _Writer:
@@ -82,6 +75,7 @@ class _Writer:
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
         self.known: dict[int, str] = {}
+        self.objects: dict[int, Any] = {}
 
     def tensor(self, array: Any, path: Place) -> str:
         name = self.known.get(id(array))
@@ -108,7 +102,7 @@ class _Writer:
         if isinstance(value, (np.ndarray, np.generic)):
             array = np.asarray(value)
             if array.dtype.kind not in "biufc":
-                raise TypeError(_refused(where, value))
+                raise TypeError(objects.refused(where, value))
             return {"n": self.tensor(array, path), "s": int(isinstance(value, np.generic))}
         if type(value) in _SEQUENCES:
             items = [self.packed(v, f"{where}[{i}]", (*path, i)) for i, v in enumerate(value)]
@@ -126,11 +120,26 @@ class _Writer:
             return {"c": [value.real, value.imag]}
         if isinstance(value, np.dtype):
             return {"y": value.name}
-        raise TypeError(_refused(where, value))
+        if isinstance(value, PurePath):
+            return {"q": str(value)}
+        if objects.is_function(value):
+            return {"w": value.__name__}
+        return self._packed_object(value, where, path)
+
+    def _packed_object(self, value: Any, where: str, path: Place) -> Any:
+        if id(value) in self.objects:
+            return {"j": list(self.objects).index(id(value))}
+        state = objects.attributes(value)
+        if state is None:
+            raise TypeError(objects.refused(where, value))
+        self.objects[id(value)] = value
+        parts = [
+            [name, self.packed(part, f"{where}.{name}", (*path, name))]
+            for name, part in state.items()
+        ]
+        return {"i": [objects.name_of(type(value)), parts]}
 
     def _packed_tensor(self, x: Tensor, path: Place) -> Any:
-        from wengert.nn.parameter import Parameter
-
         array = x._array
         if not isinstance(array, np.ndarray):
             raise TypeError(
@@ -155,17 +164,6 @@ _MAPPINGS: dict[type, str] = {dict: "d", OrderedDict: "o", Counter: "k"}
 _SEQUENCES: dict[type, str] = {list: "l", tuple: "u", set: "e", Size: "z"}
 
 
-def _refused(where: str, value: Any) -> str:
-    advice = ""
-    if hasattr(value, "state_dict"):
-        advice = " Save its state_dict() instead."
-    return (
-        f"save: {where} is a {type(value).__name__}, and files hold tensors, numbers, strings, "
-        "and lists, "
-        f"tuples and dictionaries of them.{advice}"
-    )
-
-
 # ---- loading -------------------------------------------------------------------------------
 
 
@@ -181,9 +179,10 @@ def load(
 
     Plain safetensors files give a dictionary of their tensors. The files of PyTorch's `torch.save`
     are read too, if they hold tensors, parameters, numbers, strings and containers of them:
-    tensors keep their strides, and those that shared memory share it again. Loading is safe
-    whatever `weights_only` says: nothing in a file is ever run. RuntimeError for a damaged file,
-    UnpicklingError for one that holds more than data.
+    tensors keep their strides, and those that shared memory share it again. Nothing in a file is
+    ever run. Of objects, the layers of `nn` are read and what `serialization.add_safe_globals`
+    allows; with `weights_only=False` all modules and dataclasses that the program has imported.
+    RuntimeError for a damaged file, UnpicklingError for one that holds more.
 
     `map_location` says where tensors go, as in PyTorch: a device, a dictionary of devices, or a
     function; all end on the CPU. Without it, tensors saved from a GPU are an error.
@@ -208,9 +207,7 @@ def load(
     data = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()
     # A safetensors file may begin with any eight bytes; but then comes JSON.
     if data[:4] == b"PK\x03\x04" and data[8:9] != b"{":
-        from wengert.serialization import torch_files
-
-        return torch_files.read(data, name, map_location)
+        return torch_files.read(data, name, map_location, weights_only is False)
     header = _header(data, name)
     arrays = _arrays(data, name)
     text = header.get("__metadata__", {}).get(KEY)
@@ -224,8 +221,8 @@ def load(
                 f"{name} has format {version}, and this version of wengert reads format {FORMAT}. "
                 "Update wengert."
             )
-        return _Reader(arrays).unpacked(structure["object"])
-    except (KeyError, ValueError, TypeError, IndexError) as error:
+        return _Reader(arrays, weights_only is False).unpacked(structure["object"])
+    except (AttributeError, RecursionError, KeyError, ValueError, TypeError, IndexError) as error:
         raise RuntimeError(
             f"{name} is damaged: its description of the saved object does not fit its tensors "
             f"({error!r}). "
@@ -254,7 +251,7 @@ def _header(data: bytes, name: str) -> Any:
         )
     try:
         return json.loads(data[8 : 8 + n])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RuntimeError(f"{name} is damaged: its head is no JSON ({error}).") from error
 
 
@@ -273,8 +270,11 @@ def _arrays(data: bytes, name: str) -> dict[str, Any]:
 class _Reader:
     """Turns JSON back into the object; a tensor that occurs twice becomes one array again."""
 
-    def __init__(self, arrays: dict[str, Any]) -> None:
+    def __init__(self, arrays: dict[str, Any], trusted: bool) -> None:
         self.arrays = arrays
+        self.trusted = trusted
+        self.parameters: dict[str, Tensor] = {}
+        self.objects: list[Any] = []
 
     def unpacked(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -296,14 +296,29 @@ class _Reader:
             return complex(*content)
         if kind == "y":
             return np.dtype(content)
+        if kind == "q":
+            return Path(content)
+        if kind == "w":
+            return objects.function(content)
+        if kind == "j":
+            return self.objects[content]
+        if kind == "i":
+            return self._object(*content)
         make = {name: sequence for sequence, name in _SEQUENCES.items()}[kind]
         return make(self.unpacked(v) for v in content)
 
-    def _tensor(self, value: Any) -> Tensor:
-        from wengert.nn.parameter import Parameter
+    def _object(self, name: str, parts: Any) -> Any:
+        made = objects.blank(objects.require(name, self.trusted))
+        self.objects.append(made)  # first: its parts may refer to it
+        return objects.give(made, {name: self.unpacked(part) for name, part in parts})
 
+    def _tensor(self, value: Any) -> Tensor:
+        if "p" in value and value["t"] in self.parameters:
+            return self.parameters[value["t"]]  # tied weights are one
         array = self.arrays[value["t"]]
         if "c" in value:
             array = (array[..., 0] + 1j * array[..., 1]).astype(value["c"])
         out: Tensor = bare(Parameter if "p" in value else Tensor, array)
+        if "p" in value:
+            self.parameters[value["t"]] = out
         return out.requires_grad_() if "g" in value else out

@@ -17,17 +17,19 @@ import zipfile
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from wengert.serialization import objects
 from wengert.tensor import Size, Tensor, bare, wrap
 
 Name = tuple[str, str]
 """A module and what is to be imported from it."""
 
 
-def read(data: bytes, name: str, map_location: Any = None) -> Any:
+def read(data: bytes, name: str, map_location: Any = None, trusted: bool = False) -> Any:
     """The object in the bytes of such a file; `name` is the file's, for messages.
 
     UnpicklingError for what is no data, RuntimeError for a damaged file and for tensors of a GPU
@@ -35,7 +37,7 @@ def read(data: bytes, name: str, map_location: Any = None) -> Any:
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
-            archive = _Archive(file, name, map_location)
+            archive = _Archive(file, name, map_location, trusted)
             content = archive.bytes("data.pkl")
             return archive.object(content)
     except _ZIP_ERRORS as error:
@@ -51,10 +53,13 @@ _ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, Value
 class _Archive:
     """The records of a file."""
 
-    def __init__(self, archive: zipfile.ZipFile, name: str, map_location: Any) -> None:
+    def __init__(
+        self, archive: zipfile.ZipFile, name: str, map_location: Any, trusted: bool
+    ) -> None:
         self.archive = archive
         self.name = name
         self.map_location = map_location
+        self.trusted = trusted
         self.records = {info.filename: info for info in archive.infolist()}
         pickles = [record for record in self.records if record.endswith("data.pkl")]
         if len(pickles) != 1:
@@ -143,7 +148,7 @@ class Storage:
 
 def _dtype(name: str) -> Any:
     if name == "bfloat16":
-        from wengert.functions.limits import bfloat16
+        from wengert.dtypes import bfloat16
 
         return bfloat16()
     return np.dtype(name)
@@ -292,6 +297,7 @@ CALLS: dict[Name, Callable[..., Any]] = {
     ("torch", "Size"): _size,
     ("torch", "device"): _device,
     ("_codecs", "encode"): _encoded,
+    **{("pathlib", kind): Path for kind in ("Path", "PosixPath", "WindowsPath")},
     ("numpy", "dtype"): _numpy_dtype,
     **{(f"numpy.{core}.multiarray", "scalar"): _numpy_scalar for core in ("core", "_core")},
     **{(f"numpy.{core}.multiarray", "_reconstruct"): _numpy_array for core in ("core", "_core")},
@@ -310,7 +316,7 @@ _NAMED = {
 }
 """Names that files pass to those functions, and that mean nothing by themselves."""
 
-_STORAGES = {
+STORAGES = {
     "DoubleStorage": "float64",
     "FloatStorage": "float32",
     "HalfStorage": "float16",
@@ -333,7 +339,7 @@ _DTYPES = (
 def _values() -> dict[Name, Any]:
     """Names that mean values: dtypes and types of storages."""
     values: dict[Name, Any] = {("torch", name): np.dtype(name) for name in _DTYPES}
-    for name, dtype in _STORAGES.items():
+    for name, dtype in STORAGES.items():
         values["torch", name] = StorageType(dtype)
     values["torch.storage", "UntypedStorage"] = StorageType(None)
     return values
@@ -360,6 +366,7 @@ class _Machine:
     stack: list[Any] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
     memo: dict[int, Any] = field(default_factory=dict)
+    made: list[Any] = field(default_factory=list)
 
     def run(self, data: bytes) -> Any:
         try:
@@ -382,7 +389,8 @@ class _Machine:
         return pickle.UnpicklingError(
             f"{self.archive.name} holds more than data: {what}. Nothing of it was run. wengert "
             "reads tensors, parameters, numbers, strings, and lists, tuples, sets and dictionaries "
-            "of them; of a module, save its state_dict()."
+            "of them; of a module, save its state_dict(). Classes that you trust are named to "
+            "wengert.serialization.add_safe_globals."
         )
 
     def since_mark(self) -> list[Any]:
@@ -516,10 +524,14 @@ class _Machine:
     def named(self, name: Name) -> None:
         if name in VALUES:
             self.stack.append(VALUES[name])
+        elif name[0] == "torch.nn.functional":
+            self.stack.append(objects.function(name[1]))
         elif name == ("torch", "bfloat16"):
             self.stack.append(_dtype("bfloat16"))
         elif name in CALLS or name in _NAMED:
             self.stack.append(Named(name))
+        elif kind := objects.allowed(".".join(name), self.archive.trusted):
+            self.stack.append(kind)
         else:
             raise self.refusal(f"it asks for {'.'.join(name)}")
 
@@ -529,7 +541,12 @@ class _Machine:
             raise self.refusal(f"it calls {function!r}")
         self.stack.append(CALLS[function.name](*args))
 
-    do_newobj = do_reduce
+    def do_newobj(self, _: Any) -> None:
+        if isinstance(self.stack[-2], type):
+            self.stack[-2:] = [objects.blank(self.stack[-2])]
+            self.made.append(self.stack[-1])
+        else:
+            self.do_reduce(_)
 
     def do_build(self, _: Any) -> None:
         """The state of an object just made: of NumPy's arrays, and of a state dict its versions."""
@@ -544,6 +561,8 @@ class _Machine:
         elif isinstance(made, np.dtype):
             order = state[1]
             self.stack[-1] = made.newbyteorder(order) if order in ("<", ">") else made
+        elif any(made is item for item in self.made):
+            objects.give(made, state)
         elif type(made) is OrderedDict and type(state) is dict and state.keys() <= {"_metadata"}:
             vars(made).update(state)
         else:

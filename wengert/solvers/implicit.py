@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def root(
     >>> round(cube_root(1.0, 8.0), 6), round(wg.grad(cube_root, argnums=1)(1.0, 8.0), 6)
     (2.0, 0.083333)
     """
-    return _decorator("root", solver, _default_root, linear_solver, rtol)
+    return _decorator(ROOT, solver, linear_solver, rtol)
 
 
 def fixed_point(
@@ -88,7 +89,7 @@ def fixed_point(
     >>> square_root(1.0, 4.0), wg.grad(square_root, argnums=1)(1.0, 4.0)
     (2.0, 0.25)
     """
-    return _decorator("fixed_point", solver, _default_fixed_point, linear_solver, rtol)
+    return _decorator(FIXED_POINT, solver, linear_solver, rtol)
 
 
 def argmin(
@@ -113,7 +114,7 @@ def argmin(
     >>> wg.jacrev(ridge, argnums=1)(np.zeros(2), 1.0).round(6)
     array([-0.25, -0.5 ])
     """
-    return _decorator("argmin", solver, _default_argmin, linear_solver, rtol)
+    return _decorator(ARGMIN, solver, linear_solver, rtol)
 
 
 def solve(
@@ -177,12 +178,13 @@ class _Problem:
         self.equations = Equations(call, functools.partial(kind.residual, call))
         self.n = len(call.unknowns)
         self.recorded = modes.is_grad_enabled()
+        matrix = "Hessian" if kind.of_gradient else "Jacobian"
         self.system = System(
             functools.partial(_transposed_jacobian, self.equations, self.n),
             kind.linear_solver,
             kind.rtol,
-            kind.name == "argmin",
-            f"the {kind.matrix} of {called(call.f)} at the solution",
+            kind.of_gradient,
+            f"the {matrix} of {called(call.f)} at the solution",
         )
 
     def found(self, arrays: Sequence[Any]) -> list[Any]:
@@ -191,9 +193,8 @@ class _Problem:
         guess = [as_given(leaf, x) for leaf, x in zip(call.given, arrays[:n], strict=True)]
         given = [as_given(leaf, x) for leaf, x in zip(call.arrays, arrays[n:], strict=True)]
         with ordinarily():
-            solver = self.kind.solver or self.kind.default
-            answers = _Answers(call, given, self.recorded, scalar=self.kind.name == "argmin")
-            made = solver(answers, rebuild(call.tree, iter(guess)))
+            answers = _Answers(call, given, self.recorded, scalar=self.kind.of_gradient)
+            made = self.kind.solver(answers, rebuild(call.tree, iter(guess)))
             if type(made).__name__ in ("OptimizeResult", "RootResults"):
                 raise GradError(
                     f"{call.name}: the solver returned SciPy's {type(made).__name__}. Return the "
@@ -311,35 +312,39 @@ def _in_parameters(problem: _Problem, x: Tensors, arrays: Tensors, places: list[
 # ---- the three kinds of equations ----------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class _Kind:
-    """A decorator's name and choices, and the equation that it makes of the user's function."""
+    """The equation that is made of the user's function, and the choices of who solves it."""
 
-    def __init__(
-        self, name: str, solver: Solver | None, default: Solver, linear_solver: Any, rtol: Any
-    ) -> None:
-        self.name, self.solver, self.default = name, solver, default
-        self.linear_solver, self.rtol = linear_solver, rtol
-        self.matrix = "Hessian" if name == "argmin" else "Jacobian"
+    name: str
+    residual: Callable[[Call, Sequence[Any], Sequence[Any]], Any]
+    solver: Solver
+    of_gradient: bool = False  # of a function of one number, so that the matrix is symmetric
+    linear_solver: systems.Solver | None = None
+    rtol: float | None = None
 
-    def residual(self, call: Call, x: Sequence[Any], arrays: Sequence[Any]) -> Any:
-        if self.name == "root":
-            return call.value(x, arrays)
-        args, kwargs = call.arguments(arrays)
-        point = rebuild(call.tree, iter(x))
-        if self.name == "argmin":
-            return grad(call.f)(point, *args, **kwargs)
-        made = calls.matched(
-            call.tree, call.f(point, *args, **kwargs), f"{call.name}: what {called(call.f)} returns"
-        )
-        return rebuild(call.tree, iter([t - u for t, u in zip(made, x, strict=True)]))
+
+def _displacement(call: Call, x: Sequence[Any], arrays: Sequence[Any]) -> Any:
+    """T(x) - x."""
+    image = call.value(x, arrays)
+    leaves = calls.matched(call.tree, image, f"{call.name}: what {called(call.f)} returns")
+    return rebuild(call.tree, iter([t - u for t, u in zip(leaves, x, strict=True)]))
+
+
+def _slope(call: Call, x: Sequence[Any], arrays: Sequence[Any]) -> Any:
+    """The gradient in x."""
+    args, kwargs = call.arguments(arrays)
+    return grad(call.f)(rebuild(call.tree, iter(x)), *args, **kwargs)
 
 
 def _decorator(
-    name: str, solver: Any, default: Solver, linear_solver: Any, rtol: float | None
+    kind: _Kind, solver: Any, linear_solver: Any, rtol: float | None
 ) -> Callable[[Equation], Equation]:
+    name = kind.name
     if solver is not None and not callable(solver):
         raise TypeError(f"{name}: solver is a function (f, x0) -> x, but got {described(solver)}")
-    kind = _Kind(name, solver, default, checked_solver(linear_solver, name), rtol)
+    linear = checked_solver(linear_solver, name)
+    kind = replace(kind, solver=solver or kind.solver, linear_solver=linear, rtol=rtol)
 
     def decorate(f: Equation) -> Equation:
         if not callable(f):
@@ -375,22 +380,27 @@ class _Flat:
         self.f = f
         leaves: list[Any] = []
         self.tree = flatten(x0, leaves)
-        self.tensors = any(isinstance(x, Tensor) for x in leaves)
+        self.tensors_given = any(isinstance(x, Tensor) for x in leaves)
         arrays = [np.asarray(bare(x)) for x in leaves]
         self.packing = Packing(arrays)
         self.start = self.packing.vector(arrays).astype(np.float64)
 
-    def point(self, v: Any) -> Any:
-        arrays = self.packing.arrays(v)
-        return rebuild(self.tree, iter([wrap(x) if self.tensors else x for x in arrays]))
+    def tensors(self, v: Any) -> list[Tensor]:
+        return [wrap(x) for x in self.packing.arrays(v)]
 
-    def vector(self, made: Any) -> Any:
-        leaves = calls.matched(self.tree, made, "what the function returns")
+    def point(self, v: Any) -> Any:
+        leaves = self.tensors(v) if self.tensors_given else self.packing.arrays(v)
+        return rebuild(self.tree, iter(leaves))
+
+    def packed(self, leaves: Sequence[Any]) -> Any:
         return self.packing.vector([np.asarray(bare(x)) for x in leaves]).astype(np.float64)
+
+    def leaves(self, made: Any) -> list[Any]:
+        return calls.matched(self.tree, made, "what the function returns")
 
     def __call__(self, v: Any) -> Any:
         with modes.no_grad():
-            return self.vector(self.f(self.point(v)))
+            return self.packed(self.leaves(self.f(self.point(v))))
 
 
 def _default_root(f: Any, x0: Any) -> Any:
@@ -400,16 +410,15 @@ def _default_root(f: Any, x0: Any) -> Any:
     flat = _Flat(f, x0)
     packing = flat.packing
 
+    def of_tensors(xs: Tensors) -> Tensors:
+        made = flat.leaves(f(rebuild(flat.tree, iter(xs))))
+        return [x if isinstance(x, Tensor) else wrap(np.asarray(x)) for x in made]
+
     def jacobian(v: Any) -> Any:
-        x = [wrap(a) for a in packing.arrays(v)]
-        _, pull = vjp(lambda xs: _tensors_of(flat, f(rebuild(flat.tree, iter(xs)))), x)
-        rows = np.empty((packing.size, packing.size))
-        for k in range(packing.size):
-            one = np.zeros(packing.size)
-            one[k] = 1
-            rows[k] = packing.vector(
-                [t._array for t in pull([wrap(a) for a in packing.arrays(one)])[0]]
-            )
+        _, pull = vjp(of_tensors, flat.tensors(v))
+        rows = np.eye(packing.size)
+        for row in rows:
+            row[...] = flat.packed(pull(flat.tensors(row))[0])
         return rows
 
     solution = root(flat, flat.start, jac=jacobian, tol=1e-12)
@@ -422,11 +431,6 @@ def _default_root(f: Any, x0: Any) -> Any:
             f"{' '.join(solution.message.split())} Try another initial guess, or pass a solver."
         )
     return flat.point(solution.x)
-
-
-def _tensors_of(flat: _Flat, made: Any) -> Tensors:
-    leaves = calls.matched(flat.tree, made, "what the function returns")
-    return [x if isinstance(x, Tensor) else wrap(np.asarray(x)) for x in leaves]
 
 
 def _default_fixed_point(f: Any, x0: Any) -> Any:
@@ -455,18 +459,13 @@ def _default_argmin(f: Any, x0: Any) -> Any:
     from scipy.optimize import minimize
 
     flat = _Flat(f, x0)
-    packing = flat.packing
     gradient = grad(lambda xs: f(rebuild(flat.tree, iter(xs))))
 
-    def of(v: Any) -> list[Tensor]:
-        return [wrap(x) for x in packing.arrays(v)]
-
     def slope(v: Any) -> Any:
-        return packing.vector([t._array for t in gradient(of(v))]).astype(np.float64)
+        return flat.packed(gradient(flat.tensors(v)))
 
     def product(v: Any, p: Any) -> Any:
-        made = vjp(gradient, of(v))[1](of(p))[0]
-        return packing.vector([t._array for t in made]).astype(np.float64)
+        return flat.packed(vjp(gradient, flat.tensors(v))[1](flat.tensors(p))[0])
 
     def value(v: Any) -> float:
         with modes.no_grad():
@@ -484,5 +483,9 @@ def _default_argmin(f: Any, x0: Any) -> Any:
         )
     return flat.point(solution.x)
 
+
+ROOT = _Kind("root", Call.value, _default_root)
+FIXED_POINT = _Kind("fixed_point", _displacement, _default_fixed_point)
+ARGMIN = _Kind("argmin", _slope, _default_argmin, of_gradient=True)
 
 __all__ = ["argmin", "fixed_point", "root", "solve"]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd import engine
 from wengert.autograd.batching import each
 from wengert.autograd.differentiate import edge_of
@@ -131,7 +132,7 @@ class GradientTape:
                     f"Passed in object {x!r} of type {type(x).__name__}, not a tensor: watch what "
                     "tf.constant(...) or wengert.tensor(...) makes of it."
                 )
-            if x.dtype.kind not in "fc":
+            if not dtypes.is_inexact(x.dtype):
                 raise ValueError(
                     f"The dtype of the watched tensor must be floating (e.g. tf.float32), got "
                     f"{x.dtype}"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.record import recorder
 from wengert.functions import creation, joining, products, reductions, shapes
 from wengert.functions import math as elementary
 from wengert.tape.variables import EagerTensor, eager, read
@@ -77,9 +78,9 @@ add = _named(elementary.add, "add", "x + y.")
 subtract = _named(elementary.sub, "subtract", "x - y.")
 multiply = _named(elementary.mul, "multiply", "x y, entry by entry.")
 divide = _named(elementary.div, "divide", "x / y.")
-pow = _named(elementary.pow, "pow", "x to the power of y.")
-maximum = _named(elementary.maximum, "maximum", "The larger of x and y.")
-minimum = _named(elementary.minimum, "minimum", "The smaller of x and y.")
+pow = _named(recorder(np.power), "pow", "x to the power of y.")
+maximum = _named(recorder(np.maximum), "maximum", "The larger of x and y.")
+minimum = _named(recorder(np.minimum), "minimum", "The smaller of x and y.")
 matmul = _named(products.matmul, "matmul", "The matrix product.")
 zeros_like = _named(creation.zeros_like, "zeros_like", "Zeros of the shape and dtype of x.")
 ones_like = _named(creation.ones_like, "ones_like", "Ones of the shape and dtype of x.")

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.autograd.engine import mark_written
 from wengert.functions.creation import as_tensor
@@ -114,7 +115,7 @@ class Variable(EagerTensor):
         self = bare(cls, tensor._array.copy())
         self.trainable = trainable
         self.name = f"{name or f'Variable_{next(cls._names)}'}:0"
-        if trainable and tensor.dtype.kind in "fc":
+        if trainable and dtypes.is_inexact(tensor.dtype):
             require(self)
         return self
 

@@ -17,7 +17,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.kind import number
 from wengert.autograd import forward
-from wengert.autograd.record import cast
+from wengert.autograd.operands import cast
 from wengert.errors import GradError
 from wengert.history.node import Node
 from wengert.tensor import Tensor, carries, cell_of, current_node, settle, wrap
@@ -184,7 +184,7 @@ def variable(leaf: Any, tracked: bool, lasting: bool, where: Callable[[], str]) 
             edge = current_node(leaf)
     else:
         array = array_of(leaf, where)
-    if array.dtype.kind not in "fc":
+    if not dtypes.is_inexact(array.dtype):
         raise GradError(_no_derivative(leaf, array, where()))
     node = Primal()
     node.begin((edge,))
@@ -195,7 +195,7 @@ def variable(leaf: Any, tracked: bool, lasting: bool, where: Callable[[], str]) 
 def primal(leaf: Any, tracked: bool, lasting: bool, where: Callable[[], str]) -> Tensor:
     """An argument in forward mode: a tensor of its own that can be given a tangent."""
     array = leaf._array if isinstance(leaf, Tensor) else array_of(leaf, where)
-    if array.dtype.kind not in "fc":
+    if not dtypes.is_inexact(array.dtype):
         raise GradError(_no_derivative(leaf, array, where()))
     node = current_node(leaf) if tracked and isinstance(leaf, Tensor) else None
     return _shielded(leaf, array, node, lasting)
@@ -337,7 +337,7 @@ def _number(array: Any) -> Any:
     """A number of Python's; of a traced array, a traced number."""
     if type(array) is np.ndarray:
         return array.item()
-    return number(array) if hasattr(array, "weak") and array.dtype.kind == "f" else array
+    return number(array) if hasattr(array, "weak") and dtypes.is_floating(array.dtype) else array
 
 
 def vector(g: Any, x: Tensor, where: str, what: str) -> Tensor:

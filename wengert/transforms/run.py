@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd import engine, forward
 from wengert.autograd.graph import SavedCopies
 from wengert.autograd.hooks import shown
@@ -161,12 +162,12 @@ class Run:
                 f"{self.name} needs {called(self.f)} to return a tensor or containers of tensors, "
                 f"but it returned {self.tree!r}. Is a `return` missing?"
             )
-        if all(isinstance(t, Tensor) and t._array.dtype.kind in "fc" for t in self.out):
+        if all(isinstance(t, Tensor) and dtypes.is_inexact(t._array.dtype) for t in self.out):
             return
         for where, t in zip(paths(self.tree), self.out, strict=True):
             if not isinstance(t, Tensor):
                 raise GradError(f"{self.name}: {self._untracked(t, where)}")
-            if t._array.dtype.kind not in "fc":
+            if not dtypes.is_inexact(t._array.dtype):
                 raise GradError(
                     f"{self.name}: {called(self.f)} returned{_at(where)} a tensor of dtype "
                     f"{t.dtype}, which has no derivative. Return it as aux, with has_aux=True."
@@ -215,7 +216,7 @@ class Run:
                 f"{name} needs a real output, but {f} returned {y.dtype}. Differentiate np.real(y) "
                 "or np.abs(y), or use wengert.vjp with a complex cotangent."
             )
-        if y._array.dtype.kind != "f":
+        if not dtypes.is_floating(y._array.dtype):
             raise GradError(
                 f"{name}: {f} returned a tensor of dtype {y.dtype}, which has no derivative."
             )

@@ -5,7 +5,10 @@ saves a run and resumes it, and measures it, `tensorboard.py` and `dlpack.py` sp
 that comes with the package is in `wengert.datasets`. Nothing in the package leans on this folder.
 """
 
+from wengert.imports import lacking as _lacking
 from wengert.utils import checkpoint as checkpoint
 from wengert.utils import data as data
 from wengert.utils import dlpack as dlpack
 from wengert.utils import training as training
+
+_lacking(__name__)

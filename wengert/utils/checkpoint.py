@@ -20,8 +20,9 @@ from wengert.autograd.graph import saved_tensors_hooks
 from wengert.errors import ModifiedError
 from wengert.functions import random
 from wengert.history import modes
-from wengert.history.location import here, line_of
+from wengert.history.location import here, line_of, stacklevel
 from wengert.history.node import tick
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, wrap
 
 
@@ -58,7 +59,7 @@ def checkpoint(
             "checkpoint: the use_reentrant parameter should be passed explicitly. "
             "use_reentrant=False is recommended; the default is True for PyTorch's sake.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=stacklevel(),
         )
         use_reentrant = True
     if determinism_check not in ("default", "none"):
@@ -92,7 +93,7 @@ def _warn_if_untracked(args: tuple[Any, ...]) -> None:
             "checkpoint "
             "sees only its tensor arguments. Use use_reentrant=False if parameters require grad.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel(),
         )
 
 
@@ -265,6 +266,18 @@ class _Region:
         return value
 
 
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors without their history, requiring gradients as before."""
+    return tuple(
+        x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs
+    )
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """The contexts of forward and recomputation by default: none."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
 def _kept(value: Any) -> Any:
     """An argument as the region keeps it: within another checkpoint its hooks decide how."""
     hooks = modes.current().hooks
@@ -316,3 +329,6 @@ class _Reentrant(Function):
             )
         differentiate.backward([o for o, _ in pairs], [g for _, g in pairs])
         return (None, None, *(a._grad if isinstance(a, Tensor) else None for a in args))
+
+
+_lacking(__name__)

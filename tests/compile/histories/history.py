@@ -262,6 +262,7 @@ HIDDEN = {
     "make",
     "Stepper",
     "__builtins__",
+    "__warningregistry__",
     "handles",
     "copy",
 }

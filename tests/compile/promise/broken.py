@@ -13,20 +13,6 @@ def some(text: str) -> frozenset[str]:
 
 
 BROKEN: dict[str, tuple[Broken, ...]] = {
-    # test_checks.py
-    "test_values_out_of_range_are_refused_as_in_eager_mode": (
-        (
-            "refused while tracing",
-            some(
-                """
-            scatter_reduce, too low
-            scatter_reduce, far too low
-            scatter_reduce, too high
-            """
-            ),
-            AssertionError,
-        ),
-    ),
     # test_errors.py
     "test_what_runs_eagerly_runs_compiled": (
         (
@@ -47,7 +33,6 @@ BROKEN: dict[str, tuple[Broken, ...]] = {
             "what a function keeps outside is written while tracing only",
             some(
                 """
-            requires_grad switched
             the mode of a module
             """
             ),

@@ -132,6 +132,21 @@ def test_a_step_that_fails_has_changed_neither_state_nor_gradients(wrong: Any) -
     step(wg.tensor(ROWS), wg.tensor(TARGETS))
 
 
+def test_a_part_of_an_argument_that_is_written_before_a_check_stays_where_that_fails() -> None:
+    # It was written at once, though it was to be written late: an AssertionError when planned.
+    def call(x: Any) -> Any:
+        x[0] = 2.0
+        return wg.arange(4).gather(0, x.long())
+
+    compiled, x = wg.compile(call), wg.tensor([0.0, 1.0])
+    assert compiled(x).tolist() == [2, 1]
+    assert x.tolist() == [2, 1]
+    wrong = wg.tensor([0.0, 7.0])
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        compiled(wrong)
+    assert wrong.tolist() == [0, 7]
+
+
 def test_targets_that_are_ignored_count_for_nothing() -> None:
     # A traced target was taken for a class number: -100 was an index out of range.
     def story(compile: Any) -> Any:

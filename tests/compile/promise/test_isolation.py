@@ -459,19 +459,24 @@ def test_the_history_of_a_tensor_is_its_own_while_another_thread_traces() -> Non
     view = buffer[:1]
     found: list[Any] = []
 
+    traced, seen = threading.Event(), threading.Event()
+
     def other() -> None:
+        traced.wait(WAIT)
         loss.backward(retain_graph=True)
         found.append((buffer._version, view.is_leaf, w.is_leaf, w.grad.tolist()))
+        seen.set()
 
     def step(x: Any) -> Any:
         buffer.mul_(x)
-        if not found:
-            thread = threading.Thread(target=other)
-            thread.start()
-            thread.join(WAIT)
+        traced.set()
+        seen.wait(WAIT)
         return buffer * w
 
+    thread = threading.Thread(target=other)
+    thread.start()
     wg.compile(step)(wg.ones(2))
+    thread.join(WAIT)
     assert found == [(0, True, True, [1.0, 1.0])]
     assert buffer._version == 1
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import module, numbers, same, same_or_refused
+from tests.compile.stories import caught, module, numbers, same, same_or_refused
 from wengert import nn
 
 # Each text makes `f(x)`, and `state()` tells what it keeps.
@@ -312,6 +312,21 @@ def test_what_a_function_keeps_is_there_at_its_next_call(name: str) -> None:
         return seen
 
     same_or_refused(story)
+
+
+def test_what_a_function_does_before_an_error_is_done() -> None:
+    # A trace that failed was undone as one that succeeds, and nothing did it anew.
+    def story(compile: Any) -> Any:
+        m = module(
+            "N, L = 1, []\n"
+            "def f(x, y):\n    global N\n    N += 1\n    L.append(N)\n    return x @ y"
+        )
+        f, seen = compile(m.f), []
+        for y in (wg.ones(3), wg.ones(2), wg.ones(3), wg.ones(2)):
+            seen += [caught(f, wg.ones(2), y), m.N, list(m.L)]
+        return seen
+
+    same(story)
 
 
 def copied(x: Any) -> Any:

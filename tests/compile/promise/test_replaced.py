@@ -6,12 +6,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.stories import caught, module, numbers, same, thrice
+from wengert.nn.module import _everywhere_after as everywhere_after
 
 NET = """
 class Net(nn.Module):
@@ -186,6 +188,40 @@ CHANGES: dict[str, tuple[str, str]] = {
     "a list that grows": (
         "L = [2.0, 3.0]\ndef f(x):\n    for k in L: x = x * k\n    return x",
         "L.append(5.0)",
+    ),
+    # Asked with indices from outside, the meaning asked itself for ever.
+    "the indices of np.split": (
+        "I = np.array([1])\ndef f(x): return wg.from_numpy(np.split(x.numpy(), I)[0]).sum()",
+        "I[0] = 2",
+    ),
+    "the indices of np.delete": (
+        "I = np.array([1])\ndef f(x): return wg.from_numpy(np.delete(x.numpy(), I)).sum()",
+        "I[0] = 0",
+    ),
+    "the indices of np.hsplit": (
+        "I = np.array([1])\ndef f(x): return wg.from_numpy(np.hsplit(x.numpy(), I)[0]).sum()",
+        "I[0] = 2",
+    ),
+    # A set's table has places of what was discarded, which were counted for its items.
+    "the length of a set": ("S = {1, 2}\ndef f(x): return x * len(S)", "S.discard(1)"),
+    # Its items alone were compared.
+    "the order of a dictionary's keys": (
+        "net = nn.Sequential(nn.ReLU(), nn.Softplus())\ndef f(x): return net(x - 1.5)",
+        "net._modules['0'] = net._modules.pop('0')",
+    ),
+    # It has an order beside that of the dictionary which it is.
+    "the order of an OrderedDict's keys": (
+        "import collections\nT = collections.OrderedDict(a=2.0, b=3.0)\ndef f(x):\n    for k in T: x = (x + 1) * T[k]\n    return x",
+        "T.move_to_end('a')",
+    ),
+    # Until there is one, calls of modules do not ask for hooks.
+    "the first hook of the process": (
+        "import wengert.nn.module as modules\nmodules.seen.hooks = False\nnet = nn.ReLU()\ndef f(x): return net(x)",
+        "handle = net.register_forward_hook(lambda m, args, y: y * 3)",
+    ),
+    "a hook of all modules": (
+        "import wengert.nn.module as modules\nnet = nn.ReLU()\ndef f(x): return net(x)",
+        "handle = modules.register_module_forward_hook(lambda m, args, y: y * 3)",
     ),
     "the length of a list": ("L = [2.0, 3.0]\ndef f(x): return x * len(L)", "L.append(5.0)"),
     "the sum of a list": ("L = [2.0, 3.0]\ndef f(x): return x * sum(L)", "L.append(5.0)"),
@@ -379,6 +415,7 @@ def put_back() -> None:
     os.environ.pop("WENGERT_TEST_SCALE", None)
     wg.set_default_dtype(wg.float32)
     wg.set_grad_enabled(True)
+    everywhere_after.clear()
 
 
 HOOKED = (
@@ -433,3 +470,74 @@ def test_hooks_that_are_removed_run_no_more(name: str) -> None:
         return [*seen, *thrice(f, x), [p.detach() for p in m.net.parameters()]]
 
     same(story)
+
+
+BETWEEN: dict[str, Any] = {
+    "float": lambda k: k + 1.0,
+    "int": lambda k: k + 1,
+    "array": lambda k: np.full(2, k + 1.0),
+    "tensor": lambda k: wg.full((2,), k + 1.0),
+}
+
+
+@pytest.mark.parametrize("place", ["v", "c.v", "d['v']"])
+@pytest.mark.parametrize("kind", BETWEEN)
+def test_a_backward_pass_knows_what_its_call_has_read(kind: str, place: str) -> None:
+    # It read again what had been replaced since: the gradient was that of another function.
+    make = BETWEEN[kind]
+    source = (
+        "class C: pass\nc = C()\nd = {}\n"
+        f"def put(x):\n    global v\n    v = c.v = d['v'] = x\ndef f(x): return (x**2 * {place}).sum()"
+    )
+
+    def story(compile: Any) -> Any:
+        m = module(source)
+        f, seen = compile(m.f), []
+        for k in range(6):
+            m.put(make(k))
+            x = numbers(1.5, 2.5, requires_grad=True)
+            y = f(x)
+            m.put(make(99))
+            y.backward()
+            seen.append(x.grad)
+        return seen
+
+    same(story)
+
+
+@pytest.mark.parametrize("kind", BETWEEN)
+def test_a_second_derivative_is_that_of_the_call_or_refused(kind: str) -> None:
+    # It ran the function again, in a world that had changed, and the first derivative with it.
+    make = BETWEEN[kind]
+    m = module("v = None\ndef f(x): return (x**2 * v).sum()")
+    compiled = wg.compile(m.f)
+    for k in range(5):
+        for change in (False, True):
+            m.v = make(k)
+            x = numbers(1.5, 2.5, requires_grad=True)
+            y = compiled(x)
+            if change:
+                m.v = make(99)
+                with pytest.raises(RuntimeError, match="has changed since it was called"):
+                    wg.autograd.grad(y, x, create_graph=True)
+            else:
+                (slope,) = wg.autograd.grad(y, x, create_graph=True)
+                (curvature,) = wg.autograd.grad(slope.sum(), x)
+                assert curvature.tolist() == [2.0 * (k + 1)] * 2
+
+
+def test_a_function_that_counts_its_calls_is_not_run_again_for_a_second_derivative() -> None:
+    class Calls:
+        n = 0
+
+    @wg.compile
+    def f(x: Any) -> Any:
+        Calls.n += 1
+        return (x**2 * Calls.n).sum()
+
+    for k in range(1, 5):
+        x = numbers(1.5, 2.5, requires_grad=True)
+        y = f(x)
+        with pytest.raises(RuntimeError, match="cannot be differentiated twice"):
+            wg.autograd.grad(y, x, create_graph=True)
+        assert Calls.n == k

@@ -25,6 +25,7 @@ from wengert.dispatch import PLAIN, as_array, primitive
 from wengert.errors import BatchingError
 from wengert.history.location import INTERNAL, here, line_of, stacklevel
 from wengert.history.node import Node, tick
+from wengert.rules.half import held
 
 INTERNAL.add(np.lib.mixins.__file__)  # where the operators are written
 numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
@@ -191,7 +192,7 @@ class BatchedArray(ArrayMethods):
     kind = property(operator.attrgetter("level"))
 
     def __init__(self, raw: Any, level: Level) -> None:
-        self.raw = raw
+        self.raw = held(raw)
         self.level = level
 
     # ---- state --------------------------------------------------------------------------------

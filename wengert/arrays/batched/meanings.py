@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.arrays.batched.array import (
     BatchedArray,
     Level,
@@ -196,7 +197,7 @@ def _part(level: Level, p: Any) -> list[Any]:
         if not p.ndim and isinstance(p, np.ndarray):
             return [None] if p else [None, np.zeros(0, np.int64)]
         return list(np.nonzero(p))
-    if not p.size and p.dtype.kind == "f":
+    if not p.size and dtypes.is_floating(p.dtype):
         p = p.astype(np.int64)
     if p.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")

@@ -163,7 +163,11 @@ def _of_several(cores: tuple[int, ...]) -> Any:
     return meaning
 
 
-pattern(linalg.adjugate, linalg.matrix_exp, linalg.pinv, linalg.pivoted)(_of_several((2,)))
+pattern(
+    linalg.adjugate, linalg.matrix_exp, linalg.pinv, linalg.pivoted, linalg.indefinite_at,
+    linalg.ldl_factored,
+)(_of_several((2,)))  # fmt: skip
+pattern(linalg.ldl_solved)(_of_several((2, 1, 2)))
 pattern(linalg.adjugate_slope, linalg.solve_triangular, linalg.least_squares)(_of_several((2, 2)))
 pattern(linalg.order_of)(_of_several((1,)))
 

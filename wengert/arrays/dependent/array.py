@@ -22,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.arrays.dependent.origins import Ids, Origins
-from wengert.arrays.facts import writes
 from wengert.arrays.kind import Kind, bare
 from wengert.arrays.methods import ArrayMethods
+from wengert.dispatch import writes
 from wengert.errors import PatternError
 from wengert.history.location import INTERNAL, here, line_of
 from wengert.rules import RULES
@@ -88,7 +89,7 @@ class Dependence(Origins, Kind):
             target = args[0]
             if type(target) is not DependentArray:
                 _written(target, name)
-            elif target.dtype.kind in "fc":
+            elif dtypes.is_inexact(target.dtype):
                 target.ids[...] = name
             return value
         if name:
@@ -210,7 +211,7 @@ class DependentArray(ArrayMethods):
     def __setitem__(self, index: Any, value: Any) -> None:
         value, index = bare(value), values_of(index)
         self.value[index] = values_of(value)
-        if self.dtype.kind in "fc":
+        if dtypes.is_inexact(self.dtype):
             self.ids[index] = ids_of(value) if isinstance(value, DependentArray) else 0
 
     # ---- methods ------------------------------------------------------------------------------
@@ -251,7 +252,7 @@ def made(origins: Dependence, value: Any, ids: Any) -> DependentArray:
     Names lie in memory as the values do, so that views of one are views of the other.
     """
     value = np.asarray(value)
-    if value.dtype.kind not in "fc":
+    if not dtypes.is_inexact(value.dtype):
         return DependentArray(value, np.zeros(value.shape, np.int64), origins)
     names = np.empty_like(value, np.int64)
     names[...] = ids

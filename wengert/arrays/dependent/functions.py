@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.dependent.array import (
     Dependence,
@@ -46,7 +47,7 @@ def _moved(function: Any, origins: Dependence, x: Any, *rest: Any, **kwargs: Any
     value, ids = function(values_of(x), *rest, **kwargs), function(ids_of(x), *rest, **kwargs)
     if isinstance(value, (list, tuple)):
         return type(value)(DependentArray(v, i, origins) for v, i in zip(value, ids, strict=True))
-    if value.dtype.kind not in "fc" or ids.strides == _scaled(value):
+    if not dtypes.is_inexact(value.dtype) or ids.strides == _scaled(value):
         return DependentArray(value, ids, origins)
     return made(origins, value, ids)
 
@@ -208,7 +209,7 @@ def _copyto(
         origins.otherwise(np.copyto, (dst, src, casting, where), {})
         return
     np.copyto(dst.value, values_of(src), casting=casting, where=values_of(where))
-    if dst.dtype.kind in "fc":
+    if dtypes.is_inexact(dst.dtype):
         np.copyto(dst.ids, ids_of(src), where=values_of(where))
 
 

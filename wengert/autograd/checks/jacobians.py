@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert import numeric
+from wengert import dtypes, numeric
 from wengert.autograd import forward_ad
 from wengert.autograd.differentiate import grad
 from wengert.tensor import Tensor, wrap
@@ -31,7 +31,7 @@ def tracked(values: Sequence[Any]) -> list[Tensor]:
 
 def inexact(values: Sequence[Any]) -> list[Tensor]:
     """Those of the values that are floating-point or complex tensors."""
-    return [x for x in values if isinstance(x, Tensor) and x.dtype.kind in "fc"]
+    return [x for x in values if isinstance(x, Tensor) and dtypes.is_inexact(x.dtype)]
 
 
 def is_complex(x: Any) -> bool:

@@ -8,17 +8,21 @@ function, the shapes of a block, and the dtypes.
 from __future__ import annotations
 
 import ctypes
+import functools
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.compile.call.executable import aligned, executable
+from wengert.compile.call.layouts import DATA
 from wengert.compile.program.passes import clean
 from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.storage import Storage
 from wengert.dispatch import Function
 
+Ints = np.ndarray[Any, np.dtype[np.intp]]
 Kind = tuple[tuple[int, ...], np.dtype[Any]]
 
 
@@ -33,12 +37,14 @@ def code(
 
     All arrays are contiguous; the blocks have equally many rows, `step` at least. Where a result of
     a block has fewer rows than the block, sums of it, `step` must divide the number of rows.
-    None if the function has been compiled for `LIMIT` other kinds of blocks.
+    None if the function has a step without machine code, or has been compiled for `LIMIT` other
+    kinds of blocks.
     """
-    key = _kinds(step, blocks, shared, settings)
-    if key not in _made.get(function, ()) and len(_made.get(function, ())) >= LIMIT:
+    codes, key = _made.setdefault(function, {}), _key(step, blocks, shared, settings)
+    if key not in codes and len(codes) >= LIMIT:
         return None
-    return made(function, step, blocks, shared, settings).run(blocks, shared)
+    known = _made_by(codes, key, function, settings)
+    return known and known.run(blocks, shared)
 
 
 LIMIT = 32
@@ -60,16 +66,23 @@ def made(
     settings: tuple[Any, ...] = (),
 ) -> Blocks:
     """The code itself, for arrays such as these."""
-    codes = _made.setdefault(function, {})
-    key = _kinds(step, blocks, shared, settings)
+    key = _key(step, blocks, shared, settings)
+    known = _made_by(_made.setdefault(function, {}), key, function, settings)
+    assert known, f"{function} holds a step without machine code"
+    return known
+
+
+def _made_by(codes: Any, key: Any, function: Function, settings: tuple[Any, ...]) -> Blocks | None:
     if key not in codes:
-        codes[key] = Blocks(function, *key)
+        made = Blocks(function, key[0], key[1], settings)
+        codes[key] = None if made.executable.calls else made
     return codes[key]
 
 
-def _kinds(step: int, blocks: Any, shared: Any, settings: tuple[Any, ...]) -> Any:
+def _key(step: int, blocks: Any, shared: Any, settings: tuple[Any, ...]) -> Any:
     kinds = tuple([((step, *x.shape[1:]), x.dtype) for x in blocks])
-    return kinds, tuple([(x.shape, x.dtype) for x in shared]), settings
+    # As text, since 1 is True and 0.0 is -0.0.
+    return kinds, tuple([(x.shape, x.dtype) for x in shared]), repr(settings)
 
 
 class Blocks:
@@ -89,17 +102,27 @@ class Blocks:
         trace.program.outputs = [x.value for x in (result if self.several else (result,))]
         self.step = blocks[0][0][0]
         self.executable = executable(clean(trace.program))
-        assert not self.executable.calls, f"{function} holds a step without machine code"
         # Unlike an executable that may run Python, this one lets other threads run meanwhile.
         self.native = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.executable.body)
+        self.addresses, self.sizes = self._table(len(blocks))
+        self.offsets = functools.lru_cache(16)(self._offsets)
+
+    def _table(self, blocks: int) -> tuple[Ints, Ints]:
+        """The addresses that all calls share, and the bytes of a block of each array in blocks."""
+        slots, plan = self.executable.table, self.executable.plan
+        addresses, sizes = np.zeros((2, slots.size), np.intp)
+        for slot, address, _ in self.executable.shared():
+            addresses[slot] = address
+        sizes[:blocks] = [v.nbytes for v in plan.inputs[:blocks]]
+        sizes[slots.inputs : slots.inputs + slots.outputs] = [v.nbytes for v in plan.outputs]
+        return addresses, sizes
 
     def run(self, blocks: Any, shared: Any) -> Any:
         """Fresh results. The last block begins early enough to be a whole one."""
         rows, step = len(blocks[0]), self.step
         made = self.executable.plan.outputs
         outs = [np.empty((rows * v.shape[0] // step, *v.shape[1:]), v.dtype) for v in made]
-        starts = [min(start, rows - step) for start in range(0, rows, step)]
-        self.run_into(outs, blocks, shared, starts)
+        self._run((*blocks, *shared, *outs), self.offsets(rows))
         return tuple(outs) if self.several else outs[0]
 
     def run_into(self, outs: Any, blocks: Any, shared: Any, starts: Sequence[int]) -> None:
@@ -107,22 +130,37 @@ class Blocks:
 
         `outs` may overlap with `blocks`: what one block has written, those after it read.
         """
-        executable, slots = self.executable, self.executable.table
-        arena = aligned(executable.plan.arena)
-        first = np.array(starts, np.intp)
-        tables = np.zeros((first.size, slots.size), np.intp)  # of addresses, one for each block
-        for slot, address, _ in executable.shared():
-            tables[:, slot] = address
-        tables[:, slots.arena] = arena.ctypes.data
-        for number, x in enumerate(shared, len(blocks)):
-            tables[:, slots.input(number)] = x.ctypes.data
-        for number, x in enumerate(blocks):
-            tables[:, slots.input(number)] = x.ctypes.data + first * x.strides[0]
-        for number, (x, v) in enumerate(zip(outs, executable.plan.outputs, strict=True)):
-            tables[:, slots.output(number)] = x.ctypes.data + first * v.nbytes // self.step
-        where, size = tables.ctypes.data, tables.strides[0]
-        for number in range(first.size):
+        self._run((*blocks, *shared, *outs), self._from(starts))
+
+    def _offsets(self, rows: int) -> Ints:
+        starts = [min(start, rows - self.step) for start in range(0, rows, self.step)]
+        return self._from(starts)
+
+    def _from(self, starts: Sequence[int]) -> Ints:
+        return np.multiply.outer(starts, self.sizes) // self.step
+
+    def _run(self, arrays: tuple[Any, ...], offsets: Ints) -> None:
+        addresses = self.addresses.copy()
+        addresses[: len(arrays)] = [_address(x) for x in arrays]
+        if size := self.executable.plan.arena:
+            arena = aligned(size)  # of this call alone
+            addresses[self.executable.table.arena] = _address(arena)
+        tables = addresses + offsets
+        where, size = _address(tables), tables.strides[0]
+        for number in range(len(tables)):
             self.native(where + number * size)
 
 
-_made: dict[Function, dict[Any, Blocks]] = {}
+def _address(x: np.ndarray[Any, Any]) -> int:
+    """x.ctypes.data, in a fraction of its time where arrays are laid out as is known."""
+    return ctypes.c_int64.from_address(id(x) + DATA).value if _KNOWN else x.ctypes.data
+
+
+_PROBE = np.empty(1)
+_KNOWN = (
+    sys.implementation.name == "cpython"
+    and ctypes.c_int64.from_address(id(_PROBE) + DATA).value == _PROBE.ctypes.data
+)
+
+
+_made: dict[Function, dict[Any, Blocks | None]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class CompiledBackward(Node):
 
     __slots__ = ("flat", "outputs", "owner")
     owner: Any
-    flat: list[Any]
+    flat: Sequence[Any]
 
     def pull(self, g: Any) -> Any:
         values = self._values()
@@ -77,7 +78,9 @@ class CompiledBackward(Node):
         return self.saved
 
 
-def record(owner: Any, flat: list[Any], results: list[Tensor], values: list[Any]) -> None:
+def record(
+    owner: Any, flat: Sequence[Any], results: Sequence[Tensor], values: Sequence[Any]
+) -> None:
     """Give the results of one call their history."""
     node = CompiledBackward()
     node.begin(tuple([current_node(place.read(flat)) for place in owner.joint.leaves]))

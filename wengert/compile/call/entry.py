@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from wengert.compile.trace.arguments import Spread
+from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
     Aliasing,
-    Argument,
     Array,
     Guard,
     Input,
-    Known,
     Number,
     Output,
     Place,
@@ -36,6 +35,21 @@ LARGE = 1 << 18
 
 def nothing(*_: Any) -> None:
     """What an entry calls where nothing need be done."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """What a call makes of a base that it has found or made: `of` that, in Python.
+
+    Machine code makes a `part` by itself, if the base is no view, and its writes are counted.
+    `view` has what the history of one holds: what makes it again, and why it may not be written.
+    """
+
+    base: Output | Piece | Place
+    of: Callable[[Any], Any]
+    part: Part | None = None
+    node: Any = None
+    view: tuple[Any, Any] = (None, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +83,8 @@ class Entry:
     """Buffers that lie at an address as long as something lives: the arena, a constant."""
     outputs: tuple[Array | Number, ...] = ()
     writes: tuple[Write, ...] = ()
-    results: tuple[Output | Argument | Known, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    results: tuple[Output | Piece | Place, ...] = ()
     many: bool = False
     rebuild: Callable[[Any], Any] | None = None
     calls: bool = False

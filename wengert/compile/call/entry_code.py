@@ -51,6 +51,7 @@ class _Entry:
         self.body()
         self.count_writes()
         self.finish_outputs()
+        self.pieces()
         self.result()
         w.build.position_at_end(self.slow)
         self.leave()
@@ -191,7 +192,7 @@ class _Entry:
         w = self.w
         with w.when(w.differs(origin, self.none)):
             w.need(w.same(w.load(origin, at.TYPE), w.known("entry.View")), self.slow)
-            base = w.load(origin, self.offsets.base)
+            base = w.load(origin, self.offsets.view["base"])
             w.need(w.same(w.load(base, self.offsets.node), self.none), self.slow)
 
     def aliasing(self) -> None:
@@ -340,9 +341,8 @@ class _Entry:
     def wrap(self, record: ir.Value, kind: ir.Value, node: ir.Value) -> None:
         """The array becomes that of a fresh Tensor."""
         w = self.w
-        array, empty = w.word(record, Field.ARRAY), w.word(self.table, Head.EMPTY)
-        w.store(w.number(0), record, Field.ARRAY)
-        self.made(record, w.call("wrap", kind, array, node, empty))
+        origin, empty = w.word(record, Field.ORIGIN), w.word(self.table, Head.EMPTY)
+        self.made(record, w.call("wrap", record, kind, node, origin, self.none, empty))
 
     def set_gradient(self, record: ir.Value) -> None:
         w = self.w
@@ -364,6 +364,18 @@ class _Entry:
         owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
         done = w.call("python.PyDict_SetItem", owner, key, value)
         w.need(w.same(done, 0), self.lost)
+
+    def pieces(self) -> None:
+        """What is made of a base: in Python where that is a view, or is not counted yet."""
+        w, table = self.w, self.table
+        with w.section(table, Head.PIECES) as record:
+            base = self.find(record)
+            with w.build.if_else(w.call("plain", record, base)) as (here, there):
+                with here:
+                    self.made(record, w.call("seen", record, base, w.word(table, Head.EMPTY)))
+                with there:
+                    maker = w.word(record, Field.OBJECT)
+                    self.made(record, w.call("python.PyObject_CallOneArg", maker, base))
 
     def result(self) -> None:
         w, table = self.w, self.table

@@ -5,16 +5,18 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from wengert.compile.call import layouts as at
-from wengert.compile.call.entry import KEPT, Entry, Region, keeps, regions
+from wengert.compile.call.entry import KEPT, Entry, Piece, Region, keeps, regions
 from wengert.compile.call.entry_code import entry_code
-from wengert.compile.call.entry_words import RECORD, Field, Form, Head, Kind, Span, Way
+from wengert.compile.call.entry_words import RECORD, Field, Form, Head, Kind, Sight, Span, Way
 from wengert.compile.trace.arguments import Container
+from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
     MISSING,
     PLAIN,
@@ -22,8 +24,8 @@ from wengert.compile.trace.places import (
     Argument,
     Array,
     Attribute,
-    Bits,
     Class,
+    Code,
     Contents,
     Element,
     Gradient,
@@ -35,12 +37,11 @@ from wengert.compile.trace.places import (
     Number,
     Output,
     Place,
-    Presence,
     Variable,
     same,
 )
 from wengert.history.node import tick
-from wengert.tensor import Tensor
+from wengert.tensor import INFERENCE, Tensor
 
 _PLAIN = at.C_CONTIGUOUS | at.ALIGNED
 _OWN = _PLAIN | at.WRITEABLE | at.OWNS_DATA
@@ -135,14 +136,17 @@ class _Table:
             (Head.OUTPUTS, self.outputs()),
         ]
         count = sum(len(records) for _, records in sections)
-        count += len(entry.aliasing or ()) + len(entry.results)
+        count += len(entry.aliasing or ()) + len(entry.pieces) + len(entry.results)
         table = np.zeros(Head.WORDS + count * RECORD, np.int64)
         at_word = int(Head.WORDS)
         for section, records in sections:
             at_word = self.put(table, section, at_word, records)
         aliasing = [self.aliasing(a, table) for a in entry.aliasing or ()]
         at_word = self.put(table, Head.ALIASING, at_word, aliasing)
-        self.put(table, Head.RESULTS, at_word, [self.result(r, table) for r in entry.results])
+        table[Head.PIECES] = table.ctypes.data + 8 * at_word  # a piece may lie in another one
+        pieces = [self.piece(p, table) for p in entry.pieces]
+        at_word = self.put(table, Head.PIECES, at_word, pieces)
+        self.put(table, Head.RESULTS, at_word, [self.found(r, table) for r in entry.results])
         self.head(table)
         return table
 
@@ -211,39 +215,51 @@ class _Table:
     # ---- places: how the code comes to an object ----
 
     def place(self, place: Place) -> Record:
-        if isinstance(place, Argument):
-            return {
-                Field.KIND: Kind.POINTER,
-                Field.OWNER: self.slot(self.entry.spread.slots[place.number]),
-            }
-        if isinstance(place, Known):
-            return {Field.KIND: Kind.OBJECT, Field.OWNER: self.object(place.object)}
-        if isinstance(place, Item):
-            return self.item(place.mapping, place.key)
-        if isinstance(place, Element):
-            owner = self.object(place.items) + at.ITEMS
-            return {Field.KIND: Kind.ELEMENT, Field.OWNER: owner, Field.KEY: 8 * place.index}
-        if isinstance(place, Length):
-            return self.pointer(place.container, at.LENGTH)
-        if isinstance(place, Gradient):
-            if isinstance(place.tensor, Argument):
-                owner = self.place(place.tensor)[Field.OWNER]
-                name = self.object(_GRAD)
-                return {Field.KIND: Kind.MEMBER, Field.OWNER: owner, Field.KEY: name}
-            assert isinstance(place.tensor, Known), place
-            members = place.tensor.object.__dict__
-            members.setdefault(_GRAD, None)
-            return self.item(members, _GRAD)
-        if isinstance(place, Variable):
-            return self.pointer(place.cell, at.layouts().contents)
-        assert isinstance(place, Attribute), place
-        if isinstance(place.owner, Tensor) and place.name in at.SLOTS:
-            return self.pointer(place.owner, at.layouts().slot(place.name))
-        member = at.member(place.owner, place.name)
+        near = self.near(place)
+        assert near is not None, place
+        return near
+
+    def near(self, place: Place) -> Record | None:
+        """How the code comes to what is at a place; None if Python has to be asked."""
+        match place:
+            case Argument(number):
+                return {Field.KIND: Kind.POINTER, Field.OWNER: self.argument(number)}
+            case Known(owner):
+                return {Field.KIND: Kind.OBJECT, Field.OWNER: self.object(owner)}
+            case Item(mapping, key):
+                return self.item(mapping, key)
+            case Element(items, index):
+                owner = self.object(items) + at.ITEMS
+                return {Field.KIND: Kind.ELEMENT, Field.OWNER: owner, Field.KEY: 8 * index}
+            case Length(list() | dict() as container):
+                return self.pointer(container, at.LENGTH)
+            case Class(owner):
+                return self.pointer(owner, at.TYPE)
+            case Code(function):
+                return self.attribute(function, "__code__")
+            case Variable(cell):
+                return self.pointer(cell, at.layouts().contents)
+            case Attribute(owner, name):
+                return self.attribute(owner, name)
+            case Gradient(Argument(number)):
+                owner, grad = self.argument(number), self.object(_GRAD)
+                return {Field.KIND: Kind.MEMBER, Field.OWNER: owner, Field.KEY: grad}
+            case Gradient(Known(tensor)):
+                tensor.__dict__.setdefault(_GRAD, None)
+                return self.item(tensor.__dict__, _GRAD)
+        return None
+
+    def argument(self, number: int) -> int:
+        return self.slot(self.entry.spread.slots[number])
+
+    def attribute(self, owner: Any, name: str) -> Record:
+        if isinstance(owner, Tensor) and name in at.SLOTS:
+            return self.pointer(owner, at.layouts().slot(name))
+        member = at.member(owner, name)
         if member is not None:
-            return self.pointer(place.owner, member)
-        owner, name = self.object(place.owner), self.object(place.name)
-        return {Field.KIND: Kind.ATTRIBUTE, Field.OWNER: owner, Field.KEY: name}
+            return self.pointer(owner, member)
+        kind, key = Kind.ATTRIBUTE, self.object(name)
+        return {Field.KIND: kind, Field.OWNER: self.object(owner), Field.KEY: key}
 
     def item(self, mapping: dict[Any, Any], key: Any) -> Record:
         # An instance's dict stays its own, as it is held here.
@@ -281,6 +297,8 @@ class _Table:
             Field.OBJECT: self.object(number.type),
             Field.BUFFER: int(cell.ctypes.data),
             Field.COUNT: -(-kind.itemsize // 8),
+            Field.LEAST: number.bounds[0],
+            Field.GREATEST: number.bounds[1],
         }
 
     # ---- records ----
@@ -289,14 +307,15 @@ class _Table:
         """All guards; those of a dictionary that has several are between two records about it."""
         by_dict: dict[int, list[Guard]] = {}
         for guard in self.entry.guards:
-            if isinstance(guard.place, Item) and at.layouts().version:
-                by_dict.setdefault(id(guard.place.mapping), []).append(guard)
+            mapping = _dictionary_of(guard.place)
+            if mapping is not None and at.layouts().version:
+                by_dict.setdefault(id(mapping), []).append(guard)
             else:
                 yield self.guard(guard)
-        for guards in by_dict.values():
+        for address, guards in by_dict.items():
             records = [self.guard(guard) for guard in guards]
-            if len(records) >= _SEVERAL:
-                version = records[0][Field.OWNER] + at.layouts().version
+            if sum(record.get(Field.COUNT, 1) for record in records) >= _SEVERAL:
+                version = address + at.layouts().version
                 pair: Record = {Field.OWNER: version, Field.FAR: 8 * RECORD * (len(records) + 1)}
                 records.insert(0, {**pair, Field.KIND: Kind.UNCHANGED})
                 records.append({**pair, Field.KIND: Kind.SEEN})
@@ -307,18 +326,38 @@ class _Table:
         flagged = _flagged(place)
         if flagged is not None:  # it requires grad if it has a node
             place, expected, equal = Attribute(flagged, "_node"), None, not expected
-        if isinstance(place, Class):
-            record = self.pointer(place.owner, at.TYPE)
-            return {**record, Field.FORM: Form.SAME, Field.OBJECT: self.object(expected)}
-        if isinstance(place, _ASKED) or _is_far(place):  # by an attribute that works out the answer
-            place, expected, equal = Attribute(guard, "held"), True, True
-        record = {**self.place(place), Field.FORM: Form.SAME if equal else Form.OTHER}
+        record = self.near(place)
+        if record is None:
+            return self.asked(guard)
+        record[Field.FORM] = Form.SAME if equal else Form.OTHER
         record[Field.OBJECT] = expected if isinstance(place, Length) else self.object(expected)
         if expected is MISSING:
             record[Field.OBJECT] = 0
         elif equal and not isinstance(place, Length) and type(expected) in PLAIN:
             record[Field.FORM] = Form.EQUAL
             record[Field.EQUAL] = self.object(functools.partial(same, expected))
+        return record
+
+    def asked(self, guard: Guard) -> Record:
+        """Python is asked with no arguments of a call; of a container if its parts are others."""
+        record: Record = {
+            **self.place(Known(())),
+            Field.FORM: Form.ASKED,
+            Field.EQUAL: self.object(guard.holds),
+        }
+        if isinstance(guard.place, Contents) and is_in_order(guard.place.container):
+            record |= self.parts(guard.place.container, guard.object)
+        return record
+
+    def parts(self, container: list[Any] | dict[Any, Any], held: tuple[Any, ...]) -> Record:
+        count = len(container)
+        record: Record = {
+            Field.OBJECT: self.object(container),
+            Field.COUNT: count,
+            Field.PARTS: self.object(held[-count:]) + at.TUPLE_ITEMS,
+        }
+        if isinstance(container, dict):
+            record[Field.KEYS] = self.object(held[:count]) + at.TUPLE_ITEMS
         return record
 
     def input(self, input: Input) -> Record:
@@ -363,6 +402,7 @@ class _Table:
         if isinstance(output, Number):
             return self.number(output, _MADE[output.type])
         record = {**self.array(output, _OWN), Field.NODE: self.object(output.node)}
+        record[Field.ORIGIN] = self.object(output.origin)
         if output.scalar:
             record[Field.FORM] = Form.SCALAR
         if keeps(output):
@@ -371,18 +411,66 @@ class _Table:
             record[Field.KEPT] = kept.ctypes.data
         return record
 
-    def result(self, result: Output | Argument | Known, table: np.ndarray) -> Record:
-        if isinstance(result, Output):
-            record = int(table[Head.OUTPUTS]) + 8 * RECORD * result.number
-            return {Field.KIND: Kind.POINTER, Field.OWNER: record + 8 * Field.MADE}
-        return self.place(result)
+    def found(self, x: Output | Piece | Place, table: np.ndarray) -> Record:
+        """What a call has made, or what is at a place."""
+        if isinstance(x, Piece):
+            made = int(table[Head.PIECES]), self.entry.pieces.index(x)
+        elif isinstance(x, Output):
+            made = int(table[Head.OUTPUTS]), x.number
+        else:
+            return self.place(x)
+        begin, number = made
+        return {Field.KIND: Kind.POINTER, Field.OWNER: begin + 8 * (RECORD * number + Field.MADE)}
+
+    def piece(self, piece: Piece, table: np.ndarray) -> Record:
+        record = {
+            **self.found(piece.base, table),
+            Field.OBJECT: self.object(piece.of),
+            Field.SIGHT: Sight.ASKED if piece.part is None else _sight(piece.part),
+            Field.NODE: self.object(piece.node),
+            Field.NDIM: -1,
+        }
+        part = piece.part
+        if part is None:
+            return record
+        record[Field.ORIGIN] = self.object(INFERENCE if part.inference else None)
+        if part.lies is not None:
+            size = part.itemsize
+            shape, strides, offset = part.lies
+            record |= {Field.NDIM: len(shape), Field.DIMENSIONS: self.numbers(shape)}
+            record[Field.STRIDES] = self.numbers(tuple(size * step for step in strides))
+            record[Field.OFFSET] = size * offset
+        call, creation = map(self.object, piece.view)
+        return record | {
+            Field.CALL: call,
+            Field.CREATION: creation,
+            Field.CLOCK: self.object(tick),
+        }
 
 
-def _is_far(place: Place) -> bool:
-    return isinstance(place, Gradient) and not isinstance(place.tensor, Argument | Known)
+def _sight(part: Part) -> Sight:
+    if part.view:
+        return Sight.VIEW
+    if part.versions:
+        return Sight.COUNTED
+    return Sight.TENSOR if part.tensor else Sight.ARRAY
 
 
-_ASKED = Contents | Presence | Bits
+def _dictionary_of(place: Place) -> dict[Any, Any] | None:
+    """The dictionary whose version tells that nothing at a place has changed."""
+    match place:
+        case Item(mapping):
+            return mapping
+        case Contents(dict() as mapping) if is_in_order(mapping):
+            return mapping
+    return None
+
+
+def is_in_order(container: Any) -> bool:
+    """Whether machine code finds the parts of a container, in its order."""
+    if isinstance(container, OrderedDict):
+        return len(container) < 2
+    return isinstance(container, list | dict)
 
 
 def _tell(entry: Entry, writes: int, tensor: Tensor) -> None:

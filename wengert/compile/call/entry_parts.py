@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from wengert.compile.call import layouts as at
 from wengert.compile.call.entry import KEPT
-from wengert.compile.call.entry_words import Field, Form, Head, Kind, Span, Way
+from wengert.compile.call.entry_words import Field, Form, Head, Kind, Sight, Span, Way
 from wengert.compile.call.entry_writer import BIT, BYTE, HALF, WORD, Writer
 
 PARTS: list[Callable[[ir.Module, at.Layouts], None]] = []
@@ -164,38 +164,124 @@ def output(w: Writer, record: ir.Value) -> None:
 
 
 @part(WORD)
-def wrap(w: Writer, kind: ir.Value, array: ir.Value, node: ir.Value, empty: ir.Value) -> None:
-    """A new Tensor, which takes over the array; or 0."""
+def wrap(
+    w: Writer, record: ir.Value, kind: ir.Value, node: ir.Value, origin: ir.Value, cell: ir.Value,
+    empty: ir.Value,
+) -> None:  # fmt: skip
+    """A new Tensor, which takes over the array of an output; or 0."""
+    array = w.word(record, Field.ARRAY)
+    w.store(w.number(0), record, Field.ARRAY)
     tensor = w.call("entry.object_new", kind, empty, w.number(0))
     failed = w.block("failed")
     w.need(w.differs(tensor, 0), failed)
-    none = w.known("python._Py_NoneStruct")
     w.store(array, w.build.add(tensor, w.number(w.offsets.array)))
-    for slot, value in ((w.offsets.node, node), (w.offsets.origin, none), (w.offsets.cell, none)):
-        w.call("python.Py_IncRef", value)
-        w.store(value, w.build.add(tensor, w.number(slot)))
+    for slot, value in (
+        (w.offsets.node, node), (w.offsets.origin, origin), (w.offsets.cell, cell),
+    ):  # fmt: skip
+        w.put(tensor, slot, value)
     w.build.ret(tensor)
     w.build.position_at_end(failed)
     w.call("python.Py_DecRef", array)
     w.build.ret(tensor)
 
 
+@part(BIT)
+def plain(w: Writer, record: ir.Value, base: ir.Value) -> None:
+    """Whether a piece can be made here: of a base that is no view, whose writes are counted."""
+    none, sight = w.known("python._Py_NoneStruct"), w.word(record, Field.SIGHT)
+    no = w.block("no")
+    w.need(w.differs(sight, Sight.ASKED), no)
+    with w.when(w.build.icmp_signed(">=", sight, w.number(Sight.COUNTED))):
+        w.need(w.differs(w.load(base, w.offsets.cell), none), no)
+        w.need(w.same(w.load(base, w.offsets.origin), none), no)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+@part(WORD)
+def array_seen(w: Writer, record: ir.Value, whole: ir.Value) -> None:
+    """The part of an array that a piece is, with a reference; or 0."""
+    ndim = w.word(record, Field.NDIM)
+    with w.when(w.same(ndim, -1)):
+        w.call("python.Py_IncRef", whole)
+        w.build.ret(whole)
+    dtype, flags = w.load(whole, at.DTYPE), w.load(whole, at.FLAGS, HALF)
+    w.call("python.Py_IncRef", dtype)  # the call takes one over
+    made = w.call(
+        "entry.new_array",
+        *(w.known("entry.ndarray"), dtype, w.build.trunc(ndim, HALF)),
+        *(w.word(record, Field.DIMENSIONS), w.word(record, Field.STRIDES)),
+        w.build.add(w.load(whole, at.DATA), w.word(record, Field.OFFSET)),
+        *(w.build.and_(flags, w.number(at.WRITEABLE, HALF)), w.number(0)),
+    )
+    with w.when(w.differs(made, 0)):
+        w.call("python.Py_IncRef", whole)  # as does this one
+        w.call("entry.set_base", made, whole)
+    w.build.ret(made)
+
+
+@part(WORD)
+def view(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
+    """What a new view's history knows of it; or 0."""
+    failed = w.block("failed")
+    time = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CLOCK))
+    w.need(w.differs(time, 0), failed)
+    made = w.call("entry.object_new", w.known("entry.View"), empty, w.number(0))
+    with w.when(w.differs(made, 0)):
+        none = w.known("python._Py_NoneStruct")
+        call, creation = w.word(record, Field.CALL), w.word(record, Field.CREATION)
+        held = {"base": base, "call": call, "creation": creation, "born": time, "seen": time}
+        for name, value in {**held, "parent": none, "leaf": none}.items():
+            w.put(made, w.offsets.view[name], value)
+    w.call("python.Py_DecRef", time)
+    w.build.ret(made)
+    w.build.position_at_end(failed)
+    w.build.ret(w.number(0))
+
+
+@part(WORD)
+def seen(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
+    """A piece of a base; or 0."""
+    failed, sight = w.block("failed"), w.word(record, Field.SIGHT)
+    whole, origin, cell, own = (w.variable() for _ in range(4))
+    w.build.store(base, whole)
+    with w.when(w.differs(w.load(base, at.TYPE), w.known("entry.ndarray"))):
+        w.build.store(w.load(base, w.offsets.array), whole)
+    array = w.call("array_seen", record, w.build.load(whole))
+    w.need(w.differs(array, 0), failed)
+    with w.when(w.same(sight, Sight.ARRAY)):
+        w.build.ret(array)
+    w.store(array, record, Field.ARRAY)
+    w.build.store(w.word(record, Field.ORIGIN), origin)
+    w.build.store(w.known("python._Py_NoneStruct"), cell)
+    w.build.store(w.number(0), own)
+    with w.when(w.build.icmp_signed(">=", sight, w.number(Sight.COUNTED))):
+        w.build.store(w.load(base, w.offsets.cell), cell)
+    with w.when(w.same(sight, Sight.VIEW)):
+        made = w.call("view", record, base, empty)
+        w.need(w.differs(made, 0), failed)
+        for variable in (origin, own):
+            w.build.store(made, variable)
+    known = w.build.load(origin), w.build.load(cell)
+    node, kind = w.word(record, Field.NODE), w.known("entry.Tensor")
+    tensor = w.call("wrap", record, kind, node, *known, empty)
+    w.call("python.Py_DecRef", w.build.load(own))  # nothing is let go of if there is none
+    w.build.ret(tensor)
+    w.build.position_at_end(failed)
+    w.build.ret(w.number(0))
+
+
 @part(WORD)
 def item(w: Writer, mapping: ir.Value, key: ir.Value) -> None:
     """What is there, borrowed; or 0, with no exception set."""
-    found = w.call("python.PyDict_GetItemWithError", mapping, key)
-    with w.when(w.same(found, 0)):
-        w.call("python.PyErr_Clear")
-    w.build.ret(found)
+    w.build.ret(w.quietly("python.PyDict_GetItemWithError", mapping, key))
 
 
 @part(WORD)
 def attribute(w: Writer, owner: ir.Value, name: ir.Value) -> None:
     """Its value, borrowed of the owner; or 0, with no exception set."""
-    value = w.call("python.PyObject_GetAttr", owner, name)
-    with w.when(w.same(value, 0)):
-        w.call("python.PyErr_Clear")
-        w.build.ret(value)
+    value = w.quietly("python.PyObject_GetAttr", owner, name)
     w.call("python.Py_DecRef", value)
     w.build.ret(value)
 
@@ -237,16 +323,9 @@ def is_key(w: Writer, a: ir.Value, b: ir.Value) -> None:
 @part(BIT)
 def items(w: Writer, record: ir.Value, mapping: ir.Value) -> None:
     """Lay a dictionary's values in their slots; whether it has these keys."""
-    position, key, value = (w.variable() for _ in range(3))
-    w.build.store(w.number(0), position)
-    addresses = [w.build.ptrtoint(x, WORD) for x in (position, key, value)]
-    no, begin = w.block("no"), w.word(record, Field.PARTS)
-    distance = w.build.sub(w.word(record, Field.KEYS), begin)
-    with w.each(begin, w.word(record, Field.COUNT), 1) as slot:
-        w.need(w.differs(w.call("python.PyDict_Next", mapping, *addresses), 0), no)
-        expected = w.word(w.build.add(slot, distance), 0)
-        w.need(w.call("is_key", w.build.load(key), expected), no)
-        w.store(w.build.load(value), slot)
+    no = w.block("no")
+    with w.items(record, mapping, no) as (slot, value):
+        w.store(value, slot)
     w.build.ret(w.number(1, BIT))
     w.build.position_at_end(no)
     w.build.ret(w.number(0, BIT))
@@ -261,10 +340,8 @@ def opens(w: Writer, record: ir.Value) -> None:
     w.build.cbranch(w.same(way, Way.ASKED), asked, given)
 
     w.build.position_at_end(asked)
-    made = w.call("python.PyObject_CallOneArg", w.word(record, Field.OBJECT), item)
+    made = w.quietly("python.PyObject_CallOneArg", w.word(record, Field.OBJECT), item)
     w.store(made, record, Field.MADE)
-    with w.when(w.same(made, 0)):
-        w.call("python.PyErr_Clear")
     w.need(w.differs(made, w.known("python._Py_NoneStruct")), no)
     w.need(w.differs(made, 0), no)
     w.copy(w.build.add(made, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
@@ -300,7 +377,28 @@ def accept(w: Writer, record: ir.Value, value: ir.Value) -> None:
     with w.when(w.same(number, -1)), w.when(w.differs(w.call("python.PyErr_Occurred"), 0)):
         w.call("python.PyErr_Clear")
         w.build.branch(no)
+    w.need(w.build.icmp_signed("<=", w.word(record, Field.LEAST), number), no)
+    w.need(w.build.icmp_signed("<=", number, w.word(record, Field.GREATEST)), no)
     w.store(number, place)
+    w.build.ret(w.number(1, BIT))
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0, BIT))
+
+
+@part(BIT)
+def has_parts(w: Writer, record: ir.Value, container: ir.Value) -> None:
+    """Whether these very parts are in a list, or in a dictionary under these keys, in order."""
+    no, begin = w.block("no"), w.word(record, Field.PARTS)
+    w.need(w.differs(container, 0), no)
+    count = w.word(record, Field.COUNT)
+    w.need(w.same(w.load(container, at.LENGTH), count), no)
+    with w.when(w.same(w.word(record, Field.KEYS), 0)):
+        distance = w.build.sub(w.load(container, at.ITEMS), begin)
+        with w.each(begin, count, 1) as part:
+            w.need(w.same(w.word(w.build.add(part, distance), 0), w.word(part, 0)), no)
+        w.build.ret(w.number(1, BIT))
+    with w.items(record, container, no) as (part, value):
+        w.need(w.same(value, w.word(part, 0)), no)
     w.build.ret(w.number(1, BIT))
     w.build.position_at_end(no)
     w.build.ret(w.number(0, BIT))
@@ -310,18 +408,21 @@ def accept(w: Writer, record: ir.Value, value: ir.Value) -> None:
 def holds(w: Writer, record: ir.Value, value: ir.Value) -> None:
     """Whether a guard's object is as the record says."""
     expected = w.word(record, Field.OBJECT)
+    no, ask = w.block("no"), w.block("ask")
+    with w.when(w.has_form(record, Form.ASKED)):
+        with w.when(w.call("has_parts", record, expected)):
+            w.build.ret(w.number(1, BIT))
+        w.build.branch(ask)
     with w.when(w.same(value, expected)):
         w.build.ret(w.build.not_(w.has_form(record, Form.OTHER)))
     with w.when(w.has_form(record, Form.OTHER)):
         w.build.ret(w.number(1, BIT))
-    no = w.block("no")
     w.need(w.has_form(record, Form.EQUAL), no)
     w.need(w.differs(value, 0), no)
     w.need(w.same(w.load(value, at.TYPE), w.load(expected, at.TYPE)), no)
-    answer = w.call("python.PyObject_CallOneArg", w.word(record, Field.EQUAL), value)
-    with w.when(w.same(answer, 0)):
-        w.call("python.PyErr_Clear")
-        w.build.branch(no)
+    w.build.branch(ask)
+    w.build.position_at_end(ask)
+    answer = w.quietly("python.PyObject_CallOneArg", w.word(record, Field.EQUAL), value)
     w.call("python.Py_DecRef", answer)
     w.build.ret(w.same(answer, w.known("python._Py_TrueStruct")))
     w.build.position_at_end(no)
@@ -356,6 +457,8 @@ def release(w: Writer, table: ir.Value) -> None:
         (Head.INPUTS, Field.COPY),
         (Head.OUTPUTS, Field.ARRAY),
         (Head.OUTPUTS, Field.MADE),
+        (Head.PIECES, Field.ARRAY),
+        (Head.PIECES, Field.MADE),
     ):
         with w.section(table, section) as record:
             reference = w.word(record, field)

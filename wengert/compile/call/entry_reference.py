@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.call.entry import KEPT, Entry, keeps, regions
+from wengert.compile.call.entry import KEPT, Entry, Piece, keeps, regions
 from wengert.compile.trace.places import (
     Aliasing,
     Array,
@@ -113,10 +113,9 @@ class _Running:
     def _number(self, form: Number, value: Any) -> bool:
         if type(value) is not form.type:
             return False
-        try:
-            self.cells[form.buffer][...] = value
-        except OverflowError:
+        if form.type is int and not form.bounds[0] <= value <= form.bounds[1]:
             return False
+        self.cells[form.buffer][...] = value
         return True
 
     def _lies(self, form: Array, array: Any) -> bool:
@@ -207,9 +206,17 @@ class _Running:
         outputs = list(map(self._output, entry.outputs, self.made))
         for write in entry.writes:
             _set_gradient(write.place, None if write.number is None else self.made[write.number])
-        values = tuple(
-            outputs[r.number] if isinstance(r, Output) else r.read(args) for r in entry.results
-        )
+
+        pieces: dict[Piece, Any] = {}
+
+        def found(x: Any) -> Any:
+            if isinstance(x, Piece):
+                return pieces[x]
+            return outputs[x.number] if isinstance(x, Output) else x.read(args)
+
+        for piece in entry.pieces:
+            pieces[piece] = piece.of(found(piece.base))
+        values = tuple(map(found, entry.results))
         return values if entry.many else values[0] if values else None
 
     def _output(self, output: Array | Number, made: Any) -> Any:
@@ -218,7 +225,7 @@ class _Running:
         if output.type is None:
             return made[()] if output.scalar else made
         tensor = bare(output.type, made)
-        tensor._node = output.node
+        tensor._node, tensor._origin = output.node, output.origin
         return tensor
 
 

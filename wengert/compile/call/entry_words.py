@@ -29,7 +29,8 @@ class Head(IntEnum):
     OUTPUTS = 21
     RESULTS = 23
     ALIASING = 25
-    WORDS = 27
+    PIECES = 27
+    WORDS = 29
 
 
 class Kind(IntEnum):
@@ -68,8 +69,19 @@ class Form(IntEnum):
     SAME = 8  # as the one expected
     EQUAL = 9  # that, or one that a Python function finds equal
     OTHER = 10
-    GRADIENT = 11  # a Tensor, put where the record says
-    NONE = 12  # put there
+    ASKED = 11  # such that a Python function agrees, or a container that has these parts
+    GRADIENT = 12  # a Tensor, put where the record says
+    NONE = 13  # put there
+
+
+class Sight(IntEnum):
+    """How a piece is made of its base."""
+
+    ASKED = 0  # by a Python function
+    ARRAY = 1
+    TENSOR = 2
+    COUNTED = 3  # a tensor whose writes are counted with the base's
+    VIEW = 4
 
 
 class Field(IntEnum):
@@ -79,27 +91,35 @@ class Field(IntEnum):
     WAY = 0  # of a container
     OWNER = 1  # a dict, the owner of an attribute, or an address
     KEY = 2
-    KEYS = 2  # of a container: where they lie
+    KEYS = 2  # of a dictionary: where they lie
     FAR = 2  # of UNCHANGED and SEEN: the bytes from the one to the other
     FORM = 3
-    OBJECT = 4  # expected; or a Tensor's type, or 0
+    OBJECT = 4  # expected; or a Tensor's type, or 0; or a container to look at
+    OFFSET = 5  # of a piece: how many bytes after the base it begins
     BUFFER = 5  # where the buffer's address goes, or where a number lies
     DTYPE = 6
+    CALL = 6  # of a view: what makes it again
     EQUAL = 6  # of a guard: the function to ask
+    SIGHT = 7  # of a piece
     TYPE_NUMBER = 7
-    NDIM = 8
+    NDIM = 8  # of a piece that is all of its base: -1
     COUNT = 8  # of a container's parts, or a number's words
     DIMENSIONS = 9
-    PARTS = 9  # the slots of a container's parts
+    LEAST = 9  # of an int
+    PARTS = 9  # the slots of a container's parts; or where those that it must have lie
+    CREATION = 10  # of a view: why it may not be written, or None
     FLAGS = 10  # that an array must have
+    GREATEST = 10  # of an int
     WRITES = 11  # by how much a tensor's version goes up
     NODE = 11  # of an output: the history that it gets
     HISTORY = 12  # of an input: that it has none (0), has one (1), or either (2)
     KEPT = 12  # of an output: the place of references to arrays given out before, if any are kept
+    ORIGIN = 13  # of an output: the mark that it gets
     LAST = 13  # where an input's data was at the last call
     ARRAY = 14  # while a call runs
     MADE = 15  # while a call runs: an output's object, or a container's parts; ours
     FOUND = 15  # while a call runs: an input's object
+    CLOCK = 16  # of a view: to be called for the time at which it is taken
     WROTE = 16  # to be called with it, if something is written
     STRIDES = 18  # that an array must have; 0 if it is row-major, -1 if any will do
     COPY = 17  # while a call runs: of an input that is not laid out as the body reads it; ours

@@ -43,6 +43,7 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "entry.object_new": (WORD, (WORD, WORD, WORD)),
     "entry.scalar": (WORD, (WORD,)),
     "entry.copy": (WORD, (WORD, HALF)),
+    "entry.set_base": (HALF, (WORD, WORD)),
     "entry.new_array": (WORD, (WORD, WORD, HALF, WORD, WORD, WORD, HALF, WORD)),
 }
 
@@ -74,6 +75,11 @@ class Writer:
     def word(self, base: ir.Value, index: int) -> ir.Value:
         return self.load(base, 8 * index)
 
+    def put(self, made: ir.Value, offset: int, value: ir.Value) -> None:
+        """Let a slot of a new object refer to another one."""
+        self.call("python.Py_IncRef", value)
+        self.store(value, self.build.add(made, self.number(offset)))
+
     def store(self, value: ir.Value, base: ir.Value, index: int = 0) -> None:
         address = self.build.add(base, self.number(8 * index))
         self.build.store(value, self.build.inttoptr(address, value.type.as_pointer()), align=1)
@@ -98,6 +104,13 @@ class Writer:
             returns, kinds = _SIGNATURES[name]
             ir.Function(self.module, ir.FunctionType(returns, kinds), name)
         return self.build.call(self.module.globals[name], args)
+
+    def quietly(self, name: str, *args: ir.Value) -> ir.Value:
+        """What the call gives; where that is 0, no exception is left."""
+        found = self.call(name, *args)
+        with self.when(self.same(found, 0)):
+            self.call("python.PyErr_Clear")
+        return found
 
     def call_address(self, address: ir.Value, returns: ir.Type, *args: ir.Value) -> ir.Value:
         kind = ir.FunctionType(returns, [arg.type for arg in args])
@@ -147,6 +160,20 @@ class Writer:
         distance = self.build.sub(source, target)
         with self.each(target, count, 1) as place:
             self.store(self.word(self.build.add(place, distance), 0), place)
+
+    @contextlib.contextmanager
+    def items(self, record: ir.Value, mapping: ir.Value, no: ir.Block) -> Iterator[Any]:
+        """Each of a record's parts, and what a dictionary has there; `no` if keys differ."""
+        position, key, value = (self.variable() for _ in range(3))
+        self.build.store(self.number(0), position)
+        addresses = [self.build.ptrtoint(x, WORD) for x in (position, key, value)]
+        begin = self.word(record, Field.PARTS)
+        distance = self.build.sub(self.word(record, Field.KEYS), begin)
+        with self.each(begin, self.word(record, Field.COUNT), 1) as part:
+            self.need(self.differs(self.call("python.PyDict_Next", mapping, *addresses), 0), no)
+            expected = self.word(self.build.add(part, distance), 0)
+            self.need(self.call("is_key", self.build.load(key), expected), no)
+            yield part, self.build.load(value)
 
     def has_form(self, record: ir.Value, *forms: Form) -> ir.Value:
         found = self.word(record, Field.FORM)

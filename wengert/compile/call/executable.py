@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.operands import unsuited
 from wengert.compile.backend import Backend, backend
 from wengert.compile.plan.plan import Call, Layout, Plan, Table
 from wengert.compile.program.program import Program, Statement, Value, mapped
@@ -185,10 +186,16 @@ class _PythonStep:
         try:
             made = statement.function(*args, **kwargs)
             self._store(statement.results(made), arrays.outputs)
+        except np.linalg.LinAlgError as error:
+            raise self._noted(unsuited(statement.function.__name__, error, ())) from None
         except Exception as error:
-            if statement.code is not None:
-                error.add_note(f"In a compiled function, {statement.line()}")
+            self._noted(error)
             raise
+
+    def _noted(self, error: Exception) -> Exception:
+        if self.statement.code is not None:
+            error.add_note(f"In a compiled function, {self.statement.line()}")
+        return error
 
     def _arrays(self, addresses: bytes) -> _Arrays:
         numbers = memoryview(addresses).cast("P").tolist()

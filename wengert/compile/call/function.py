@@ -28,13 +28,13 @@ from wengert.compile.trace.arguments import (
     tracked,
 )
 from wengert.compile.trace.array import Postponed
-from wengert.compile.trace.capture import Capture, Fixed, Specialize, Varying, forget
+from wengert.compile.trace.capture import Capture, Cut, Fixed, Specialize, Varying, forget
 from wengert.compile.trace.captured import Captured
-from wengert.compile.trace.observe import observed
+from wengert.compile.trace.ints import interval
 from wengert.compile.trace.places import Argument, Place, is_number, key_of
 from wengert.compile.trace.pullback import pull_back
 from wengert.compile.trace.storage import strides_of
-from wengert.compile.trace.world import is_fetchable
+from wengert.compile.trace.world import World, is_fetchable
 from wengert.errors import TracingError
 from wengert.history import modes
 from wengert.history.location import stacklevel
@@ -93,6 +93,8 @@ class CompiledFunction:
         self._graded: set[int] = set()  # places of tensors whose gradients are used
         self._varying: dict[Any, Place] = {}  # whose values are fetched at each call
         self._fixed: dict[Any, Place] = {}  # whose values cannot be
+        self._ints: dict[int, int] = {}  # arguments that are ints, as they were first
+        self._cuts: dict[Any, set[int]] = {}  # of ints that decide something, by place
         self._last: Specialization | None = None
         self._gradients: CompiledFunction | None = None
         self._entry: Callable[..., Any] = self._call
@@ -150,7 +152,7 @@ class CompiledFunction:
         state = modes.current()
         unusual = state.hooks or state.anomaly or state.clone_saved or state.zeros or state.duals
         if unusual or watch.active() is not None:
-            return observed(self.function)(*args, **kwargs)
+            return self.function(*args, **kwargs)
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
         if any(map(_without_memory, flat)):
@@ -167,17 +169,18 @@ class CompiledFunction:
                 self._warn_limit()
                 return self.function(*args, **kwargs)
             made = self._specialize(args, kwargs)
-            if made is None:
-                return self.function(*args, **kwargs)
+            if not isinstance(made, tuple):
+                return self._eagerly(made, args, kwargs)
             specialization, key = made
             self.specializations.setdefault(key, []).append(specialization)
         self._last = specialization
         if specialization.overlap(flat):
             return self.function(*args, **kwargs)
-        usual = not modes.special  # an entry asks for that, and for nothing more about the mode
-        if usual and specialization.entry is None and specialization.called:  # not for one call
+        special, linked = bool(modes.special), specialization.linked
+        if special not in linked and specialization.called and state in modes.ORDINARY:
             # What this one is not for goes on to the entries that there were before.
-            self._entry = specialization.entry = link(specialization, flat, self._entry)
+            self._entry = link(specialization, flat, self._entry)
+            linked.add(special)
         specialization.called = True
         result = specialization.run(flat)
         if type(result) is Changed:
@@ -194,7 +197,7 @@ class CompiledFunction:
                 self._varying[key] = guard.place
 
     def _signature(self, structure: Any, flat: list[Any]) -> Any:
-        parts = [_kind(x, i in self._static) for i, x in enumerate(flat)]
+        parts = [self._interval(i, x) or _kind(x, i in self._static) for i, x in enumerate(flat)]
         for i in self._graded & set(range(len(flat))):
             parts.append(isinstance(flat[i], Tensor) and flat[i]._grad is not None)
         state = modes.current()
@@ -207,6 +210,15 @@ class CompiledFunction:
             dtypes.get_default_dtype(),
         )
 
+    def _interval(self, i: int, x: Any) -> Any:
+        """Where an int lies that is an input; nothing for other arguments.
+
+        One that was seen to change is, unless it decides something but by its interval.
+        """
+        if type(x) is not int or i in self._static or self._ints.setdefault(i, x) == x:
+            return None
+        return interval(x, self._cuts.get(key_of(Argument(i)), ()))
+
     def _warn_limit(self) -> None:
         reasons = "".join(f"\n  {reason}" for reason in self.retraces[-3:])
         warnings.warn(
@@ -216,9 +228,23 @@ class CompiledFunction:
             stacklevel=stacklevel(),
         )
 
+    def _eagerly(self, error: BaseException | None, args: Any, kwargs: Any) -> Any:
+        """Run the function itself; if it raises, then after it has done what it does before."""
+        result = self.function(*args, **kwargs)
+        if error is not None:
+            warnings.warn(
+                f"{self!r} runs eagerly for such arguments: the function could not be traced. "
+                f"{type(error).__name__}: {error}",
+                stacklevel=stacklevel(),
+            )
+        return result
+
     # ---- compiling --------------------------------------------------------------------------
 
-    def _specialize(self, args: Any, kwargs: Any) -> tuple[Specialization, Any] | None:
+    def _specialize(
+        self, args: Any, kwargs: Any
+    ) -> tuple[Specialization, Any] | BaseException | None:
+        """A specialization and its key; or what the function raised; or None if it is postponed."""
         self._explain_retrace(args, kwargs)
         while True:
             try:
@@ -230,15 +256,19 @@ class CompiledFunction:
                 self._varying.update(kept.places)
                 continue
             except Fixed as found:
-                key = key_of(found.place)
-                self._fixed[key] = self._varying.pop(key)
+                self._fix(key_of(found.place))
+                continue
+            except Cut as decision:
+                self._cuts.setdefault(key_of(decision.place), set()).update(decision.cuts)
                 continue
             except Postponed:
                 return None
-            except Exception:
-                if not self._fix_numbers(args, kwargs):
-                    raise
-                continue
+            except Exception as error:
+                if self._fix_numbers(args, kwargs):
+                    continue
+                if type(error) is _Raised:
+                    return error.__cause__
+                raise
             flat: list[Any] = []
             structure = flatten((args, kwargs), flat)
             try:
@@ -248,16 +278,23 @@ class CompiledFunction:
                 raise
             return made, self._signature(structure, flat)
 
-    def _fix_numbers(self, args: Any, kwargs: Any) -> bool:
-        """Make NumPy's numbers among the arguments static; whether any were not.
+    def _fix(self, key: Any) -> None:
+        self._fixed[key] = self._varying.pop(key)
 
-        Unlike a float, one may have been given where only a number that is known will do.
+    def _fix_numbers(self, args: Any, kwargs: Any) -> bool:
+        """Let numbers be what they are that are not floats given; whether any could be another.
+
+        One may have been given where only a number that is known will do.
         """
         flat: list[Any] = []
         flatten((args, kwargs), flat)
-        numbers = {i for i, x in enumerate(flat) if is_number(x) and isinstance(x, np.generic)}
-        found = not numbers <= self._static
+        numbers = {i for i, x in enumerate(flat) if self._interval(i, x) or _is_numpys(x)}
+        around = ((key, place.read(())) for key, place in self._varying.items())
+        outside = [key for key, x in around if is_number(x) or type(x) is int]
+        found = bool(outside) or not numbers <= self._static
         self._static |= numbers
+        for key in outside:
+            self._fix(key)
         return found
 
     def capture(self, args: Any, kwargs: Any) -> Captured:
@@ -266,16 +303,18 @@ class CompiledFunction:
         structure = flatten((args, kwargs), flat)
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
         passed = {k: i for k, i in places.items() if i not in self._static}
-        capture = Capture(passed, self._graded, self._varying)
+        capture = Capture(passed, self._graded, self._varying, self._cuts)
         same = {i: Argument(first) for i, first, _ in _same_memory(flat)}
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)
 
         def trace() -> Captured:
-            run = functools.partial(capture.world.run, self.function, traced)
-            result = [tracked(run, args, kwargs)]
-            capture.world.check_kept(self._fixed)
-            return capture.captured(result, pull_back(capture, (result[0], capture.world.effects)))
+            run = functools.partial(_run, capture.world, self.function, traced)
+            with capture.world.observing():
+                result = [tracked(run, args, kwargs)]
+                capture.world.check_kept(self._fixed)
+                pulled = pull_back(capture, (result[0], capture.world.effects))
+            return capture.captured(result, pulled)
 
         return watch.run(capture, trace)
 
@@ -291,7 +330,7 @@ class CompiledFunction:
             return capture.passed.tensor(Argument(place), x, same)
         if isinstance(x, np.ndarray):
             return capture.passed.array(Argument(place), x, same)
-        if is_number(x):
+        if is_number(x) or self._interval(place, x):
             return capture.passed.number(Argument(place), x)
         return x
 
@@ -304,6 +343,26 @@ class CompiledFunction:
             flatten((args, kwargs), flat)
             reason = self._last.difference(flat)
         self.retraces.append(reason)
+
+
+class _Raised(Exception):
+    """The function raised while it was traced, which undoes what it had done; see the cause."""
+
+
+_DECISIONS = (TracingError, Specialize, Varying, Fixed, Cut, Postponed)
+
+
+def _run(world: World, function: Any, traced: list[Any], /, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return world.run(function, traced, *args, **kwargs)
+    except _DECISIONS:
+        raise
+    except Exception as error:
+        raise _Raised from error
+
+
+def _is_any_number(x: Any) -> bool:
+    return is_number(x) or type(x) is int
 
 
 class CompiledModule(CompiledFunction):
@@ -319,6 +378,10 @@ def _without_memory(x: Any) -> bool:
     """Whether an argument is of another kind of array than NumPy's: of a vmap, say."""
     array = x._array if isinstance(x, Tensor) else x
     return hasattr(type(array), "__array_function__") and not isinstance(array, np.ndarray)
+
+
+def _is_numpys(x: Any) -> bool:
+    return is_number(x) and isinstance(x, np.generic)
 
 
 def _kind(x: Any, static: bool) -> Any:

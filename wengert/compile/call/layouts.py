@@ -40,7 +40,7 @@ class Layouts:
     node: int
     origin: int
     cell: int
-    base: int  # of a View
+    view: dict[str, int]  # the slots of a View
     memory: int  # of a SharedCell
     contents: int  # of a closure's cell
     version: int  # of a dict: a number that each change makes another; 0 if it has none
@@ -76,7 +76,7 @@ BYTE_ORDER, TYPE_NUMBER, ITEMSIZE = 26, 28, 40
 C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
 
 # Their places in NumPy's table of C functions.
-_NEW_FROM_DESCR, _RETURN, _NEW_COPY = 94, 76, 85
+_NEW_FROM_DESCR, _RETURN, _NEW_COPY, _SET_BASE = 94, 76, 85, 282
 _TP_NEW = 65  # Py_tp_new in CPython's typeslots.h
 
 
@@ -93,13 +93,14 @@ def layouts() -> Layouts:
     _check_numbers()
     _check_arrays()
     functions()
-    return Layouts(*_slots(), _base(), _memory(), _contents(), _version())
+    return Layouts(*_slots(), _view(), _memory(), _contents(), _version())
 
 
 @functools.cache
 def functions() -> dict[str, int]:
     """Where functions begin that CPython and NumPy do not export: what makes an object of a class,
-    which is `tp_new` of `object`, and NumPy's PyArray_NewFromDescr, _Return and _NewCopy.
+    which is `tp_new` of `object`, and NumPy's PyArray_NewFromDescr, _Return, _NewCopy
+    and _SetBaseObject.
     """
     return {"object_new": _object_new(), **_array_functions()}
 
@@ -173,14 +174,8 @@ def _check_arrays() -> None:
 
 
 def _slots() -> tuple[int, int, int, int]:
-    """Where a Tensor's slots are: by putting something in each and looking for it."""
     tensor = wrap(None)
-    values: list[Any] = [object() for _ in SLOTS]
-    for name, value in zip(SLOTS, values, strict=True):
-        setattr(tensor, name, value)
-    words = [_word(id(tensor) + at) for at in range(0, Tensor.__basicsize__, 8)]
-    _expect(all(words.count(id(value)) == 1 for value in values), "the slots of a class")
-    array, node, origin, cell = (8 * words.index(id(value)) for value in values)
+    array, node, origin, cell = (_slot(tensor, name) for name in SLOTS)
     return array, node, origin, cell
 
 
@@ -194,13 +189,18 @@ def member(owner: Any, name: str) -> int | None:
     return offset if known and _word(id(owner) + offset) == id(getattr(owner, name, None)) else None
 
 
-def _base() -> int:
-    """Where a view keeps the tensor that it looks into."""
-    base = wrap(np.zeros(2))
-    view: Any = base[:1]._origin
-    words = [_word(id(view) + at) for at in range(0, View.__basicsize__, 8)]
-    _expect(words.count(id(base)) == 1, "the slots of a class")
-    return 8 * words.index(id(base))
+def _view() -> dict[str, int]:
+    view: Any = View()
+    return {name: _slot(view, name) for name in View.__slots__}
+
+
+def _slot(x: Any, name: str) -> int:
+    """Where an object keeps this slot: by putting something there and looking for it."""
+    value = object()
+    setattr(x, name, value)
+    words = [_word(id(x) + at) for at in range(0, type(x).__basicsize__, 8)]
+    _expect(words.count(id(value)) == 1, "the slots of a class")
+    return 8 * words.index(id(value))
 
 
 def _memory() -> int:
@@ -264,8 +264,8 @@ def _array_functions() -> dict[str, int]:
     module = importlib.import_module("numpy._core._multiarray_umath")
     table = capsule_pointer(module._ARRAY_API)
     _expect(_word(table + 8 * 2) == id(np.ndarray), "its table of functions")
-    address, scalar, copy = (
-        _word(table + 8 * number) for number in (_NEW_FROM_DESCR, _RETURN, _NEW_COPY)
+    address, scalar, copy, set_base = (
+        _word(table + 8 * number) for number in (_NEW_FROM_DESCR, _RETURN, _NEW_COPY, _SET_BASE)
     )
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object,
@@ -283,7 +283,11 @@ def _array_functions() -> dict[str, int]:
     take = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_int)(copy)
     dense = take(made.T, 0)
     _expect(dense.shape == (5, 3) and dense.flags.c_contiguous, "the function that copies arrays")
-    return {"new_array": address, "scalar": scalar, "copy": copy}
+    whole = np.zeros(3)
+    look = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object)(set_base)
+    done = look(dense, _own(whole))
+    _expect(done == 0 and dense.base is whole, "the function that gives an array a base")
+    return {"new_array": address, "scalar": scalar, "copy": copy, "set_base": set_base}
 
 
 def _own(x: Any) -> Any:

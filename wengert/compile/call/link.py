@@ -12,16 +12,18 @@ import numpy as np
 from wengert import dtypes
 from wengert.compile.call import derivative
 from wengert.compile.call.entries import make
-from wengert.compile.call.entry import Entry
+from wengert.compile.call.entry import Entry, Piece
 from wengert.compile.call.specialization import wrote
 from wengert.compile.program.program import Value
 from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import Changed, Spread, applied
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
+    INT64,
     Aliasing,
     Argument,
     Array,
+    Attribute,
     Did,
     Gradient,
     Guard,
@@ -37,9 +39,10 @@ from wengert.compile.trace.places import (
     array_at,
     is_number,
 )
-from wengert.compile.trace.results import filled, leaves_of, outputs_in
+from wengert.compile.trace.results import LEAVES, filled, leaves_of, outputs_in
+from wengert.compile.trace.storage import Storage
 from wengert.history import modes
-from wengert.tensor import Tensor
+from wengert.tensor import INFERENCE, Tensor
 
 
 def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,7 +51,8 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
     if spec.backward is not None:
         spec.pull = functools.partial(_first_pull, spec)
     spread = Spread.of(spec.structure)
-    results, rebuild = _results(spec, spread)
+    pieces = _pieces(spec, flat)
+    results, rebuild = _results(spec, spread, pieces)
     return make(
         Entry(
             body=executable.body,
@@ -62,8 +66,9 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
             fixed=tuple(executable.fixed),
             outputs=tuple(_outputs(spec)),
             writes=tuple(filter(_is_native, spec.captured.writes)),
+            pieces=tuple(pieces.values()),
             results=results,
-            many=rebuild is not None,
+            many=rebuild is not None or type(spec.captured.result) is tuple,
             rebuild=rebuild,
             calls=executable.calls,
             keep=executable,
@@ -81,7 +86,7 @@ def _link_pull(spec: Any, given: tuple[Any, ...]) -> Callable[..., Any]:
     """The callable of a specialization's derivative, which does what `pulled` says."""
     executable = spec.backward
     plan, table = executable.plan, executable.table
-    places = [*spec.read_back, *map(Argument, range(len(spec.examples), len(given)))]
+    places = [*spec.read_back, *map(Argument, range(spec.known(), len(given)))]
     return make(
         Entry(
             body=executable.body,
@@ -115,9 +120,12 @@ def _is_native(write: Write) -> bool:
 def _guards(spec: Any, flat: list[Any]) -> Iterator[Guard]:
     """What must hold beside the kinds of inputs.
 
-    An entry is for the usual modes, and one dtype; and for no trace, which wants to see all.
+    An entry is for one mode, and one dtype; and for no trace, which wants to see all.
     """
-    yield Guard(Item(vars(modes), "special"), 0)
+    if modes.special:
+        yield Guard(Attribute(modes.THREAD, "state"), modes.current())
+    else:
+        yield Guard(Item(vars(modes), "special"), 0)
     yield Guard(Length(watch.CAPTURES), 0)
     yield Guard(Item(vars(dtypes), "_default"), dtypes.get_default_dtype())
     yield from spec.guards
@@ -134,15 +142,18 @@ def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
         written, times = value in updates, writes.get(place, 0)
         yield _input(place, flat, table.input(i), value, written, times)
     read = {place for _, place in spec.read}
-    outside = dict.fromkeys([*writes, *(place for pair in spec.captured.shared for place in pair)])
+    shared = [place for pair in spec.captured.shared for place in pair]
+    outside = dict.fromkeys([*writes, *shared, *spec.captured.bases()])
     beside = [place for place in outside if type(place) is not Argument and place not in read]
     for k, place in enumerate(beside):
         yield _input(place, flat, table.size + len(flat) + k, writes=writes.get(place, 0))
     for i, x in enumerate(flat):
+        if Argument(i) in read:
+            continue
         numeric = isinstance(x, Tensor | np.ndarray) or is_number(x)
         if i in spec.owner._static or not numeric:
             yield Guard(Argument(i), x)
-        elif Argument(i) not in read:
+        else:
             yield _input(Argument(i), flat, table.size + i, writes=writes.get(Argument(i), 0))
 
 
@@ -167,7 +178,8 @@ def _input(
     """What is at a place now, in the form that a program's input has if it is one."""
     x, array = place.read(flat), array_at(place, flat)
     if not isinstance(array, np.ndarray):
-        return Input(place, Number(buffer, type(x) if value is None else _number(value)))
+        kind, bounds = (type(x), None) if value is None else (_number(value), value.bounds)
+        return Input(place, Number(buffer, kind, bounds or INT64))
     kind = type(x) if isinstance(x, Tensor) else None
     # What states require is guarded.
     history = (kind is not None and x.requires_grad) if isinstance(place, Argument) else None
@@ -193,6 +205,7 @@ def _outputs(spec: Any) -> Iterator[Array | Number]:
     results = {output.number: output for output in outputs_in(spec.captured.whole())}
     refusal = spec.captured.refusal
     node = None if refusal is None else derivative.refused(refusal)
+    origin = INFERENCE if modes.is_inference_mode_enabled() else None
     for k, v in enumerate(spec.program.outputs):
         buffer, result = spec.forward.table.output(k), results.get(k)
         if result is None:
@@ -202,7 +215,9 @@ def _outputs(spec: Any) -> Iterator[Array | Number]:
         else:
             history = node if result.requires_grad else None
             kind = Tensor if result.tensor else None
-            yield Array(buffer, v.dtype, v.shape, kind, node=history, scalar=result.scalar)
+            yield Array(
+                buffer, v.dtype, v.shape, kind, node=history, origin=origin, scalar=result.scalar
+            )
 
 
 # ---- results ------------------------------------------------------------------------------------
@@ -223,6 +238,10 @@ class _Afterwards:
         self.places += places
         self.steps.append((slice(start, len(self.places)), step))
 
+    def alone(self) -> Callable[[tuple[Any, ...]], Any] | None:
+        """The step, if there is but one."""
+        return functools.partial(self.steps[0][1], None) if len(self.steps) == 1 else None
+
     def __call__(self, values: tuple[Any, ...]) -> Any:
         result = None
         for part, step in self.steps:
@@ -230,17 +249,54 @@ class _Afterwards:
         return result
 
 
-def _results(spec: Any, spread: Spread) -> tuple[tuple[Any, ...], Callable[..., Any] | None]:
+def _pieces(spec: Any, flat: list[Any]) -> dict[Any, Piece]:
+    """Leaves of the result that are made of what a call has found, or made."""
+    node = None if spec.captured.refusal is None else derivative.refused(spec.captured.refusal)
+    state = modes.current()
+    unrecorded = None if state.grad else "inference" if state.inference else "no_grad"
+    pieces: dict[Any, Piece] = {}
+    leaves = leaves_of(spec.captured.whole())
+    chains = [x for leaf in leaves if type(leaf) is Part for x in reversed([*leaf.chain()])]
+    for leaf in dict.fromkeys([*chains, *leaves]):
+        if type(leaf) is Output and leaf.leaf:
+            pieces[leaf] = Piece(leaf, Tensor.requires_grad_)
+        if type(leaf) is Part:
+            known = node if leaf.requires_grad else None
+            of = leaf.of if known is None else functools.partial(_refusing, leaf, known)
+            view = (leaf.call(_whole(spec, leaf.base, flat)), unrecorded or leaf.creation)
+            base: Any = pieces.get(leaf.base, leaf.base)
+            pieces[leaf] = Piece(base, of, None if leaf.leaf else leaf, known, view)
+    return pieces
+
+
+def _refusing(part: Part, node: Any, base: Any) -> Any:
+    """A part whose history cannot be gone through."""
+    made = part.of(base)
+    made._node = node
+    return made
+
+
+def _whole(spec: Any, base: Any, flat: list[Any]) -> np.ndarray[Any, Any]:
+    """An array that lies as a base does."""
+    if type(base) is Part:
+        return base.seen_in(_whole(spec, base.base, flat))
+    if type(base) is Output:
+        return Storage(spec.program.outputs[base.number]).like()
+    return array_at(base, flat)
+
+
+def _results(
+    spec: Any, spread: Spread, pieces: dict[Any, Piece]
+) -> tuple[tuple[Any, ...], Callable[..., Any] | None]:
     """What the entry returns, and what is made of it in Python, if anything."""
     structure, joint = spec.captured.whole(), spec.captured.joint
     leaves = tuple(dict.fromkeys(leaves_of(structure)))
-    found = [leaf.base if type(leaf) is Part else leaf for leaf in leaves]
     saved = [] if joint is None else range(spec.results, len(spec.program.outputs))
     flat = [Argument(i) for i in range(len(spec.examples))]
     afterwards = _Afterwards()
-    one = type(structure) in (Argument, Output) and not getattr(structure, "leaf", False)
-    recorded = [] if joint is None else [*map(Output, saved), *flat]
-    afterwards.then([*found, *recorded], _finished(spec, leaves, len(saved), one))
+    recorded = [] if joint is None else [*map(Output, saved), *flat, *spec.fetched]
+    found = [pieces.get(leaf, leaf) for leaf in leaves]
+    afterwards.then([*found, *recorded], _finished(spec, leaves, len(saved)))
     writes = [write for write in spec.captured.writes if not _is_native(write)]
     if writes:
         outputs = [Known(None) if w.number is None else Output(w.number) for w in writes]
@@ -250,31 +306,27 @@ def _results(spec: Any, spread: Spread) -> tuple[tuple[Any, ...], Callable[..., 
     if type(spec.captured.result) is Changed:
         containers = [Argument(i) for i in range(len(flat), len(spread.slots))]
         afterwards.then(containers, applied)
-    if len(afterwards.steps) == 1 and (one or structure is None) and joint is None:
-        return leaves, None
-    return tuple(afterwards.places), afterwards
+    if len(afterwards.steps) == 1 and joint is None:
+        if structure is None or isinstance(structure, LEAVES):
+            return tuple(found), None
+        if type(structure) is tuple and all(isinstance(part, LEAVES) for part in structure):
+            return tuple([pieces.get(leaf, leaf) for leaf in structure]), None
+    return tuple(afterwards.places), afterwards.alone() or afterwards
 
 
-def _finished(
-    spec: Any, leaves: Any, saved: int, one: bool
-) -> Callable[[Any, tuple[Any, ...]], Any]:
-    """The result around what its leaves are, or are made of, with the history of this call."""
-    structure, joint, refusal = spec.captured.whole(), spec.captured.joint, spec.captured.refusal
+def _finished(spec: Any, leaves: Any, saved: int) -> Callable[[Any, tuple[Any, ...]], Any]:
+    """The result around its leaves, with the history of this call."""
+    structure, joint = spec.captured.whole(), spec.captured.joint
     places = {leaf: k for k, leaf in enumerate(leaves)}
     slots = [] if joint is None else [places[leaf] for leaf in joint.slots]
     begin, end = len(leaves), len(leaves) + saved
-    refused = [k for k, x in enumerate(leaves) if type(x) is Part and x.requires_grad]
-    node = None if refusal is None else derivative.refused(refusal)
+    one = isinstance(structure, LEAVES)
 
     def finish(_: Any, values: tuple[Any, ...]) -> Any:
-        made = values if one else list(map(_made, leaves, values))
         if joint is not None:
-            results, kept = [made[k] for k in slots], list(values[begin:end])
-            derivative.record(spec, list(values[end:]), results, kept)
-        elif node is not None:
-            for k in refused:
-                made[k]._node = node
-        return made[0] if one else filled(structure, lambda leaf: made[places[leaf]])
+            results = [values[k] for k in slots]
+            derivative.record(spec, values[end:], results, values[begin:end])
+        return values[0] if one else filled(structure, lambda leaf: values[places[leaf]])
 
     return finish
 
@@ -289,12 +341,6 @@ def _carried_out(effects: list[Put | Did]) -> Callable[[Any, tuple[Any, ...]], A
         return result
 
     return carry_out
-
-
-def _made(leaf: Any, x: Any) -> Any:
-    if type(leaf) is Part:
-        return leaf.of(x)
-    return x.requires_grad_() if type(leaf) is Output and leaf.leaf else x
 
 
 def _written(writes: list[Write]) -> Callable[[Any, tuple[Any, ...]], Any]:

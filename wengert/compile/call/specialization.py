@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from wengert.compile.trace.arguments import rebuild
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
+    Argument,
     Gradient,
     Known,
     Output,
@@ -22,6 +24,7 @@ from wengert.compile.trace.places import (
     array_at,
     is_number,
     is_outside,
+    same,
 )
 from wengert.compile.trace.results import filled
 from wengert.compile.trace.storage import strides_of
@@ -44,13 +47,19 @@ class Specialization:
         self.examples = [_described(x) for x in flat]
         self.joint = captured.joint
         self.guards = [*captured.guards, *captured.flags()]
-        self.states = [
-            (place, _form(place.read(())))
+        read = [p for value, p in captured.places.items() if value in captured.program.inputs]
+        outside = filter(is_outside, dict.fromkeys([*read, *captured.bases()]))
+        self.states = [(place, _form(place.read(()))) for place in outside]
+        self.bounds = {
+            place: value.bounds
             for value, place in captured.places.items()
-            if value in captured.program.inputs and is_outside(place)
-        ]
+            if value in captured.program.inputs and value.bounds is not None
+        }
         self.backward: Any = None
+        self.fetched: list[Place] = []
+        """Where a call found what may be something else when cotangents arrive: a node keeps it."""
         self.read_back: list[Place] = []
+        """Of what a node keeps: a call's arguments, then what it fetched."""
         self.tensors_back: list[Place] = []
         """Tensors whose arrays the backward program reads: they must not have changed."""
         program = captured.program
@@ -59,8 +68,12 @@ class Specialization:
             gradients = program.outputs[len(program.outputs) - len(self.joint.leaves) :]
             parts = partition(program, gradients, self.joint.cotangents)
             program = captured.program = parts.forward
-            self.read_back = [captured.places[v] for v in parts.read]
-            self.tensors_back = [p for p in self.read_back if _is_tensor(p, flat)]
+            found = [captured.places[v] for v in (*parts.read, *program.inputs)]
+            self.fetched = [p for p in dict.fromkeys(found) if not isinstance(p, Argument | Known)]
+            back = {p: Argument(k) for k, p in enumerate(self.fetched, len(flat))}
+            read = [captured.places[v] for v in parts.read]
+            self.read_back = [back.get(p, p) for p in read]
+            self.tensors_back = [back.get(p, p) for p in read if _is_tensor(p, flat)]
             self.backward = executable(parts.backward)
             self.likes = self.joint.cotangents
         self.results = len(program.outputs) - (len(parts.saved) if self.joint else 0)
@@ -72,7 +85,8 @@ class Specialization:
         }
         self.program = program
         self.forward = executable(program)
-        self.entry: Any = None
+        self.linked: set[bool] = set()
+        """Whether there are entries: one for the default mode of all threads, one for others."""
         self.pull: Any = self.pulled
         self.called = False
 
@@ -94,7 +108,17 @@ class Specialization:
         for place, form in self.states:
             if _form(place.read(())) != form:
                 return f"{place} had another type, shape or dtype, or required grad or not"
+        for place in filter(is_outside, self.bounds):
+            if not self._is_between(place, place.read(())):
+                return f"{place} lay elsewhere between numbers that decide something"
         return ""
+
+    def _is_between(self, place: Place, n: Any) -> bool:
+        """Whether a value is one of the ints that may be at a place."""
+        if place not in self.bounds or type(n) is not int:
+            return False
+        low, high = self.bounds[place]
+        return low <= n <= high
 
     def difference(self, flat: list[Any]) -> str:
         """What is different in these arguments."""
@@ -103,7 +127,8 @@ class Specialization:
         for i, (before, x) in enumerate(zip(self.examples, flat, strict=True)):
             now = _described(x)
             varies = is_number(x) and i not in self.owner._static
-            if now != before and not (varies and before.startswith(f"{type(x).__name__} ")):
+            varies = varies and before.startswith(f"{type(x).__name__} ")
+            if now != before and not varies and not self._is_between(Argument(i), x):
                 return f"argument {i} was {before}, and is {now}"
         return "the grad mode or the default dtype changed"
 
@@ -147,7 +172,8 @@ class Specialization:
         made: dict[Any, Any] = {}
         whole = structured(captured.whole(), outputs, made, flat)
         if self.joint is not None and modes.is_grad_enabled():
-            derivative.record(self, flat, [made[leaf] for leaf in self.joint.slots], values)
+            known = [*flat, *(place.read(flat) for place in self.fetched)]
+            derivative.record(self, known, [made[leaf] for leaf in self.joint.slots], values)
         elif captured.refusal is not None:
             node = derivative.refused(captured.refusal)
             for leaf, tensor in made.items():
@@ -163,19 +189,31 @@ class Specialization:
     # ---- what a node of the history asks for ---------------------------------------------------
 
     def pulled(self, *given: Any) -> tuple[Any, ...]:
-        """Gradients, of a call's arguments, what it saved, and its results' cotangents."""
+        """Gradients, of what a node keeps of a call, what that saved, and the cotangents."""
         arrays = [array_at(place, given) for place in self.read_back]
-        return tuple(self.backward.run([*arrays, *given[len(self.examples) :]]))
+        return tuple(self.backward.run([*arrays, *given[self.known() :]]))
 
-    def recorded_gradients(self, flat: list[Any], gs: list[Tensor]) -> list[Any]:
+    def known(self) -> int:
+        """How much of a call a node keeps, beside what the program saved."""
+        return len(self.examples) + len(self.fetched)
+
+    def recorded_gradients(self, flat: Sequence[Any], gs: list[Tensor]) -> list[Any]:
         """The gradients as tensors with a history of their own."""
-        program = self.captured.program
-        if program.updates or any(getattr(s.function, "draws", False) for s in program.statements):
+        program, captured = self.captured.program, self.captured
+        draws = any(getattr(s.function, "draws", False) for s in program.statements)
+        if program.updates or draws or captured.effects:
             raise RuntimeError(
-                "a compiled function that changes tensors or draws random numbers cannot be "
-                "differentiated twice: the second derivative would run it again. Leave the "
-                "function uncompiled, or move that out of it."
+                "a compiled function that changes tensors, or anything else outside, or draws "
+                "random numbers cannot be differentiated twice: the second derivative would run "
+                "it again. Leave the function uncompiled, or move that out of it."
             )
+        flat, kept = flat[: len(self.examples)], flat[len(self.examples) :]
+        for place, before in zip(self.fetched, kept, strict=True):
+            now = place.read(flat)
+            if now is not before and not same(now, before):
+                raise _changed(str(place))
+        if not self.fits():
+            raise _changed(self.changed())
         assert self.joint is not None
         places = [i for i, x in enumerate(flat) if isinstance(x, Tensor) and x.requires_grad]
         states = [place.object for place in self.joint.leaves if isinstance(place, Known)]
@@ -183,6 +221,14 @@ class Specialization:
         tensors = [*(flat[i] for i in places), *states]
         by_tensor = {id(x): g for x, g in zip(tensors, found, strict=True)}
         return [by_tensor[id(place.read(flat))] for place in self.joint.leaves]
+
+
+def _changed(what: str) -> RuntimeError:
+    return RuntimeError(
+        "what a compiled function reads outside has changed since it was called, and its second "
+        f"derivative would run it again: {what}. Differentiate twice before it changes, or pass it "
+        "as an argument."
+    )
 
 
 def _lies(array: np.ndarray[Any, Any]) -> Any:

@@ -314,7 +314,12 @@ class _Writer:
         place = array.buffer.place
         if place is None:
             return array if x not in program.results else None
-        return array if place.kind == "input" and program.updates.get(x) is s.output else None
+        goals = self.homes.goals.get(s.output, ())  # without those that are written late
+        return (
+            array
+            if any(self.arrays.whole(g, x.shape).buffer is array.buffer for g in goals)
+            else None
+        )
 
 
 ALONE = {

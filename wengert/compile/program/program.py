@@ -8,6 +8,7 @@ source, and `run` interprets it with NumPy: what the compiled code must agree wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,18 @@ Shape = tuple[int, ...]
 
 
 class Value:
-    """One array of a program: a shape and a dtype. `weak` marks a Python number's."""
+    """One array of a program: a shape and a dtype. `weak` marks a Python number's.
 
-    __slots__ = ("dtype", "shape", "weak")
+    `bounds` are what an int lies between, where that is known (see `trace/ints.py`).
+    """
+
+    __slots__ = ("bounds", "dtype", "shape", "weak")
 
     def __init__(self, shape: Shape, dtype: Any, weak: bool = False) -> None:
         self.shape = shape
         self.dtype = np.dtype(dtype)
         self.weak = weak
+        self.bounds: tuple[int, int] | None = None
 
     @property
     def size(self) -> int:
@@ -44,29 +49,19 @@ class Value:
         return f"{self.dtype}{list(self.shape)}"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Statement:
     """`outputs = function(*args, **kwargs)`; arguments may hold values, also in lists and tuples.
 
     `code` and `at` tell the user's line.
     """
 
-    __slots__ = ("args", "at", "code", "function", "kwargs", "outputs")
-
-    def __init__(
-        self,
-        function: Function,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        outputs: tuple[Value, ...],
-        code: Any = None,
-        at: int = 0,
-    ) -> None:
-        self.function = function
-        self.args = args
-        self.kwargs = kwargs
-        self.outputs = outputs
-        self.code = code
-        self.at = at
+    function: Function
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    outputs: tuple[Value, ...]
+    code: Any = None
+    at: int = 0
 
     @property
     def output(self) -> Value:

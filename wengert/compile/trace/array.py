@@ -13,22 +13,36 @@ running it once on zeros.
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.arrays.kind import Kind
 from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
 from wengert.compile.program.program import Program, Shape, Statement, Value, mapped
-from wengert.compile.trace.storage import Flags, Peek, Step, Storage, Strides, kept, written
-from wengert.dispatch import Function
+from wengert.compile.trace import ints
+from wengert.compile.trace.storage import (
+    Flags,
+    Peek,
+    Step,
+    Storage,
+    Strides,
+    kept,
+    strides_of,
+    written,
+)
+from wengert.dispatch import Function, require
 from wengert.errors import TracingError
 from wengert.history.location import INTERNAL, here, line_of
+from wengert.rules import indexing
+from wengert.rules.half import arrays_in, computed, keeps_numbers
 
 INTERNAL.add(np.lib.mixins.__file__)  # where a traced array's operators are written
 numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
@@ -139,31 +153,67 @@ class Trace(Kind):
         """A value in another dtype; Python numbers are left as they are."""
         if type(x) is not Value or (x.dtype == dtype and not x.weak):
             return x
+        if x.bounds is not None and not ints.fits(x.bounds, np.dtype(dtype)):
+            self.array(x).concrete(f"a conversion to {dtype}")
         return self.record(operations.astype, (x, np.dtype(dtype)), x.shape, dtype)
 
     def applied(self, ufunc: Any, operands: list[Any], dtype: Any = None) -> Value:
         """A ufunc of one result, operands cast to its loop's dtypes."""
         kinds: list[Any] = [type_of(x) for x in operands]
-        weak = all(type(k) is type for k in kinds)
+        weak = all(type(x) in NUMBERS or (type(x) is Value and x.weak) for x in operands)
         if weak:
-            kinds = [np.dtype(k) for k in kinds]
+            kinds = [_in_arithmetic(k) if ufunc not in _BITWISE else np.dtype(k) for k in kinds]
         if dtype is not None:
             resolved = ufunc.resolve_dtypes((*kinds, None), signature=(*[None] * len(kinds), dtype))
         else:
             resolved = ufunc.resolve_dtypes((*kinds, None))
         *loop, out = resolved
-        args = tuple(
-            x if weak else self.cast(x, want) for x, want in zip(operands, loop, strict=True)
-        )
         shape = np.broadcast_shapes(*(shape_of(x) for x in operands))
+        known = self.bounded(ufunc, operands, out) if weak else ints.beyond(ufunc, operands, loop)
+        if type(known) is bool:
+            value = self.record(operations.full, (shape, known, out), shape, out)
+            value.weak = weak
+            return value
+        args = tuple(
+            x if weak and type(x) is Value and x.dtype == want else self.cast(x, want)
+            for x, want in zip(operands, loop, strict=True)
+        )
         value = self.record(ufunc, args, shape, out)
-        value.weak = weak
+        value.weak, value.bounds = weak, known
         return value
+
+    def bounded(self, ufunc: Any, operands: list[Any], dtype: Any) -> Any:
+        """The interval of an int that is computed of ints, or what a comparison of them gives."""
+        known = list(map(ints.bounds_of, operands))
+        counts = [x for x in operands if type(x) is Value and x.bounds is not None]
+        self.check_division(ufunc, operands, known)
+        if not counts:
+            return None
+        try:
+            answer = ints.compared(ufunc, known)
+            return ints.result(ufunc, known, dtype) if answer is None else answer
+        except ValueError:
+            return [self.array(x).concrete(f"np.{ufunc.__name__}()") for x in counts]
+
+    def check_division(self, ufunc: Any, operands: list[Any], known: list[Any]) -> None:
+        """Python raises an error where NumPy's result is infinite."""
+        k = ints.divisor(ufunc, known)
+        if k is None:
+            return
+        divisor = operands[k] if type(operands[k]) is not Value else self.array(operands[k])
+        holds = bool(divisor) if known[k] is not None else divisor != 0
+        if ufunc is np.power and known[1] is None:
+            holds = holds | (self.array(operands[1]) >= 0)
+        require(holds, ZeroDivisionError, "division by zero")
 
     # ---- answering --------------------------------------------------------------------------
 
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:
-        made = super().call(function, args, kwargs)
+        call = functools.partial(super().call, function)
+        narrow = not keeps_numbers(function) and _are_half((*args, *kwargs.values()))
+        made = computed(function, call, args, kwargs) if narrow else call(args, kwargs)
+        if type(made) is TracedArray and not made.path and made.ndim > 1 and _lays_out(function):
+            made.storage.strides = _laid_out(function, args, kwargs, made)
         return made if function is operator.getitem else returned(function, args, made)
 
     def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
@@ -233,20 +283,34 @@ class Trace(Kind):
     def met(self, x: Any) -> Any:
         if x.weak or x.dtype.kind == "b":
             return x
-        return self._number(x, {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64))
+        return self.number_like(
+            x, {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64)
+        )
 
     def number(self, x: Any) -> Any:
-        return x if x.weak else self._number(x, np.float64)
+        return x if x.weak else self.number_like(x, np.float64)
 
-    def number_like(self, x: Any, kind: type) -> TracedArray:
+    def number_like(self, x: Any, kind: Any) -> TracedArray:
         """A value as a Python number of this kind."""
-        return self._number(x, kind)
-
-    def _number(self, x: Any, kind: Any) -> TracedArray:
         dtype = np.dtype(kind)
         value = self.record(operations.number, (x.value, dtype), (), dtype)
         value.weak = True
         return self.array(value)
+
+
+def _are_half(values: Any) -> bool:
+    """Whether the arrays of floating-point numbers among some values are of one such dtype."""
+    kinds = {x.dtype for x in arrays_in(values) if dtypes.is_inexact(x.dtype)}
+    return len(kinds) == 1 and dtypes.is_half(*kinds)
+
+
+_BITWISE = frozenset({np.bitwise_and, np.bitwise_or, np.bitwise_xor})
+
+
+def _in_arithmetic(kind: Any) -> np.dtype[Any]:
+    """The dtype of a Python number: truth values are ints."""
+    dtype = np.dtype(kind)
+    return np.dtype(int) if dtype.kind == "b" else dtype
 
 
 def type_of(x: Any) -> Any:
@@ -314,7 +378,7 @@ def _zero(value: Value) -> Any:
 
 def values_of(trace: Trace, item: Any) -> Any:
     if type(item) is TracedArray:
-        return item.value
+        return item.value if item.value.bounds is None else item.item()
     if isinstance(item, np.ndarray):
         return trace.external(item)
     if type(item) in (tuple, list):
@@ -401,13 +465,13 @@ class TracedArray(ArrayMethods):
 
     def look(self, function: Function, args: Any, shape: Shape) -> TracedArray:
         """A view of this array."""
-        step = Step(function, args, self.shape, tuple(shape), self.dtype)
+        step = Step(function, args, tuple(shape), self.dtype)
         return TracedArray(self.trace, self.storage, (*self.path, step))
 
     def peek(self, function: Function, of_array: Function) -> TracedArray:
         """A view: what `function` makes of the value, as `of_array` does of NumPy's arrays."""
         value = function(self.value)
-        step = Peek(function, of_array, self.shape, value.shape, value.dtype)
+        step = Peek(function, of_array, value.shape, value.dtype)
         made = TracedArray(self.trace, self.storage, (*self.path, step))
         made._value, made._seen = value, self.storage.writes
         return made
@@ -477,6 +541,9 @@ class TracedArray(ArrayMethods):
         array = np.asarray(self.concrete("np.asarray()"))
         return array.astype(dtype) if dtype is not None else array
 
+    def __str__(self) -> str:
+        return str(self.item()) if self.scalar else repr(self)
+
     def __bool__(self) -> bool:
         return bool(self.concrete("bool()"))
 
@@ -502,7 +569,7 @@ class TracedArray(ArrayMethods):
         return np.asarray(self.concrete(".tobytes()")).tobytes()
 
     def __format__(self, spec: str) -> str:
-        return format(self.concrete("formatting"), spec) if spec else repr(self)
+        return format(self.item(), spec) if self.scalar else super().__format__(spec)
 
     def __repr__(self) -> str:
         return f"<traced {self.dtype}{list(self.shape)}>"
@@ -566,18 +633,53 @@ def returned(function: Any, args: Any, made: Any) -> Any:
     return made
 
 
+def _lays_out(function: Any) -> bool:
+    """Whether NumPy decides how the result lies; of elementwise functions `kept` says it."""
+    return function in _INDEXED or (
+        type(function) is not np.ufunc and getattr(function, "__module__", "") == "numpy"
+    )
+
+
+_INDEXED = (operator.getitem, indexing.getitem)
+
+
+def _laid_out(function: Any, args: Any, kwargs: Any, made: TracedArray) -> Strides:
+    """The strides that NumPy gives a result, found by calling it on zeros that lie as these do."""
+    given = [x for x in arrays_in((*args, *kwargs.values())) if type(x) is TracedArray]
+    turned = function in _INDEXED or not all(x.is_plain for x in (made, *given))
+    if not turned or any(x.storage is made.storage for x in given):
+        return made.storage.strides
+    try:
+        with np.errstate(all="ignore"):
+            like = function(*_each_laid(args), **_each_laid(kwargs))
+    except Exception:  # zeros are not what it takes
+        return made.storage.strides
+    fits = isinstance(like, np.ndarray) and like.shape == made.shape
+    return strides_of(like) if fits else made.storage.strides
+
+
+def _each_laid(item: Any) -> Any:
+    if type(item) is TracedArray:
+        return np.zeros_like(item.like)
+    if type(item) in (tuple, list):
+        return type(item)(map(_each_laid, item))
+    return {k: _each_laid(v) for k, v in item.items()} if type(item) is dict else item
+
+
 def _deferring(operator: Any) -> Any:
-    """An operator that leaves a number's meeting with a Tensor to the Tensor."""
+    """An operator that leaves a number's meeting with a Tensor, or a sequence, to that."""
 
     def method(self: TracedArray, other: Any) -> Any:
         if self.scalar and hasattr(type(other), "_array"):
+            return NotImplemented
+        if self.weak and isinstance(other, Sequence):
             return NotImplemented
         return operator(self, other)
 
     return method
 
 
-_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
+_BINARY = ["add", "sub", "mul", "rmul", "truediv", "floordiv", "mod", "pow"]
 for _name in [*_BINARY, "lt", "le", "eq", "ne", "gt", "ge"]:
     _operator = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{_name}__")
     setattr(TracedArray, f"__{_name}__", _deferring(_operator))

@@ -19,14 +19,15 @@ from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray, lost
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.conditions import Conditions
+from wengert.compile.trace.drawn import Numbers
 from wengert.compile.trace.handed import Born, HandedBack
+from wengert.compile.trace.inputs import Cut as Cut
 from wengert.compile.trace.inputs import Fixed as Fixed
 from wengert.compile.trace.inputs import Inputs, Passed
 from wengert.compile.trace.inputs import Specialize as Specialize
 from wengert.compile.trace.inputs import Varying as Varying
 from wengert.compile.trace.outside import Outside
-from wengert.compile.trace.places import Place
-from wengert.compile.trace.randoms import Numbers
+from wengert.compile.trace.places import Attribute, Place
 from wengert.compile.trace.storage import Storage
 from wengert.compile.trace.world import World
 from wengert.errors import TracingError
@@ -38,15 +39,20 @@ class Capture:
     """One trace of a function: what the watch tells goes to those whose subject it is.
 
     `tensors` numbers the arguments that are tensors, by id; `graded` has the numbers of those of
-    whose gradients the signature knows; `varying` the places that are fetched from at each call.
+    whose gradients the signature knows; `varying` the places that are fetched from at each call,
+    `cuts` where the intervals of ints end.
     """
 
     def __init__(
-        self, tensors: dict[int, int], graded: set[int], varying: Mapping[Any, Place]
+        self,
+        tensors: dict[int, int],
+        graded: set[int],
+        varying: Mapping[Any, Place],
+        cuts: Mapping[Any, set[int]],
     ) -> None:
         self.trace = trace = Trace()
         self.program = trace.program
-        self.inputs = inputs = Inputs(trace.program)
+        self.inputs = inputs = Inputs(trace.program, cuts)
         trace.external, trace.decide, trace.keep = inputs.external, inputs.decide, inputs.keep
         self.passed = Passed(trace, inputs, tensors)
         self.conditions = Conditions(trace, inputs)
@@ -85,19 +91,34 @@ class Capture:
         self.outside.add_kept(tensor, array, real)
         return real
 
-    def grad_of(self, tensor: Tensor, own: Any) -> Any:
+    def history_of(self, tensor: Tensor, own: Any, name: str) -> Any:
+        """A part of a tensor's history is read."""
+        return getattr(self.outside.history(tensor), name) if watch.is_real(tensor) else own
+
+    def history_for(self, tensor: Tensor, value: Any, name: str) -> Any:
+        """A part of a tensor's history is set; one from outside keeps its own."""
+        real = watch.is_real(tensor)
+        if name == "_node" and (real or tensor in self.passed.stand_ins):
+            self.outside.recorded[tensor] = here()
+        if not real:
+            return value
+        setattr(self.outside.history(tensor), name, value)
+        with watch.aside():
+            return getattr(tensor, name)
+
+    def gradient_of(self, tensor: Tensor, own: Any) -> Any:
         """A tensor's gradient is read."""
         known = self.outside.gradients.get(tensor)
         if known is not None:
             return known.now
         return own if tensor in self.born else self.outside.gradient(tensor)
 
-    def grad_for(self, tensor: Tensor, grad: Any) -> bool:
-        """A tensor's gradient is set; whether this is kept here."""
+    def gradient_for(self, tensor: Tensor, gradient: Any) -> Any:
+        """A tensor's gradient is set; one from outside keeps its own."""
         if tensor in self.born:
-            return False
-        self.outside.set_gradient(tensor, grad)
-        return True
+            return gradient
+        self.outside.set_gradient(tensor, gradient)
+        return tensor.__dict__.get("_grad")
 
     def attribute_of(self, owner: Any, name: str, value: Any) -> Any:
         """An attribute of a module is read: by the library, unless the world is reading it."""
@@ -111,14 +132,20 @@ class Capture:
             return groups
         return self.conditions.settings.groups_of(optimizer, groups)
 
-    def set_groups(self, optimizer: Any, before: Any) -> None:
+    def groups_for(self, optimizer: Any, groups: Any) -> Any:
         """The groups of an optimizer are set."""
+        before = optimizer.__dict__.get("param_groups")
         if not self.conditions.settings.may_set(optimizer, before):
             self.refuse("giving an optimizer other param_groups")
+        return groups
 
     def numbers_of(self, generator: Any, numbers: Any) -> Any:
         """A generator's numbers are asked for."""
-        return Numbers(self.trace, generator)
+        return Numbers(self.world, Attribute(generator, "_numbers"))
+
+    def numbers_for(self, generator: Any, numbers: Any) -> Any:
+        """A generator is seeded."""
+        self.refuse("seeding a generator")
 
     def refuse(self, what: str) -> None:
         raise TracingError(

@@ -6,16 +6,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wengert.compile.program.program import Program, Value
+from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
     Attribute,
     Did,
     Gradient,
     Guard,
     Known,
+    Output,
     Place,
     Put,
     Write,
 )
+from wengert.compile.trace.results import leaves_of
 from wengert.errors import WengertError
 from wengert.tensor import Tensor
 
@@ -61,6 +64,15 @@ class Captured:
         """All that a call makes: its result, with what it writes into the world if it does."""
         written = [effect.value for effect in self.effects]
         return [self.result, *written] if written else self.result
+
+    def bases(self) -> list[Place]:
+        """In what a call finds some of its results lie."""
+        found: dict[Any, None] = {}
+        for leaf in leaves_of(self.whole()):
+            *_, base = leaf.chain() if type(leaf) is Part else (leaf,)
+            if type(leaf) is Part and type(base) is not Output:
+                found[base] = None
+        return list(found)
 
     def flags(self) -> list[Guard]:
         """That the tensors from outside which the program reads require grad as they do now."""

@@ -1,7 +1,7 @@
 """What must be as it was for a program to be used again, beside its arguments.
 
-The watch tells what the function reads: attributes of modules, globals, variables of enclosing
-functions. What decides something by being what it is becomes a guard.
+The world, the optimizers' settings and the leaves' hooks tell what was read there. What decides
+something by being what it is becomes a guard.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from typing import Any
 
 from wengert.compile.trace.array import Trace
 from wengert.compile.trace.inputs import Inputs
-from wengert.compile.trace.places import Attribute, Gradient, Guard, Item, key_of, unchanged
+from wengert.compile.trace.observe import contents, will_call
+from wengert.compile.trace.places import Attribute, Gradient, Guard, key_of, unchanged
 from wengert.compile.trace.settings import Settings
 from wengert.history.node import AccumulateGrad, Node
+from wengert.history.surroundings import EVERYWHERE
 from wengert.tensor import Tensor
 
 _MEMBERS = ("_modules", "_parameters", "_buffers")  # where a module keeps what it consists of
@@ -33,20 +35,11 @@ class Conditions:
     def note(self, guard: Guard) -> None:
         self.guards.setdefault(key_of(guard.place), guard)
 
-    # ---- what the watch tells -------------------------------------------------------------------
-
-    def attribute(self, owner: Any, name: str, value: Any) -> None:
-        """The library's code reads an attribute of a module, and may go through what it holds."""
-        home = home_of(owner, name)
-        if home is not None:
-            self.note(Guard(Item(home, name), value))
+    def name(self, named: dict[str, Any]) -> None:
+        """What tensors are called."""
+        for name, value in named.items():
             if isinstance(value, Tensor):
                 self.names.setdefault(id(value), name)
-        if isinstance(value, list | dict):
-            for guard in unchanged(value):
-                self.note(guard)
-        if isinstance(value, dict):
-            self.names |= {id(x): key for key, x in value.items() if isinstance(x, Tensor)}
 
     def hooks(self, node: Node) -> None:
         """A leaf's gradient may be wanted: its hooks are what they are."""
@@ -59,14 +52,16 @@ class Conditions:
             by_slot = node.extras.tensor_hooks
             held += [node.extras.prehooks, node.extras.posthooks, by_slot, *by_slot.values()]
         for hooks in (hooks for hooks in held if hooks is not None):
-            for guard in unchanged(hooks):
-                self.note(guard)
+            self.note(unchanged(hooks))
+            for hook in contents(hooks):
+                will_call(hook)
 
     # ---- the end --------------------------------------------------------------------------------
 
     def final(self) -> list[Guard]:
         """All guards. What the function itself has changed is no condition on later calls."""
-        for guard in (*self.settings.guards(), *self.inputs.decisive):
+        everywhere = map(unchanged, EVERYWHERE)
+        for guard in (*self.settings.guards(), *self.inputs.decisive, *everywhere):
             self.note(guard)
         return [g for g in self.guards.values() if isinstance(g.place, Gradient) or g.holds()]
 

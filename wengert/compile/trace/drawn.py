@@ -1,4 +1,4 @@
-"""Calls that answer differently each time: of random generators that are not ours, and clocks.
+"""Calls that answer differently each time: of random generators, and clocks.
 
 Each is a statement, which is carried out when the program runs, in the order of the calls.
 """
@@ -6,6 +6,7 @@ Each is a statement, which is carried out when the program runs, in the order of
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import random
 import time
@@ -15,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.trace.array import Trace
+from wengert.compile.trace import watch
+from wengert.compile.trace.places import Known, Place
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _CLOCKS = frozenset(
@@ -33,13 +35,13 @@ def drawn(callee: Any, args: Any, named: Any, world: Any) -> Callable[..., Any] 
     """What is called in the place of such a callable; None for all others."""
     around = getattr(callee, "__self__", None)
     if isinstance(around, GENERATORS) and world.is_outside(around):
-        return _Statement(world, Draw(around, callee.__name__))
+        return getattr(Numbers(world, Known(around)), callee.__name__)
     if args and isinstance(args[0], GENERATORS) and world.is_outside(args[0]):
-        draw = Draw(args[0], callee.__name__)  # a method in the class, as Cython's are
-        return lambda _, *rest, **named: _Statement(world, draw)(*rest, **named)
+        draw = getattr(Numbers(world, Known(args[0])), callee.__name__)
+        return lambda _, *rest, **named: draw(*rest, **named)  # a method in the class: Cython's
     try:
         if callee in _CLOCKS:
-            return _Statement(world, Draw(time, callee.__name__))
+            return getattr(Numbers(world, Known(time)), callee.__name__)
         anew = callee in _SEEDED and not args and not named
         if callee not in _UNREPEATABLE and not anew:
             return None
@@ -48,40 +50,48 @@ def drawn(callee: Any, args: Any, named: Any, world: Any) -> Callable[..., Any] 
     return world.refuse(f"{callee.__name__}() is called")
 
 
+class Numbers:
+    """What stands for a generator, or a clock, at a place: its methods draw in the program."""
+
+    def __init__(self, world: Any, place: Place) -> None:
+        self._world = world
+        self._place = place
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        return functools.partial(_draw, self._world, Draw(self._place, method))
+
+
 class Draw:
-    """Calls a method, each time that the program runs."""
+    """Calls a method of what is at a place, each time that the program runs."""
 
     draws = True
     __module__ = "wengert"
 
-    def __init__(self, owner: Any, method: str) -> None:
-        self.owner = owner
+    def __init__(self, place: Place, method: str) -> None:
+        self.place = place
         self.method = method
         self.__name__ = f"draw_{method}"
+        self.like: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self.owner, self.method)(*args, **kwargs)
+        return getattr(self.place.read(()), self.method)(*args, **kwargs)
 
     def result(self, *args: Any, **kwargs: Any) -> Any:
         """Another result of this shape, dtype and class, that draws nothing from the generator."""
-        like = self.owner if self.owner is time else copy.deepcopy(self.owner)
-        return getattr(like, self.method)(*args, **kwargs)
+        with watch.aside():
+            owner = self.place.read(())
+            owner = owner if owner is time else copy.deepcopy(owner)
+            self.like = getattr(owner, self.method)(*args, **kwargs)
+        return self.like
 
 
-class _Statement:
-    """Writes down a draw; what it makes is a number if that is what the method makes."""
-
-    def __init__(self, world: Any, draw: Draw) -> None:
-        self.world = world
-        self.draw = draw
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        trace: Trace = self.world.trace
-        like = self.draw.result(*args, **kwargs)
-        if not isinstance(like, float | int | np.generic | np.ndarray):
-            self.world.refuse(f"{self.draw.method}() of a generator from outside is called")
-        made = trace.otherwise(self.draw, args, kwargs)
-        if isinstance(like, float | int) and not isinstance(like, np.generic):
-            return trace.number_like(made, type(like))
-        made.single = isinstance(like, np.generic)
-        return made
+def _draw(world: Any, draw: Draw, /, *args: Any, **kwargs: Any) -> Any:
+    """Write down a draw; what it makes is a number if that is what the method makes."""
+    made = world.trace.otherwise(draw, args, kwargs)
+    like = draw.like
+    if not isinstance(like, float | int | np.generic | np.ndarray):
+        world.refuse(f"{draw.method}() of a generator from outside is called")
+    if isinstance(like, float | int) and not isinstance(like, np.generic):
+        return world.trace.number_like(made, type(like))
+    made.single = isinstance(like, np.generic)
+    return made

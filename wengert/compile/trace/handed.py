@@ -36,7 +36,7 @@ from wengert.compile.trace.results import Filled, leaves_of, named_parts, parts_
 from wengert.compile.trace.storage import Storage
 from wengert.compile.trace.world import World
 from wengert.errors import TracingError
-from wengert.history import modes
+from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import Tensor, View, current_node
 
@@ -152,10 +152,10 @@ class HandedBack:
         leaf = isinstance(node, AccumulateGrad)
         part = self._part(x, self._array(x))
         if part is not None:
-            if part.view and modes.is_grad_enabled() and not self._is_view_of(x, part.base):
-                _, cell = self.bases[self._array(x).storage]
-                counted = cell is not None and getattr(x._origin, "base", x)._cell is cell
-                part = dataclasses.replace(part, view=False, versions=counted)
+            if part.view and not self._is_view_of(x, part.base):
+                assert isinstance(x._origin, View)
+                around = self._tensor(x._origin.base)  # detached: it has no history of the base
+                part = part.within(around) if type(around) is Part else part
             return dataclasses.replace(part, requires_grad=node is not None, leaf=leaf)
         return Output(self._output(x), True, node is not None, leaf)
 
@@ -294,10 +294,12 @@ class HandedBack:
         """Whether a tensor requires grad is its owner's to decide, and no program changes it."""
         for before, tensor in self.outside.flags():
             if before is not (tensor._node is not None):
+                at = self.outside.recorded.get(tensor) or here()
                 raise TracingError(
                     f"requires_grad of a tensor of shape {list(tensor.shape)} that the compiled "
-                    f"function was given, or found, was {before} and became {not before}: by "
-                    "requires_grad_(), or because something that requires grad was written into "
+                    f"function was given, or found, was {before} and became {not before}, at\n"
+                    f"  {line_of(*at)}\n"
+                    "That is requires_grad_(), or something that requires grad is written into "
                     "it. Call requires_grad_() before; write under no_grad(), or what was "
                     "detached, or into a clone()."
                 )

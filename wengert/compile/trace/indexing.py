@@ -121,8 +121,7 @@ def index_of(
     parts[at : at + 1] = [slice(None)] * (len(shape) - used)
     axes = iter(range(len(shape)))
     places = tuple(p if p is None else _place(p, next(axes), shape, error) for p in parts)
-    arrays = [p for p in places if type(p) is Value]
-    if 0 not in np.broadcast_shapes(*[p.shape for p in arrays]):  # nothing is looked for there
+    if 0 not in _joint_shape(places):  # nothing is looked for there
         _check_range(trace, [p for p in places if p is not None], shape, error)
     return places, all(p is None or type(p) in (slice, int) for p in places)
 
@@ -141,6 +140,8 @@ def _part(trace: Trace, p: Any) -> Any:
         return p
     if isinstance(p, (int, np.integer)) and not isinstance(p, (bool, np.bool_)):
         return int(p)
+    if type(p) is TracedArray and p.value.bounds is not None:
+        return p.__index__()
     if type(p) is TracedArray:
         value = p.value
         if value in trace.program.constants:
@@ -197,6 +198,12 @@ def _viewed(shape: Shape, places: tuple[Any, ...]) -> Shape:
         if type(p) is slice:
             out.append(len(range(*p.indices(n))))
     return tuple(out)
+
+
+def _joint_shape(places: tuple[Any, ...]) -> Shape:
+    """What the arrays in an index broadcast to; NumPy's own error if they do not."""
+    arrays = tuple(np.zeros(p.shape, np.intp) for p in places if type(p) is Value)
+    return np.empty((1,) * len(arrays))[arrays].shape
 
 
 def _taken(shape: Shape, places: tuple[Any, ...]) -> Shape:

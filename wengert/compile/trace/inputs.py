@@ -7,6 +7,7 @@ outside, when it meets them.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from wengert import dtypes
 from wengert.compile.program.program import Program, Value, mapped
 from wengert.compile.trace.array import Trace, TracedArray, undecided
 from wengert.compile.trace.identity import ByIdentity
+from wengert.compile.trace.ints import Bounds, cuts, interval
 from wengert.compile.trace.places import (
     Argument,
     Bits,
@@ -31,6 +33,9 @@ from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import Tensor, bare
+
+CUTS = 16
+"""Where an int decides more than so many things, it has to be known."""
 
 
 class Specialize(Exception):
@@ -54,6 +59,14 @@ class Fixed(Exception):
         self.place = place
 
 
+class Cut(Exception):
+    """An int at this place decides something: it matters between which of these it is."""
+
+    def __init__(self, place: Place, cuts: set[int]) -> None:
+        self.place = place
+        self.cuts = cuts
+
+
 class Varying(Exception):
     """The function keeps something at these places for its next call: they are fetched from."""
 
@@ -68,8 +81,10 @@ class Inputs:
     traced array, which holds its trace: so when a trace ends, no cycle keeps it.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, cuts: Mapping[Any, set[int]]) -> None:
         self.program = program
+        self.cuts = cuts
+        """Of the intervals of ints, by the key of the place."""
         self.places: dict[Value, Place] = {}
         self.numbers: dict[Value, float] = {}
         """Inputs that are numbers, as they are now."""
@@ -92,8 +107,13 @@ class Inputs:
         """A number that is the caller's to change: Python's, or NumPy's."""
         weak = not isinstance(number, np.generic)
         value = self.add(place, (), np.dtype(type(number)), name, weak)
+        value.bounds = self.interval(place, number) if type(number) is int else None
         self.numbers[value] = number
         return value
+
+    def interval(self, place: Place, n: int) -> Bounds | None:
+        """That of an int which is an input; None for one that has to be known."""
+        return interval(n, self.cuts.get(key_of(place), ()))
 
     # ---- what a trace asks ----------------------------------------------------------------------
 
@@ -115,6 +135,10 @@ class Inputs:
     def decide(self, x: TracedArray, what: str) -> Any:
         """A number that the trace needs now: known only if settings and arguments decide it."""
         makers = {v: s for s in self.program.statements for v in s.outputs}
+        if what == "bool()":
+            self._cut(*cuts(x.value, makers.get(x.value)))
+            if x.value.bounds is not None and not x.value.bounds[0] <= 0 <= x.value.bounds[1]:
+                return True
         return self._decided(x.value, makers, lambda: undecided(x, what))
 
     def _decided(self, value: Value, makers: Any, fail: Any) -> Any:
@@ -131,10 +155,20 @@ class Inputs:
         args = mapped(maker.args, lambda v: self._decided(v, makers, fail))
         return maker.function(*args, **maker.kwargs)
 
+    def _cut(self, value: Value, at: set[int]) -> None:
+        """Let an input decide something by its interval, which is cut there."""
+        if value.bounds is not None and value in self.numbers:
+            low, high = value.bounds
+            place = self.places[value]
+            if len(self.cuts.get(key_of(place), ())) < CUTS and any(low < n <= high for n in at):
+                raise Cut(place, at)
+
     def _decisive(self, value: Value) -> float:
         place, number = self.places[value], self.numbers[value]
         if isinstance(place, Argument):
             raise Specialize(place.number)
+        if value.bounds is not None:
+            raise Fixed(place)
         self.decisive.append(Guard(place, number))
         return number
 
@@ -191,7 +225,9 @@ class Inputs:
         program.inputs = [
             v
             for v in program.inputs
-            if v in used or (joint and isinstance(self.places[v], Cotangent))
+            if v in used
+            or v.bounds is not None  # which it is good for
+            or (joint and isinstance(self.places[v], Cotangent))
         ]
 
 

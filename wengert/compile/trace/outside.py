@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,8 @@ class Outside:
         self.gradients: ByIdentity[Tensor, FoundGradient] = ByIdentity()
         self._spans: list[tuple[int, int, TracedArray, Any]] = []
         self._histories: ByIdentity[Tensor, History] = ByIdentity()
+        self.recorded: ByIdentity[Tensor, tuple[CodeType, int]] = ByIdentity()
+        """Where tensors got another history."""
         self._cells: dict[Cell, Cell] = {}
         """In the places of real cells: those that count the writes of the trace."""
         self._counts: dict[Cell, int] = {}

@@ -7,7 +7,8 @@ that of something else, as a `Part`, of which each call takes a view anew.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Part:
     """
 
     number: int
-    base: Base
+    base: Output | Part | Place
     lies: tuple[tuple[int, ...], tuple[int, ...], int] | None
     tensor: bool
     view: bool = False
@@ -45,23 +46,46 @@ class Part:
     inference: bool = False
     requires_grad: bool = False
     leaf: bool = False
+    itemsize: int = 0
 
     def of(self, base: Any) -> Any:
         """This part of what a call has found, or made, as the base."""
         whole = base._array if isinstance(base, Tensor) else base
-        array = whole if self.lies is None else _seen(whole, *self.lies)
+        array = self.seen_in(whole)
         if not self.tensor:
             return array
         out = wrap(array)
         if self.view and isinstance(base, Tensor):
-            shape, strides, offset = self.lies or (whole.shape, _steps(whole), 0)
-            args = shape, strides, offset, _steps(whole)
-            view_of(out, base, _strided, args, self.creation)
+            view_of(out, base, *self.call(whole), self.creation)
         elif self.versions and isinstance(base, Tensor):
             out._cell = cell_of(base)
         elif self.inference:
             out._origin = INFERENCE
         return out.requires_grad_() if self.leaf else out
+
+    def seen_in(self, whole: Any) -> Any:
+        return whole if self.lies is None else _seen(whole, *self.lies)
+
+    def call(self, whole: np.ndarray[Any, Any]) -> tuple[Any, tuple[Any, ...]]:
+        """What makes such a view again, of a base that holds this array."""
+        steps = _steps(whole)
+        return _strided, (*(self.lies or (whole.shape, steps, 0)), steps)
+
+    def chain(self) -> Iterator[Output | Part | Place]:
+        """This part, what it lies in, and what that lies in."""
+        x: Output | Part | Place = self
+        while type(x) is Part:
+            yield x
+            x = x.base
+        yield x
+
+    def within(self, around: Part) -> Part:
+        """This part as one of another part of the same base."""
+        lies = self.lies
+        if lies is not None and around.lies is not None:
+            shape, strides, offset = lies
+            lies = shape, strides, offset - around.lies[2]
+        return replace(self, base=around, lies=lies)
 
 
 def _steps(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
@@ -85,7 +109,7 @@ def part(x: Tensor | TracedArray, array: TracedArray, base: Base, cell: Any = No
         return None
     whole = None if not array.path else lies
     if not isinstance(x, Tensor):
-        return Part(next(_numbers), base, whole, False)
+        return Part(next(_numbers), base, whole, False, itemsize=array.dtype.itemsize)
     return Part(
         next(_numbers),
         base,
@@ -96,6 +120,7 @@ def part(x: Tensor | TracedArray, array: TracedArray, base: Base, cell: Any = No
         creation="custom" if type(base) is Output and cell is None else None,
         versions=cell is not None and x._cell is cell,
         inference=x._origin is INFERENCE,
+        itemsize=array.dtype.itemsize,
     )
 
 

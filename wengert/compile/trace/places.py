@@ -10,18 +10,20 @@ the condition on which a program may be used again, and the sentence that says w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from types import CellType, EllipsisType, MethodType
+from types import CellType, EllipsisType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from wengert.compile.trace.observe.events import MISSING as MISSING
 from wengert.compile.trace.observe.objects import CONTAINERS, contents
+from wengert.compile.trace.observe.objects import PLAIN as PLAIN
+from wengert.compile.trace.observe.objects import same as same
+from wengert.compile.trace.observe.stubs import code_of
 from wengert.tensor import Tensor, wrap
 
-PLAIN = (int, float, bool, complex, str, bytes, type(None), tuple)
-"""Classes of objects that are the same to a program if they are equal."""
+INT64 = -(2**63), 2**63 - 1
 
 
 def is_number(x: Any) -> bool:
@@ -29,15 +31,6 @@ def is_number(x: Any) -> bool:
     if isinstance(x, np.floating):
         return x.dtype.isbuiltin == 1 and x.dtype.itemsize <= 8
     return type(x) is float
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-MISSING = _Missing()
-"""What is found where there is nothing."""
 
 
 # ---- where --------------------------------------------------------------------------------------
@@ -178,6 +171,19 @@ class Class:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Code:
+    """A function's code."""
+
+    function: FunctionType
+
+    def __str__(self) -> str:
+        return f"the code of {self.function.__name__}"
+
+    def read(self, flat: Any) -> Any:
+        return code_of(self.function)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Variable:
     """What a variable of an enclosing function holds."""
 
@@ -249,8 +255,8 @@ class Cotangent:
 
 
 Place = (
-    Argument | Known | Item | Element | Length | Contents | Presence | Bits | Class | Variable
-    | Attribute | Gradient | Cotangent
+    Argument | Known | Item | Element | Length | Contents | Presence | Bits | Class | Code
+    | Variable | Attribute | Gradient | Cotangent
 )  # fmt: skip
 
 
@@ -271,8 +277,7 @@ class Array:
     With a `type` it is that of a Tensor of exactly this type, which has a history as `history`
     says, or either way if that is None; else it is a numpy.ndarray. One that is `written` must be
     writeable. One that comes in has other `strides` (in bytes) if they are given, any if that is
-    `...`, and is copied:
-    programs are for one layout.
+    `...`, and is copied: programs are for one layout.
     """
 
     buffer: int
@@ -283,6 +288,7 @@ class Array:
     history: bool | None = False
     strides: tuple[int, ...] | EllipsisType | None = None
     node: Any = None  # of one that goes out: the history that its Tensor has
+    origin: Any = None  # of one that goes out: what inference mode marks it with
     scalar: bool = False  # of one that goes out: NumPy's number of no dimensions
 
     @property
@@ -295,10 +301,11 @@ class Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Number:
-    """A number of exactly this type, Python's or one of NumPy's."""
+    """A number of exactly this type, Python's or one of NumPy's; an int within these bounds."""
 
     buffer: int
     type: type[Any]
+    bounds: tuple[int, int] = INT64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -324,26 +331,18 @@ class Guard:
     object: Any
     equal: bool = True
 
-    @property
-    def held(self) -> bool:
-        return self.holds()
-
     def holds(self, flat: Any = ()) -> bool:
         now = self.place.read(flat)
-        return (now is self.object or same(now, self.object)) is self.equal
+        return same(now, self.object) is self.equal
 
     def __str__(self) -> str:
         other = "" if self.equal else "not "
         return f"{self.place} was {other}{_shown(self.object)} and is {_shown(self.place.read(()))}"
 
 
-def unchanged(container: list[Any] | dict[Any, Any]) -> Iterator[Guard]:
-    """A list or a dictionary has these items, and no others."""
-    yield Guard(Length(container), len(container))
-    if isinstance(container, dict):
-        yield from (Guard(Item(container, key), item) for key, item in container.items())
-    else:
-        yield from (Guard(Element(container, i), item) for i, item in enumerate(container))
+def unchanged(container: Any) -> Guard:
+    """A container holds what it does, in this order."""
+    return Guard(Contents(container), contents(container))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -370,21 +369,6 @@ def key_of(place: Place | Any) -> Any:
     if not isinstance(place, Place):
         return place if type(place) in (str, int) else id(place)
     return type(place), *(key_of(getattr(place, field.name)) for field in fields(place))
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two values cannot be told apart: of one class, also in tuples, and in their bits."""
-    if type(a) is not type(b):
-        return False
-    if type(a) is tuple:
-        return len(a) == len(b) and all(x is y or same(x, y) for x, y in zip(a, b, strict=True))
-    if type(a) in (float, complex):
-        return repr(a) == repr(b)  # -0.0 and 0.0 are equal
-    if isinstance(a, np.generic):
-        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    if type(a) is MethodType:  # another object each time that it is read
-        return a.__func__ is b.__func__ and a.__self__ is b.__self__
-    return type(a) in PLAIN and bool(a == b)
 
 
 def _shown(x: Any) -> str:

@@ -82,7 +82,7 @@ def leaves_of(structure: Any) -> list[Any]:
 def outputs_in(structure: Any) -> list[Output]:
     """The outputs in a result's structure, and those that parts of it lie in."""
     leaves = leaves_of(structure)
-    leaves += [leaf.base for leaf in leaves if type(leaf) is Part]
+    leaves += [x for leaf in leaves if type(leaf) is Part for x in leaf.chain()]
     return [leaf for leaf in leaves if type(leaf) is Output]
 
 

@@ -95,12 +95,12 @@ class Settings:
         """What must be as it was: all but the floats."""
         for seen in self._seen.values():
             yield Guard(Item(vars(seen.optimizer), "param_groups"), seen.groups)
-            yield from unchanged(seen.groups)
+            yield unchanged(seen.groups)
             for group in seen.groups:
                 # A schedule may add items: what the function never saw is no condition.
                 items = group.items()
                 yield from (Guard(Item(group, key), x) for key, x in items if not is_number(x))
-                yield from unchanged(group["params"])
+                yield unchanged(group["params"])
             yield from _remembered(seen.optimizer)
 
 
@@ -108,9 +108,8 @@ def _remembered(optimizer: Any) -> Iterator[Guard]:
     """The hooks of an optimizer, and where it looks for what it remembers of each tensor."""
     for name in ("_before", "_after", "state"):
         yield Guard(Item(vars(optimizer), name), vars(optimizer)[name])
-        yield from unchanged(vars(optimizer)[name])
-    for remembered in optimizer.state.values():
-        yield from unchanged(remembered)
+        yield unchanged(vars(optimizer)[name])
+    yield from map(unchanged, optimizer.state.values())
 
 
 def _changed(what: str) -> TracingError:

@@ -14,6 +14,7 @@ from wengert.compile.program.program import Shape, Value
 from wengert.compile.trace.array import Trace, TracedArray, writable
 from wengert.compile.trace.core import axes_of, for_reading, promotable
 from wengert.compile.trace.indexing import along
+from wengert.compile.trace.ints import range_of
 from wengert.compile.trace.storage import strides_of
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -227,7 +228,7 @@ def _as_strided(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
 @Trace.means(np.split, np.array_split)
 def _split(trace: Trace, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     i = axis_of(axis, ary.ndim)
-    parts = np.array_split(np.arange(ary.shape[i]), indices_or_sections)
+    parts = np.array_split(np.arange(ary.shape[i]), np.asarray(indices_or_sections))
     before = (slice(None),) * i
     return [
         ary[(*before, slice(int(p[0]), int(p[-1]) + 1) if len(p) else slice(0, 0))] for p in parts
@@ -337,6 +338,10 @@ def _clip(
     dtype: Any = None,
 ) -> Any:  # fmt: skip
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if a.dtype.kind in "iu":  # a limit that no element reaches is none
+        least, greatest = range_of(a.dtype)
+        low = None if type(low) is int and low < least else low
+        high = None if type(high) is int and high > greatest else high
     a = a.copy() if low is None else np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
 

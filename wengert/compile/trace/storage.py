@@ -8,6 +8,7 @@ flags, and one of numbered elements tells which of them the view shows.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,17 +78,14 @@ def kept(arrays: Iterable[Any]) -> Strides:
     return strides_of(walk.operands[-1])
 
 
+@dataclass(slots=True, eq=False)
 class Step:
     """One step from an array into a view of it: how to look, and how to write back."""
 
-    __slots__ = ("args", "dtype", "function", "shape", "source")
-
-    def __init__(self, function: Function, args: Any, source: Shape, shape: Shape, dtype: Any):
-        self.function = function
-        self.args = args
-        self.source = source
-        self.shape = shape
-        self.dtype = dtype
+    function: Function
+    args: Any
+    shape: Shape
+    dtype: Any
 
     @property
     def is_plain(self) -> bool:

@@ -57,7 +57,8 @@ def _erf(trace: Trace, x: Any) -> Any:
     elementwise.spherical_bessel, elementwise.make_complex, reductions.recurrence,
     special.airy_ai, special.airy_aip, special.chebyt, special.gegenbauer, special.genlaguerre,
     special.hermite, special.hermitenorm, linalg.solve_triangular, linalg.lu_unpivoted,
-    linalg.pivoted, linalg.order_of, linalg.matrix_exp, linalg.pinv, linalg.least_squares,
+    linalg.pivoted, linalg.order_of, linalg.indefinite_at, linalg.ldl_factored, linalg.ldl_solved,
+    linalg.matrix_exp, linalg.pinv, linalg.least_squares,
     shapes.diagonal_scatter, shapes.overlapped,
 )  # fmt: skip
 def _one_statement(function: Any, trace: Trace, *args: Any, **kwargs: Any) -> Any:

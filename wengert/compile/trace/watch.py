@@ -47,80 +47,36 @@ def is_real(tensor: Tensor) -> bool:
         return False
 
 
-class _Array:
-    """In the place of the slot `Tensor._array`."""
+class _Watched:
+    """In the place of an attribute: a capture says what is seen there, and what is put there.
 
-    def __get__(self, tensor: Any, owner: Any = None) -> Any:
-        if tensor is None:
-            return SLOT
-        array = SLOT.__get__(tensor)
-        capture = CAPTURES.get(get_ident())
-        return array if capture is None else capture.array_of(tensor, array)
+    `usual` is what the class has there otherwise: a slot, or a default for what instances have.
+    """
 
-    def __set__(self, tensor: Any, array: Any) -> None:
-        capture = CAPTURES.get(get_ident())
-        if capture is not None:
-            array = capture.array_for(tensor, array)
-        SLOT.__set__(tensor, array)
-
-
-class _History:
-    """In the place of a slot of a tensor's history."""
-
-    def __init__(self, name: str) -> None:
+    def __init__(self, usual: Any, name: str, subject: str, *more: Any) -> None:
+        self.usual = usual
         self.name = name
-        self.slot = Tensor.__dict__[name]
+        self.read, self.written = f"{subject}_of", f"{subject}_for"
+        self.more = more
 
-    def __get__(self, tensor: Any, owner: Any = None) -> Any:
-        if tensor is None:
-            return self.slot
-        capture = CAPTURES.get(get_ident())
-        if capture is None or not is_real(tensor):
-            return self.slot.__get__(tensor)
-        return getattr(capture.outside.history(tensor), self.name)
-
-    def __set__(self, tensor: Any, value: Any) -> None:
-        capture = CAPTURES.get(get_ident())
-        if capture is None or not is_real(tensor):
-            self.slot.__set__(tensor, value)
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        if owner is None:
+            return self.usual
+        if hasattr(self.usual, "__get__"):
+            own = self.usual.__get__(owner)
         else:
-            setattr(capture.outside.history(tensor), self.name, value)
-
-
-class _Grad:
-    """In the place of the attribute `Tensor._grad`."""
-
-    def __get__(self, tensor: Any, owner: Any = None) -> Any:
-        if tensor is None:
-            return None  # the default of the class
-        own = tensor.__dict__.get("_grad")
+            own = owner.__dict__.get(self.name, self.usual)
         capture = CAPTURES.get(get_ident())
-        return own if capture is None else capture.grad_of(tensor, own)
+        return own if capture is None else getattr(capture, self.read)(owner, own, *self.more)
 
-    def __set__(self, tensor: Any, grad: Any) -> None:
-        capture = CAPTURES.get(get_ident())
-        if capture is None or not capture.grad_for(tensor, grad):
-            tensor.__dict__["_grad"] = grad
-
-
-_BEGUN = Generator.__dict__["_numbers"]
-
-
-class _Numbers:
-    """In the place of the attribute `Generator._numbers`."""
-
-    def __get__(self, generator: Any, owner: Any = None) -> Any:
-        if generator is None:
-            return _BEGUN
-        own = _BEGUN.__get__(generator)
-        capture = CAPTURES.get(get_ident())
-        return own if capture is None else capture.numbers_of(generator, own)
-
-    def __set__(self, generator: Any, numbers: Any) -> None:
+    def __set__(self, owner: Any, value: Any) -> None:
         capture = CAPTURES.get(get_ident())
         if capture is not None:
-            capture.refuse("seeding a generator")
-        generator.__dict__["_numbers"] = numbers
+            value = getattr(capture, self.written)(owner, value, *self.more)
+        if hasattr(self.usual, "__set__"):
+            self.usual.__set__(owner, value)
+        else:
+            owner.__dict__[self.name] = value
 
 
 class _Attributes:
@@ -142,30 +98,16 @@ class _Attributes:
         return capture.attribute_of(module, name, value)
 
 
-class _Groups:
-    """In the place of the attribute `param_groups` of a class of optimizers."""
-
-    def __get__(self, optimizer: Any, owner: Any = None) -> Any:
-        if optimizer is None:
-            return None  # the default of the class
-        own = optimizer.__dict__.get("param_groups")
-        capture = CAPTURES.get(get_ident())
-        return own if capture is None else capture.groups_of(optimizer, own)
-
-    def __set__(self, optimizer: Any, groups: Any) -> None:
-        capture = CAPTURES.get(get_ident())
-        if capture is not None:
-            capture.set_groups(optimizer, optimizer.__dict__.get("param_groups"))
-        optimizer.__dict__["param_groups"] = groups
-
-
-_WATCHED: list[tuple[type, str, Any]] = [
-    (Tensor, "_array", _Array()),
-    *((Tensor, name, _History(name)) for name in ("_node", "_cell", "_origin")),
-    (Tensor, "_grad", _Grad()),
-    (Generator, "_numbers", _Numbers()),
+_WATCHED = [
+    (Tensor, "_array", _Watched(SLOT, "_array", "array")),
+    *(
+        (Tensor, name, _Watched(Tensor.__dict__[name], name, "history", name))
+        for name in ("_node", "_cell", "_origin")
+    ),
+    (Tensor, "_grad", _Watched(None, "_grad", "gradient")),
+    (Generator, "_numbers", _Watched(Generator.__dict__["_numbers"], "_numbers", "numbers")),
 ]
-_ATTRIBUTES, _GROUPS = _Attributes(), _Groups()
+_ATTRIBUTES, _GROUPS = _Attributes(), _Watched(None, "param_groups", "groups")
 
 
 def _settle() -> None:

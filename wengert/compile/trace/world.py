@@ -11,9 +11,10 @@ The library's own code is trusted and not observed; `watch.py` tells what it rea
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Iterator, Mapping
-from types import FrameType, FunctionType, MethodType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,11 @@ from wengert.compile.trace.array import TracedArray
 from wengert.compile.trace.conditions import Conditions, home_of
 from wengert.compile.trace.drawn import drawn
 from wengert.compile.trace.inputs import Inputs, Passed, Varying
-from wengert.compile.trace.observe import MISSING as NOTHING
-from wengert.compile.trace.observe import Observer, Read, Write, rewrite
+from wengert.compile.trace.observe import Observer, Read, Unobserved, Write, rewrite
 from wengert.compile.trace.observe.objects import (
     ATOMS,
     CONTAINERS,
+    UNCHANGEABLE,
     contents,
     own_attribute,
     static,
@@ -39,6 +40,7 @@ from wengert.compile.trace.places import (
     MISSING,
     Attribute,
     Class,
+    Code,
     Contents,
     Element,
     Guard,
@@ -50,9 +52,11 @@ from wengert.compile.trace.places import (
     Variable,
     is_number,
     key_of,
+    unchanged,
 )
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
+from wengert.history.surroundings import EVERYWHERE
 from wengert.tensor import Tensor
 
 
@@ -80,24 +84,53 @@ class World(Observer):
         self.effects: list[tuple[Place | None, Any]] = []
         """What the function wrote, in order: a place and a value, or a call on a container."""
         self.shadows: dict[int, tuple[Any, Any]] = {}
+        self.unobserved: Unobserved | None = None  # the first that ran so
+        self.returned = False  # the function: what runs then is its derivative
 
     # ---- running --------------------------------------------------------------------------------
 
     def run(self, function: Any, leaves: list[Any], /, *args: Any, **named: Any) -> Any:
-        """Call a function and observe it; `leaves` are what its arguments hold."""
+        """Call a function; `leaves` are what its arguments hold."""
         for i, leaf in enumerate(leaves):
             if not self.is_known(leaf):
                 self._reach(leaf, None, f"argument {i}")
         self._reach(function, None, getattr(function, "__name__", type(function).__name__))
-        return self._watched(function, args, named)
+        for container in EVERYWHERE:
+            self._tell(self.reached, container)
+        result = self.called(function, *args, **named)
+        self.returned = True
+        return result
+
+    @contextlib.contextmanager
+    def observing(self) -> Iterator[None]:
+        try:
+            with super().observing():
+                yield
+        except Exception as error:
+            self._check_observed(error)
+            raise
+        self._check_observed(None)
 
     def _tell(self, handler: Any, *event: Any) -> Any:
         with watch.aside():
             return super()._tell(handler, *event)
 
-    def _ran(self, frame: FrameType) -> None:
-        if watch.active() is not None:
-            super()._ran(frame)
+    def is_told(self) -> bool:
+        return super().is_told() and watch.active() is not None
+
+    def on_unobserved(self, ran: Unobserved) -> None:
+        if self.unobserved is None:
+            self.unobserved = ran
+
+    def _check_observed(self, error: Exception | None) -> None:
+        """What runs past the observer may have read anything."""
+        ran = self.unobserved
+        if ran is not None:
+            name, line = ran.code.co_name, line_of(ran.caller, ran.at)
+            raise TracingError(
+                f"{name} runs where a compiled function cannot see what it reads, called at\n"
+                f"  {line}\nCall it in the function itself, or before it: pass what comes of it."
+            ) from error
 
     def is_known(self, owner: Any, name: Any = None) -> bool:
         if isinstance(owner, Tensor):
@@ -112,25 +145,19 @@ class World(Observer):
             self.reading = outer
 
     def read_by_library(self, owner: Any, name: str, value: Any) -> Any:
-        """What the library gets for an attribute of a module: the user's functions are observed."""
+        """What the library gets for an attribute of a module."""
         with watch.aside():
-            if home_of(owner, name) is None and name[:1] != "_":
+            home = home_of(owner, name)
+            if home is not None:
+                self.conditions.note(Guard(Item(home, name), value))
+            elif name[:1] != "_":
                 self._through_class(owner, type(owner), name)
-            self.conditions.attribute(owner, name, value)
             self._reach(owner, None, f"a {type(owner).__name__}")
             self._reach(value, owner, f".{name}")
-            for held in contents(value) if isinstance(value, CONTAINERS) else ():
-                self._reach(held, value, "[...]")
-            return self._for_library(value)
-
-    def _for_library(self, value: Any) -> Any:
-        if isinstance(value, FunctionType | MethodType):
-            return self.observed(value)
-        if isinstance(value, dict):
-            seen = {key: self._for_library(x) for key, x in value.items()}
-            if any(x is not seen[key] for key, x in value.items()):
-                return type(value)(seen)
-        return value
+            self.conditions.name(value if isinstance(value, dict) else {name: value})
+            if isinstance(value, CONTAINERS):
+                self._read_contents(value)
+            return value
 
     # ---- reads ----------------------------------------------------------------------------------
 
@@ -154,7 +181,7 @@ class World(Observer):
         home = home_of(owner, name)
         if home is not None:
             return self._seen(Item(home, name), value)
-        if isinstance(owner, type | FunctionType) or own_attribute(owner, name) is not NOTHING:
+        if isinstance(owner, type | FunctionType) or own_attribute(owner, name) is not MISSING:
             return value if is_library_class(owner) else self._seen(Attribute(owner, name), value)
         self._through_class(owner, type(owner), name)
         return self._inside(value)
@@ -194,24 +221,21 @@ class World(Observer):
         return self._inside(value)
 
     def _read_has_at(self, owner: Any, key: Any, value: Any) -> Any:
-        if isinstance(owner, dict):
-            self.conditions.note(Guard(Presence(owner, key), value))
-        else:
-            self.conditions.note(Guard(Presence(owner, key), value))
+        self.conditions.note(Guard(Presence(owner, key), value))
         return value
 
     def _read_length_at(self, owner: Any, key: Any, value: Any) -> Any:
-        if not isinstance(owner, tuple | frozenset):
+        if not isinstance(owner, UNCHANGEABLE):
             self.conditions.note(Guard(Length(owner), value))
         return value
 
     def _read_contents_at(self, owner: Any, key: Any, held: Any) -> Any:
-        if not isinstance(owner, tuple | frozenset) and TracedArray not in map(type, held):
+        if not isinstance(owner, UNCHANGEABLE) and TracedArray not in map(type, held):
             self.conditions.note(Guard(Contents(owner), held))
         return held
 
     def _read_code_at(self, function: Any, key: Any, value: Any) -> Any:
-        return self._seen(Attribute(function, "__code__"), value)
+        return self._seen(Code(function), value)
 
     def _read_default_at(self, function: Any, name: str, value: Any) -> Any:
         self.conditions.note(Guard(Attribute(function, "__defaults__"), function.__defaults__))
@@ -238,7 +262,7 @@ class World(Observer):
         return value
 
     def _note_contents(self, container: Any) -> None:
-        self.conditions.note(Guard(Contents(container), contents(container)))
+        self.conditions.note(unchanged(container))
 
     def _note_state(self, owner: Any, known: set[int]) -> None:
         """All that an object holds, and what it holds holds."""
@@ -267,7 +291,7 @@ class World(Observer):
         return self._inside(value)
 
     def _fetched(self, place: Place, value: Any) -> Any:
-        if is_number(value) or type(value) is int:
+        if is_number(value) or (type(value) is int and self.inputs.interval(place, value)):
             return self.passed.number(place, value)
         if type(value) is np.ndarray and is_numeric(value):
             return self.passed.array(place, value)
@@ -327,6 +351,12 @@ class World(Observer):
         return super().kept_attribute(owner, name) if home is None else home[name]
 
     def on_write(self, write: Write) -> None:
+        if self.returned:
+            raise TracingError(
+                "the derivative of a compiled function changes something outside, at\n"
+                f"  {line_of(*here())}\nCall backward() in the compiled function, or leave it "
+                "uncompiled."
+            )
         if write.kind in ("call", "in place"):
             self._did(write)
             return
@@ -336,9 +366,8 @@ class World(Observer):
             return
         key = key_of(place)
         if key not in self.written_places:
-            before = MISSING if write.before is NOTHING else write.before
-            self.written_places[key] = place, before
-        self.effects.append((place, MISSING if write.after is NOTHING else write.after))
+            self.written_places[key] = place, write.before
+        self.effects.append((place, write.after))
 
     def _did(self, write: Write) -> None:
         if write.kind == "call":
@@ -358,12 +387,12 @@ class World(Observer):
         if write.kind == "attribute":
             home = home_of(owner, key)
             own = getattr(owner, "__dict__", None)
-            if home is None and type(own) is dict and write.after is NOTHING:
+            if home is None and type(own) is dict and write.after is MISSING:
                 home = own
             return Attribute(owner, key) if home is None else Item(home, key)
         if isinstance(owner, dict):
             return Item(owner, key)
-        if isinstance(owner, list) and isinstance(key, int) and write.after is not NOTHING:
+        if isinstance(owner, list) and isinstance(key, int) and write.after is not MISSING:
             return Element(owner, range(len(owner))[key])
         if not isinstance(owner, CONTAINERS):
             self.refuse(f"an item of a {type(owner).__name__} from outside is set")
@@ -375,6 +404,7 @@ class World(Observer):
         """Make the world what it was before the trace."""
         if rewrite.THREAD.observer is self:  # an interrupt came while it was taken away
             rewrite.THREAD.observer = None
+        self.take_back()
         for place, before in reversed(self.written_places.values()):
             if not isinstance(place, Element):
                 place.write(before, ())  # type: ignore[union-attr]

@@ -8,6 +8,7 @@ are in `inplace.py`, those that are functions in `named.py`.
 from __future__ import annotations
 
 import dis
+import importlib
 import operator
 import warnings
 from collections.abc import Iterator
@@ -16,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.kind import kind_of
-from wengert.autograd.record import cast
+from wengert.autograd.operands import cast
 from wengert.dispatch import known
+from wengert.dtypes import bfloat16
 from wengert.errors import DtypeError, ShapeError
 from wengert.functions import (
     comparison,
@@ -31,10 +33,10 @@ from wengert.functions import (
 )
 from wengert.functions import device as devices
 from wengert.functions.arguments import one_dim
-from wengert.functions.limits import Storage, bfloat16
+from wengert.functions.limits import Storage
 from wengert.history import modes
 from wengert.history.location import here, line_of, stacklevel
-from wengert.tensor import Size, Tensor, attach, carries, wrap
+from wengert.tensor import Size, Tensor, attach, carries, storage, wrap
 
 
 def _element(x: Any) -> Any:
@@ -93,6 +95,11 @@ def _beside(x: Tensor, made: Tensor) -> Tensor:
     return made
 
 
+def _overrides() -> Any:
+    """How classes derived from Tensor are asked; most programs have none."""
+    return importlib.import_module("wengert.pytorch.overrides")
+
+
 @attach
 class TensorMethods:
     """See the module's docstring. `self` is always a Tensor."""
@@ -102,6 +109,19 @@ class TensorMethods:
     def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
         made = creation.legacy_tensor(*args, **kwargs)
         return made if cls is Tensor else made.as_subclass(cls)
+
+    @classmethod
+    def __init_subclass__(cls: Any, **kwargs: Any) -> None:
+        super(Tensor, cls).__init_subclass__(**kwargs)  # type: ignore[misc]
+        if not cls.__module__.startswith("wengert."):
+            _overrides().intercept()
+
+    @classmethod
+    def __torch_function__(
+        cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """What a function means to tensors of this class: results are of it, too."""
+        return _overrides().default(cls, func, types, args, kwargs)
 
     # ---- what it is -----------------------------------------------------------------------
 
@@ -135,7 +155,7 @@ class TensorMethods:
     def storage_offset(self: Any) -> int:
         """How many elements of the storage come before the first one."""
         array = self._array
-        owner = shapes.storage(array)
+        owner = storage(array)
         start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
         return int(start // array.itemsize)
 
@@ -182,6 +202,21 @@ class TensorMethods:
         return False
 
     is_neg = is_conj
+
+    def to_dense(self: Any, dtype: Any = None) -> Any:
+        """The tensor itself: it is dense."""
+        return self if dtype is None else self.to(dtype)
+
+    def to_sparse(self: Any, *args: Any, layout: Any = None, **options: Any) -> Any:
+        """The elements that are not zero, as a sparse tensor in COO form, or CSR."""
+        made = importlib.import_module("wengert.sparse.tensors").from_dense(self)
+        return made.to_sparse_csr() if layout is devices.sparse_csr else made
+
+    to_sparse_coo = to_sparse
+
+    def to_sparse_csr(self: Any, dense_dim: Any = None) -> Any:
+        """The elements that are not zero, as a sparse tensor in CSR form."""
+        return self.to_sparse().to_sparse_csr()
 
     def resolve_conj(self: Any) -> Any:
         """The tensor itself: conjugation is never postponed."""
@@ -273,7 +308,9 @@ class TensorMethods:
         return object.__format__(self, spec)
 
     def __repr__(self: Any, *, tensor_contents: Any = None) -> str:
-        return printing.tensor_text(self)
+        kind = type(self)
+        ours = kind.__module__.startswith("wengert.")
+        return printing.tensor_text(self, "tensor(" if ours else f"{kind.__name__}(")
 
     def _repr_html_(self: Any) -> str:
         import html  # with all its entities
@@ -299,19 +336,28 @@ class TensorMethods:
         creation.check_device(device)
         return self
 
-    def __dlpack__(self: Any, **options: Any) -> Any:
+    def __dlpack__(
+        self: Any,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         array = self._array
         if (
             isinstance(array, np.ndarray)
             and not array.flags.writeable
-            and options.get("max_version") is None
-            and options.get("copy") is None
+            and max_version is None
+            and copy is None
         ):
             # The first version of the protocol cannot say that memory is read-only, as JAX's is.
             array = array.copy()
-        return array.__dlpack__(**options)
+        return array.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
         return self._array.__dlpack_device__()
@@ -399,7 +445,7 @@ class TensorMethods:
 
     def untyped_storage(self: Any) -> Any:
         """The memory that this tensor looks into."""
-        return Storage(shapes.storage(self._array))
+        return Storage(storage(self._array))
 
     storage = untyped_storage
     _typed_storage = untyped_storage

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast
+from wengert.autograd.operands import cast
 from wengert.functions import (
     calculus,
     choosing,

@@ -13,7 +13,8 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
-from wengert.autograd.record import recorder, unsuited
+from wengert.autograd.operands import unsuited
+from wengert.autograd.record import recorder
 from wengert.history import modes
 from wengert.tensor import NUMBERS, Tensor, may_record, settle, wrap
 
@@ -60,7 +61,7 @@ def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tenso
         array = other._array if isinstance(other, Tensor) else other
         same = type(other) in NUMBERS or getattr(array, "dtype", None) is x._array.dtype
         fits = same and (np.ndim(array) == 0 or array.shape == x._array.shape)
-        if fits and _takes_out(x._array):
+        if fits and _takes_out(x._array) and 0 not in x._array.strides:
             function(x._array, array, out=x._array, casting="same_kind")
             mark_written(x, label)
             return x

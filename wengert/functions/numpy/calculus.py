@@ -135,8 +135,9 @@ def _kron(a: Any, b: Any) -> Any:
     a, b = as_array(a), as_array(b)
     n = max(len(a.shape), len(b.shape))
     left, right = (tuple((1,) * (n - len(x.shape)) + tuple(x.shape)) for x in (a, b))
-    spread = np.reshape(a, [k for size in left for k in (size, 1)]) * np.reshape(
-        b, [k for size in right for k in (1, size)]
+    spread = np.multiply(
+        np.reshape(a, [k for size in left for k in (size, 1)]),
+        np.reshape(b, [k for size in right for k in (1, size)]),
     )
     return np.reshape(spread, [i * j for i, j in zip(left, right, strict=True)])
 
@@ -157,7 +158,7 @@ def _polyval(p: Any, x: Any) -> Any:
     p, x = as_array(p), as_array(x)
     y = np.zeros_like(x)
     for k in range(p.shape[0]):
-        y = y * x + p[k]
+        y = np.add(np.multiply(y, x), p[k])
     return y
 
 

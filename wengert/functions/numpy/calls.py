@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.arrays.facts import COMPOSED, CONSTANT, REDUCTIONS, RUNNING, composed, writes
+from wengert.arrays.facts import COMPOSED, CONSTANT, REDUCTIONS, RUNNING, composed
 from wengert.arrays.kind import name_of
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
+from wengert.autograd.operands import cast
 from wengert.autograd.out import refuse_tracked_out
-from wengert.autograd.record import cast, recorder
-from wengert.dispatch import as_array
+from wengert.autograd.record import recorder
+from wengert.dispatch import as_array, writes
 from wengert.errors import MissingRuleError
 from wengert.history import modes
 from wengert.rules import RULES, reductions
@@ -65,7 +66,7 @@ def _recorded(rule: Rule) -> Callable[..., Any]:
         for x in args:  # floating tensors of one dtype, and numbers, need no promotion
             if isinstance(x, Tensor):
                 mine = x._array.dtype
-                if (mine is not dtype and dtype is not None) or mine.kind not in "fc":
+                if (mine is not dtype and dtype is not None) or not dtypes.is_inexact(mine):
                     break
                 dtype = mine
             elif type(x) not in NUMBERS:
@@ -135,7 +136,7 @@ def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
         samples = {n: np.ones(1, x.dtype) for n, x in found.items()}
         with np.errstate(all="ignore"):
             target = as_array(rule.function(*{**call, **samples}.values())).dtype
-        if target.kind == "f":
+        if dtypes.is_floating(target):
             for n, x in found.items():
                 call[n] = _cast(x, target)
     return call
@@ -143,6 +144,14 @@ def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
 
 def _cast(x: Any, dtype: Any) -> Tensor:
     return cast(x, dtype) if isinstance(x, Tensor) else wrap(as_array(x, dtype))
+
+
+def promoted(operands: Any) -> list[Any]:
+    """Operands of functions that take one dtype, in the one that NumPy gives their result."""
+    target = np.result_type(
+        *(dtypes.of(x._array if isinstance(x, Tensor) else x) for x in operands)
+    )
+    return [_cast(x, target) for x in operands]
 
 
 def _tensors(*values: Any) -> list[Tensor]:
@@ -358,7 +367,7 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 def _einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
     from wengert.functions.products import einsum
 
-    return einsum(subscripts, *operands)
+    return einsum(subscripts, *promoted(operands))
 
 
 @composed(np.inner)
@@ -368,7 +377,7 @@ def _inner(a: Any, b: Any) -> Any:
 
 @composed(np.vdot)
 def _vdot(a: Any, b: Any) -> Any:
-    return np.sum(np.conj(np.ravel(a)) * np.ravel(b))
+    return np.sum(np.multiply(np.conj(np.ravel(a)), np.ravel(b)))
 
 
 @composed(np.diag)

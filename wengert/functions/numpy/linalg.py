@@ -14,7 +14,7 @@ from wengert.autograd.record import recorder
 from wengert.dispatch import as_array
 from wengert.functions import linalg
 from wengert.functions.arguments import constant
-from wengert.functions.numpy.calls import no_more
+from wengert.functions.numpy.calls import no_more, promoted
 from wengert.rules import linalg as rules
 from wengert.tensor import Tensor, wrap
 
@@ -119,7 +119,7 @@ def _cond(x: Any, p: Any = None) -> Any:
 
 @composed(np.linalg.multi_dot)
 def _multi_dot(arrays: Any) -> Any:
-    return linalg.multi_dot(arrays)
+    return linalg.multi_dot(promoted(arrays))
 
 
 @composed(np.linalg.tensorsolve)
@@ -178,7 +178,7 @@ def _cross(
             "numpy.cross of Tensors takes vectors of 3 components, got shapes "
             f"{list(a.shape)} and {list(b.shape)}"
         )
-    one, two = (np.roll(a, -k, -1) * np.roll(b, k - 3, -1) for k in (1, 2))
+    one, two = (np.multiply(np.roll(a, -k, -1), np.roll(b, k - 3, -1)) for k in (1, 2))
     return np.moveaxis(one - two, -1, axisc)
 
 

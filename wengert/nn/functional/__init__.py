@@ -98,9 +98,16 @@ from wengert.nn.functional.normalization import layer_norm as layer_norm
 from wengert.nn.functional.normalization import local_response_norm as local_response_norm
 from wengert.nn.functional.normalization import normalize as normalize
 from wengert.nn.functional.normalization import rms_norm as rms_norm
+from wengert.nn.functional.other import ScalingType as ScalingType
+from wengert.nn.functional.other import SwizzleType as SwizzleType
+from wengert.nn.functional.other import assert_int_or_pair as assert_int_or_pair
+from wengert.nn.functional.other import conv_tbc as conv_tbc
 from wengert.nn.functional.other import embedding as embedding
 from wengert.nn.functional.other import embedding_bag as embedding_bag
+from wengert.nn.functional.other import grouped_mm as grouped_mm
 from wengert.nn.functional.other import one_hot as one_hot
+from wengert.nn.functional.other import scaled_grouped_mm as scaled_grouped_mm
+from wengert.nn.functional.other import scaled_mm as scaled_mm
 from wengert.nn.functional.pools import (
     adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
 )

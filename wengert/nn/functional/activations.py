@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd.record import recorder
 from wengert.functions.arguments import of_tensors, one_dim
+from wengert.history.location import stacklevel
 from wengert.nn.functional import chance as random
 from wengert.nn.functional.shared import apply, check_floats, reshape, where, written, written_by
 from wengert.rules import neural, reductions
@@ -152,16 +154,18 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x + 3, 0), 6) / 6."""
     check_floats(input, "hardsigmoid")
-    formula = lambda x: relu6(x + 3) / 6
-    return written_by(input, formula, "hardsigmoid_") if inplace else formula(input)
+    if inplace:
+        return written(input, neural.hardsigmoid, (), "hardsigmoid_")
+    return apply(neural.hardsigmoid, input)
 
 
 @of_tensors(1)
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x hardsigmoid(x)."""
     check_floats(input, "hardswish")
-    formula = lambda x: x * (relu6(x + 3) / 6)
-    return written_by(input, formula, "hardswish_") if inplace else formula(input)
+    if inplace:
+        return written(input, neural.hardswish, (), "hardswish_")
+    return apply(neural.hardswish, input)
 
 
 @of_tensors(1)
@@ -222,7 +226,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
     check_floats(input, "hardshrink")
-    return where(np.absolute(input._array) <= lambd, 0, input)
+    return apply(neural.hardshrink, input, lambd)
 
 
 @of_tensors(1)
@@ -231,9 +235,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     check_floats(input, "softshrink")
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    x = input._array
-    moved = where(x > 0, input - lambd, input + lambd)
-    return where(np.absolute(x) <= lambd, 0, moved)
+    return apply(neural.softshrink, input, lambd)
 
 
 @of_tensors(1)
@@ -246,6 +248,11 @@ def rrelu(
 ) -> Tensor:
     """A leaky relu whose slope is random in training, and the middle of its range otherwise."""
     check_floats(input, "rrelu")
+    if lower > upper:
+        raise RuntimeError(
+            f"rrelu: Lower bound should be less than or equal to the upper bound, got {lower} and "
+            f"{upper}"
+        )
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     uniform = random.uniform_array(input._array)
@@ -299,7 +306,7 @@ def _along(function: Any, input: Tensor, dim: int | None, dtype: Any, name: str)
             f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
             "dim=X as an argument.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel(),
         )
     if not -max(n, 1) <= dim < max(n, 1):
         raise IndexError(
@@ -318,7 +325,7 @@ def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
     """A sample of the Gumbel-softmax distribution (Jang et al., 2017); one-hot if `hard`."""
-    tiny = np.finfo(logits._array.dtype).tiny
+    tiny = dtypes.limits(logits._array.dtype).tiny
     uniform = np.maximum(random.uniform_array(logits._array), tiny)
     gumbels = -np.log(np.maximum(-np.log(uniform), tiny))
     soft = softmax((logits + wrap(gumbels.astype(logits._array.dtype))) / tau, dim)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd.record import recorder
 from wengert.dispatch import known
 from wengert.functions.joining import cat
@@ -267,7 +268,7 @@ def _additive(mask: Tensor, name: str, dtype: Any) -> Tensor:
     if mask._array.dtype == bool:
         zero = np.zeros((), dtype)
         return wrap(np.where(mask._array, zero - np.inf, zero).astype(dtype))
-    if mask._array.dtype.kind != "f":
+    if not dtypes.is_floating(mask._array.dtype):
         raise AssertionError(
             f"only bool and floating types of {name} are supported, got {mask.dtype}"
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.autograd.record import recorder
 from wengert.functions.arguments import of_tensors
+from wengert.history.location import stacklevel
 from wengert.nn.functional.shared import apply, reshape, where
 from wengert.rules import neural
 from wengert.tensor import Tensor, wrap
@@ -59,7 +60,7 @@ def _told(align_corners: bool | None, name: str) -> bool:
             f"Default {name} behavior has changed to align_corners=False since 1.3.0. Please "
             "specify align_corners=True if the old behavior is desired.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel(),
         )
     return bool(align_corners)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.functions.arguments import of_tensors
+from wengert.history.location import stacklevel
 from wengert.nn.functional import grids
 from wengert.nn.functional.shared import apply, reshape
 from wengert.nn.functional.windows import _adaptive_avg, along
@@ -274,7 +275,7 @@ def _renamed(name: str) -> None:
     warnings.warn(
         f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=stacklevel(),
     )
 
 

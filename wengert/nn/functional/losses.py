@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.record import cast, one_dtype, recorder
+from wengert.autograd.operands import cast, one_dtype
+from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions.arguments import of_tensors, one_dim
+from wengert.functions.products import cdist
 from wengert.functions.reductions import vector_norm
 from wengert.functions.shapes import broadcast_shapes
 from wengert.nn.functional.activations import log_softmax, logsigmoid
@@ -627,6 +629,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     n = input.shape[0]
     first, second = np.triu_indices(n, 1)
+    if p == 2:
+        return cdist(input, input)[first, second]
     return vector_norm(input[first] - input[second], p, 1)
 
 
@@ -675,6 +679,8 @@ def _triplet(
     swap: bool,
     reduction: str,
 ) -> Tensor:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = apply(np.minimum, far, distance(positive, negative))
@@ -696,6 +702,8 @@ def multi_margin_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional, but has shape {list(weight.shape)}")
     x, t = input._array, target._array
     if t.ndim > 1 or t.size != (len(x) if x.ndim > 1 else 1) or t.dtype.kind not in "iu":
         raise RuntimeError(

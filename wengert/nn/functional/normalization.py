@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd.engine import mark_written
-from wengert.autograd.record import cast, one_dtype
+from wengert.autograd.operands import cast, one_dtype
 from wengert.functions.arguments import of_tensors
 from wengert.functions.reductions import vector_norm
 from wengert.nn.functional import chance
@@ -193,11 +194,13 @@ def rms_norm(
 ) -> Tensor:
     """x / sqrt(mean(x^2) + eps) over the last dimensions, then weight."""
     axes = _normalized_axes(input, normalized_shape, weight, None)
-    eps = float(np.finfo(input._array.dtype).eps) if eps is None else eps
-    squares = mean(input * input, axes, True)
+    eps = float(dtypes.limits(input._array.dtype).eps) if eps is None else eps
+    single = dtypes.is_half(input._array.dtype)  # the squares of which may overflow
+    x = cast(input, dtypes.float32) if single else input
+    y = cast(x / apply(np.sqrt, mean(x * x, axes, True) + eps), input._array.dtype)
     if weight is not None and weight._array.dtype.kind == input._array.dtype.kind:
         weight = cast(weight, input._array.dtype)
-    return _scaled(input / apply(np.sqrt, squares + eps), weight, None)
+    return _scaled(y, weight, None)
 
 
 @of_tensors(1)
@@ -231,7 +234,8 @@ def batch_norm(
         if count == 1:
             raise ValueError(
                 "Expected more than 1 value per channel when training, got input size "
-                f"{input.shape}"
+                f"{input.shape}: the variance of one is zero. Use net.eval() to predict, and "
+                "DataLoader(..., drop_last=True) if this is the rest of the data."
             )
         _update(x, count, running_mean, running_var, momentum)
         out = apply(rules.standardize, input, axes, eps)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from typing import Any, NoReturn
 
 import numpy as np
 
 from wengert.autograd.engine import mark_written
 from wengert.dispatch import known, require, within
 from wengert.functions.arguments import of_tensors
+from wengert.functions.joining import cat, stack
 from wengert.nn.functional.shared import apply, reshape, where
+from wengert.nn.functional.windows import conv1d
 from wengert.rules import indexing
 from wengert.tensor import Tensor, wrap
 
@@ -34,6 +37,8 @@ def embedding(
     tensor([[2.],
             [1.]])
     """
+    if weight.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, got shape {list(weight.shape)}")
     index, rows = input._array, weight._array.shape[0]
     if index.dtype.kind not in "iu":
         raise RuntimeError(
@@ -160,3 +165,52 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     wrong = "Class values must be smaller than num_classes."
     require(classes < num_classes, RuntimeError, wrong)
     return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64))
+
+
+@of_tensors(1)
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """A convolution along time: input (T, N, C), weight (K, C, C_out)."""
+    out = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return out.permute(2, 0, 1)
+
+
+def grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: Any = None,
+) -> Tensor:
+    """Products of groups of matrices: `offs` says where each group of rows or columns ends.
+
+    (n, k) by (g, k, m) gives (n, m), (g, n, k) by (k, m) gives (n, m), two matrices (g, n, m).
+    """
+    if offs is None:
+        out = mat_a @ mat_b
+    else:
+        out = _grouped(mat_a, mat_b, [0, *offs.tolist()])
+    out = out if bias is None else out + bias
+    return out if out_dtype is None else out.to(out_dtype)
+
+
+def _grouped(a: Tensor, b: Tensor, ends: list[int]) -> Tensor:
+    groups = [slice(first, last) for first, last in itertools.pairwise(ends)]
+    if a.ndim == b.ndim:  # the groups share rows and columns, and divide what is summed over
+        return stack([a[:, part] @ b[part] for part in groups])
+    if a.ndim == 2:
+        return cat([a[part] @ b[k] for k, part in enumerate(groups)])
+    return cat([a[k] @ b[:, part] for k, part in enumerate(groups)], -1)
+
+
+def scaled_mm(*args: Any, **kwargs: Any) -> NoReturn:
+    """NotImplementedError: products of 8-bit floating-point numbers, which NumPy has not."""
+    raise NotImplementedError("NumPy has no 8-bit floating-point numbers. Use x @ y on float32.")
+
+
+scaled_grouped_mm = ScalingType = SwizzleType = scaled_mm
+
+
+def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
+    """AssertionError, with the message about this argument, unless it is a number or two."""
+    assert isinstance(arg, int) or len(arg) == 2, message.format(arg_name)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd.record import recorder
 from wengert.dispatch import require, within
+from wengert.errors import ShapeError
 from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.losses import cross_entropy
 from wengert.nn.functional.shared import apply, mean, reduction_of, reshape, total, where
@@ -161,7 +163,22 @@ def linear_cross_entropy(
             "linear_cross_entropy: only options=None, the composition of linear and "
             "cross_entropy, is available"
         )
+    if linear_weight.ndim < 2:
+        raise ShapeError(
+            "linear_cross_entropy: expected linear_weight with dimensionality at least 2, got "
+            f"{linear_weight.ndim}"
+        )
+    if ignore_index is not None and dtypes.is_inexact(target.dtype):
+        raise RuntimeError(
+            "linear_cross_entropy: ignore_index cannot be specified when target contains "
+            "probabilities: give those that are to be ignored weight 0"
+        )
     classes, *places, features = linear_weight.shape
+    if places and input.ndim < 2:
+        raise ShapeError(
+            f"linear_cross_entropy: a linear_weight of shape {list(linear_weight.shape)} requires "
+            f"batched input, (N, {features}), got shape {list(input.shape)}. Use input[None]."
+        )
     rows = reshape(linear_weight, (-1, features))
     bias = None if linear_bias is None else reshape(linear_bias, (-1,))
     scores = linear(input, rows, bias)

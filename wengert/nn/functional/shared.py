@@ -11,6 +11,7 @@ import numpy as np
 from wengert.autograd import inplace
 from wengert.autograd.record import recorder
 from wengert.errors import DtypeError
+from wengert.history.location import stacklevel
 from wengert.tensor import Tensor, wrap
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -76,7 +77,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
             "size_average and reduce args will be deprecated, please use "
             f"reduction='{reduction}' instead.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel(),
         )
     if reduction not in REDUCTIONS:
         raise ValueError(
@@ -105,7 +106,7 @@ def matched(input: Any, target: Any, name: str, refused: str = "") -> None:
             f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
             "Please ensure they have the same size.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=stacklevel(),
         )
 
 

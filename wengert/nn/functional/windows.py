@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
+from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
-from wengert.functions.arguments import of_tensors, tensor_of
+from wengert.functions.arguments import into, of_tensors, tensor_of
 from wengert.nn.functional.shared import apply, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import neural, products
@@ -19,13 +21,17 @@ from wengert.tensor import Tensor, wrap
 Sizes = tuple[int, ...]
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """x @ weight.T + bias, for weight of shape (outputs, inputs).
 
     >>> import wengert as wg
     >>> linear(wg.tensor([1.0, 2.0]), wg.tensor([[3.0, 4.0]]), wg.tensor([0.5]))
     tensor([11.5000])
     """
+    if out is not None:
+        return into(out, linear, (input, weight, bias), {})
     if weight._array.ndim == 2:
         try:
             return _affine(input, weight, bias)
@@ -60,8 +66,14 @@ def _shapes_differ(
         f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x[-1] if x else 1} and "
         f"{w[1]}x{w[0]}): "
         f"the input has shape {tuple(x)}, and the layer takes {w[1]} features in its last "
-        "dimension."
+        f"dimension.{_flattened(x, w[1])}"
     )
+
+
+def _flattened(shape: tuple[int, ...], features: int) -> str:
+    """What to type where the last dimensions have so many features together."""
+    whole = [k for k in range(len(shape) - 1) if math.prod(shape[k:]) == features]
+    return f" x.flatten({whole[-1]}) has them." if whole else ""
 
 
 @of_tensors(1)
@@ -138,6 +150,11 @@ def _conv(
     x, lone = _batched(input, n, f"conv{n}d")
     stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
     kernel = weight._array.shape[2:]
+    if len(kernel) != n:
+        raise RuntimeError(
+            f"Expected {n + 2}-dimensional weight, (out, in/groups, *kernel), for "
+            f"{n + 2}-dimensional input, but got a weight of size {list(weight.shape)}"
+        )
     if isinstance(padding, str):
         x, padding = _named_padding(x, padding, kernel, stride, dilation)
     padding = sizes(padding, n, "padding")
@@ -156,10 +173,9 @@ def _batched(input: Tensor, n: int, name: str) -> tuple[Tensor, bool]:
     """The input with a batch dimension, and whether that was missing."""
     ndim = input._array.ndim
     if ndim not in (n + 1, n + 2):
-        raise RuntimeError(
+        raise ShapeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input "
-            "of "
-            f"size: {list(input.shape)}"
+            f"of size: {list(input.shape)}. input[None] adds a dimension."
         )
     return (input[None], True) if ndim == n + 1 else (input, False)
 
@@ -191,16 +207,13 @@ def _check_conv(
     n: int,
 ) -> None:
     w, shape = weight._array.shape, x._array.shape
-    if len(w) != n + 2:
-        raise RuntimeError(
-            f"weight should have {n + 2} dimensions, (out, in/groups, *kernel), got {list(w)}"
-        )
     if groups <= 0:
         raise RuntimeError("groups must be a positive integer")
     if shape[1] != w[1] * groups:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(w)}, expected input{list(shape)} to have "
             f"{w[1] * groups} channels, but got {shape[1]} channels instead"
+            f"{_channels_last(shape, w[1] * groups)}"
         )
     if w[0] % groups:
         raise RuntimeError(
@@ -224,6 +237,13 @@ def _check_conv(
             f"Calculated padded input size per channel: ({size}). Kernel size: "
             f"({' x '.join(map(str, needed))}). Kernel size can't be greater than actual input size"
         )
+
+
+def _channels_last(shape: tuple[int, ...], channels: int) -> str:
+    """What to type where the channels are the last dimension, as in image files."""
+    if shape[-1] != channels:
+        return "."
+    return f". The last dimension has {channels}: use x.movedim(-1, {1 - len(shape)})."
 
 
 @of_tensors(1)
@@ -375,12 +395,19 @@ def _pool_geometry(
     none_given = stride is None or (isinstance(stride, (tuple, list)) and not stride)
     stride = kernel if none_given else sizes(stride, n, "stride")
     padding, dilation = sizes(padding, n, "padding"), sizes(dilation, n, "dilation")
+    for what, size in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
+        if min(size) <= 0:
+            raise RuntimeError(f"{name}() {what} must be greater than zero, but got {size}")
     if any(p < 0 or 2 * p > k for p, k in zip(padding, kernel, strict=True)):
         raise RuntimeError(
             "pad should be at most half of effective kernel size, but got "
             f"padding={padding} and kernel_size={kernel}"
         )
     spatial = x._array.shape[2:]
+    if 0 in x._array.shape[1:]:
+        raise ShapeError(
+            f"{name}: only the batch may be empty, but the input has shape {list(x.shape)}"
+        )
     out = tuple(
         rules.output_size(*each, ceil_mode)
         for each in zip(spatial, kernel, stride, padding, dilation, strict=True)
@@ -485,6 +512,8 @@ def _avg_pool(
             each = _counts(spatial[i], kernel[i], stride[i], padding[i], out[i], count_include_pad)
             counts = counts * each.reshape([-1 if i == j else 1 for j in range(n)])
         result = total / wrap(counts.astype(x._array.dtype))
+    if not dtypes.is_inexact(x._array.dtype):
+        result = cast(result, x._array.dtype)
     return result[0] if lone else result
 
 
@@ -580,6 +609,11 @@ def _adaptive_sizes(x: Tensor, output_size: Any, n: int) -> Sizes:
     if len(wanted) != n:
         raise RuntimeError(
             f"adaptive pooling: output_size must be {n} numbers, got {tuple(wanted)}"
+        )
+    if any(w is not None and w < 0 for w in wanted):
+        raise RuntimeError(
+            f"adaptive pooling: elements of output_size must not be negative, got {tuple(wanted)}: "
+            "each would be a negative dimension"
         )
     return tuple(
         size if w is None else int(w) for size, w in zip(x._array.shape[2:], wanted, strict=True)

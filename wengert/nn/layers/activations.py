@@ -3,80 +3,53 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import recorder
+from wengert.history.location import stacklevel
 from wengert.nn import functional as F
 from wengert.nn.functional.activations import relu
 from wengert.nn.init import constant_
+from wengert.nn.layers.applied import Applied
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
 from wengert.rules import neural
 from wengert.tensor import Tensor, wrap
 
 
-class _Plain(Module):
-    """An activation without settings."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input)
-
-    _function: str
-
-
-class Sigmoid(_Plain):
+class Sigmoid(Applied, function=F.sigmoid):
     """1 / (1 + exp(-x))."""
 
-    _function = "sigmoid"
 
-
-class Tanh(_Plain):
+class Tanh(Applied, function=F.tanh):
     """The hyperbolic tangent."""
 
-    _function = "tanh"
 
-
-class LogSigmoid(_Plain):
+class LogSigmoid(Applied, function=F.logsigmoid):
     """log(sigmoid(x))."""
 
-    _function = "logsigmoid"
 
-
-class Softsign(_Plain):
+class Softsign(Applied, function=F.softsign):
     """x / (1 + |x|)."""
 
-    _function = "softsign"
 
-
-class Tanhshrink(_Plain):
+class Tanhshrink(Applied, function=F.tanhshrink):
     """x - tanh(x)."""
 
-    _function = "tanhshrink"
 
-
-class _MaybeInplace(Module):
+class _MaybeInplace(Applied, function=None):
     """An activation that may overwrite its input."""
 
-    _function: str
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
+    inplace: bool = False
 
 
 _relu = recorder(neural.relu)
 
 
-class ReLU(_MaybeInplace):
+class ReLU(_MaybeInplace, function=F.relu):
     """max(x, 0).
 
     >>> ReLU()
@@ -87,223 +60,132 @@ class ReLU(_MaybeInplace):
         return relu(input, True) if self.inplace else _relu(input)
 
 
-class SiLU(_MaybeInplace):
+class SiLU(_MaybeInplace, function=F.silu):
     """x sigmoid(x)."""
 
-    _function = "silu"
 
-
-class Mish(_MaybeInplace):
+class Mish(_MaybeInplace, function=F.mish):
     """x tanh(softplus(x))."""
 
-    _function = "mish"
 
-
-class SELU(_MaybeInplace):
+class SELU(_MaybeInplace, function=F.selu):
     """The scaled elu that normalizes itself."""
 
-    _function = "selu"
 
-
-class Hardswish(_MaybeInplace):
+class Hardswish(_MaybeInplace, function=F.hardswish):
     """x hardsigmoid(x)."""
 
-    _function = "hardswish"
-
     def extra_repr(self) -> str:
         return ""
 
 
-class Hardsigmoid(_MaybeInplace):
+class Hardsigmoid(_MaybeInplace, function=F.hardsigmoid):
     """min(max(x + 3, 0), 6) / 6."""
 
-    _function = "hardsigmoid"
-
     def extra_repr(self) -> str:
         return ""
 
 
-def _and_inplace(text: str, inplace: bool) -> str:
-    return f"{text}, inplace=True" if inplace else text
-
-
-class GELU(Module):
+class GELU(Applied, function=F.gelu):
     """x Phi(x), exactly or with 'tanh'."""
 
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input, self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
+    approximate: str = "none"
 
 
-class LeakyReLU(Module):
+class LeakyReLU(Applied, function=F.leaky_relu):
     """x where x > 0, else negative_slope * x."""
 
-    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
-        super().__init__()
-        self.negative_slope = negative_slope
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _and_inplace(f"negative_slope={self.negative_slope}", self.inplace)
+    negative_slope: float = 1e-2
+    inplace: bool = False
 
 
-class _Alpha(Module):
-    """An elu or celu."""
-
-    _function: str
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _and_inplace(f"alpha={self.alpha}", self.inplace)
+class _Alpha(Applied, function=None):
+    alpha: float = 1.0
+    inplace: bool = False
 
 
-class ELU(_Alpha):
+class ELU(_Alpha, function=F.elu):
     """x where x > 0, else alpha (exp(x) - 1)."""
 
-    _function = "elu"
 
-
-class CELU(_Alpha):
+class CELU(_Alpha, function=F.celu):
     """max(x, 0) + min(0, alpha (exp(x/alpha) - 1))."""
 
-    _function = "celu"
 
-
-class Softplus(Module):
+class Softplus(Applied, function=F.softplus):
     """log(1 + exp(beta x)) / beta."""
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
+    beta: float = 1.0
+    threshold: float = 20.0
 
 
-class Hardtanh(Module):
+class Hardtanh(Applied, function=F.hardtanh, shown="min_val max_val"):
     """x, cut off at min_val and max_val."""
 
-    def __init__(
-        self,
-        min_val: float = -1.0,
-        max_val: float = 1.0,
-        inplace: bool = False,
-        min_value: float | None = None,
-        max_value: float | None = None,
-    ) -> None:
-        super().__init__()
-        for old, new in ((min_value, "min"), (max_value, "max")):
-            if old is not None:
+    _unpassed: ClassVar[frozenset[str]] = frozenset({"min_value", "max_value"})
+
+    min_val: float = -1.0
+    max_val: float = 1.0
+    inplace: bool = False
+    min_value: float | None = None
+    max_value: float | None = None
+
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        for bound in ("min", "max"):
+            if (old := settings.pop(f"{bound}_value")) is not None:
+                settings[f"{bound}_val"] = old
                 warnings.warn(
-                    f"keyword argument `{new}_value` is deprecated and rename to `{new}_val`",
+                    f"keyword argument `{bound}_value` is deprecated and rename to `{bound}_val`",
                     FutureWarning,
-                    stacklevel=2,
+                    stacklevel=stacklevel(),
                 )
-        self.min_val = min_val if min_value is None else min_value
-        self.max_val = max_val if max_value is None else max_value
-        self.inplace = inplace
-        if self.max_val <= self.min_val:
-            raise AssertionError(
-                f"max_val must be larger than min_val, got {self.min_val} and {self.max_val}"
-            )
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _and_inplace(f"min_val={self.min_val}, max_val={self.max_val}", self.inplace)
+        low, high = settings["min_val"], settings["max_val"]
+        if high <= low:
+            raise AssertionError(f"max_val must be larger than min_val, got {low} and {high}")
+        return settings
 
 
-class ReLU6(Hardtanh):
+class ReLU6(Hardtanh, shown=""):
     """x, cut off at 0 and 6."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
-
-class Threshold(Module):
+class Threshold(Applied, function=F.threshold):
     """x where x > threshold, else value."""
 
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__()
-        self.threshold = threshold
-        self.value = value
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _and_inplace(f"threshold={self.threshold}, value={self.value}", self.inplace)
+    threshold: float
+    value: float
+    inplace: bool = False
 
 
-class RReLU(Module):
+class RReLU(Applied, function=F.rrelu):
     """A leaky relu with random slopes in training."""
 
-    def __init__(
-        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
-    ) -> None:
-        super().__init__()
-        self.lower = lower
-        self.upper = upper
-        self.inplace = inplace
+    lower: float = 1.0 / 8
+    upper: float = 1.0 / 3
+    inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _and_inplace(f"lower={self.lower}, upper={self.upper}", self.inplace)
+    def forward(self, input: Tensor) -> Any:
+        return super().forward(input, training=self.training)
 
 
-class _Lambda(Module):
+class _Lambda(Applied, function=None):
     """A shrinking function."""
 
-    _function: str
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.lambd)
+    lambd: float = 0.5
 
     def extra_repr(self) -> str:
         return str(self.lambd)
 
 
-class Hardshrink(_Lambda):
+class Hardshrink(_Lambda, function=F.hardshrink):
     """x where |x| > lambd, else 0."""
 
-    _function = "hardshrink"
 
-
-class Softshrink(_Lambda):
+class Softshrink(_Lambda, function=F.softshrink):
     """x moved towards 0 by lambd."""
-
-    _function = "softshrink"
 
 
 class PReLU(Module):
@@ -329,39 +211,22 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class _Along(Module):
+class _Along(Applied, function=None):
     """A function along one dimension."""
 
-    _function: str
-    dim: int | None
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+    dim: int | None = None
 
 
-class Softmax(_Along):
+class Softmax(_Along, function=F.softmax):
     """exp(x) / sum(exp(x)) along `dim`."""
 
-    _function = "softmax"
 
-
-class LogSoftmax(_Along):
+class LogSoftmax(_Along, function=F.log_softmax):
     """log(softmax(x)) along `dim`."""
 
-    _function = "log_softmax"
 
-
-class Softmin(_Along):
+class Softmin(_Along, function=F.softmin):
     """softmax(-x) along `dim`."""
-
-    _function = "softmin"
 
 
 class Softmax2d(Module):
@@ -373,15 +238,7 @@ class Softmax2d(Module):
         return F.softmax(input, -3)
 
 
-class GLU(Module):
+class GLU(Applied, function=F.glu):
     """a sigmoid(b), for the halves a and b along `dim`."""
 
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+    dim: int = -1

@@ -2,413 +2,225 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from wengert.nn import functional as F
 from wengert.nn.functional.shared import reduction_of
-from wengert.nn.module import Module
+from wengert.nn.layers.applied import KW_ONLY, Applied
 from wengert.tensor import Tensor
 
 
-class _Loss(Module):
+class _Loss(Applied, function=None, shown=""):
     """A loss of input and target, reduced."""
 
-    reduction: str
-    _function: str
+    _unpassed: ClassVar[frozenset[str]] = frozenset({"size_average", "reduce"})
 
-    def __init__(
-        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
-    ) -> None:
-        super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = reduction_of(size_average, reduce, reduction)
-        self.reduction = reduction
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, target, reduction=self.reduction)
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        average, reduce = settings.pop("size_average", None), settings.pop("reduce", None)
+        if average is not None or reduce is not None:
+            settings["reduction"] = reduction_of(average, reduce, settings["reduction"])
+        return settings
 
 
-class MSELoss(_Loss):
+class MSELoss(_Loss, function=F.mse_loss):
     """The mean of (input - target)^2."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
 
-
-class L1Loss(_Loss):
+class L1Loss(_Loss, function=F.l1_loss):
     """The mean of |input - target|."""
 
-    _function = "l1_loss"
 
-
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_Loss, function=F.soft_margin_loss):
     """log(1 + exp(-t x)), for t of 1 or -1."""
 
-    _function = "soft_margin_loss"
 
-
-class MultiLabelSoftMarginLoss(_Loss):
+class MultiLabelSoftMarginLoss(_Loss, function=F.multilabel_soft_margin_loss):
     """The mean over classes of the binary cross entropy with logits."""
 
-    weight: Tensor | None
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(
-            input, target, weight=self.weight, reduction=self.reduction
-        )
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
     """Quadratic within beta, linear outside."""
 
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        beta: float = 1.0,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.beta = beta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+    beta: float = 1.0
 
 
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, function=F.huber_loss):
     """Quadratic within delta, linear outside."""
 
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction=reduction)
-        self.delta = delta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, self.reduction, self.delta)
+    reduction: str = "mean"
+    delta: float = 1.0
 
 
-class CrossEntropyLoss(_Loss):
+class CrossEntropyLoss(_Loss, function=F.cross_entropy):
     """-log softmax(input)[target]: scores (N, C, ...), class numbers (N, ...) or probabilities.
 
     >>> CrossEntropyLoss()
     CrossEntropyLoss()
     """
 
-    weight: Tensor | None
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(
-            input,
-            target,
-            self.weight,
-            None,
-            self.ignore_index,
-            None,
-            self.reduction,
-            self.label_smoothing,
-        )
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    ignore_index: int = -100
+    reduce: bool | None = None
+    reduction: str = "mean"
+    label_smoothing: float = 0.0
 
 
-class NLLLoss(_Loss):
+class NLLLoss(_Loss, function=F.nll_loss):
     """-input[target]: log probabilities (N, C, ...) and class numbers (N, ...)."""
 
-    weight: Tensor | None
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-        self.ignore_index = ignore_index
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, self.weight, None, self.ignore_index, None, self.reduction)
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    ignore_index: int = -100
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class BCELoss(_Loss):
+class BCELoss(_Loss, function=F.binary_cross_entropy):
     """Binary cross entropy of probabilities."""
 
-    weight: Tensor | None
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
     """Binary cross entropy of scores."""
 
-    weight: Tensor | None
-    pos_weight: Tensor | None
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        pos_weight: Tensor | None = None,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-        self.register_buffer("pos_weight", pos_weight)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(
-            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
-        )
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+    pos_weight: Tensor | None = None
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(_Loss, function=F.kl_div):
     """target (log target - input), for an input of log probabilities."""
 
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        log_target: bool = False,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+    log_target: bool = False
 
 
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss):
     """(log var + (input - target)^2 / var) / 2."""
 
-    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
-        super().__init__(reduction=reduction)
-        self.full = full
-        self.eps = eps
-
-    def forward(self, input: Tensor, target: Tensor, var: Any) -> Tensor:  # type: ignore[override]
-        return F.gaussian_nll_loss(input, target, var, self.full, self.eps, self.reduction)
+    _: KW_ONLY
+    full: bool = False
+    eps: float = 1e-6
+    reduction: str = "mean"
 
 
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss):
     """exp(input) - target input."""
 
-    def __init__(
-        self,
-        log_input: bool = True,
-        full: bool = False,
-        size_average: bool | None = None,
-        eps: float = 1e-8,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(
-            input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction
-        )
+    log_input: bool = True
+    full: bool = False
+    size_average: bool | None = None
+    eps: float = 1e-8
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class HingeEmbeddingLoss(_Loss):
+class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
     """x where t = 1, max(0, margin - x) where t = -1."""
 
-    def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
+    margin: float = 1.0
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class _Margin(_Loss):
-    """A loss of two inputs and a target."""
-
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        function = getattr(F, self._function)
-        return function(input1, input2, target, self.margin, reduction=self.reduction)
-
-
-class MarginRankingLoss(_Margin):
+class MarginRankingLoss(_Loss, function=F.margin_ranking_loss):
     """max(0, -t (x1 - x2) + margin)."""
 
-    _function = "margin_ranking_loss"
+    margin: float = 0.0
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class CosineEmbeddingLoss(_Margin):
+class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
     """1 - cos(x1, x2) where t = 1, max(0, cos(x1, x2) - margin) where t = -1."""
 
-    _function = "cosine_embedding_loss"
+    margin: float = 0.0
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
-class TripletMarginLoss(_Loss):
+class TripletMarginLoss(_Loss, function=F.triplet_margin_loss):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
 
-    def __init__(
-        self,
-        margin: float = 1.0,
-        p: float = 2.0,
-        eps: float = 1e-6,
-        swap: bool = False,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        if margin <= 0:
+    margin: float = 1.0
+    p: float = 2.0
+    eps: float = 1e-6
+    swap: bool = False
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        if settings["margin"] <= 0:
             raise ValueError(
-                f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead"
+                "TripletMarginLoss: expected margin to be greater than 0, got "
+                f"{settings['margin']} instead"
             )
-        self.margin = margin
-        self.p = p
-        self.eps = eps
-        self.swap = swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            self.margin,
-            self.p,
-            self.eps,
-            self.swap,
-            reduction=self.reduction,
-        )
+        return super()._checked(settings)
 
 
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(_Loss, function=F.triplet_margin_with_distance_loss):
     """The triplet margin loss with a distance of one's own."""
 
-    def __init__(
-        self,
-        *,
-        distance_function: Any = None,
-        margin: float = 1.0,
-        swap: bool = False,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(reduction=reduction)
-        self.distance_function = (
-            F.pairwise_distance if distance_function is None else distance_function
-        )
-        self.margin = margin
-        self.swap = swap
+    _: KW_ONLY
+    distance_function: Any = None
+    margin: float = 1.0
+    swap: bool = False
+    reduction: str = "mean"
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
-        return F.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        if settings["distance_function"] is None:
+            settings["distance_function"] = F.pairwise_distance
+        return super()._checked(settings)
 
 
-class MultiMarginLoss(_Loss):
+class MultiMarginLoss(_Loss, function=F.multi_margin_loss):
     """sum over other classes j of max(0, margin - x[t] + x[j])^p / C."""
 
-    weight: Tensor | None
+    p: int = 1
+    margin: float = 1.0
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
-    def __init__(
-        self,
-        p: int = 1,
-        margin: float = 1.0,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        if p not in (1, 2):
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        if settings["p"] not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
-        self.register_buffer("weight", weight)
-        self.p = p
-        self.margin = margin
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(
-            input, target, self.p, self.margin, self.weight, reduction=self.reduction
-        )
+        return super()._checked(settings)
 
 
-class MultiLabelMarginLoss(_Loss):
+class MultiLabelMarginLoss(_Loss, function=F.multilabel_margin_loss):
     """Sums of max(0, 1 - (x[j] - x[i])) over target classes j and others i, divided by C."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
-
-class CTCLoss(_Loss):
+class CTCLoss(_Loss, function=F.ctc_loss):
     """-log of the probability that the inputs spell the targets, over all alignments."""
 
-    def __init__(
-        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
-    ) -> None:
-        super().__init__(reduction=reduction)
-        self.blank = blank
-        self.zero_infinity = zero_infinity
-
-    def forward(  # type: ignore[override]
-        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
-    ) -> Tensor:
-        return F.ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
-            self.zero_infinity,
-        )  # fmt: skip
+    blank: int = 0
+    reduction: str = "mean"
+    zero_infinity: bool = False

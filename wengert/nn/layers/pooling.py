@@ -2,339 +2,199 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from wengert.nn import functional as F
 from wengert.nn.functional.shared import sizes
-from wengert.nn.module import Module
+from wengert.nn.layers.applied import Applied
 from wengert.tensor import Tensor
 
 
-class _MaxPool(Module):
-    _n: int
+class _Windows(Applied, function=None, shown="kernel_size stride padding"):
+    """A function of windows, which follow each other without a gap if no stride is given."""
 
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.dilation = dilation
-        self.return_indices = return_indices
-        self.ceil_mode = ceil_mode
-
-    def forward(self, input: Tensor) -> Any:
-        function = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[self._n - 1]
-        return function(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.ceil_mode,
-            self.return_indices,
-        )
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-        )
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        if settings["stride"] is None:
+            settings["stride"] = settings["kernel_size"]
+        return settings
 
 
-class MaxPool1d(_MaxPool):
+class _SizedWindows(_Windows, function=None):
+    """Windows whose sizes are kept as tuples, one number for each of `_n` dimensions."""
+
+    _n: ClassVar[int]
+
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        for name in ("kernel_size", "stride", "padding"):
+            if settings[name] is not None:
+                settings[name] = sizes(settings[name], self._n, name)
+        return super()._checked(settings)
+
+
+class _MaxPool(_Windows, function=None, shown="kernel_size stride padding dilation ceil_mode"):
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    dilation: Any = 1
+    return_indices: bool = False
+    ceil_mode: bool = False
+
+
+class MaxPool1d(_MaxPool, function=F.max_pool1d):
     """The largest number in each window of (N, C, L)."""
 
-    _n = 1
 
-
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPool, function=F.max_pool2d):
     """The largest number in each window of (N, C, H, W)."""
 
-    _n = 2
 
-
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPool, function=F.max_pool3d):
     """The largest number in each window of (N, C, D, H, W)."""
 
-    _n = 3
 
-
-class AvgPool1d(Module):
+class AvgPool1d(_SizedWindows, function=F.avg_pool1d):
     """The mean of each window of (N, C, L)."""
 
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = sizes(kernel_size, 1, "kernel_size")
-        self.stride = self.kernel_size if stride is None else sizes(stride, 1, "stride")
-        self.padding = sizes(padding, 1, "padding")
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-        )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    _n = 1
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
 
 
-class _AvgPool(Module):
-    _n: int
-
-    def __init__(
-        self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        function = F.avg_pool2d if self._n == 2 else F.avg_pool3d
-        return function(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+class _AvgPool(_Windows, function=None):
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    divisor_override: int | None = None
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPool, function=F.avg_pool2d):
     """The mean of each window of (N, C, H, W)."""
 
-    _n = 2
 
-
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPool, function=F.avg_pool3d):
     """The mean of each window of (N, C, D, H, W)."""
 
-    _n = 3
 
-
-class _AdaptiveAvgPool(Module):
-    _n: int
-
-    def __init__(self, output_size: Any) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        functions = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)
-        return functions[self._n - 1](input, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(Applied, function=F.adaptive_avg_pool1d):
     """Means over as many bins as asked for."""
 
-    _n = 1
+    output_size: Any
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(Applied, function=F.adaptive_avg_pool2d):
     """Means over as many bins as asked for, in each of two dimensions."""
 
-    _n = 2
+    output_size: Any
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(Applied, function=F.adaptive_avg_pool3d):
     """Means over as many bins as asked for, in each of three dimensions."""
 
-    _n = 3
+    output_size: Any
 
 
-class _AdaptiveMaxPool(Module):
-    _n: int
-
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.return_indices = return_indices
-
-    def forward(self, input: Tensor) -> Any:
-        functions = (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d)
-        return functions[self._n - 1](input, self.output_size, self.return_indices)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
+class _AdaptiveMaxPool(Applied, function=None, shown="output_size"):
+    output_size: Any
+    return_indices: bool = False
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPool, function=F.adaptive_max_pool1d):
     """Maxima over as many bins as asked for."""
 
-    _n = 1
 
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPool, function=F.adaptive_max_pool2d):
     """Maxima over as many bins as asked for, in each of two dimensions."""
 
-    _n = 2
 
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPool, function=F.adaptive_max_pool3d):
     """Maxima over as many bins as asked for, in each of three dimensions."""
 
-    _n = 3
+
+class _LPPool(Applied, function=None):
+    norm_type: float
+    kernel_size: Any
+    stride: Any = None
+    ceil_mode: bool = False
 
 
-class _LPPool(Module):
-    _function: str
-
-    def __init__(
-        self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-    ) -> None:
-        super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
-
-    def forward(self, input: Tensor) -> Tensor:
-        function = getattr(F, self._function)
-        return function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
-
-    def extra_repr(self) -> str:
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
-
-
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPool, function=F.lp_pool1d):
     """(sum |x|^p)^(1/p) of each window of (N, C, L)."""
 
-    _function = "lp_pool1d"
 
-
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPool, function=F.lp_pool2d):
     """(sum |x|^p)^(1/p) of each window of (N, C, H, W)."""
 
-    _function = "lp_pool2d"
 
-
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPool, function=F.lp_pool3d):
     """(sum |x|^p)^(1/p) of each window of (N, C, D, H, W)."""
-
-    _function = "lp_pool3d"
 
 
 # ---- undone, and at random places ----------------------------------------------------------
 
 
-class _MaxUnpool(Module):
-    _n: int
+class _MaxUnpool(_SizedWindows, function=None):
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
-        super().__init__()
-        n = self._n
-        self.kernel_size = sizes(kernel_size, n, "kernel_size")
-        self.stride = self.kernel_size if stride is None else sizes(stride, n, "stride")
-        self.padding = sizes(padding, n, "padding")
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        function = (F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)[self._n - 1]
-        return function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Any:
+        return super().forward(input, indices, output_size=output_size)
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpool, function=F.max_unpool1d):
     """Maxima back at their places, (N, C, L)."""
 
     _n = 1
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpool, function=F.max_unpool2d):
     """Maxima back at their places, (N, C, H, W)."""
 
     _n = 2
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpool, function=F.max_unpool3d):
     """Maxima back at their places, (N, C, D, H, W)."""
 
     _n = 3
 
 
-class _FractionalMaxPool(Module):
-    _n: int
+class _FractionalMaxPool(Applied, function=None, shown=""):
+    _n: ClassVar[int]
+    kernel_size: Any
+    output_size: Any = None
+    output_ratio: Any = None
+    return_indices: bool = False
+    _random_samples: Tensor | None = None
 
-    def __init__(
-        self,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
-        return_indices: bool = False,
-        _random_samples: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        if (output_size is None) == (output_ratio is None):
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        size, ratio, n = settings["output_size"], settings["output_ratio"], self._n
+        if (size is None) == (ratio is None):
             raise ValueError(
                 f"{self._get_name()} requires specifying either an output size, or a pooling ratio"
             )
-        n = self._n
-        self.kernel_size = sizes(kernel_size, n, "kernel_size")
-        self.return_indices = return_indices
-        self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else sizes(output_size, n, "output_size")
-        ratio = output_ratio
-        self.output_ratio = ratio if ratio is None or isinstance(ratio, tuple) else (ratio,) * n
-        if self.output_ratio is not None and any(not 0 < r < 1 for r in self.output_ratio):
-            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
-
-    def forward(self, input: Tensor) -> Any:
-        function = F.fractional_max_pool2d if self._n == 2 else F.fractional_max_pool3d
-        return function(
-            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
-            self._random_samples,
-        )  # fmt: skip
+        ratios = ratio if ratio is None or isinstance(ratio, tuple) else (ratio,) * n
+        if ratios is not None and any(not 0 < r < 1 for r in ratios):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {ratio})")
+        return settings | {
+            "kernel_size": sizes(settings["kernel_size"], n, "kernel_size"),
+            "output_size": None if size is None else sizes(size, n, "output_size"),
+            "output_ratio": ratios,
+        }
 
 
-class FractionalMaxPool2d(_FractionalMaxPool):
+class FractionalMaxPool2d(_FractionalMaxPool, function=F.fractional_max_pool2d):
     """Maxima of windows at random places of (N, C, H, W)."""
 
     _n = 2
 
 
-class FractionalMaxPool3d(_FractionalMaxPool):
+class FractionalMaxPool3d(_FractionalMaxPool, function=F.fractional_max_pool3d):
     """Maxima of windows at random places of (N, C, D, H, W)."""
 
     _n = 3

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.functions.joining import cat, stack
+from wengert.history.location import stacklevel
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.functional import recurrent
@@ -244,7 +245,7 @@ def _check_settings(
             f"expects num_layers greater than 1, but got dropout={dropout} and "
             f"num_layers={num_layers}",
             UserWarning,
-            stacklevel=4,
+            stacklevel=stacklevel(),
         )
     for name, value, kind in (
         ("bias", bias, bool),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.engine import mark_written
+from wengert.history.location import stacklevel
 from wengert.tensor import Tensor, settle, wrap
 
 Tensors = Tensor | Iterable[Tensor]
@@ -107,6 +108,6 @@ def clip_grad_norm(
     warnings.warn(
         "`nn.utils.clip_grad_norm` is now deprecated in favor of `nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=stacklevel(),
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)

@@ -10,6 +10,7 @@ from typing import Any
 
 from wengert.functions.random import gaussian
 from wengert.history import modes
+from wengert.history.location import stacklevel
 from wengert.nn.functional.shared import reshape
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
@@ -87,7 +88,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     warnings.warn(
         "`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=stacklevel(),
     )
     hook = WeightNorm(name, -1 if dim is None else dim)
     hook.install(module)

@@ -4,6 +4,7 @@ Of those only a BLAS is underneath wengert. Switches can be set, and read back, 
 they choose among GPU kernels.
 """
 
+from wengert.imports import lacking as _lacking
 from wengert.pytorch.backends import cuda as cuda
 from wengert.pytorch.backends import cudnn as cudnn
 from wengert.pytorch.backends import mkl as mkl
@@ -24,3 +25,6 @@ class cpu:
         if features.get("avx512f"):
             return "AVX512"
         return "AVX2" if features.get("avx2") else "DEFAULT"
+
+
+_lacking(__name__)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from wengert.imports import lacking as _lacking
+
 
 class _Products:
     """How GPU products of matrices may round."""
@@ -25,9 +31,25 @@ def flash_sdp_enabled() -> bool:
     return False
 
 
-mem_efficient_sdp_enabled = flash_sdp_enabled
+mem_efficient_sdp_enabled = cudnn_sdp_enabled = flash_sdp_enabled
 
 
 def math_sdp_enabled() -> bool:
     """Whether attention may be computed by its formula: yes, that is what is done."""
     return True
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Accepted: there is one way to compute attention."""
+
+
+enable_mem_efficient_sdp = enable_math_sdp = enable_cudnn_sdp = enable_flash_sdp
+
+
+@contextlib.contextmanager
+def sdp_kernel(*choices: Any, **named: Any) -> Iterator[None]:
+    """Accepted: there is one way to compute attention."""
+    yield
+
+
+_lacking(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from wengert.imports import lacking as _lacking
 from wengert.pytorch.cuda import amp as amp
 
 
@@ -73,3 +74,6 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 def get_rng_state_all() -> list[Any]:
     """The states of all GPUs' generators, of which there are none."""
     return []
+
+
+_lacking(__name__)

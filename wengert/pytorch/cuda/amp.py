@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from wengert import amp
+from wengert.amp import custom_bwd as custom_bwd
+from wengert.amp import custom_fwd as custom_fwd
+from wengert.imports import lacking as _lacking
 
 
 class autocast(amp.autocast):
@@ -19,3 +22,6 @@ class GradScaler(amp.GradScaler):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("cuda", *args, **kwargs)
+
+
+_lacking(__name__)

@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.functions.creation import factory, kind
 from wengert.functions.windows import Shape, cosines, kaiser_shape, places, triangle
+from wengert.imports import lacking as _lacking
 
 
 def _window(name: str, M: int, sym: bool, shape: Shape, dtype: Any) -> Any:
@@ -126,3 +127,6 @@ def exponential(
 
 def _center(M: int, sym: bool) -> float:
     return (M - 1) / 2 if sym else M / 2
+
+
+_lacking(__name__)

@@ -4,6 +4,7 @@ Begin with `loader.py`. `datasets.py` says what examples are, `samplers.py` in w
 come; `workers.py` loads them in processes of their own.
 """
 
+from wengert.imports import lacking as _lacking
 from wengert.utils.data.datasets import ChainDataset as ChainDataset
 from wengert.utils.data.datasets import ConcatDataset as ConcatDataset
 from wengert.utils.data.datasets import Dataset as Dataset
@@ -24,3 +25,5 @@ from wengert.utils.data.samplers import SubsetRandomSampler as SubsetRandomSampl
 from wengert.utils.data.samplers import WeightedRandomSampler as WeightedRandomSampler
 from wengert.utils.data.worker_info import WorkerInfo as WorkerInfo
 from wengert.utils.data.worker_info import get_worker_info as get_worker_info
+
+_lacking(__name__)

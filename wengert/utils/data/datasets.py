@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from wengert.functions.random import Generator, randperm
+from wengert.history.location import stacklevel
 from wengert.tensor import Tensor
 
 
@@ -165,7 +166,7 @@ def random_split(
             if size == 0:
                 warnings.warn(
                     f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                    stacklevel=2,
+                    stacklevel=stacklevel(),
                 )
         lengths = sizes
     if sum(lengths) != n:

@@ -15,6 +15,7 @@ from wengert.tensor import Tensor, wrap
 from wengert.utils.data.datasets import IterableDataset, Subset, TensorDataset
 from wengert.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler
 from wengert.utils.data.worker_info import END
+from wengert.utils.data.worker_info import get_worker_info as get_worker_info
 
 if TYPE_CHECKING:
     from wengert.utils.data import workers

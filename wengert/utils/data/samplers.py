@@ -38,6 +38,10 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
+BLOCK = 1 << 14
+"""So many numbers are drawn with replacement at once: an epoch may be longer than memory."""
+
+
 class RandomSampler(Sampler):
     """In random order, or drawn with replacement."""
 
@@ -70,7 +74,8 @@ class RandomSampler(Sampler):
         n, wanted = len(self.data_source), self.num_samples
         rng = numbers_of(self.generator)
         if self.replacement:
-            yield from rng.integers(n, size=wanted).tolist()
+            for start in range(0, wanted, BLOCK):
+                yield from rng.integers(n, size=min(BLOCK, wanted - start)).tolist()
             return
         # All is drawn at once: what else draws in the meantime cannot change the order.
         passes = [rng.permutation(n) for _ in range(-(-wanted // n))]

@@ -15,7 +15,6 @@ from wengert.compile.program.passes import (
     layout,
     products,
     reductions,
-    widen,
 )
 from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.dead import dead
@@ -29,7 +28,6 @@ RULES = Rules(
     products.RULES,
     bounds.RULES,
     fold.RULES,
-    widen.RULES,
 )
 DEBUG = bool(os.environ.get("WENGERT_CHECK"))
 """Whether the types of all statements are checked after each pass."""

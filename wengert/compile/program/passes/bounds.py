@@ -1,11 +1,12 @@
-"""Bounds: between which numbers all of an array of integers lies, where it is made so.
+"""Bounds: between which numbers all of an array of integers lies, by its dtype or how it is made.
 
-What compares them with a number beyond is true: an order of a row, or the place of its maximum,
-needs no check before it is used as an index.
+A comparison with what lies beyond is decided: an order of a row, or the place of its maximum, needs
+no check before it is used as an index, and no int8 is 300.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -30,39 +31,65 @@ def bounds(program: Program) -> Program:
     return rewrite(program, RULES)
 
 
-@RULES.on(np.greater_equal)
-def from_low_on(p: Rewrite, s: Statement) -> Any:
-    """x >= c is true if the least x is"""
-    x, c = s.args
-    within = _of(p, x) if type(c) is int else None
-    return True if within and within[0] >= c else None
+@RULES.on(np.less, np.less_equal)
+def ordered(p: Rewrite, s: Statement) -> Any:
+    """a < b is true if the largest a is below the least b, false if the least a is not below the
+    largest b
+    """
+    return _decided(p, s.function, *s.args)
 
 
-@RULES.on(np.less)
-def below_high(p: Rewrite, s: Statement) -> Any:
-    """x < c is true if the largest x is"""
-    x, c = s.args
-    within = _of(p, x) if type(c) is int else None
-    return True if within and within[1] < c else None
+@RULES.on(np.greater, np.greater_equal)
+def turned(p: Rewrite, s: Statement) -> Any:
+    """a > b is b < a"""
+    a, b = s.args
+    return _decided(p, np.less if s.function is np.greater else np.less_equal, b, a)
 
 
-def _of(p: Rewrite, x: Any, depth: int = DEPTH) -> Bounds:
+@RULES.on(np.equal, np.not_equal)
+def apart(p: Rewrite, s: Statement) -> Any:
+    """a == b is false if all a are below all b, or above"""
+    a, b = s.args
+    beyond = _decided(p, np.less, a, b) or _decided(p, np.less, b, a)
+    return s.function is np.not_equal if beyond else None
+
+
+def _decided(p: Rewrite, function: Function, a: Any, b: Any) -> bool | None:
+    low, high = _of(p, a), _of(p, b)
+    if not low or not high:
+        return None
+    below = operator.lt if function is np.less else operator.le
+    always, ever = below(low[1], high[0]), below(low[0], high[1])
+    return always if always == ever else None
+
+
+def _of(p: Rewrite, x: Any) -> Bounds:
+    return _looked_at(p, x, DEPTH, {})
+
+
+def _looked_at(p: Rewrite, x: Any, depth: int, known: dict[Any, Bounds]) -> Bounds:
+    """What is read twice is looked at once: it is `known`."""
     if type(x) is int:
         return x, x
-    if type(x) is not Value or x.dtype.kind not in "biu" or not x.size or not depth:
+    if type(x) is not Value or x.weak or x.dtype.kind not in "biu" or not x.size:
         return None
+    if (x, depth) not in known:
+        known[x, depth] = _made(p, x, depth, known)
+    return known[x, depth]
+
+
+def _made(p: Rewrite, x: Value, depth: int, known: dict[Any, Bounds]) -> Bounds:
     if x.dtype.kind == "b":
         return 0, 1
     array = p.program.constants.get(x)
     if array is not None:
         return int(array.min()), int(array.max())
+    limits = int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max)
     s = p.made.get(x)
-    meaning = _MEANINGS.get(_named(s.function)) if s else None
-    if s is None or meaning is None:
-        return None
-    within, limits = meaning(s, lambda y: _of(p, y, depth - 1)), np.iinfo(x.dtype)
+    meaning = _MEANINGS.get(_named(s.function)) if s and depth else None
+    within = meaning(s, lambda y: _looked_at(p, y, depth - 1, known)) if s and meaning else None
     # What does not fit would be another number.
-    return within if within and limits.min <= within[0] and within[1] <= limits.max else None
+    return within if within and limits[0] <= within[0] and within[1] <= limits[1] else limits
 
 
 def _named(function: Function) -> Any:
@@ -86,7 +113,7 @@ def _number(s: Statement, of: Of) -> Bounds:
 def _place(s: Statement, of: Of) -> Bounds:
     x = s.args[0]
     axis = s.kwargs.get("axis", s.args[1] if len(s.args) > 1 else -1)
-    n = x.size if axis is None else x.shape[axis_of(axis, len(x.shape))]
+    n = x.shape[axis_of(axis, len(x.shape))] if x.shape and axis is not None else x.size
     return 0, n - 1
 
 

@@ -6,13 +6,14 @@ written as a reshape, so that one kind of statement stands for it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.compile.program.infer import axes_of, length
-from wengert.compile.program.operations import astype, take, updated, view
+from wengert.compile.program.operations import added, astype, take, updated, view
 from wengert.compile.program.passes.rewrite import Rewrite, Rules, rewrite
 from wengert.compile.program.program import Program, Shape, Statement, Value
 
@@ -167,6 +168,35 @@ def update(p: Rewrite, s: Statement) -> Any:
     if m and _same_place(m, index):
         return p(updated, m.args[0], index, value)  # the same place is overwritten
     return None
+
+
+@RULES.on(np.add)
+def add_of_a_part(p: Rewrite, s: Statement) -> Any:
+    """a + updated(full(0), i, v) = added(a, i, v), if that is a small part: the others stay"""
+    out = s.output
+    kinds = {(v.shape, v.dtype) if type(v) is Value else None for v in s.args}
+    if kinds != {(out.shape, out.dtype)} or out.dtype.kind not in "fiu":
+        return None
+    for a, b in (s.args, s.args[::-1]):
+        m = p.maker(b, updated)
+        if m and p.once(b) and p.scalar(m.args[0]) == 0 and _is_small_part(m):
+            return p(added, a, *m.args[1:])
+    return None
+
+
+def _is_small_part(m: Statement) -> bool:
+    x, index, _ = m.args
+    if not is_plain(index, x.shape):
+        return False
+    entries = [entry for entry in index if entry is not None]
+    part = math.prod(
+        length(entry, n) for entry, n in zip(entries, x.shape, strict=True) if type(entry) is slice
+    )
+    return SMALL * part <= x.size
+
+
+SMALL = 8
+"""Parts of at most one in so many elements are added where they belong."""
 
 
 def _same_place(m: Statement, index: Any) -> bool:

@@ -2,12 +2,12 @@
 
 Begin with `observer.py`: `Observer.run` calls a function so that its loads, stores and calls are
 told to `on_read`, `on_write` and `on_unobserved`. `rewrite.py` makes the copies of the user's
-bytecode that tell them (the functions themselves stay as they are), `calls.py` decides which copy
-or which original a call goes to, `outside.py` knows which objects are from outside, and how they
-were reached. `events.py` has the words.
+bytecode that tell them, `calls.py` decides which copy or which original a call goes to, `stubs.py`
+has calls told that C or a library makes, `outside.py` knows which objects are from outside, and how
+they were reached. `events.py` has the words.
 
 Imports nothing of the compiler. What differs between versions of Python stands at the end of
-`rewrite.py`: a new version is added there. It is not asked by traces yet: `watch.py` tells those.
+`rewrite.py`: a new version is added there.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ from wengert.compile.trace.observe.objects import contents as contents
 from wengert.compile.trace.observe.observer import Observer as Observer
 
 
-def observed(function: Any) -> Any:
-    """A function as this thread's observer wants it called; the function itself if there is none.
-
-    For a library's code that calls what the user wrote, as a module its `forward`.
-    """
-    observer = rewrite.THREAD.observer
-    return function if observer is None else observer.observed(function)
+def will_call(function: Any) -> None:
+    """Have what the library is about to call observed by the observer of this thread."""
+    if rewrite.THREAD.observer is not None:
+        rewrite.THREAD.observer.reached(function)

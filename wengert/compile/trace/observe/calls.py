@@ -6,15 +6,17 @@ given to a library go as copies too, unless the library is known to keep and not
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
+import threading
 import types
-from collections.abc import Callable
-from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType
+from collections.abc import Callable, Iterator
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType
 from typing import Any
 
-from wengert.compile.trace.observe import rewrite
-from wengert.compile.trace.observe.events import Unobserved
+from wengert.compile.trace.observe import rewrite, stubs
+from wengert.compile.trace.observe.events import Origin, Unobserved
 from wengert.compile.trace.observe.libraries import (
     BOUND,
     BY_FRAME,
@@ -22,10 +24,10 @@ from wengert.compile.trace.observe.libraries import (
     OPERATIONS,
     PLAIN_CALLABLES,
     SLOTS,
-    calls_what_it_gets,
 )
-from wengert.compile.trace.observe.objects import CONTAINERS, held_in, name_of, static
-from wengert.compile.trace.observe.outside import FUNCTIONS, Outside
+from wengert.compile.trace.observe.objects import CONTAINERS, name_of, static
+from wengert.compile.trace.observe.outside import Outside
+from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.observe.users import is_users_code
 
 
@@ -41,41 +43,48 @@ class Calls(Outside):
         self._reach(function, None, getattr(function, "__name__", type(function).__name__))
         for key, argument in (*enumerate(args), *named.items()):
             self._reach(argument, None, parameter_name(function, key))
-        return self._watched(function, args, named)
+        with self.observing():
+            return self.called(function, *args, **named)
 
-    def _watched(self, function: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    @contextlib.contextmanager
+    def observing(self) -> Iterator[None]:
+        """In which what runs is told."""
         outer, profile = rewrite.THREAD.observer, sys.getprofile()
         watched = profile is None or isinstance(profile, FunctionType | MethodType)
         try:
             rewrite.THREAD.observer = self
-            named, args, callee = self._resolved(function, args, named)
             if watched:
                 sys.setprofile(self._event)
-            return callee(*args, **named)
+            yield
         except BaseException as error:
             raise rewrite.cleaned(error)  # noqa: B904  (the same error)
         finally:
             rewrite.THREAD.observer = outer
             if watched:
                 sys.setprofile(profile)
+            self.take_back()
 
-    def observed(self, function: Any) -> Any:
-        """The observed copy of a user's function, method or partial; anything else as it is.
+    def reached(self, value: Any) -> None:
+        """Have functions observed that who gets this may call."""
+        if type(value) not in CONTAINERS:
+            for function in stubs.functions_behind(value, self.behind):
+                if self._of_user(function):
+                    self.lend(function)
 
-        For libraries that call what they find themselves, as a module its `forward`.
-        """
-        if type(function) is FunctionType and self._of_user(function):
-            return self._copy(function, self._entered(function))
-        if type(function) is MethodType and type(function.__func__) is FunctionType:
-            copy = self.observed(function.__func__)
-            return function if copy is function.__func__ else MethodType(copy, function.__self__)
-        if type(function) is functools.partial:
-            copy = self.observed(function.func)
-            if copy is not function.func:
-                return functools.partial(copy, *function.args, **function.keywords)
-        return function
+    def take_back(self) -> None:
+        stubs.take_back(self.lent.values(), self)
 
-    def _called(self, function: Any, /, *args: Any, **named: Any) -> Any:
+    def lend(self, function: FunctionType) -> None:
+        """Have calls of a function told that nobody observes."""
+        self.origins.setdefault(id(function), Origin(function, None, function.__name__))
+        self.lent[id(function)] = function
+        stubs.lend(function, self)
+
+    def is_told(self) -> bool:
+        """Whether the calls of stubs are the observed program's."""
+        return not self.telling and rewrite.THREAD.observer is self
+
+    def called(self, function: Any, /, *args: Any, **named: Any) -> Any:
         """Call from here: what Python calls by itself, as a getter."""
         named, args, callee = self._resolved(function, args, named)
         return callee(*args, **named)
@@ -118,9 +127,9 @@ class Calls(Outside):
 
     def _instance(self, cls: Any, /, *args: Any, **named: Any) -> Any:
         """What `type.__call__` does."""
-        made = self._called(cls.__new__, cls, *args, **named)
+        made = self.called(cls.__new__, cls, *args, **named)
         if isinstance(made, cls):
-            result = self._called(type(made).__init__, made, *args, **named)
+            result = self.called(type(made).__init__, made, *args, **named)
             if result is not None:
                 kind = type(result).__name__
                 raise TypeError(f"__init__() should return None, not '{kind}'")
@@ -129,7 +138,7 @@ class Calls(Outside):
     def _of_user(self, function: Any) -> bool:
         if type(function) is not FunctionType:
             return False
-        return self._is_users(function.__code__, function.__globals__)
+        return self._is_users(code_of(function), function.__globals__)
 
     def _is_users(self, code: CodeType, namespace: dict[str, Any]) -> bool:
         known = self.codes.get(id(code))
@@ -139,7 +148,7 @@ class Calls(Outside):
         return known[1]
 
     def _copy(self, function: FunctionType, defaults: Any) -> FunctionType:
-        code = self._tell(rewrite.rewritten, function.__code__)
+        code = self._tell(rewrite.rewritten, code_of(function))
         copy = FunctionType(
             code, function.__globals__, function.__name__, defaults[0], function.__closure__
         )
@@ -154,7 +163,7 @@ class Calls(Outside):
         defaults, named = function.__defaults__, function.__kwdefaults__
         if id(function) not in self.origins:
             return defaults, named
-        code = function.__code__
+        code = code_of(function)
         self._read("code", function, "__code__", code, "")
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             self._reach(cell, None, name)
@@ -170,6 +179,8 @@ class Calls(Outside):
         self, callee: Any, args: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[dict[str, Any], tuple[Any, ...], Any]:
         kind = type(callee)
+        if callee is eval or callee is exec:
+            return named, (self._read_as(callee, *args[:1]), *args[1:]), callee
         if kind in PLAIN_CALLABLES or kind is type:
             meaning = OPERATIONS.get(callee, "")
             if meaning is None or (not meaning and callee in BY_FRAME and not args):
@@ -182,8 +193,6 @@ class Calls(Outside):
             return named, args, self._meant("_dunder", callee)
         around = getattr(callee, "__self__", None) if kind in BOUND else None
         if isinstance(around, CONTAINERS):
-            if "key" in named:
-                named = {**named, "key": self.observed(named["key"])}
             if id(around) in self.origins:
                 callee = self._meant("_method_of_container", callee)
             else:
@@ -194,40 +203,21 @@ class Calls(Outside):
             self._given(value, callee)
         args = tuple(map(self.shadow, args))
         named = {name: self.shadow(value) for name, value in named.items()}
-        if calls_what_it_gets(callee, around):
-            args = tuple(map(self.observed, args))
-            named = {name: self.observed(value) for name, value in named.items()}
-        return named, args, self._with_observed_cells(callee) if kind is FunctionType else callee
+        return named, args, callee
+
+    def _read_as(self, callee: Any, text: Any) -> Any:
+        """What `eval` or `exec` is to run, as observed code."""
+        if isinstance(text, str):
+            text = text.lstrip(" \t") if callee is eval else text
+            text = compile(text, "<string>", callee.__name__, dont_inherit=True)
+        if type(text) is not CodeType:
+            return text
+        self.quiet[id(text)] = text  # so that it lives as long as the observed code is wanted
+        return self._tell(rewrite.rewritten, text)
 
     def _meant(self, meaning: str, callee: Any) -> Any:
         """An operation of the observer, in the place of a callable that does this."""
         return functools.partial(getattr(self, meaning), callee)
-
-    def _with_observed_cells(self, function: FunctionType) -> FunctionType:
-        """A library's function that encloses the user's, as a decorator makes: it calls that."""
-        cells = function.__closure__ or ()
-        held = [held_in(cell) for cell in cells]
-        seen = [self._observed_in(function, value) for value in held]
-        if all(a is b for a, b in zip(held, seen, strict=True)):
-            return function
-        inside = zip(cells, held, seen, strict=True)
-        closure = tuple(cell if a is b else CellType(b) for cell, a, b in inside)
-        copy = FunctionType(
-            function.__code__,
-            function.__globals__,
-            function.__name__,
-            function.__defaults__,
-            closure,
-        )
-        copy.__kwdefaults__ = function.__kwdefaults__
-        return copy
-
-    def _observed_in(self, function: FunctionType, value: Any) -> Any:
-        if not isinstance(value, FUNCTIONS):
-            return value
-        if id(function) in self.origins:
-            self._reach(value, function, "")
-        return self.observed(value)
 
     def _found(self, cls: type, name: str) -> Any:
         """A special method of a class, if it is the user's."""
@@ -245,7 +235,7 @@ class Calls(Outside):
         if method is None:
             return None
         self._read_class(owner, name)
-        return functools.partial(self._called, method, owner)
+        return functools.partial(self.called, method, owner)
 
     def _read_class(self, owner: Any, name: str) -> None:
         if id(owner) in self.origins:
@@ -262,18 +252,23 @@ class Calls(Outside):
             self.importing = None
 
     def _ran(self, frame: types.FrameType) -> None:
-        if self.telling or self.importing is not None or rewrite.THREAD.observer is not self:
-            return
         code = frame.f_code
-        if rewrite.is_rewritten(code) or not self._is_users(code, frame.f_globals):
+        starts = code is threading.Thread.start.__code__  # what nobody observes there
+        if not starts and (rewrite.is_rewritten(code) or not self._is_users(code, frame.f_globals)):
             self.quiet[id(code)] = code
+        elif self.importing is not None or not self.is_told():
+            return
         elif code.co_name == "<module>" and not code.co_flags & _OPTIMIZED and _is_imported(frame):
             self.importing = frame  # runs once, in eager mode too
         else:
-            outer = frame.f_back
-            line = 0 if outer is None else outer.f_lineno
-            caller = None if outer is None else outer.f_code
-            self._tell(self.on_unobserved, Unobserved(code, caller, line))
+            self._unseen(frame)
+
+    def _unseen(self, frame: types.FrameType) -> None:
+        outer = frame.f_back
+        while outer is not None and not self._is_users(outer.f_code, outer.f_globals):
+            outer = outer.f_back
+        caller, at = (None, 0) if outer is None else (outer.f_code, outer.f_lasti)
+        self._tell(self.on_unobserved, Unobserved(frame.f_code, caller, at))
 
 
 _OPTIMIZED = 1  # CO_OPTIMIZED: a function's code, whose variables have places

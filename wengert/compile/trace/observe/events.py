@@ -8,13 +8,12 @@ from typing import Any
 
 
 class _Missing:
-    """In the place of a value that was not there."""
-
     def __repr__(self) -> str:
-        return "MISSING"
+        return "nothing"
 
 
 MISSING = _Missing()
+"""What is found where there is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +62,14 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Unobserved:
-    """A user's function that ran as it is, called by C or by a library, and from which line."""
+    """A user's function that ran as it is, called by C or by a library; or another thread's start.
+
+    `caller` is the user's code that it was called from, and `at` where in it.
+    """
 
     code: CodeType
     caller: CodeType | None
-    line: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)

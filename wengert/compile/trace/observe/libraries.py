@@ -3,8 +3,6 @@ which call it, and which are an operation by another name."""
 
 from __future__ import annotations
 
-import builtins
-import functools
 import operator
 import sys
 import types
@@ -59,39 +57,3 @@ OPERATIONS: dict[Any, str | None] = {
 as part of the frame that called them."""
 
 BY_FRAME = frozenset({vars, dir, super})
-
-_CALLERS: frozenset[Any] = frozenset(
-    {
-        *(map, filter, sorted, min, max, iter),
-        builtins.__build_class__,
-        functools.reduce,
-        functools.cmp_to_key,
-    }
-)
-
-_KEEPERS = frozenset(
-    [
-        "builtins",
-        "functools",
-        "inspect",
-        "types",
-        "typing",
-        "dataclasses",
-        "weakref",
-        "copy",
-        "abc",
-        "enum",
-        "operator",
-    ]
-)
-"""Modules whose functions keep or examine the functions that they get, and do not call them, but
-for the ones above."""
-
-
-def calls_what_it_gets(callee: Any, around: Any) -> bool:
-    if type(callee) in (*PLAIN_CALLABLES, type) and callee in _CALLERS:
-        return True
-    module = getattr(callee, "__module__", None)
-    if not isinstance(module, str):
-        module = type(around).__module__
-    return module not in _KEEPERS

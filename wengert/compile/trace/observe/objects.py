@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import types
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from types import CellType, CodeType, MappingProxyType, MethodType
 from typing import Any
+
+import numpy as np
 
 from wengert.compile.trace.observe.events import MISSING
 
@@ -15,15 +17,20 @@ ATOMS = frozenset(
 )
 """Values that hold nothing which could be read later."""
 
-CONTAINERS = (list, tuple, dict, set, frozenset, deque, MappingProxyType)
 CHANGEABLE = (list, dict, set, deque)
+UNCHANGEABLE = (tuple, frozenset)
+CONTAINERS = (*CHANGEABLE, *UNCHANGEABLE, MappingProxyType)
+
+PLAIN = (int, float, bool, complex, str, bytes, type(None), tuple)
+"""Classes of objects that are the same to a program if they are equal."""
 
 
 def contents(container: Any) -> tuple[Any, ...]:
     """All that a container holds; past the methods of subclasses, which may be the user's."""
-    if isinstance(container, dict):
-        return (*dict.keys(container), *dict.values(container))
     base: Any
+    for base in (OrderedDict, dict):  # an OrderedDict has an order of its own
+        if isinstance(container, base):
+            return (*base.keys(container), *base.values(container))
     for base in CONTAINERS:
         if isinstance(container, base):
             return tuple(base.__iter__(container))
@@ -31,14 +38,23 @@ def contents(container: Any) -> tuple[Any, ...]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are one object. A method is another object each time it is read."""
-    if type(a) is MethodType and type(b) is MethodType:
+    """Whether two values cannot be told apart: one object, or of one class and equal in their bits.
+
+    A method is another object each time it is read.
+    """
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) is tuple:
+        return len(a) == len(b) and all(map(same, a, b))
+    if type(a) in (float, complex):
+        return repr(a) == repr(b)  # -0.0 and 0.0 are equal
+    if isinstance(a, np.generic):
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if type(a) is MethodType:
         return a.__func__ is b.__func__ and a.__self__ is b.__self__
-    return a is b
-
-
-def same_contents(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+    return type(a) in PLAIN and bool(a == b)
 
 
 def static(cls: type, name: str) -> Any:

@@ -24,6 +24,7 @@ from wengert.compile.trace.observe.objects import (
     ATOMS,
     CHANGEABLE,
     CONTAINERS,
+    UNCHANGEABLE,
     contents,
     has_method,
     held_in,
@@ -31,12 +32,13 @@ from wengert.compile.trace.observe.objects import (
     name_of,
     own_item,
     receiver,
-    same_contents,
+    same,
     static,
 )
 from wengert.compile.trace.observe.operators import OPERATORS, Decided
 from wengert.compile.trace.observe.outside import place_of
 from wengert.compile.trace.observe.rewrite import method_of
+from wengert.compile.trace.observe.users import is_of_a_module
 
 
 class Observer(Calls):
@@ -50,7 +52,7 @@ class Observer(Calls):
 
     def read_name(self, value: Any, name: str) -> Any:
         frame = sys._getframe(2)
-        if name in frame.f_locals:
+        if frame.f_locals is not frame.f_globals and name in frame.f_locals:
             return value
         return self._read("global", frame.f_globals, name, value, name)
 
@@ -207,6 +209,12 @@ class Observer(Calls):
         self._wrote("global", namespace, name, namespace.get(name, MISSING), value)
         return value
 
+    def write_name(self, value: Any, name: str) -> Any:
+        frame = sys._getframe(2)
+        if frame.f_locals is frame.f_globals and is_of_a_module(frame.f_globals):
+            self._wrote("global", frame.f_globals, name, frame.f_globals.get(name, MISSING), value)
+        return value
+
     def delete_global(self, name: str) -> None:
         namespace = sys._getframe(2).f_globals
         if name in namespace:
@@ -229,9 +237,9 @@ class Observer(Calls):
         if users is not None:
             users(name, value)
         elif type(setter) is property and self._of_user(setter.fset):
-            self._called(setter.fset, owner, value)
+            self.called(setter.fset, owner, value)
         elif type(getattr(type(setter), "__set__", None)) is FunctionType:
-            self._called(type(setter).__set__, setter, owner, value)
+            self.called(type(setter).__set__, setter, owner, value)
         else:
             self._put(setattr, "attribute", owner, name, value)
 
@@ -280,7 +288,7 @@ class Observer(Calls):
             if isinstance(left, CHANGEABLE):
                 self._changed(left, contents(left))
                 self._given(right, operator)
-            if not isinstance(left, tuple | frozenset):
+            if not isinstance(left, UNCHANGEABLE):
                 self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
         name = f"__i{operation}__"
         method = self._method(left, name)
@@ -322,7 +330,7 @@ class Observer(Calls):
         for value in (*args, *named.values()):
             self._given(value, method)
         result = method(*args, **named)
-        if isinstance(owner, CHANGEABLE) and not same_contents(before, contents(owner)):
+        if isinstance(owner, CHANGEABLE) and not same(before, contents(owner)):
             self._changed(owner, before)
             self._tell(self.on_write, Write("call", owner, name, before, (args, named)))
             if result is not None:
@@ -406,7 +414,7 @@ class Observer(Calls):
 
     def _iter(self, iter: Any, *args: Any) -> Any:
         if len(args) != 1:
-            return iter(*map(self.observed, args))
+            return iter(*args)
         users = self._method(args[0], "__iter__")
         return iter(self.whole(args[0])) if users is None else users()
 
@@ -443,7 +451,7 @@ class Observer(Calls):
             except AttributeError:
                 if fallback is None:
                     raise
-                return self._called(fallback, owner, name)
+                return self.called(fallback, owner, name)
             return self._read_attribute(owner, name, value)
 
         return get
@@ -454,7 +462,7 @@ class Observer(Calls):
             return None
         if type(found) is property and self._of_user(found.fget):
             self._read_class(owner, name)
-            return lambda _: self._called(found.fget, owner)
+            return lambda _: self.called(found.fget, owner)
         if type(found) is functools.cached_property and name not in vars(owner):
             return lambda _: self._cached(found, owner, name)
         get = self._found(type(found), "__get__")
@@ -462,10 +470,10 @@ class Observer(Calls):
             not hasattr(type(found), "__set__") and name in getattr(owner, "__dict__", ())
         ):
             return None
-        return lambda _: self._called(get, found, owner, cls)
+        return lambda _: self.called(get, found, owner, cls)
 
     def _cached(self, found: Any, owner: Any, name: str) -> Any:
-        value = self._called(found.func, owner)
+        value = self.called(found.func, owner)
         self._put(
             lambda x, key, value: x.__dict__.update({key: value}), "attribute", owner, name, value
         )
@@ -475,12 +483,12 @@ class Observer(Calls):
         enter, leave = rewrite.entering(manager)
         if self._found(type(manager), "__enter__") is None:
             self._given(manager, "with")
-        return self._called(enter), self.observed(leave)
+        return self.called(enter), leave
 
     def special(self, owner: Any, name: str) -> tuple[Any, Any]:
         self._given(owner, "with")
         bound, apply = rewrite.special(owner, name)
-        return self.observed(bound), apply
+        return bound, apply
 
 
 class _Iterated:

@@ -35,6 +35,8 @@ class Outside:
         self.gone_through: set[int] = set()
         self.methods: dict[tuple[type, str], Any] = {}
         self.codes: dict[int, tuple[CodeType, bool]] = {}  # whether a user's
+        self.behind: dict[int, tuple[Any, int]] = {}  # where functions were looked for
+        self.lent: dict[int, Any] = {}  # functions that are stubs for this
         self.quiet: dict[int, CodeType] = {}  # what may run unobserved
         self.importing: Any = None
         self.telling = False  # while a subclass is told, what runs is its own
@@ -48,6 +50,9 @@ class Outside:
 
     def on_unobserved(self, ran: Unobserved) -> None:
         pass
+
+    def reached(self, value: Any) -> None:
+        """An object is met that is from outside."""
 
     def is_known(self, owner: Any, name: Any = None) -> bool:
         """Whether the subclass knows itself what happens to an object, or to this attribute."""
@@ -79,17 +84,18 @@ class Outside:
 
     def _tell(self, handler: Any, *event: Any) -> Any:
         """Run what is no part of the observed program."""
-        self.telling = True
+        outer, self.telling = self.telling, True
         try:
             return handler(*event)
         finally:
-            self.telling = False
+            self.telling = outer
 
     def _reach(self, value: Any, parent: Any, step: str) -> None:
         """Remember that a value is outside, and how it was reached."""
         if type(value) in ATOMS or id(value) in self.origins:
             return
         self.origins[id(value)] = Origin(value, parent, step)
+        self._tell(self.reached, value)
         if isinstance(value, MethodType | BuiltinMethodType):
             around = value.__self__
             if around is not None and not isinstance(around, ModuleType):

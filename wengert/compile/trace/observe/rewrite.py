@@ -302,6 +302,10 @@ class Rewriter:
 
     # Reads.
 
+    def load_const(self, step: Step) -> Iterator[Instr]:
+        nested = isinstance(step.arg, CodeType)
+        yield Instr("LOAD_CONST", rewritten(step.arg)) if nested else step.native
+
     def load_global(self, step: Step) -> Iterator[Instr]:
         yield step.native
         yield from self.asked(1, "read_global", _first, step.arg)
@@ -357,6 +361,10 @@ class Rewriter:
 
     def store_global(self, step: Step) -> Iterator[Instr]:
         yield from self.asked(1, "write_global", _first, step.arg)
+        yield step.native
+
+    def store_name(self, step: Step) -> Iterator[Instr]:
+        yield from self.asked(1, "write_name", _first, step.arg)
         yield step.native
 
     def delete_global(self, step: Step) -> Iterator[Instr]:
@@ -434,6 +442,8 @@ def rewritten(code: CodeType) -> CodeType:
 
     By identity: codes that are equal may be of different files.
     """
+    if is_rewritten(code):
+        return code
     key = id(code)
     known = _rewritten.get(key)
     if known is None:

@@ -22,13 +22,20 @@ _LIBRARY = tuple(
 
 
 def is_users_class(cls: type) -> bool:
+    """Whether this is the class of an object of the user's program."""
+    return not issubclass(cls, type | ModuleType) and is_of_user(cls)
+
+
+def is_of_user(cls: type) -> bool:
     """Whether a class is of the user's program, as its module is."""
     module = sys.modules.get(cls.__module__)
-    return (
-        module is not None
-        and not issubclass(cls, type | ModuleType)
-        and not is_library(vars(module))
-    )
+    return module is not None and not is_library(vars(module))
+
+
+def is_of_a_module(namespace: dict[str, Any]) -> bool:
+    """Whether these are the globals of a module, and not a dictionary that code runs in."""
+    module = sys.modules.get(namespace.get("__name__", ""))
+    return module is not None and vars(module) is namespace
 
 
 def is_library(namespace: dict[str, Any]) -> bool:

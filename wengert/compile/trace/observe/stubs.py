@@ -1,0 +1,148 @@
+"""Stubs: what the user's functions run as while they may be called past the observer.
+
+C and libraries call hooks, `key=` functions, `__float__` and much else, and ask nobody. So every
+function that an observed program reaches gets the code of a stub while it is observed: one with the
+same parameters, which gives the call to the observer of its thread. Where there is none, as in all
+other threads, it does what the function does.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.trace.observe import rewrite
+from wengert.compile.trace.observe.objects import ATOMS, held_in
+from wengert.compile.trace.observe.users import is_of_user
+from wengert.history import forks
+from wengert.rules.rule import RULES
+from wengert.tensor import Tensor
+
+_DEPTH = 6
+"""So far are the functions looked for that an object may lead a library to."""
+
+_lock = forks.waited_for(threading.RLock())
+_stubs: dict[int, Stub] = {}
+"""By the id of the stub's code, which lives as long as it is here."""
+
+
+class Stub:
+    """What a stub's code calls: for a function, and those who want it told."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        self.code = function.__code__
+        self.users: set[int] = set()
+
+    def call(self, /, *args: Any, **named: Any) -> Any:
+        observer = rewrite.THREAD.observer
+        if observer is None or not observer.is_told():
+            return self.plain()(*args, **named)
+        return observer.called(self.function, *args, **named)
+
+    def plain(self) -> FunctionType:
+        """The function with its own code."""
+        f = self.function
+        plain = FunctionType(self.code, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+        plain.__kwdefaults__ = f.__kwdefaults__
+        return plain
+
+
+def code_of(function: FunctionType) -> CodeType:
+    """A function's own code."""
+    stub = _stubs.get(id(function.__code__))
+    return function.__code__ if stub is None else stub.code
+
+
+def lend(function: FunctionType, user: Any) -> None:
+    """Have a function called by way of a stub, until `take_back`."""
+    with _lock:
+        stub = _stubs.get(id(function.__code__))
+        if stub is None:
+            stub = Stub(function)
+            code = _stub_code(stub)
+            _stubs[id(code)] = stub
+            function.__code__ = code
+        stub.users.add(id(user))
+
+
+def take_back(functions: Iterable[FunctionType], user: Any) -> None:
+    """Take stubs away that nobody else wants; a second time does no harm."""
+    with _lock:
+        for function in functions:
+            known = id(function.__code__)
+            stub = _stubs.get(known)
+            if stub is not None:
+                stub.users.discard(id(user))
+                if not stub.users:
+                    function.__code__ = stub.code
+                    del _stubs[known]
+
+
+_STUB = "what a stub calls"
+
+
+def _stub_code(stub: Stub) -> CodeType:
+    """Code of the same parameters and variables of enclosing functions, which calls the stub."""
+    code = stub.code
+    first, count = code.co_posonlyargcount, code.co_argcount
+    names = iter(code.co_varnames)
+    given = [next(names) for _ in range(count)]
+    named = [next(names) for _ in range(code.co_kwonlyargcount)]
+    more = [f"*{next(names)}"] if code.co_flags & _VARARGS else []
+    rest = [f"**{next(names)}"] if code.co_flags & _VARKEYWORDS else []
+    before = [*given[:first], "/"] if first else []
+    between = more or (["*"] if named else [])
+    parameters = ", ".join([*before, *given[first:], *between, *named, *rest])
+    arguments = ", ".join([*given, *more, *(f"{name}={name}" for name in named), *rest])
+    text = f"def stub({parameters}): return {_STUB!r}.call({arguments})"
+    made = next(c for c in compile(text, __file__, "exec").co_consts if type(c) is CodeType)
+    return made.replace(
+        co_consts=tuple(stub if const == _STUB else const for const in made.co_consts),
+        co_name=code.co_name,
+        co_qualname=code.co_qualname,
+        co_firstlineno=code.co_firstlineno,
+        co_freevars=code.co_freevars,
+    )
+
+
+_VARARGS, _VARKEYWORDS = 0x04, 0x08
+
+
+def functions_behind(value: Any, known: dict[int, tuple[Any, int]]) -> Iterator[FunctionType]:
+    """The functions that a library may call that gets a value.
+
+    `known` has what was looked at before, and how far from there.
+    """
+    waiting = [(value, _DEPTH)]
+    while waiting:
+        x, depth = waiting.pop()
+        if type(x) in _LEADING_NOWHERE or known.get(id(x), _UNKNOWN)[1] >= depth:
+            continue
+        known[id(x)] = x, depth
+        if type(x) is FunctionType:
+            yield x
+        if depth:
+            waiting += [(part, depth - 1) for part in _parts(x)]
+
+
+_LEADING_NOWHERE = {*ATOMS, np.ndarray, Tensor, BuiltinFunctionType, ModuleType}
+_UNKNOWN = None, -1
+
+
+def _parts(x: Any) -> Iterable[Any]:
+    """What an object holds that decides what its calls do."""
+    if type(x) is FunctionType:
+        return (*map(held_in, x.__closure__ or ()), *vars(x).values(), RULES.get(x))
+    if isinstance(x, type):
+        return (*vars(x).values(), *x.__mro__, type(x)) if is_of_user(x) else ()
+    if isinstance(x, np.ndarray | Tensor):
+        return (type(x),)
+    if type(x) is MethodType:
+        return x.__func__, x.__self__
+    return (type(x),) if is_of_user(type(x)) else gc.get_referents(x)

@@ -1,0 +1,251 @@
+"""A family of distributions, stated as in a textbook's table: parameters, support, formulas.
+
+    @family(a="concentration")
+    class Gamma(Family):
+        concentration: Positive
+        rate: Positive
+        support = constraints.nonnegative
+
+        mean = quantity(lambda a, rate: a / rate)
+        cdf = pointwise(lambda x, a, rate: gammainc(a, rate * x))
+
+A formula's arguments are attributes of the distribution, by their names or by the letters that
+`family` is told. Before them comes what the method was called with, made ready. A quantity that
+takes statements to compute is a method, as in any class.
+
+Divergences (`kl.py`) ask some families for two more: `_mean_log()`, E[log x], and
+`_log_mean_exp(t)`, log E[exp(-t x)] for t > 0.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import InitVar, field
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    dataclass_transform,
+)
+
+from wengert.distributions import constraints
+from wengert.distributions.distribution import Distribution, broadcast_all, uniforms
+from wengert.history.modes import no_grad
+from wengert.tensor import Tensor
+
+D = TypeVar("D", bound=Distribution)
+Expression = Callable[..., Tensor]
+Quantities = Callable[[Any], list[Any]]
+
+# ---- parameters ------------------------------------------------------------------------------
+
+
+class Parameter:
+    """Given as a tensor, an array or a number; held as a tensor of the batch's shape."""
+
+    if TYPE_CHECKING:
+
+        def __get__(self, instance: Any, owner: Any = None) -> Tensor: ...
+        def __set__(self, instance: Any, value: Any) -> None: ...
+
+
+Real = Annotated[Parameter, constraints.real]
+Positive = Annotated[Parameter, constraints.positive]
+Dependent = Annotated[Parameter, constraints.dependent]
+
+
+# ---- formulas --------------------------------------------------------------------------------
+
+
+class Formula(NamedTuple):
+    """An expression in some `arguments` and in quantities, which its other arguments name."""
+
+    expression: Expression
+    arguments: int
+    made: Callable[[Quantities], Any]
+
+    def member(self, letters: dict[str, str]) -> Any:
+        """The property or the method that it becomes."""
+        names = list(inspect.signature(self.expression).parameters)[self.arguments :]
+        attributes = [letters.get(name, name) for name in names]
+        return self.made(lambda d: [getattr(d, attribute) for attribute in attributes])
+
+
+def _formula(*parts: Any) -> Any:
+    """A formula, which the type checker takes for the member that it becomes."""
+    return Formula(*parts)
+
+
+class Property(Protocol):
+    def __get__(self, instance: Any, owner: Any = None) -> Tensor: ...
+
+
+class Closed(Protocol):
+    def __call__(self) -> Tensor: ...
+
+
+class OfValue(Protocol):
+    def __call__(self, value: Any) -> Tensor: ...
+
+
+class OfTensor(Protocol):
+    def __call__(self, x: Tensor, /) -> Tensor: ...
+
+
+class OfShape(Protocol):
+    def __call__(self, sample_shape: Any = ()) -> Tensor: ...
+
+
+def quantity(f: Expression) -> Property:
+    """A property: the mean, the mode, the variance."""
+    return _formula(f, 0, lambda of: property(lambda self: f(*of(self))))
+
+
+def expectation(f: Expression) -> Closed:
+    """A method without arguments: the entropy."""
+    return _formula(f, 0, lambda of: lambda self: f(*of(self)))
+
+
+def pointwise(f: Expression) -> OfValue:
+    """A method of a value, checked to lie in the support: log_prob, cdf."""
+    return _formula(f, 1, lambda of: lambda self, value: f(self._value(value), *of(self)))
+
+
+def quantile(f: Expression) -> OfValue:
+    """A method of a probability, checked to be one: icdf."""
+    return _formula(f, 1, lambda of: lambda self, value: f(self._probability(value), *of(self)))
+
+
+def pathwise(f: Expression) -> OfShape:
+    """A method of the shape of all that is drawn, differentiable in the parameters: rsample."""
+    return _formula(f, 1, lambda of: _sampler(f, of))
+
+
+def draw(f: Expression) -> OfShape:
+    """A method of that shape, without history: sample, where there is no rsample."""
+    return _formula(f, 1, lambda of: no_grad(_sampler(f, of)))
+
+
+def _sampler(f: Expression, of: Quantities) -> Expression:
+    return lambda self, sample_shape=(): f(self._extended_shape(sample_shape), *of(self))
+
+
+def function(f: Expression) -> OfTensor:
+    """A method of a tensor, taken as it is: a part of other formulas."""
+    return _formula(f, 1, lambda of: lambda self, x: f(x, *of(self)))
+
+
+# ---- the class -------------------------------------------------------------------------------
+
+
+@dataclass_transform(field_specifiers=(field,))
+def family(**letters: str) -> Callable[[type[D]], type[D]]:
+    """Decorates a class that states a family; `letters` stand for names in its formulas.
+
+    The parameters that it annotates become its `arg_constraints` and the arguments of `__init__`.
+    """
+
+    def stated(cls: type[D]) -> type[D]:
+        hints = inspect.get_annotations(cls, eval_str=True)
+        parameters = {
+            name: hint.__metadata__[0]
+            for name, hint in hints.items()
+            if hasattr(hint, "__metadata__")
+        }
+        if parameters:
+            cls.arg_constraints = parameters
+            _define(cls, "__init__", _constructor(tuple(parameters)))
+        for name, formula in list(vars(cls).items()):
+            if isinstance(formula, Formula):
+                _define(cls, name, formula.member(letters))
+        cls.has_rsample = cls.rsample is not Distribution.rsample
+        return cls
+
+    return stated
+
+
+def _define(cls: type, name: str, member: Any) -> None:
+    if not isinstance(member, property):
+        member.__name__, member.__module__ = name, cls.__module__
+        member.__qualname__ = f"{cls.__qualname__}.{name}"
+    setattr(cls, name, member)
+
+
+def _constructor(parameters: tuple[str, ...]) -> Callable[..., None]:
+    """Takes the parameters and broadcasts them: their shape is the batch's."""
+    names = (*parameters, "validate_args")
+
+    def __init__(self: Any, *values: Any, **named: Any) -> None:
+        told = dict(zip(names, values, strict=False)) | named
+        given = {"validate_args": None} | told
+        if given.keys() != set(names) or len(told) != len(values) + len(named):
+            raise _misfit(type(self).__name__, signature, values, named)
+        tensors = broadcast_all(*[given[name] for name in parameters])
+        vars(self).update(zip(parameters, tensors, strict=True))
+        Distribution.__init__(self, tensors[0].shape, validate_args=given["validate_args"])
+
+    either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    own, *arguments = [inspect.Parameter(name, either) for name in ("self", *names)]
+    arguments[-1] = arguments[-1].replace(default=None)
+    signature = inspect.Signature(arguments)
+    __init__.__signature__ = inspect.Signature([own, *arguments])  # type: ignore[attr-defined]
+    return __init__
+
+
+def _misfit(name: str, signature: inspect.Signature, values: Any, named: Any) -> TypeError:
+    try:
+        signature.bind(*values, **named)
+    except TypeError as error:
+        return TypeError(f"{name}{signature}: {error}")
+    raise AssertionError(values, named)
+
+
+@family()
+class Family(Distribution):
+    """Base of what `family` decorates."""
+
+    if TYPE_CHECKING:
+        validate_args: InitVar[bool | None] = field(default=None, kw_only=True)
+
+    def _uniforms(self, sample_shape: Any) -> Tensor:
+        """Uniform numbers to make samples of."""
+        like = getattr(self, next(iter(self.arg_constraints)))
+        return uniforms(self._extended_shape(sample_shape), like)
+
+
+@family()
+class Quantiles(Family):
+    """x = Q(u) for a uniform u; subclasses state Q, the quantile."""
+
+    _quantile: ClassVar[OfTensor]
+
+    def icdf(self, value: Any) -> Tensor:
+        return self._quantile(self._probability(value))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self._quantile(self._uniforms(sample_shape))
+
+
+@family()
+class Survival(Family):
+    """P(x) = 1 - exp(-H(x)): subclasses state H, the cumulative hazard, and its inverse.
+
+    H of such a variable is a standard exponential one.
+    """
+
+    _hazard: ClassVar[OfTensor]
+    _at_hazard: ClassVar[OfTensor]
+
+    def cdf(self, value: Any) -> Tensor:
+        return -(-self._hazard(self._value(value))).expm1()
+
+    def icdf(self, value: Any) -> Tensor:
+        return self._at_hazard(-(-self._probability(value)).log1p())
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self._at_hazard(-self._uniforms(sample_shape).log())

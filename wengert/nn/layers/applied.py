@@ -1,0 +1,121 @@
+"""Layers that are a function and its settings."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable
+from dataclasses import KW_ONLY as KW_ONLY
+from inspect import Parameter, Signature
+from typing import Any, ClassVar, dataclass_transform
+
+from wengert.dispatch import signature
+from wengert.nn.module import Module
+
+_UNSAID: Any = object()
+
+
+class _Signed:
+    """The signature of a class that has the constructor of `Applied`."""
+
+    def __get__(self, module: Any, kind: type[Applied]) -> Signature:
+        if kind.__init__ is not Applied.__init__:
+            raise AttributeError("__signature__")
+        return kind._signature
+
+
+@dataclass_transform()
+class Applied(Module):
+    """A module that applies a function to its inputs, with the settings that it was made with.
+
+    Its class names the function (None if the classes below do) and declares the settings, as
+    annotated attributes in the order of the constructor, under the function's names for them; a
+    `Tensor | None` is a buffer. `repr` shows those that are `shown`, or all.
+
+    >>> from wengert.nn import functional as F
+    >>> class Leaky(Applied, function=F.leaky_relu):
+    ...     negative_slope: float = 0.01
+    ...     inplace: bool = False
+    >>> Leaky(0.2)
+    Leaky(negative_slope=0.2)
+    """
+
+    _function: ClassVar[Callable[..., Any]]
+    _signature: ClassVar[Signature] = Signature()
+    _shown: ClassVar[tuple[str, ...] | None] = None
+    _passed: ClassVar[tuple[str, ...]] = ()
+    _inputs: ClassVar[int] = -1
+    _settings: ClassVar[Any]
+    _unpassed: ClassVar[frozenset[str]] = frozenset()  # what the constructor makes others of
+    __signature__ = _Signed()
+
+    def __init_subclass__(
+        cls,
+        function: Callable[..., Any] | None = _UNSAID,
+        shown: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        if shown is not None:
+            cls._shown = tuple(shown.split())
+        if function is _UNSAID:
+            return  # a class of the user's, whose annotations are its own
+        if function is not None:
+            cls._function = staticmethod(function)
+        if own := inspect.get_annotations(cls):  # texts, which no file here evaluates
+            cls._declare(own)
+        if function is not None:
+            cls._line_up()
+
+    @classmethod
+    def _declare(cls, own: dict[str, Any]) -> None:
+        kind: Any = Parameter.POSITIONAL_OR_KEYWORD
+        declared = []
+        for name, annotation in own.items():
+            if annotation == "KW_ONLY":
+                kind = Parameter.KEYWORD_ONLY
+            elif not str(annotation).startswith("ClassVar"):
+                default = vars(cls).get(name, Parameter.empty)
+                declared.append(Parameter(name, kind, default=default, annotation=annotation))
+                if name in vars(cls) and name not in cls._unpassed:
+                    delattr(cls, name)  # instances have it, and buffers are no attributes
+        cls._signature = Signature(declared)
+        cls._passed = tuple(p.name for p in declared if p.name not in cls._unpassed)
+
+    @classmethod
+    def _line_up(cls) -> None:
+        """Pass the settings by position where they follow the inputs: names take longer."""
+        names, declared = signature(cls._function)[0], cls._signature.parameters
+        places = [k for k, name in enumerate(names) if name in declared]
+        span = names[places[0] : places[-1] + 1] if len(places) > 1 else ()
+        if span and declared.keys() >= set(span):
+            cls._inputs = places[0]
+            cls._settings = staticmethod(operator.attrgetter(*span))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._get_name()}.__init__() {error}") from None
+        bound.apply_defaults()
+        for name, value in self._checked(bound.arguments).items():
+            if self._signature.parameters[name].annotation == "Tensor | None":
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
+
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The settings as they are kept, or an error."""
+        return settings
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        if len(inputs) == self._inputs:
+            return self._function(*inputs, *self._settings(self))
+        settings = {n: getattr(self, n) for n in self._passed}
+        return self._function(*inputs, **named, **settings)
+
+    def extra_repr(self) -> str:
+        names = self._signature.parameters if self._shown is None else self._shown
+        shown = [f"{n}={getattr(self, n)!r}" for n in names if n != "inplace"]
+        return ", ".join([*shown, *(["inplace=True"] if self.__dict__.get("inplace") else [])])

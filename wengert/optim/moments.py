@@ -1,0 +1,47 @@
+"""What several formulas begin with: the gradient as it is to be followed, and its running means."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert.arrays.kind import number
+from wengert.optim.optimizer import Array, Group, Optimizer
+
+
+def gradient(group: Group, p: Array, g: Array, out: Array, scratch: Array) -> Array:
+    """The gradient, negated to maximize, with weight decay; in `out` if it changes.
+
+    Decoupled decay shrinks `p` instead.
+    """
+    if group["maximize"]:
+        g = np.negative(g, out=out)
+    if decay := group.get("weight_decay"):
+        if group.get("decoupled_weight_decay"):
+            p *= 1 - number(group["lr"]) * decay
+        else:
+            np.multiply(p, decay, out=scratch)
+            g = np.add(g, scratch, out=out)
+    return g
+
+
+class Moments(Optimizer):
+    """Optimizers with running means of the gradient and of its square."""
+
+    counts = True
+
+    def buffers(self, group: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq")
+
+    def average(
+        self, group: Group, g: Array, state: dict[str, Array], a: Array
+    ) -> tuple[Array, Array]:
+        """m += (1 - beta1) (g - m);  v = beta2 v + (1 - beta2) g^2"""
+        (beta1, beta2), m, v = group["betas"], state["exp_avg"], state["exp_avg_sq"]
+        np.subtract(g, m, out=a)
+        a *= 1 - beta1
+        m += a
+        np.multiply(g, g, out=a)
+        a *= 1 - beta2
+        v *= beta2
+        v += a
+        return m, v

@@ -1,0 +1,127 @@
+"""Half precision: functions are computed in float32 and their results rounded, as in PyTorch.
+
+NumPy by itself rounds at each step of a running sum, and overflows where only the result would not;
+of bfloat16 it has no loops for many functions, and makes float32 of such an array and a number. So
+rules see these arrays `held`, in a class of their own, to which numbers and arrays of other dtypes
+give way; tensors have them as NumPy does. Other kinds of arrays hand their calls to `computed`.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from wengert.dispatch import Function, ndarray, writes
+from wengert.dtypes import is_half
+from wengert.rules.rule import RULES
+
+AS_THEY_ARE = frozenset(
+    {np.shares_memory, np.may_share_memory, np.result_type, np.copyto}
+    | {operator.getitem, operator.setitem, np.nextafter}
+)
+"""What asks about arrays, moves their numbers or goes to the next one, and computes nothing."""
+
+
+class HalfArray(ndarray):
+    """An array of float16 or bfloat16, the functions of which are computed in float32."""
+
+    __array_priority__ = 0
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if not all(isinstance(x, ndarray) for x in arrays_in((*args, *kwargs.values()))):
+            return NotImplemented  # another kind of array says what is done
+        if keeps_numbers(function):
+            return _each(held, function(*_each(_bare, args), **_named(_bare, kwargs)))
+        out = kwargs.pop("out", None)
+        return _stored(computed(function, lambda a, k: function(*a, **k), args, kwargs), out)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return self.__array_function__(function, (), args, kwargs)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        return held(_bare(self).astype(dtype, *args, **kwargs))
+
+
+def held(x: Any) -> Any:
+    """An array as rules see it: of the class above if its dtype is half precision."""
+    return x.view(HalfArray) if type(x) is ndarray and is_half(x.dtype) else x
+
+
+def rounded(function: Function, *args: Any, **kwargs: Any) -> Any:
+    """A function of plain arrays some of which are of half precision."""
+    return _each(_bare, function(*_each(held, args), **kwargs))
+
+
+def keeps_numbers(function: Any) -> bool:
+    """Whether a function looks at its arguments, or into them, and computes nothing."""
+    return function in AS_THEY_ARE or (function in RULES and RULES[function].view)
+
+
+def computed(function: Function, call: Function, args: Any, kwargs: Any) -> Any:
+    """What `call(args, kwargs)` of the function gives in float32, rounded to the arguments' dtype.
+
+    Not rounded if another dtype is asked for.
+    """
+    narrow = next(x.dtype for x in arrays_in((*args, *kwargs.values())) if is_half(x.dtype))
+    if kwargs.get("dtype") is not None:
+        kwargs = kwargs | {"dtype": np.dtype(kwargs["dtype"])}  # which may be a class or a name
+    wide = _each(_widened, args)
+    result = call(wide, _named(_widened, kwargs))
+    if writes(function):
+        args[0][...] = wide[0]
+    asked = next((x for x in (*args, kwargs.get("dtype")) if isinstance(x, np.dtype)), narrow)
+    return _each(functools.partial(_narrowed, asked), result) if is_half(asked) else result
+
+
+def arrays_in(values: Iterable[Any]) -> Iterable[Any]:
+    """The arrays among some arguments, also those in lists and tuples."""
+    for x in values:
+        if isinstance(x, (list, tuple)):
+            yield from arrays_in(x)
+        elif hasattr(type(x), "__array_function__"):
+            yield x
+
+
+def _stored(result: Any, out: Any) -> Any:
+    """The result in the array that `out=` names, of which a ufunc makes a tuple."""
+    target = out[0] if isinstance(out, tuple) else out
+    if target is None:
+        return result
+    target[...] = result
+    return target
+
+
+def _widened(x: Any) -> Any:
+    """float32 of half precision, of arrays and of dtypes; anything else as it is."""
+    if isinstance(x, np.dtype):
+        return np.dtype(np.float32) if is_half(x) else x
+    narrow = hasattr(x, "astype") and is_half(x.dtype)
+    return x.astype(np.dtype(np.float32)) if narrow else x
+
+
+def _narrowed(dtype: Any, y: Any) -> Any:
+    """What was computed, rounded, if it is real and floating point."""
+    if not hasattr(y, "astype") or y.dtype.kind != "f":
+        return y
+    return held((np.asarray(y) if isinstance(y, np.generic) else y).astype(dtype))
+
+
+def _bare(x: Any) -> Any:
+    return x.view(ndarray) if type(x) is HalfArray else x
+
+
+def _named(change: Callable[[Any], Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {name: _each(change, x) for name, x in kwargs.items()}
+
+
+def _each(change: Callable[[Any], Any], x: Any) -> Any:
+    """Of one array, or of each in a list or a tuple."""
+    if isinstance(x, (list, tuple)):
+        items = [_each(change, item) for item in x]
+        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    return change(x)

@@ -1,0 +1,163 @@
+"""Objects that files may hold beside data: modules, dataclasses, namespaces, paths.
+
+A file has the name of an object's class, and its attributes. Loading makes an instance without
+calling the class and gives it the attributes: nothing of the class runs, and nothing is imported.
+Only classes that the program allows are made: the layers of `wengert.nn`, those that were named to
+`add_safe_globals`, and with `weights_only=False` all modules and dataclasses that it has imported.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from wengert import nn
+from wengert.nn.module import HOOKS, Module
+
+_allowed: dict[str, Any] = {}
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Let files that are loaded from now on hold instances of these classes.
+
+    A class may be given with the name that files have for it: `(Net, "__main__.Net")`.
+    """
+    for item in safe_globals:
+        kind, name = item if isinstance(item, tuple) else (item, name_of(item))
+        if not isinstance(kind, type):
+            raise TypeError(
+                f"add_safe_globals expects classes, got {kind!r}: functions are not called by files"
+            )
+        _allowed[name] = kind
+
+
+def get_safe_globals() -> list[Any]:
+    """The classes that were allowed."""
+    return list(_allowed.values())
+
+
+def clear_safe_globals() -> None:
+    """Allow no classes but the package's own."""
+    _allowed.clear()
+
+
+@contextmanager
+def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
+    """Allow classes in a `with` block."""
+    before = dict(_allowed)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        _allowed.clear()
+        _allowed.update(before)
+
+
+def name_of(kind: Any) -> str:
+    """The name that files have for a class or a function."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def attributes(value: Any) -> dict[str, Any] | None:
+    """What a file holds of an object; None if it cannot hold such."""
+    if isinstance(value, Module):
+        hooks = [name for name in HOOKS if vars(value)[name]]
+        state = {name: part for name, part in vars(value).items() if name not in HOOKS}
+        return None if hooks else state
+    is_data = isinstance(value, Namespace) or dataclasses.is_dataclass(type(value))
+    allowed = is_data or type(value) in _allowed.values()
+    return dict(_slots(value)) if allowed and not isinstance(value, type) else None
+
+
+def _slots(value: Any) -> Iterator[tuple[str, Any]]:
+    yield from getattr(value, "__dict__", {}).items()
+    for kind in type(value).__mro__:
+        names = vars(kind).get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            if hasattr(value, name) and name not in ("__dict__", "__weakref__"):
+                yield name, getattr(value, name)
+
+
+def refused(where: str, value: Any) -> str:
+    """What is said of a value that files do not hold."""
+    advice = ""
+    if hasattr(value, "state_dict"):
+        advice = " It has hooks or is no module: save its state_dict() instead."
+    elif not callable(value):
+        advice = " Allow its class by wengert.serialization.add_safe_globals."
+    return (
+        f"save: {where} is a {type(value).__name__}, and files hold tensors, numbers, strings, "
+        "and lists, "
+        f"tuples and dictionaries of them.{advice}"
+    )
+
+
+def allowed(name: str, trusted: bool) -> Any:
+    """The class of this name, if a file may hold instances of it."""
+    return _allowed.get(name) or _own(name) or (_imported(name) if trusted else None)
+
+
+def require(name: str, trusted: bool) -> Any:
+    """The class of this name; UnpicklingError if a file may not hold instances of it."""
+    kind = allowed(name, trusted)
+    if kind is None:
+        raise pickle.UnpicklingError(
+            f"the file holds an instance of {name}, which is not allowed. If you trust it, import "
+            f"the class and call wengert.serialization.add_safe_globals([{name.split('.')[-1]}]), "
+            "or load(path, weights_only=False), which takes modules and dataclasses that are "
+            "imported; no code of the file is run. Or save state_dict() instead."
+        )
+    return kind
+
+
+def blank(kind: Any) -> Any:
+    """An instance of a class, without attributes."""
+    made = object.__new__(kind)
+    if isinstance(made, Module):
+        Module.__init__(made)
+    return made
+
+
+def give(made: Any, state: dict[str, Any]) -> Any:
+    """The object with its attributes."""
+    for name, value in state.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def function(name: str) -> Any:
+    """A function that a layer keeps, such as its activation."""
+    found = getattr(nn.functional, name, None)
+    if found is None:
+        raise pickle.UnpicklingError(f"the file names nn.functional.{name}, which does not exist")
+    return found
+
+
+def is_function(value: Any) -> bool:
+    """Whether this is one of `nn.functional`."""
+    return callable(value) and vars(nn.functional).get(getattr(value, "__name__", "")) is value
+
+
+def _own(name: str) -> type | None:
+    found = _imported(name) if name.startswith("wengert.nn.") else None
+    return Namespace if name == "argparse.Namespace" else found
+
+
+def _imported(name: str) -> type | None:
+    """A module's or a dataclass's class, if the program has imported it."""
+    module, _, rest = name.rpartition(".")
+    parts = [rest]
+    while module and module not in sys.modules:
+        module, _, rest = module.rpartition(".")
+        parts.insert(0, rest)
+    found: Any = sys.modules.get(module)
+    for part in parts:
+        found = vars(found).get(part) if found is not None else None
+    if isinstance(found, type) and (issubclass(found, Module) or dataclasses.is_dataclass(found)):
+        return found
+    return None
