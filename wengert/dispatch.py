@@ -46,16 +46,13 @@ def primitive(
             if kind is ndarray or kind in PLAIN:
                 continue
             if kind is tuple or kind is list:
-                kinds = [type(item) for item in arg if hasattr(item, "__array_function__")]
-                kind = next((k for k in kinds if k is not ndarray), ndarray)
-                if kind is ndarray:
-                    continue
-                arg = next(item for item in arg if type(item) is kind)
-            elif not hasattr(kind, "__array_function__"):
-                continue
-            result = arg.__array_function__(dispatched, (kind,), args, kwargs)
-            if result is not NotImplemented:
-                return result
+                asked = [x for x in arg if type(x) is not ndarray and hasattr(x, PROTOCOL)]
+            else:
+                asked = [arg] if hasattr(kind, PROTOCOL) else []
+            for x in asked:
+                result = getattr(x, PROTOCOL)(dispatched, (type(x),), args, kwargs)
+                if result is not NotImplemented:
+                    return result
         return function(*args, **kwargs) if kwargs else function(*args)
 
     dispatched.plain = function  # type: ignore[attr-defined]
@@ -69,6 +66,7 @@ ERRORS = umath._extobj_contextvar
 QUIET = umath._make_extobj(all="ignore")
 
 ndarray = np.ndarray
+PROTOCOL = "__array_function__"
 PLAIN = frozenset({int, float, bool, complex, str, type(None), np.dtype, slice, type(Ellipsis)})
 
 

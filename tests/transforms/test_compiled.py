@@ -98,3 +98,18 @@ def test_the_gradient_of_a_compiled_function():
     compiled = wg.compile(f)
     np.testing.assert_allclose(wg.grad(compiled)(X), wg.grad(f)(X), rtol=1e-12)
     np.testing.assert_allclose(wg.hessian(compiled)(X), wg.hessian(f)(X), rtol=1e-12)
+
+
+def test_every_kind_of_array_in_a_list_is_asked_what_a_function_means():
+    # Only the first was once: a traced constant before a batched tangent left np.einsum to the body
+    # for plain arrays, which asked for np.einsum again, without end.
+    weights, positions = np.ones((5, 3)), np.arange(20.0).reshape(5, 4)
+
+    def skinned(transforms):
+        return wg.einsum("vi,ijk,vk->vj", wg.tensor(weights), transforms, wg.tensor(positions))
+
+    transforms = wg.tensor(np.arange(48.0).reshape(3, 4, 4))
+    expected = wg.jacfwd(skinned)(transforms)
+    compiled = wg.compile(wg.jacfwd(skinned))
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(transforms).numpy(), expected.numpy())
