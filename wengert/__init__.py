@@ -624,6 +624,13 @@ if _TYPE_CHECKING:
     )
     from wengert.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
     from wengert.compile.call.function import compile as compile
+    from wengert.control.branches import cond as cond
+    from wengert.control.branches import switch as switch
+    from wengert.control.loops import associative_scan as associative_scan
+    from wengert.control.loops import fori_loop as fori_loop
+    from wengert.control.loops import map as map
+    from wengert.control.loops import scan as scan
+    from wengert.control.loops import while_loop as while_loop
     from wengert.explain import explain as explain
     from wengert.explain.explanation import Explanation as Explanation
     from wengert.explain.source import source as source
@@ -688,7 +695,6 @@ if _TYPE_CHECKING:
     from wengert.pytorch.native import (
         binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
     )
-    from wengert.pytorch.native import cond as cond
     from wengert.pytorch.native import convolution as convolution
     from wengert.pytorch.native import cosine_embedding_loss as cosine_embedding_loss
     from wengert.pytorch.native import ctc_loss as ctc_loss

@@ -111,6 +111,14 @@ class TracingError(WengertError):
     """
 
 
+class StateError(WengertError, TypeError):
+    """The states of a loop, or the results of branches, differ in structure, shape or dtype.
+
+    A loop carries a state whose form stays: `wengert.scan`, `fori_loop`, `while_loop`. Branches of
+    `wengert.cond` and `switch` return results of one form. The message shows both.
+    """
+
+
 class BatchingError(RuntimeError):
     """A function cannot be vmapped as it is written: it needs the numbers of one example.
 

@@ -243,12 +243,7 @@ rnn_tanh_cell = _cell(nn.RNNCell)
 rnn_relu_cell = _cell(nn.RNNCell, nonlinearity="relu")
 
 
-# ---- control flow and settings --------------------------------------------------------------
-
-
-def cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
-    """What one of two functions makes of the operands."""
-    return true_fn(*operands) if pred else false_fn(*operands)
+# ---- settings --------------------------------------------------------------------------------
 
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:

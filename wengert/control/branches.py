@@ -1,0 +1,100 @@
+"""Branches: which of several functions is called depends on a number."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.control import choice
+from wengert.control.states import Form, agreed, split
+from wengert.errors import StateError
+
+
+def cond(
+    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any
+) -> Any:
+    """What `true_fn` makes of the operands if `pred` holds, and what `false_fn` does otherwise.
+
+    cond(p, f, g, x) = f(x) if p else g(x). Only one of the two runs; inside `vmap`, where the
+    predicate differs between examples, both do, and each example takes what belongs to it.
+
+    `pred` is a truth value or a number: Python's, or an array or a tensor with one element. The
+    operands are given one by one, or as PyTorch does in one tuple or list. The functions may close
+    over tensors and parameters.
+
+    Errors: StateError if `pred` has several elements, or if both functions run and their results
+    differ in structure, shape or dtype.
+
+    >>> import wengert as wg
+    >>> x = wg.tensor(-2.0, requires_grad=True)
+    >>> y = wg.cond(x > 0, lambda x: x**2, lambda x: -x, x)
+    >>> y.backward()
+    >>> y, x.grad
+    (tensor(2., grad_fn=<NegBackward0>), tensor(-1.))
+    """
+    given = _given(operands)
+    array = choice.array_of(pred, "the predicate of wg.cond")
+    if choice.is_batched(array):
+        return _both(array, true_fn, false_fn, given)
+    return true_fn(*given) if array else false_fn(*given)
+
+
+def _given(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    one = operands[0] if len(operands) == 1 else None
+    return tuple(one) if isinstance(one, tuple | list) else operands
+
+
+def _both(predicate: Any, f: Any, g: Any, operands: tuple[Any, ...]) -> Any:
+    return choice.chosen(predicate, *results_of([f, g], operands, "wg.cond"))
+
+
+def results_of(functions: Sequence[Any], operands: Any, what: str) -> list[Any]:
+    """What all branches return, after a check that it has one form."""
+    results = [f(*operands) for f in functions]
+    first: Form | None = None
+    for k, result in enumerate(results):
+        form = split(result, f"what branch {k} of {what} returns: result")[1]
+        told = functools.partial(_tell, what, k, functions[k])
+        first = form if first is None else agreed(first, form, told)
+    return results
+
+
+def _tell(what: str, k: int, function: Any) -> tuple[str, str, Any]:
+    return f"the result of branch 0 of {what}", f"that of branch {k}", function
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """What one of several functions makes of the operands: that with the number `index`.
+
+    switch(k, [f0, f1, ...], x) = f_k(x). An index below 0 counts as 0, one beyond the last as the
+    last. Inside `vmap`, where the index differs between examples, all of them run.
+
+    Errors: StateError if there are no branches, if the index is no whole number, or if all run and
+    their results differ in structure, shape or dtype.
+
+    >>> import wengert as wg
+    >>> wg.switch(wg.tensor(1), [lambda x: x, lambda x: x * 10, lambda x: -x], wg.tensor(2.0))
+    tensor(20.)
+    """
+    branches = tuple(branches)
+    if not branches:
+        raise StateError("wg.switch needs at least one branch to choose from.")
+    given = _given(operands)
+    array = choice.array_of(index, "the index of wg.switch")
+    dtype = getattr(array, "dtype", np.dtype(type(array)))
+    if dtype.kind not in "iub":
+        raise StateError(
+            f"the index of wg.switch is of dtype {dtype}, but it counts branches: round and "
+            "convert it, e.g. with .long()."
+        )
+    last = len(branches) - 1
+    if not choice.is_batched(array):
+        return branches[min(max(int(array), 0), last)](*given)
+    results = results_of(branches, given, "wg.switch")
+    made = results[last]
+    for k in range(last - 1, -1, -1):
+        made = choice.chosen(array <= k, results[k], made)
+    return made

@@ -1,0 +1,56 @@
+"""What becomes of a decision: taken at once, made for each example of a batch, or left to later.
+
+A predicate is a Python number, an array or a tensor. Of NumPy's kind it is a number now; batched,
+it has one for each example, and both ways are gone; traced, its number is not known yet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.arrays.batched.array import BatchedArray
+from wengert.arrays.kind import bare
+from wengert.errors import StateError
+from wengert.functions.choosing import where
+from wengert.tensor import Tensor, wrap
+from wengert.transforms.calls import flatten, rebuild
+
+
+def array_of(predicate: Any, what: str) -> Any:
+    """A predicate as an array without history, after a check that it is one number."""
+    array = bare(predicate)
+    shape = getattr(array, "shape", ())
+    if int(np.prod(shape)) != 1:
+        raise StateError(
+            f"{what} is an array of shape {list(shape)}, but has to be one number. Reduce it, e.g. "
+            "with .all() or .any(); or choose element by element, with wg.where."
+        )
+    return array.reshape(()) if shape else array
+
+
+def is_batched(array: Any) -> bool:
+    return type(array) is BatchedArray
+
+
+def anywhere(array: Any) -> bool:
+    """Whether a predicate holds for any example of all batches around it."""
+    while is_batched(array):
+        array = np.any(array.raw, axis=0)
+    return bool(array)
+
+
+def chosen(predicate: Any, one: Any, other: Any) -> Any:
+    """A state with the leaves of `one` where a predicate holds, of `other` elsewhere."""
+    first: list[Any] = []
+    tree = flatten(one, first)
+    second: list[Any] = []
+    flatten(other, second)
+    return rebuild(tree, map(_either, [predicate] * len(first), first, second))
+
+
+def _either(predicate: Any, a: Any, b: Any) -> Any:
+    if isinstance(a, Tensor) or isinstance(b, Tensor):
+        return where(wrap(predicate), a, b)
+    return np.where(predicate, a, b)

@@ -1,0 +1,143 @@
+"""States: containers of tensors, arrays and numbers that a loop carries, or that branches return.
+
+All iterations have to agree on the *form* of the state, and all branches on that of the result: the
+containers, and the shape and dtype of each leaf. A Python number has the form of what takes its
+place first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import StateError
+from wengert.functions.creation import as_tensor
+from wengert.functions.joining import stack
+from wengert.history.location import here, line_of
+from wengert.tensor import Tensor
+from wengert.transforms.calls import flatten, paths, rebuild
+
+NUMBERS = (bool, int, float, complex)
+
+
+class Form(NamedTuple):
+    """The containers of a state, and (shape, dtype) of each leaf; None for a Python number."""
+
+    tree: Any
+    leaves: tuple[Any, ...]
+
+
+def split(state: Any, what: str) -> tuple[list[Any], Form]:
+    """The leaves of a state, and its form. `what` names it, for errors."""
+    leaves: list[Any] = []
+    tree = flatten(state, leaves)
+    forms = tuple([_form(leaf) for leaf in leaves])
+    if NotImplemented in forms:
+        k = forms.index(NotImplemented)
+        raise StateError(
+            f"{what}{list(paths(tree))[k]} is a {type(leaves[k]).__name__}. Tensors, NumPy arrays, "
+            "numbers, and lists, tuples, dicts, named tuples and dataclasses of them can be there; "
+            "what else a body needs it may close over."
+        )
+    return leaves, Form(tree, forms)
+
+
+def _form(leaf: Any) -> Any:
+    if type(leaf) is Tensor:
+        return leaf._array.shape, leaf._array.dtype
+    if isinstance(leaf, NUMBERS) and not isinstance(leaf, np.generic):
+        return None
+    if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        array = getattr(leaf, "_array", leaf)
+        return None if getattr(array, "weak", False) else (tuple(array.shape), array.dtype)
+    return NotImplemented
+
+
+def agreed(first: Form, second: Form, tell: Callable[[], tuple[str, str, Any]]) -> Form:
+    """The form that two have in common; `tell` names both and the function, for errors."""
+    if first == second:
+        return first
+    if first.tree != second.tree:
+        one, other, function = tell()
+        raise StateError(
+            f"{one} has the structure {first.tree!r}, but {other} has {second.tree!r}, where each "
+            f"* is a tensor, an array or a number, {place(function)}"
+        )
+    leaves = []
+    for k, (a, b) in enumerate(zip(first.leaves, second.leaves, strict=True)):
+        if a is not None and b is not None and a != b:
+            one, other, function = tell()
+            at = list(paths(first.tree))[k]
+            raise StateError(
+                f"{one}{at} is {described(a)}, but {other}{at} is {described(b)}, "
+                f"{place(function)}\nBoth must have the same shape and dtype: reshape or convert "
+                "one of them."
+            )
+        if (a is None) != (b is None) and (a or b)[0] != ():
+            one, other, function = tell()
+            at = list(paths(first.tree))[k]
+            raise StateError(
+                f"{one}{at} is {described(a)}, but {other}{at} is {described(b)}, "
+                f"{place(function)}\nStart with an array of that shape, e.g. wg.zeros(...)."
+            )
+        leaves.append(b if a is None else a)
+    return Form(first.tree, tuple(leaves))
+
+
+def described(form: Any) -> str:
+    if form is None:
+        return "a Python number"
+    shape, dtype = form
+    return f"an array of shape {list(shape)} and dtype {dtype}"
+
+
+def place(function: Any) -> str:
+    """Where a loop was called, and which function it was given, for errors."""
+    code = getattr(function, "__code__", None)
+    named = f"{getattr(function, '__name__', type(function).__name__)}"
+    begun = f" (line {code.co_firstlineno} of {code.co_filename})" if code else ""
+    return f"in {named}{begun}, called at\n  {line_of(*here())}"
+
+
+# ---- rows ---------------------------------------------------------------------------------------
+
+
+def length_of(xs: Any, length: int | None, what: str) -> int:
+    """How many rows there are: the first extent of all leaves."""
+    leaves, form = split(xs, "xs")
+    counts = {}
+    for at, leaf, known in zip(paths(form.tree), leaves, form.leaves, strict=True):
+        if known is None or not known[0]:
+            raise StateError(
+                f"{what}: xs{at} is {described(known)}, and has no rows to go through. Give it one "
+                "more dimension, or let the body close over it."
+            )
+        counts[f"xs{at}"] = leaf.shape[0]
+    if length is not None:
+        counts["length"] = length
+    if not counts:
+        raise StateError(f"{what} needs xs to go through, or length=, the number of iterations.")
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{name}: {n}" for name, n in counts.items())
+        raise StateError(f"{what} goes through all of xs at once, but there are ({told}) rows.")
+    return next(iter(counts.values()))
+
+
+def row(xs: Any, k: Any) -> Any:
+    """Row k of all leaves."""
+    leaves: list[Any] = []
+    tree = flatten(xs, leaves)
+    return rebuild(tree, iter([leaf[k] for leaf in leaves]))
+
+
+def stacked(rows: list[list[Any]], tensors: bool) -> Iterator[Any]:
+    """For each leaf of what the iterations returned, all of it as one array."""
+    for column in zip(*rows, strict=True):
+        if any(isinstance(x, Tensor) for x in column):
+            yield stack([x if isinstance(x, Tensor) else as_tensor(x) for x in column])
+        elif tensors:
+            yield stack(list(map(as_tensor, column)))
+        else:
+            yield np.stack(column)
