@@ -68,9 +68,9 @@ def test_a_function_stays_what_it_is_when_a_module_of_its_name_is_imported():
 
 MEANINGLESS = {
     "onnx.export": "no counterpart.*state_dict",
-    "hub.load": "wengert.load from a file",
+    "hub.load": "wengert.load from a downloaded file",
     "distributed.init_process_group": "one process",
-    "utils.model_zoo.load_url": "wengert.load from a file",
+    "utils.model_zoo.load_url": "wengert.load from a downloaded file",
     "fx.symbolic_trace": "wengert.compile",
     "utils.cpp_extension.load": "wengert.primitive",
     "nn.parallel.DistributedDataParallel": "one process",
