@@ -34,7 +34,8 @@ NAMESPACES = [
 """Where people find names; each of the names comes from a module that the reference describes."""
 
 INSIDE = {"wengert", "wengert.autograd.function_forward", "wengert.autograd.record"} | {
-    f"wengert.{name}" for name in ("history.location", "rules.shapes", "functions.arguments")
+    f"wengert.{name}"
+    for name in ("history.location", "rules.shapes", "functions.arguments", "functions.declared")
 }
 """Modules of helpers, and the package itself, which makes classes of typed tensors in a loop."""
 

@@ -10,6 +10,7 @@ tensor([2., 4.])
 # The names are written out, so that a reader and a linter can find them; many of them are
 # PyTorch's names for what Python calls otherwise (bool, float, sum, max, ...).
 
+import sys as _sys
 import warnings as _warnings
 from math import e as e
 from math import inf as inf
@@ -51,6 +52,7 @@ from wengert.dtypes import uint8 as uint8
 from wengert.dtypes import uint16 as uint16
 from wengert.dtypes import uint32 as uint32
 from wengert.dtypes import uint64 as uint64
+from wengert.functions import declared as _declared
 from wengert.functions.calculus import cumulative_trapezoid as cumulative_trapezoid
 from wengert.functions.calculus import diff as diff
 from wengert.functions.calculus import gradient as gradient
@@ -157,6 +159,7 @@ from wengert.functions.device import preserve_format as preserve_format
 from wengert.functions.device import sparse_coo as sparse_coo
 from wengert.functions.device import sparse_csr as sparse_csr
 from wengert.functions.device import strided as strided
+from wengert.functions.elementary import *  # noqa: F403  # its names stand beside derivatives
 from wengert.functions.fft import istft as istft
 from wengert.functions.fft import stft as stft
 from wengert.functions.indexing import argwhere as argwhere
@@ -170,65 +173,30 @@ from wengert.functions.indexing import nonzero as nonzero
 from wengert.functions.indexing import take as take
 from wengert.functions.indexing import take_along_dim as take_along_dim
 from wengert.functions.inplace_functions import abs_ as abs_
-from wengert.functions.inplace_functions import acos_ as acos_
-from wengert.functions.inplace_functions import acosh_ as acosh_
 from wengert.functions.inplace_functions import addmv_ as addmv_
-from wengert.functions.inplace_functions import arccos_ as arccos_
-from wengert.functions.inplace_functions import arccosh_ as arccosh_
-from wengert.functions.inplace_functions import arcsin_ as arcsin_
-from wengert.functions.inplace_functions import arcsinh_ as arcsinh_
-from wengert.functions.inplace_functions import arctan_ as arctan_
-from wengert.functions.inplace_functions import arctanh_ as arctanh_
 from wengert.functions.inplace_functions import as_strided_ as as_strided_
-from wengert.functions.inplace_functions import asin_ as asin_
-from wengert.functions.inplace_functions import asinh_ as asinh_
-from wengert.functions.inplace_functions import atan_ as atan_
-from wengert.functions.inplace_functions import atanh_ as atanh_
 from wengert.functions.inplace_functions import ceil_ as ceil_
 from wengert.functions.inplace_functions import clamp_ as clamp_
 from wengert.functions.inplace_functions import clamp_max_ as clamp_max_
 from wengert.functions.inplace_functions import clamp_min_ as clamp_min_
 from wengert.functions.inplace_functions import clip_ as clip_
 from wengert.functions.inplace_functions import conj_physical_ as conj_physical_
-from wengert.functions.inplace_functions import cos_ as cos_
-from wengert.functions.inplace_functions import cosh_ as cosh_
-from wengert.functions.inplace_functions import deg2rad_ as deg2rad_
 from wengert.functions.inplace_functions import detach_ as detach_
-from wengert.functions.inplace_functions import erf_ as erf_
-from wengert.functions.inplace_functions import erfc_ as erfc_
-from wengert.functions.inplace_functions import exp2_ as exp2_
-from wengert.functions.inplace_functions import exp_ as exp_
-from wengert.functions.inplace_functions import expm1_ as expm1_
 from wengert.functions.inplace_functions import fill_ as fill_
 from wengert.functions.inplace_functions import fix_ as fix_
 from wengert.functions.inplace_functions import floor_ as floor_
 from wengert.functions.inplace_functions import frac_ as frac_
 from wengert.functions.inplace_functions import gcd_ as gcd_
-from wengert.functions.inplace_functions import i0_ as i0_
 from wengert.functions.inplace_functions import index_put_ as index_put_
 from wengert.functions.inplace_functions import lcm_ as lcm_
 from wengert.functions.inplace_functions import ldexp_ as ldexp_
-from wengert.functions.inplace_functions import log1p_ as log1p_
-from wengert.functions.inplace_functions import log2_ as log2_
-from wengert.functions.inplace_functions import log10_ as log10_
-from wengert.functions.inplace_functions import log_ as log_
 from wengert.functions.inplace_functions import logit_ as logit_
 from wengert.functions.inplace_functions import nan_to_num_ as nan_to_num_
-from wengert.functions.inplace_functions import neg_ as neg_
-from wengert.functions.inplace_functions import negative_ as negative_
-from wengert.functions.inplace_functions import rad2deg_ as rad2deg_
 from wengert.functions.inplace_functions import reciprocal_ as reciprocal_
 from wengert.functions.inplace_functions import resize_as_ as resize_as_
 from wengert.functions.inplace_functions import round_ as round_
 from wengert.functions.inplace_functions import rsqrt_ as rsqrt_
-from wengert.functions.inplace_functions import sigmoid_ as sigmoid_
-from wengert.functions.inplace_functions import sin_ as sin_
-from wengert.functions.inplace_functions import sinc_ as sinc_
-from wengert.functions.inplace_functions import sinh_ as sinh_
-from wengert.functions.inplace_functions import sqrt_ as sqrt_
 from wengert.functions.inplace_functions import square_ as square_
-from wengert.functions.inplace_functions import tan_ as tan_
-from wengert.functions.inplace_functions import tanh_ as tanh_
 from wengert.functions.inplace_functions import trunc_ as trunc_
 from wengert.functions.inplace_functions import xlogy_ as xlogy_
 from wengert.functions.inplace_functions import zero_ as zero_
@@ -307,24 +275,10 @@ from wengert.functions.linalg import pinverse as pinverse
 from wengert.functions.linalg import slogdet as slogdet
 from wengert.functions.math import abs as abs
 from wengert.functions.math import absolute as absolute
-from wengert.functions.math import acos as acos
-from wengert.functions.math import acosh as acosh
 from wengert.functions.math import add as add
 from wengert.functions.math import addcdiv as addcdiv
 from wengert.functions.math import addcmul as addcmul
 from wengert.functions.math import angle as angle
-from wengert.functions.math import arccos as arccos
-from wengert.functions.math import arccosh as arccosh
-from wengert.functions.math import arcsin as arcsin
-from wengert.functions.math import arcsinh as arcsinh
-from wengert.functions.math import arctan as arctan
-from wengert.functions.math import arctan2 as arctan2
-from wengert.functions.math import arctanh as arctanh
-from wengert.functions.math import asin as asin
-from wengert.functions.math import asinh as asinh
-from wengert.functions.math import atan as atan
-from wengert.functions.math import atan2 as atan2
-from wengert.functions.math import atanh as atanh
 from wengert.functions.math import ceil as ceil
 from wengert.functions.math import clamp as clamp
 from wengert.functions.math import clamp_max as clamp_max
@@ -333,72 +287,37 @@ from wengert.functions.math import clip as clip
 from wengert.functions.math import complex as complex
 from wengert.functions.math import conj as conj
 from wengert.functions.math import conj_physical as conj_physical
-from wengert.functions.math import copysign as copysign
-from wengert.functions.math import cos as cos
-from wengert.functions.math import cosh as cosh
-from wengert.functions.math import deg2rad as deg2rad
 from wengert.functions.math import div as div
 from wengert.functions.math import divide as divide
-from wengert.functions.math import erf as erf
-from wengert.functions.math import exp as exp
-from wengert.functions.math import exp2 as exp2
-from wengert.functions.math import expm1 as expm1
 from wengert.functions.math import fix as fix
 from wengert.functions.math import float_power as float_power
 from wengert.functions.math import floor as floor
-from wengert.functions.math import floor_divide as floor_divide
-from wengert.functions.math import fmax as fmax
-from wengert.functions.math import fmin as fmin
-from wengert.functions.math import fmod as fmod
 from wengert.functions.math import frac as frac
 from wengert.functions.math import frexp as frexp
 from wengert.functions.math import heaviside as heaviside
-from wengert.functions.math import hypot as hypot
 from wengert.functions.math import imag as imag
 from wengert.functions.math import ldexp as ldexp
 from wengert.functions.math import lerp as lerp
-from wengert.functions.math import log as log
-from wengert.functions.math import log1p as log1p
-from wengert.functions.math import log2 as log2
-from wengert.functions.math import log10 as log10
 from wengert.functions.math import log_softmax as log_softmax
 from wengert.functions.math import logaddexp as logaddexp
 from wengert.functions.math import logaddexp2 as logaddexp2
-from wengert.functions.math import maximum as maximum
-from wengert.functions.math import minimum as minimum
-from wengert.functions.math import mul as mul
-from wengert.functions.math import multiply as multiply
 from wengert.functions.math import nan_to_num as nan_to_num
-from wengert.functions.math import neg as neg
-from wengert.functions.math import negative as negative
 from wengert.functions.math import nextafter as nextafter
 from wengert.functions.math import polar as polar
-from wengert.functions.math import positive as positive
 from wengert.functions.math import pow as pow
-from wengert.functions.math import rad2deg as rad2deg
 from wengert.functions.math import real as real
 from wengert.functions.math import reciprocal as reciprocal
-from wengert.functions.math import relu as relu
-from wengert.functions.math import remainder as remainder
 from wengert.functions.math import resolve_conj as resolve_conj
 from wengert.functions.math import resolve_neg as resolve_neg
 from wengert.functions.math import round as round
 from wengert.functions.math import rsqrt as rsqrt
 from wengert.functions.math import rsub as rsub
 from wengert.functions.math import sgn as sgn
-from wengert.functions.math import sigmoid as sigmoid
 from wengert.functions.math import sign as sign
-from wengert.functions.math import sin as sin
-from wengert.functions.math import sinc as sinc
-from wengert.functions.math import sinh as sinh
 from wengert.functions.math import softmax as softmax
-from wengert.functions.math import sqrt as sqrt
 from wengert.functions.math import square as square
 from wengert.functions.math import sub as sub
 from wengert.functions.math import subtract as subtract
-from wengert.functions.math import tan as tan
-from wengert.functions.math import tanh as tanh
-from wengert.functions.math import true_divide as true_divide
 from wengert.functions.math import trunc as trunc
 from wengert.functions.methods import conversations as _methods
 from wengert.functions.methods import inplace as _inplace_methods
@@ -554,13 +473,8 @@ from wengert.functions.sorting import sort as sort
 from wengert.functions.sorting import topk as topk
 from wengert.functions.sorting import unique as unique
 from wengert.functions.sorting import unique_consecutive as unique_consecutive
-from wengert.functions.special import digamma as digamma
-from wengert.functions.special import erfc as erfc
-from wengert.functions.special import erfinv as erfinv
-from wengert.functions.special import i0 as i0
 from wengert.functions.special import igamma as igamma
 from wengert.functions.special import igammac as igammac
-from wengert.functions.special import lgamma as lgamma
 from wengert.functions.special import logit as logit
 from wengert.functions.special import mvlgamma as mvlgamma
 from wengert.functions.special import polygamma as polygamma
@@ -665,7 +579,6 @@ if _TYPE_CHECKING:
     from wengert.nn.functional import pixel_shuffle as pixel_shuffle
     from wengert.nn.functional import pixel_unshuffle as pixel_unshuffle
     from wengert.nn.functional import prelu as prelu
-    from wengert.nn.functional import relu_ as relu_
     from wengert.nn.functional import rms_norm as rms_norm
     from wengert.nn.functional import rrelu as rrelu
     from wengert.nn.functional import rrelu_ as rrelu_
@@ -755,6 +668,7 @@ _warnings.filterwarnings("ignore", ".* encountered in ", RuntimeWarning, r"wenge
 # puts the folder in the function's place, and gives way to the function here.
 for _name in ("compile", "explain"):
     del globals()[_name]
+_declared.FRONT.append(_sys.modules[__name__])  # it has the names of rules that are added later
 _later, __dir__ = _imports.later(__name__)
 
 

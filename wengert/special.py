@@ -9,14 +9,17 @@ SciPy's own work on tensors as well: `scipy.special.gammaln(x)` is recorded and 
 tensor([0.4151, 0.0207])
 """
 
-from wengert.functions.math import erf as erf
-from wengert.functions.math import exp2 as exp2
-from wengert.functions.math import expit as expit
-from wengert.functions.math import expm1 as expm1
-from wengert.functions.math import log1p as log1p
+from wengert.functions.elementary import digamma as digamma
+from wengert.functions.elementary import erf as erf
+from wengert.functions.elementary import erfc as erfc
+from wengert.functions.elementary import erfinv as erfinv
+from wengert.functions.elementary import exp2 as exp2
+from wengert.functions.elementary import expm1 as expm1
+from wengert.functions.elementary import i0 as i0
+from wengert.functions.elementary import log1p as log1p
+from wengert.functions.elementary import sinc as sinc
 from wengert.functions.math import log_softmax as log_softmax
 from wengert.functions.math import round as round
-from wengert.functions.math import sinc as sinc
 from wengert.functions.math import softmax as softmax
 from wengert.functions.reductions import logsumexp as logsumexp
 from wengert.functions.special import airy_ai as airy_ai
@@ -29,17 +32,13 @@ from wengert.functions.special import chebyshev_polynomial_t as chebyshev_polyno
 from wengert.functions.special import chebyshev_polynomial_u as chebyshev_polynomial_u
 from wengert.functions.special import chebyshev_polynomial_v as chebyshev_polynomial_v
 from wengert.functions.special import chebyshev_polynomial_w as chebyshev_polynomial_w
-from wengert.functions.special import digamma as digamma
 from wengert.functions.special import entr as entr
-from wengert.functions.special import erfc as erfc
 from wengert.functions.special import erfcx as erfcx
-from wengert.functions.special import erfinv as erfinv
 from wengert.functions.special import gammainc as gammainc
 from wengert.functions.special import gammaincc as gammaincc
 from wengert.functions.special import gammaln as gammaln
 from wengert.functions.special import hermite_polynomial_h as hermite_polynomial_h
 from wengert.functions.special import hermite_polynomial_he as hermite_polynomial_he
-from wengert.functions.special import i0 as i0
 from wengert.functions.special import i0e as i0e
 from wengert.functions.special import i1 as i1
 from wengert.functions.special import i1e as i1e

@@ -128,11 +128,11 @@ class Methods:
         """`absolute`, in place."""
     def acos(self, *, out: Any = None) -> Tensor:
         """The inverse cosine."""
-    def acos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def acos_(self) -> Tensor:
         """`acos`, in place."""
     def acosh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic cosine."""
-    def acosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def acosh_(self) -> Tensor:
         """`acosh`, in place."""
     def add(self, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         """input + alpha * other."""
@@ -182,19 +182,19 @@ class Methods:
         """x = f(x) in place, element by element, by a Python function: slow, and not recorded."""
     def arccos(self, *, out: Any = None) -> Tensor:
         """The inverse cosine."""
-    def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arccos_(self) -> Tensor:
         """`arccos`, in place."""
     def arccosh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic cosine."""
-    def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arccosh_(self) -> Tensor:
         """`arccosh`, in place."""
     def arcsin(self, *, out: Any = None) -> Tensor:
         """The inverse sine."""
-    def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arcsin_(self) -> Tensor:
         """`arcsin`, in place."""
     def arcsinh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic sine."""
-    def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arcsinh_(self) -> Tensor:
         """`arcsinh`, in place."""
     def arctan(self, *, out: Any = None) -> Tensor:
         """The inverse tangent."""
@@ -202,11 +202,11 @@ class Methods:
         """The angle of the point (other, input), in (-pi, pi]."""
     def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`arctan2`, in place."""
-    def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctan_(self) -> Tensor:
         """`arctan`, in place."""
     def arctanh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic tangent."""
-    def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctanh_(self) -> Tensor:
         """`arctanh`, in place."""
     def argmax(self, dim: Any = None, keepdim: builtins.bool = False, *, out: Any = None, **names: Any) -> Tensor:
         """The index of the largest element: of the flattened tensor, or along `dim`."""
@@ -226,11 +226,11 @@ class Methods:
         """This tensor as an instance of a class derived from Tensor."""
     def asin(self, *, out: Any = None) -> Tensor:
         """The inverse sine."""
-    def asin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def asin_(self) -> Tensor:
         """`asin`, in place."""
     def asinh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic sine."""
-    def asinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def asinh_(self) -> Tensor:
         """`asinh`, in place."""
     def atan(self, *, out: Any = None) -> Tensor:
         """The inverse tangent."""
@@ -238,11 +238,11 @@ class Methods:
         """The angle of the point (other, input), in (-pi, pi]."""
     def atan2_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`atan2`, in place."""
-    def atan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atan_(self) -> Tensor:
         """`atan`, in place."""
     def atanh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic tangent."""
-    def atanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atanh_(self) -> Tensor:
         """`atanh`, in place."""
     def backward(self, gradient: Any = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Any = None) -> None:
         """Add this tensor's gradients to the `.grad` of the leaves it depends on."""
@@ -1061,7 +1061,7 @@ class Methods:
         """`sin`, in place."""
     def sinc(self, *, out: Any = None) -> Tensor:
         """sin(pi x) / (pi x), and 1 at 0."""
-    def sinc_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sinc_(self) -> Tensor:
         """`sinc`, in place."""
     def sinh(self, *, out: Any = None) -> Tensor:
         """The hyperbolic sine."""
@@ -1181,7 +1181,7 @@ class Methods:
         """`triu`, in place."""
     def true_divide(self, other: Any, *, out: Any = None) -> Any:
         """The quotient; integers give floating-point numbers."""
-    def true_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def true_divide_(self, other: Any) -> Tensor:
         """`true_divide`, in place."""
     def trunc(self, *, out: Any = None) -> Any:
         """Rounded towards zero."""

@@ -1,9 +1,9 @@
-"""Writes wengert/tensor_methods.pyi, what type checkers see of Tensor's methods:
+"""Writes what type checkers see of names that are given while the package is imported:
 python -m docs.generate.methods
 
 Tensor gets its methods from files that lean on it, when the package is imported; a file that it
 leans on tells type checkers and editors of them. It is read off the finished class, and a test
-fails when it is out of date.
+fails when it is out of date. So are the functions whose names stand beside their derivatives.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from typing import Any
 import wengert as wg
 from wengert.autograd import record
 from wengert.autograd.methods import HistoryMethods
+from wengert.functions import elementary
 from wengert.functions.methods.conversations import TensorMethods
 from wengert.rules.rule import RULES
 
 STUB = Path(wg.__file__).parent / "tensor_methods.pyi"
+FUNCTIONS = Path(wg.__file__).parent / "functions" / "elementary.pyi"
 
 HEAD = '''\
 """What type checkers see of Tensor's methods; written by `python -m docs.generate.methods`."""
@@ -47,6 +49,23 @@ def stub() -> str:
     """The text of the file."""
     members = [member(name, vars(wg.Tensor)[name]) for name in sorted(attached())]
     return HEAD + textwrap.indent("\n".join(members), "    ") + "\n"
+
+
+def functions() -> str:
+    """The text of the file about the functions that rules name."""
+    found = {name: f for name, f in vars(elementary).items() if not name.startswith("_")}
+    members = [definition(name, found[name], "input") for name in sorted(found)]
+    return FUNCTIONS_HEAD + "\n".join(members) + "\n"
+
+
+FUNCTIONS_HEAD = '''\
+"""What type checkers see of `elementary.py`; written by `python -m docs.generate.methods`."""
+
+from typing import Any
+
+from wengert.tensor import Tensor
+
+'''
 
 
 def attached() -> set[str]:
@@ -77,8 +96,8 @@ def member(name: str, value: Any) -> str:
     return definition(name, value)
 
 
-def definition(name: str, function: Callable[..., Any]) -> str:
-    text = f"def {name}{signature(function)}:"
+def definition(name: str, function: Callable[..., Any], first: str = "self") -> str:
+    text = f"def {name}{signature(function, first)}:"
     return f"{text} ..." if not summary(function) else f"{text}\n    {quoted(summary(function))}"
 
 
@@ -128,13 +147,16 @@ class Text(str):
     __repr__ = str.__str__
 
 
-def signature(function: Callable[..., Any]) -> inspect.Signature:
-    """The parameters of a method as the file has them, and what it returns."""
+def signature(function: Callable[..., Any], name: str = "self") -> inspect.Signature:
+    """The parameters of a function as the file has them, the first under `name`; its result."""
     rule = rule_of(function)
     found = inspect.signature(record.written(function), eval_str=True)
     first, *others = found.parameters.values()
     others += outer(function, set(found.parameters))
-    first = first.replace(name="cls" if first.name == "cls" else "self", annotation=first.empty)
+    if name == "self":
+        first = first.replace(name="cls" if first.name == "cls" else name, annotation=first.empty)
+    else:
+        first = parameter(first.replace(name=name))
     made = [parameter(p) for p in sorted(others, key=lambda p: p.kind)]
     result = "Tensor" if rule and rule.outputs == 1 else written(found.return_annotation)
     return inspect.Signature([first, *made], return_annotation=Text(result))
@@ -175,3 +197,4 @@ def written(annotation: Any) -> str:
 
 if __name__ == "__main__":
     STUB.write_text(stub(), encoding="utf-8")
+    FUNCTIONS.write_text(functions(), encoding="utf-8")

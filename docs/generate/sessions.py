@@ -26,7 +26,7 @@ EXPORTING = {"fft", "func", "linalg", "random", "special"}
 
 OPEN = {
     "autograd.forward_ad", "autograd.functional", "autograd.graph", "autograd.primitive",
-    "datasets", "errors",
+    "datasets", "errors", "functions.elementary",
     "nn.init", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune",
     "nn.utils.rnn", "nn.utils.stateless", "numeric", "optim.lr_scheduler", "optim.swa_utils",
     "profiler", "pytorch.masked", "pytorch.signal.windows", "rules.rule", "serialization.archive",

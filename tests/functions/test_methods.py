@@ -189,6 +189,7 @@ def test_saving_indices_and_storage():
 
 
 def test_what_type_checkers_see_of_the_methods_is_up_to_date():
+    assert methods.FUNCTIONS.read_text(encoding="utf-8") == methods.functions()
     assert methods.STUB.read_text(encoding="utf-8") == methods.stub(), (
         "run python -m docs.generate.methods"
     )

@@ -38,12 +38,13 @@ from wengert.distributions.gamma import standard_gamma
 from wengert.distributions.utils import logits_to_probs, probs_to_logits
 from wengert.functions.arguments import constant
 from wengert.functions.creation import full, full_like, zeros_like
+from wengert.functions.elementary import lgamma, sigmoid
 from wengert.functions.joining import stack
-from wengert.functions.math import log_softmax, sigmoid
+from wengert.functions.math import log_softmax
 from wengert.functions.ranges import arange
 from wengert.functions.shapes import broadcast_tensors
 from wengert.functions.sorting import searchsorted
-from wengert.functions.special import lgamma, xlog1py, xlogy
+from wengert.functions.special import xlog1py, xlogy
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 

@@ -12,7 +12,7 @@ from wengert.distributions.constraints import Constraint
 from wengert.distributions.distribution import Distribution, eps, softplus, summed, tiny
 from wengert.distributions.transform import Transform
 from wengert.functions.creation import zeros_like
-from wengert.functions.math import sigmoid
+from wengert.functions.elementary import sigmoid
 from wengert.tensor import Tensor
 
 

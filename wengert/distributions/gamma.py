@@ -35,9 +35,9 @@ from wengert.distributions.family import (
 from wengert.distributions.location import LocationScale
 from wengert.functions.arguments import constant
 from wengert.functions.choosing import where
+from wengert.functions.elementary import digamma, lgamma, log1p
 from wengert.functions.joining import stack
-from wengert.functions.math import log1p
-from wengert.functions.special import digamma, gammainc, gammaincc, lgamma, xlog1py, xlogy
+from wengert.functions.special import gammainc, gammaincc, xlog1py, xlogy
 from wengert.rules import special as rules
 from wengert.tensor import Tensor
 

@@ -39,7 +39,8 @@ from wengert.distributions.relaxed import ContinuousBernoulli
 from wengert.distributions.tails import Pareto
 from wengert.functions.choosing import where
 from wengert.functions.creation import full_like
-from wengert.functions.special import digamma, lgamma, xlogy
+from wengert.functions.elementary import digamma, lgamma
+from wengert.functions.special import xlogy
 from wengert.tensor import Tensor
 
 Formula = Callable[[Any, Any], Tensor]

@@ -25,7 +25,8 @@ from wengert.distributions.family import (
     quantity,
 )
 from wengert.functions.creation import full_like, zeros_like
-from wengert.functions.special import lgamma, ndtr, ndtri, xlogy
+from wengert.functions.elementary import lgamma
+from wengert.functions.special import ndtr, ndtri, xlogy
 from wengert.tensor import Tensor
 
 

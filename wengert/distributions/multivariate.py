@@ -22,10 +22,11 @@ from wengert.distributions.family import Family, expectation, family, pathwise, 
 from wengert.distributions.gamma import Beta, standard_gamma
 from wengert.functions.creation import as_tensor, ones_like, zeros_like
 from wengert.functions.decompositions import cholesky
+from wengert.functions.elementary import digamma, lgamma
 from wengert.functions.joining import cat
 from wengert.functions.linalg import inv, solve_triangular
 from wengert.functions.ranges import arange, eye
-from wengert.functions.special import digamma, lgamma, multigammaln
+from wengert.functions.special import multigammaln
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 

@@ -29,7 +29,7 @@ from wengert.distributions.family import (
 )
 from wengert.functions.choosing import where
 from wengert.functions.creation import full_like, zeros_like
-from wengert.functions.special import digamma, lgamma
+from wengert.functions.elementary import digamma, lgamma
 from wengert.tensor import Tensor
 
 

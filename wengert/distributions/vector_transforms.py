@@ -13,8 +13,9 @@ from wengert.distributions.elementwise_transforms import log_slope_of_tanh
 from wengert.distributions.transform import Transform
 from wengert.functions.creation import as_tensor, full_like, zeros_like
 from wengert.functions.decompositions import cholesky
+from wengert.functions.elementary import sigmoid
 from wengert.functions.joining import cat
-from wengert.functions.math import sigmoid, softmax
+from wengert.functions.math import softmax
 from wengert.functions.ranges import arange, eye
 from wengert.functions.shapes import tril_indices
 from wengert.tensor import Tensor

@@ -1,6 +1,5 @@
-"""Elementwise functions under PyTorch's names.
-
-A function of one tensor is NumPy's, recorded; what differs is the treatment of integers.
+"""Elementwise functions under PyTorch's names that take more, or treat integers otherwise, than
+what they record; all others are in `elementary.py`.
 """
 
 from __future__ import annotations
@@ -24,27 +23,16 @@ from wengert.functions.arguments import (
     numbers_first,
     of_tensors,
     one_dim,
-    operands_of,
     takes_out,
     tensor_of,
 )
+from wengert.functions.declared import unsuitable
+from wengert.functions.elementary import cos, exp, floor_divide, log1p, sin, sqrt, true_divide
 from wengert.rules import elementwise as rules
-from wengert.rules import neural
 from wengert.rules import reductions as reduction_rules
 from wengert.tensor import Tensor, wrap
 
 Function = Callable[..., Any]
-
-
-def _unary(function: Function, doc: str) -> Function:
-    """A function of one tensor: what records it takes PyTorch's arguments itself."""
-    record = recorder(function)
-    record.__doc__ = doc
-    _unary_functions.add(record)
-    return record
-
-
-_unary_functions: set[Function] = set()
 
 
 def _rounding(function: Function, doc: str) -> Function:
@@ -70,42 +58,9 @@ def _undefined(name: str, x: Tensor) -> DtypeError:
     )
 
 
-def _binary(function: Function, doc: str, tensors: int | None = None) -> Function:
-    """A function of two tensors or numbers, broadcast against each other.
-
-    The first `tensors` may not be numbers, see `of_tensors`; None lets both be.
-    """
-    record = recorder(function)
-
-    def apply(input: Any, other: Any, *, out: Any = None) -> Any:
-        if out is not None:
-            return into(out, apply, (input, other), {})
-        if tensors is not None and not (isinstance(input, Tensor) and isinstance(other, Tensor)):
-            input, other = operands_of(apply, tensors, (input, other))
-        result = record(input, other)
-        if result is NotImplemented:
-            raise TypeError(_unsuitable(apply.__name__, input, other))
-        return result
-
-    apply.__doc__ = doc
-    return apply
-
-
-def _unsuitable(name: str, *operands: Any) -> str:
-    kinds = " and ".join(type(x).__name__ for x in operands)
-    return (
-        f"{name}() takes tensors and numbers, got {kinds}. Make a tensor with wengert.tensor(...)."
-    )
-
-
 # ---- arithmetic ----------------------------------------------------------------------------
 
-mul = multiply = _binary(np.multiply, "The product of two tensors, element by element.")
-true_divide = _binary(np.divide, "The quotient; integers give floating-point numbers.")
-_trunc_divide = _binary(rules.trunc_divide, "The quotient rounded towards zero.")
-floor_divide = _binary(np.floor_divide, "The quotient rounded towards minus infinity.")
-remainder = _binary(np.remainder, "The remainder with the sign of the divisor, as Python's %.", 0)
-fmod = _binary(np.fmod, "The remainder with the sign of the dividend, as C's fmod.", 1)
+_trunc_divide = recorder(rules.trunc_divide)
 _add, _sub = recorder(np.add), recorder(np.subtract)
 _pow = recorder(np.power)
 
@@ -144,7 +99,7 @@ def _scaled(other: Any, alpha: Any) -> Any:
 def _operated(record: Function, name: str, input: Any, other: Any) -> Any:
     result = record(input, other)
     if result is NotImplemented:
-        raise TypeError(_unsuitable(name, input, other))
+        raise TypeError(unsuitable(name, input, other))
     return result
 
 
@@ -172,7 +127,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
         )
     kind = dtypes.result_type(array_of(input), array_of(other))
     if dtypes.is_inexact(kind):
-        return _trunc_divide(input, other)
+        return _operated(_trunc_divide, "div", input, other)
     a, b = (as_array(array_of(x), kind) for x in (input, other))
     quotient = np.floor_divide(a, b)
     return constant(quotient + ((quotient < 0) & (quotient * b != a)))
@@ -197,8 +152,6 @@ def float_power(input: Any, exponent: Any) -> Any:
     return _pow(cast(tensor_of(input), target), cast(tensor_of(exponent), target))
 
 
-neg = negative = _unary(np.negative, "-x.")
-positive = _unary(np.positive, "x itself.")
 _abs, _square = recorder(np.absolute), recorder(np.square)
 
 
@@ -222,7 +175,6 @@ def square(input: Any, *, out: Any = None) -> Any:
     return _square(input) if out is None else into(out, square, (input,), {})
 
 
-sqrt = _unary(np.sqrt, "The square root; NaN below zero.")
 _reciprocal = recorder(np.reciprocal)
 
 
@@ -240,13 +192,6 @@ def rsqrt(input: Any) -> Any:
 
 # ---- exponentials and logarithms -----------------------------------------------------------
 
-exp = _unary(np.exp, "e to the power x.")
-exp2 = _unary(np.exp2, "2 to the power x.")
-expm1 = _unary(np.expm1, "exp(x) - 1, accurate near 0.")
-log = _unary(np.log, "The natural logarithm.")
-log2 = _unary(np.log2, "The logarithm to base 2.")
-log10 = _unary(np.log10, "The logarithm to base 10.")
-log1p = _unary(np.log1p, "log(1 + x), accurate near 0.")
 _logaddexp = recorder(np.logaddexp)
 
 
@@ -269,26 +214,6 @@ def logaddexp2(input: Any, other: Any) -> Any:
     return logaddexp(tensor_of(input) * two, tensor_of(other, "other") * two) / two
 
 
-# ---- trigonometry --------------------------------------------------------------------------
-
-sin = _unary(np.sin, "The sine.")
-cos = _unary(np.cos, "The cosine.")
-tan = _unary(np.tan, "The tangent.")
-asin = arcsin = _unary(np.arcsin, "The inverse sine.")
-acos = arccos = _unary(np.arccos, "The inverse cosine.")
-atan = arctan = _unary(np.arctan, "The inverse tangent.")
-sinh = _unary(np.sinh, "The hyperbolic sine.")
-cosh = _unary(np.cosh, "The hyperbolic cosine.")
-tanh = _unary(np.tanh, "The hyperbolic tangent.")
-asinh = arcsinh = _unary(np.arcsinh, "The inverse hyperbolic sine.")
-acosh = arccosh = _unary(np.arccosh, "The inverse hyperbolic cosine.")
-atanh = arctanh = _unary(np.arctanh, "The inverse hyperbolic tangent.")
-atan2 = arctan2 = _binary(np.arctan2, "The angle of the point (other, input), in (-pi, pi].", 2)
-hypot = _binary(np.hypot, "sqrt(a^2 + b^2), without overflow.", 2)
-deg2rad = _unary(np.deg2rad, "Degrees to radians.")
-rad2deg = _unary(np.rad2deg, "Radians to degrees.")
-sinc = _unary(np.sinc, "sin(pi x) / (pi x), and 1 at 0.")
-
 # ---- steps and kinks -----------------------------------------------------------------------
 
 floor = _rounding(np.floor, "Rounded down.")
@@ -309,11 +234,6 @@ def sign(input: Any) -> Any:
 
 
 _rint = _rounding(np.rint, "")
-maximum = _binary(np.maximum, "The larger of two, element by element; NaN if either is.", 2)
-minimum = _binary(np.minimum, "The smaller of two, element by element; NaN if either is.", 2)
-fmax = _binary(np.fmax, "The larger of two; a NaN loses to a number.", 2)
-fmin = _binary(np.fmin, "The smaller of two; a NaN loses to a number.", 2)
-copysign = _binary(np.copysign, "The size of one with the sign of the other.", 1)
 _heaviside = recorder(np.heaviside)
 
 
@@ -436,9 +356,6 @@ def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = No
 
 # ---- activations and their kin -------------------------------------------------------------
 
-sigmoid = expit = _unary(neural.sigmoid, "1 / (1 + exp(-x)).")
-relu = _unary(neural.relu, "max(x, 0).")
-erf = _unary(neural.erf, "The error function.")
 _softmax = recorder(reduction_rules.softmax)
 _log_softmax = recorder(reduction_rules.log_softmax)
 
@@ -634,6 +551,6 @@ def isnan(x: Tensor) -> Tensor:
 
 
 for _name, _value in list(globals().items()):
-    if callable(_value) and (_value in _unary_functions or _value.__name__ == "apply"):
+    if callable(_value) and _value.__name__ == "apply":
         _value.__name__ = _value.__qualname__ = _name
         _value.__module__ = __name__

@@ -16,6 +16,7 @@ from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
 from wengert.dispatch import Function, require
 from wengert.functions.arguments import array_of, operands_of, takes_out, tensor_of
+from wengert.functions.elementary import digamma, i0, lgamma
 from wengert.functions.math import clamp
 from wengert.functions.shapes import broadcast_shapes
 from wengert.rules import special as rules
@@ -61,8 +62,7 @@ def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
 
 # ---- gamma functions -------------------------------------------------------------------------
 
-lgamma = gammaln = _one(rules.gammaln, "lgamma", "log |Gamma(x)|.")
-digamma = psi = _one(rules.digamma, "digamma", "The derivative of log Gamma(x).")
+gammaln, psi = lgamma, digamma
 gammainc = igamma = _two(
     rules.gammainc,
     "igamma",
@@ -150,9 +150,7 @@ mvlgamma = multigammaln
 
 # ---- error functions, the normal distribution ------------------------------------------------
 
-erfc = _one(rules.erfc, "erfc", "1 - erf(x), accurate where erf is close to 1.")
 erfcx = _one(rules.erfcx, "erfcx", "exp(x^2) erfc(x), which does not underflow.")
-erfinv = _one(rules.erfinv, "erfinv", "The inverse of erf; infinite at -1 and 1, NaN beyond.")
 ndtr = _one(rules.ndtr, "ndtr", "The standard normal distribution function.")
 ndtri = _one(rules.ndtri, "ndtri", "The quantiles of the standard normal distribution.")
 log_ndtr = _one(rules.log_ndtr, "log_ndtr", "log(ndtr(x)), accurate far to the left.")
@@ -178,7 +176,7 @@ bessel_j0 = _one(rules.j0, "bessel_j0", "The Bessel function of the first kind, 
 bessel_j1 = _one(rules.j1, "bessel_j1", "The Bessel function of the first kind, of order 1.")
 bessel_y0 = _one(rules.y0, "bessel_y0", "The Bessel function of the second kind, of order 0.")
 bessel_y1 = _one(rules.y1, "bessel_y1", "The Bessel function of the second kind, of order 1.")
-i0 = modified_bessel_i0 = _one(rules.i0, "i0", "The modified Bessel function I, of order 0.")
+modified_bessel_i0 = i0
 i1 = modified_bessel_i1 = _one(rules.i1, "i1", "The modified Bessel function I, of order 1.")
 i0e = _one(rules.i0e, "i0e", "exp(-|x|) i0(x), which does not overflow.")
 i1e = _one(rules.i1e, "i1e", "exp(-|x|) i1(x), which does not overflow.")

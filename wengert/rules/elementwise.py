@@ -23,10 +23,25 @@ from wengert.rules.shapes import astype
 
 elementwise(np.add, lambda t: t, lambda t: t, name="Add")
 elementwise(np.subtract, lambda t: t, lambda t: -t, name="Sub")
-elementwise(np.multiply, lambda t, b: t * b, lambda t, a: t * a, name="Mul")
-elementwise(np.divide, lambda t, b: t / b, lambda t, a, b: -t * ((a / b) / b), name="Div")
-elementwise(np.negative, lambda t: -t, name="Neg")
-elementwise(np.positive, lambda t: t, name="Alias")
+elementwise(
+    np.multiply,
+    lambda t, b: t * b,
+    lambda t, a: t * a,
+    names="mul multiply",
+    doc="The product of two tensors, element by element.",
+)
+elementwise(
+    np.divide,
+    lambda t, b: t / b,
+    lambda t, a, b: -t * ((a / b) / b),
+    name="Div",
+    names="true_divide",
+    doc="The quotient; integers give floating-point numbers.",
+)
+elementwise(np.negative, lambda t: -t, names="neg negative", doc="-x.")
+elementwise(
+    np.positive, lambda t: t, name="Alias", names="positive", inplace=False, doc="x itself."
+)
 elementwise(np.reciprocal, lambda t, y: -t * y * y)
 elementwise(np.square, lambda t, x: 2 * t * x)
 
@@ -57,8 +72,22 @@ elementwise(
     lambda t, a, b, y: t * _power_growth(a, b, y),
     name="Pow",
 )
-elementwise(np.remainder, lambda t: t, lambda t, a, b: -t * np.floor(a / b))
-elementwise(np.fmod, lambda t: t, lambda t, a, b: -t * np.trunc(a / b))
+elementwise(
+    np.remainder,
+    lambda t: t,
+    lambda t, a, b: -t * np.floor(a / b),
+    names="remainder",
+    tensors=0,
+    doc="The remainder with the sign of the divisor, as Python's %.",
+)
+elementwise(
+    np.fmod,
+    lambda t: t,
+    lambda t, a, b: -t * np.trunc(a / b),
+    names="fmod",
+    tensors=1,
+    doc="The remainder with the sign of the dividend, as C's fmod.",
+)
 
 
 @primitive
@@ -69,18 +98,28 @@ def trunc_divide(a: Any, b: Any) -> Any:
 
 # A step's slope is 0 also where the quotient's is infinite, which a composition would multiply.
 elementwise(trunc_divide, lambda t: np.zeros_like(t), lambda t: np.zeros_like(t), name="Div")
-elementwise(np.floor_divide, lambda t: np.zeros_like(t), lambda t: np.zeros_like(t))
+elementwise(
+    np.floor_divide,
+    lambda t: np.zeros_like(t),
+    lambda t: np.zeros_like(t),
+    names="floor_divide",
+    doc="The quotient rounded towards minus infinity.",
+)
 
 # ---- exponentials and logarithms -----------------------------------------------------------
 
-elementwise(np.exp, lambda t, y: t * y)
-elementwise(np.exp2, lambda t, y: t * y * math.log(2))
-elementwise(np.expm1, lambda t, y: t * (y + 1))
-elementwise(np.log, lambda t, x: t / x)
-elementwise(np.log2, lambda t, x: t / (x * math.log(2)))
-elementwise(np.log10, lambda t, x: t / (x * math.log(10)))
-elementwise(np.log1p, lambda t, x: t / (1 + x))
-elementwise(np.sqrt, lambda t, y: t / (2 * y))
+elementwise(np.exp, lambda t, y: t * y, names="exp", doc="e to the power x.")
+elementwise(np.exp2, lambda t, y: t * y * math.log(2), names="exp2", doc="2 to the power x.")
+elementwise(np.expm1, lambda t, y: t * (y + 1), names="expm1", doc="exp(x) - 1, accurate near 0.")
+elementwise(np.log, lambda t, x: t / x, names="log", doc="The natural logarithm.")
+elementwise(
+    np.log2, lambda t, x: t / (x * math.log(2)), names="log2", doc="The logarithm to base 2."
+)
+elementwise(
+    np.log10, lambda t, x: t / (x * math.log(10)), names="log10", doc="The logarithm to base 10."
+)
+elementwise(np.log1p, lambda t, x: t / (1 + x), names="log1p", doc="log(1 + x), accurate near 0.")
+elementwise(np.sqrt, lambda t, y: t / (2 * y), names="sqrt", doc="The square root; NaN below zero.")
 elementwise(np.cbrt, lambda t, y: t / (3 * y * y))
 elementwise(
     np.logaddexp,
@@ -97,28 +136,54 @@ def exponential_share(x: Any, y: Any) -> Any:
 
 # ---- trigonometry --------------------------------------------------------------------------
 
-elementwise(np.sin, lambda t, x: t * np.cos(x))
-elementwise(np.cos, lambda t, x: -t * np.sin(x))
-elementwise(np.tan, lambda t, y: t * (1 + y * y))
-elementwise(np.arcsin, lambda t, x: t / np.sqrt(1 - x * x), name="Asin")
-elementwise(np.arccos, lambda t, x: -t / np.sqrt(1 - x * x), name="Acos")
-elementwise(np.arctan, lambda t, x: t / (1 + x * x), name="Atan")
-elementwise(np.sinh, lambda t, x: t * np.cosh(x))
-elementwise(np.cosh, lambda t, x: t * np.sinh(x))
-elementwise(np.tanh, lambda t, y: t * (1 - y * y))
-elementwise(np.arcsinh, lambda t, x: t / np.sqrt(x * x + 1), name="Asinh")
-elementwise(np.arccosh, lambda t, x: t / (np.sqrt(x - 1) * np.sqrt(x + 1)), name="Acosh")
-elementwise(np.arctanh, lambda t, x: t / (1 - x * x), name="Atanh")
+elementwise(np.sin, lambda t, x: t * np.cos(x), names="sin", doc="The sine.")
+elementwise(np.cos, lambda t, x: -t * np.sin(x), names="cos", doc="The cosine.")
+elementwise(np.tan, lambda t, y: t * (1 + y * y), names="tan", doc="The tangent.")
+elementwise(
+    np.arcsin, lambda t, x: t / np.sqrt(1 - x * x), names="asin arcsin", doc="The inverse sine."
+)
+elementwise(
+    np.arccos, lambda t, x: -t / np.sqrt(1 - x * x), names="acos arccos", doc="The inverse cosine."
+)
+elementwise(
+    np.arctan, lambda t, x: t / (1 + x * x), names="atan arctan", doc="The inverse tangent."
+)
+elementwise(np.sinh, lambda t, x: t * np.cosh(x), names="sinh", doc="The hyperbolic sine.")
+elementwise(np.cosh, lambda t, x: t * np.sinh(x), names="cosh", doc="The hyperbolic cosine.")
+elementwise(np.tanh, lambda t, y: t * (1 - y * y), names="tanh", doc="The hyperbolic tangent.")
+elementwise(
+    np.arcsinh,
+    lambda t, x: t / np.sqrt(x * x + 1),
+    names="asinh arcsinh",
+    doc="The inverse hyperbolic sine.",
+)
+elementwise(
+    np.arccosh,
+    lambda t, x: t / (np.sqrt(x - 1) * np.sqrt(x + 1)),
+    names="acosh arccosh",
+    doc="The inverse hyperbolic cosine.",
+)
+elementwise(
+    np.arctanh,
+    lambda t, x: t / (1 - x * x),
+    names="atanh arctanh",
+    doc="The inverse hyperbolic tangent.",
+)
 elementwise(
     np.arctan2,
     lambda t, a, b: t * _direction(b, np.hypot(a, b), 2),
     lambda t, a, b: -t * _direction(a, np.hypot(a, b), 2),
-    name="Atan2",
+    names="atan2 arctan2",
+    tensors=2,
+    doc="The angle of the point (other, input), in (-pi, pi].",
 )
 elementwise(
     np.hypot,
     lambda t, a, y: t * _direction(a, y),
     lambda t, b, y: t * _direction(b, y),
+    names="hypot",
+    tensors=2,
+    doc="sqrt(a^2 + b^2), without overflow.",
 )
 
 
@@ -130,9 +195,14 @@ def _direction(a: Any, r: Any, power: int = 1) -> Any:
     return np.where(origin, 0, a)
 
 
-elementwise(np.deg2rad, lambda t: t * (math.pi / 180))
-elementwise(np.rad2deg, lambda t: t * (180 / math.pi))
-elementwise(np.sinc, lambda t, x: t * -math.pi * spherical_bessel(math.pi * x, 1))
+elementwise(np.deg2rad, lambda t: t * (math.pi / 180), names="deg2rad", doc="Degrees to radians.")
+elementwise(np.rad2deg, lambda t: t * (180 / math.pi), names="rad2deg", doc="Radians to degrees.")
+elementwise(
+    np.sinc,
+    lambda t, x: t * -math.pi * spherical_bessel(math.pi * x, 1),
+    names="sinc",
+    doc="sin(pi x) / (pi x), and 1 at 0.",
+)
 
 
 @primitive
@@ -163,28 +233,51 @@ elementwise(
     np.maximum,
     lambda t, a, b: np.where(a == b, t / 2, np.where(a < b, 0, t)),
     lambda t, a, b: np.where(a == b, t / 2, np.where(b < a, 0, t)),
+    names="maximum",
+    tensors=2,
+    inplace=False,
+    doc="The larger of two, element by element; NaN if either is.",
 )
 elementwise(
     np.minimum,
     lambda t, a, b: np.where(a == b, t / 2, np.where(a > b, 0, t)),
     lambda t, a, b: np.where(a == b, t / 2, np.where(b > a, 0, t)),
+    names="minimum",
+    tensors=2,
+    inplace=False,
+    doc="The smaller of two, element by element; NaN if either is.",
 )
 # These pick one of their arguments, the first if both are equal.
 elementwise(
     np.fmax,
     lambda t, a, b: np.where((a >= b) | (b != b), t, 0),
     lambda t, a, b: np.where((a >= b) | (b != b), 0, t),
+    names="fmax",
+    tensors=2,
+    inplace=False,
+    doc="The larger of two; a NaN loses to a number.",
 )
 elementwise(
     np.fmin,
     lambda t, a, b: np.where((a <= b) | (b != b), t, 0),
     lambda t, a, b: np.where((a <= b) | (b != b), 0, t),
+    names="fmin",
+    tensors=2,
+    inplace=False,
+    doc="The smaller of two; a NaN loses to a number.",
 )
 for step in (np.floor, np.ceil, np.trunc, np.rint):
     elementwise(step, lambda t: np.zeros_like(t), name="Round" if step is np.rint else None)
 # The step from x to its neighbour is a constant, almost everywhere.
 elementwise(np.nextafter, lambda t: t, lambda t: np.zeros_like(t))
-elementwise(np.copysign, lambda t, a, y: t * np.sign(a) * np.sign(y), lambda t: np.zeros_like(t))
+elementwise(
+    np.copysign,
+    lambda t, a, y: t * np.sign(a) * np.sign(y),
+    lambda t: np.zeros_like(t),
+    names="copysign",
+    tensors=1,
+    doc="The size of one with the sign of the other.",
+)
 elementwise(np.heaviside, lambda t: np.zeros_like(t), lambda t, a: np.where(a == 0, t, 0))
 
 # |z| and z / |z| are not holomorphic: both directions are stated.

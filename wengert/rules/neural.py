@@ -125,12 +125,17 @@ def _erf_in_float32(x: Any) -> Any:
     return np.tanh(y, out=y)
 
 
-elementwise(sigmoid, lambda t, y: t * (y * (1 - y)))
-elementwise(relu, lambda t, y: threshold_pull(t, y))
+elementwise(sigmoid, lambda t, y: t * (y * (1 - y)), names="sigmoid", doc="1 / (1 + exp(-x)).")
+elementwise(relu, lambda t, y: threshold_pull(t, y), names="relu", doc="max(x, 0).")
 elementwise(
     threshold_pull, lambda t, at: threshold_pull(t, at), name="ThresholdBackward", constants=("at",)
 )
-elementwise(erf, lambda t, x: t * (2 / math.sqrt(math.pi)) * np.exp(-x * x))
+elementwise(
+    erf,
+    lambda t, x: t * (2 / math.sqrt(math.pi)) * np.exp(-x * x),
+    names="erf",
+    doc="The error function.",
+)
 
 
 @primitive

@@ -47,6 +47,10 @@ class Rule:
     unstated: tuple[str, ...] = ()  # those of them that nothing was said about
     together: Lambda | None = None  # see `general`
     formulas: bool = False  # elementwise throughout, so that a block of numbers may stand for all
+    names: tuple[str, ...] = ()  # PyTorch's, of the function and the method; see `publish`
+    inplace: bool = True  # whether those have an in-place form
+    tensors: int | None = None  # so many arguments are tensors and no numbers; None: any may be
+    doc: str = ""  # what the function under those names says of itself
 
     def __str__(self) -> str:
         return self.name
@@ -119,24 +123,34 @@ def register(
     forward: dict[str, Lambda],
     arguments: Iterable[str] | None = None,
     name: str | None = None,
+    names: str = "",
     **options: Any,
 ) -> None:
-    names, defaults = signature(function)
+    own, defaults = signature(function)
     if arguments is None:
         named = {p for rule in (*reverse.values(), *forward.values()) for p in parameters(rule)}
-        arguments = [n for n in names if n not in _MECHANICS or n in named]
+        arguments = [n for n in own if n not in _MECHANICS or n in named]
     arguments = tuple(arguments)
     defaults = {n: _plain_default(n, defaults[n]) for n in arguments if n in defaults}
-    RULES[function] = Rule(
+    public = tuple(names.split())
+    rule = RULES[function] = Rule(
         function,
-        name or _node_name(function),
+        name or _node_name(public[0] if public else function.__name__),
         family,
         arguments,
         defaults,
         reverse,
         forward,
+        names=public,
         **options,
     )
+    if public:
+        for publish in PUBLISHERS:
+            publish(rule)
+
+
+PUBLISHERS: list[Callable[[Rule], None]] = []
+"""What gives a rule's function the names that it states; filled from above, by `functions/`."""
 
 
 def _plain_default(name: str, value: Any) -> Any:
@@ -146,8 +160,8 @@ def _plain_default(name: str, value: Any) -> Any:
     return False if name == "keepdims" else None
 
 
-def _node_name(function: Function) -> str:
-    return "".join(part.capitalize() for part in function.__name__.split("_"))
+def _node_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def elementwise(
@@ -161,6 +175,9 @@ def elementwise(
     The Jacobian is diagonal, so the same lambda pushes a tangent forward and pulls a cotangent
     back. For complex arrays the family conjugates: `conj(rule(conj(g)))`; rules contain no `conj`.
     It also sums a cotangent back to the shape of an argument that was broadcast.
+
+    `names`, separated by spaces, are PyTorch's: of the function, of the method, and, unless
+    `inplace` is False, of their in-place forms; `doc` is what they say of themselves.
     """
     names = tuple(arguments or signature(function)[0])
     by_name = dict(zip(names[: len(rules)], rules, strict=True))

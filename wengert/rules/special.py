@@ -96,9 +96,14 @@ def polygamma(x: Any, order: int) -> Any:
     return zeta(order + 1.0, x) * float(math.factorial(order) * (-1) ** (order + 1))
 
 
-elementwise(gammaln, lambda t, x: t * digamma(x), name="Lgamma")
+elementwise(gammaln, lambda t, x: t * digamma(x), names="lgamma", doc="log |Gamma(x)|.")
 elementwise(gamma, lambda t, x, y: t * y * digamma(x))
-elementwise(digamma, lambda t, x: t * polygamma(x, 1), name="Digamma")
+elementwise(
+    digamma,
+    lambda t, x: t * polygamma(x, 1),
+    names="digamma",
+    doc="The derivative of log Gamma(x).",
+)
 elementwise(polygamma, lambda t, x, order: t * polygamma(x, order + 1))
 elementwise(
     beta,
@@ -287,10 +292,20 @@ log_ndtr = _scipy("log_ndtr")
 
 _SLOPE = 2 / math.sqrt(math.pi)  # of erf at 0
 
-elementwise(erfc, lambda t, x: t * -_SLOPE * np.exp(-x * x))
+elementwise(
+    erfc,
+    lambda t, x: t * -_SLOPE * np.exp(-x * x),
+    names="erfc",
+    doc="1 - erf(x), accurate where erf is close to 1.",
+)
 elementwise(erfcx, lambda t, x, y: t * (2 * x * y - _SLOPE))
 elementwise(erfi, lambda t, x: t * _SLOPE * np.exp(x * x))
-elementwise(erfinv, lambda t, x: t * np.exp(np.square(erfinv(x))) / _SLOPE)
+elementwise(
+    erfinv,
+    lambda t, x: t * np.exp(np.square(erfinv(x))) / _SLOPE,
+    names="erfinv",
+    doc="The inverse of erf; infinite at -1 and 1, NaN beyond.",
+)
 elementwise(erfcinv, lambda t, y: -t * np.exp(y * y) / _SLOPE)
 elementwise(dawsn, lambda t, x, y: t * (1 - 2 * x * y))
 elementwise(ndtr, lambda t, x: t * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi))
@@ -382,7 +397,9 @@ elementwise(j0, lambda t, x: -t * j1(x))
 elementwise(j1, lambda t, x: t * (j0(x) - jv(x, 2)) / 2)
 elementwise(y0, lambda t, x: -t * y1(x))
 elementwise(y1, lambda t, x: t * (y0(x) - yv(x, 2)) / 2)
-elementwise(i0, lambda t, x: t * i1(x))
+elementwise(
+    i0, lambda t, x: t * i1(x), names="i0", doc="The modified Bessel function I, of order 0."
+)
 elementwise(i1, lambda t, x: t * (i0(x) + iv(x, 2)) / 2)
 elementwise(i0e, lambda t, x, y: t * (i1e(x) - np.sign(x) * y))
 elementwise(i1e, lambda t, x, y: t * ((i0e(x) + ive(x, 2)) / 2 - np.sign(x) * y))

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.record import recorder
-from wengert.functions import creation, joining, products, reductions, shapes
-from wengert.functions import math as elementary
+from wengert.functions import creation, elementary, joining, math, products, reductions, shapes
 from wengert.tape.variables import EagerTensor, eager, read
 from wengert.tensor import Tensor
 
@@ -71,13 +70,13 @@ cos = _named(elementary.cos, "cos", "The cosine.")
 tan = _named(elementary.tan, "tan", "The tangent.")
 tanh = _named(elementary.tanh, "tanh", "The hyperbolic tangent.")
 sigmoid = _named(elementary.sigmoid, "sigmoid", "1 / (1 + exp(-x)).")
-square = _named(elementary.square, "square", "x².")
-abs = _named(elementary.abs, "abs", "The absolute value.")
+square = _named(math.square, "square", "x².")
+abs = _named(math.abs, "abs", "The absolute value.")
 negative = _named(elementary.neg, "negative", "-x.")
-add = _named(elementary.add, "add", "x + y.")
-subtract = _named(elementary.sub, "subtract", "x - y.")
+add = _named(math.add, "add", "x + y.")
+subtract = _named(math.sub, "subtract", "x - y.")
 multiply = _named(elementary.mul, "multiply", "x y, entry by entry.")
-divide = _named(elementary.div, "divide", "x / y.")
+divide = _named(math.div, "divide", "x / y.")
 pow = _named(recorder(np.power), "pow", "x to the power of y.")
 maximum = _named(recorder(np.maximum), "maximum", "The larger of x and y.")
 minimum = _named(recorder(np.minimum), "minimum", "The smaller of x and y.")

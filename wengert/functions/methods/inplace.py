@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import forward, inplace
+from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.record import recorder
 from wengert.dispatch import known
@@ -28,57 +28,13 @@ from wengert.functions import (
     special,
 )
 from wengert.functions.arguments import sizes
+from wengert.functions.declared import as_method, composed, operator, single
 from wengert.functions.methods.operators import write_elementwise
 from wengert.history import modes
 from wengert.rules import indexing as rules
-from wengert.rules import neural
-from wengert.rules import special as special_rules
-from wengert.tensor import INFERENCE, Tensor, attach, current_node, wrap
+from wengert.tensor import INFERENCE, Tensor, attach, wrap
 
 # ---- values --------------------------------------------------------------------------------
-
-
-def _named(method: Any, name: str) -> Any:
-    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
-    method.__doc__ = f"`{name[:-1]}`, in place."
-    return method
-
-
-def _single(function: Any, name: str) -> Any:
-    """For a function of one tensor that one recorder makes: its node may keep the result itself."""
-
-    def method(self: Tensor) -> Tensor:
-        return inplace.write(self, recorder(function), (), name)
-
-    return _named(method, name)
-
-
-def _elementwise(function: Any, name: str) -> Any:
-    def method(self: Tensor, other: Any) -> Tensor:
-        return write_elementwise(self, function, other, name)
-
-    return _named(method, name)
-
-
-def composed(function: Any, name: str) -> Any:
-    """The in-place twin of a function that may record several nodes."""
-
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        n, names = len(args), tuple(kwargs)
-
-        def record(old: Tensor, *given: Any) -> Any:
-            return function(own(old, given), *given[:n], **dict(zip(names, given[n:], strict=True)))
-
-        return inplace.write(self, record, (*args, *kwargs.values()), name)
-
-    return _named(method, name)
-
-
-def own(old: Tensor, given: tuple[Any, ...]) -> Tensor:
-    """The old value in memory of its own, if a node may save it: its memory is about to change."""
-    if not modes.is_grad_enabled() or not (old.requires_grad or any(map(inplace._tracked, given))):
-        return old
-    return forward.lend(wrap(old._array.copy(), current_node(old)), old, copies=True)
 
 
 def _constant(function: Any, name: str) -> Any:
@@ -89,7 +45,7 @@ def _constant(function: Any, name: str) -> Any:
         _same_shape(self, result, name)
         return indexing.overwrite(self, result, name)
 
-    return _named(method, name)
+    return as_method(method, name)
 
 
 def _same_shape(x: Tensor, result: Tensor, name: str) -> None:
@@ -219,7 +175,7 @@ def _turned(change: Any, back: Any, name: str) -> Any:
             self, lambda x: change(x, *args, **kwargs), back(self, *args, **kwargs), name
         )
 
-    return _named(method, name)
+    return as_method(method, name)
 
 
 def _old_shape(old: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -281,82 +237,35 @@ class InplaceMethods:
 
     add_, sub_, div_ = add_, sub_, div_
     subtract_ = sub_
-    exp_ = _single(np.exp, "exp_")
-    exp2_ = _single(np.exp2, "exp2_")
-    expm1_ = _single(np.expm1, "expm1_")
-    log_ = _single(np.log, "log_")
-    log2_ = _single(np.log2, "log2_")
-    log10_ = _single(np.log10, "log10_")
-    log1p_ = _single(np.log1p, "log1p_")
-    sqrt_ = _single(np.sqrt, "sqrt_")
-    sin_ = _single(np.sin, "sin_")
-    cos_ = _single(np.cos, "cos_")
-    tan_ = _single(np.tan, "tan_")
-    sinh_ = _single(np.sinh, "sinh_")
-    cosh_ = _single(np.cosh, "cosh_")
-    tanh_ = _single(np.tanh, "tanh_")
-    sigmoid_ = _single(neural.sigmoid, "sigmoid_")
-    relu_ = _single(neural.relu, "relu_")
-    erf_ = _single(neural.erf, "erf_")
-    erfc_ = _single(special_rules.erfc, "erfc_")
-    erfinv_ = _single(special_rules.erfinv, "erfinv_")
-    lgamma_ = _single(special_rules.gammaln, "lgamma_")
-    digamma_ = _single(special_rules.digamma, "digamma_")
-    i0_ = _single(special_rules.i0, "i0_")
     logit_ = composed(special.logit, "logit_")
     xlogy_ = composed(special.xlogy, "xlogy_")
     mvlgamma_ = composed(special.mvlgamma, "mvlgamma_")
     igamma_ = composed(special.igamma, "igamma_")
     igammac_ = composed(special.igammac, "igammac_")
     polygamma_ = composed(lambda x, n: special.polygamma(n, x), "polygamma_")
-    neg_ = _single(np.negative, "neg_")
-    negative_ = _single(np.negative, "negative_")
-    abs_ = _single(np.absolute, "abs_")
-    absolute_ = _single(np.absolute, "absolute_")
-    square_ = _single(np.square, "square_")
-    reciprocal_ = _single(np.reciprocal, "reciprocal_")
-    floor_ = _single(np.floor, "floor_")
-    ceil_ = _single(np.ceil, "ceil_")
-    trunc_ = _single(np.trunc, "trunc_")
-    fix_ = _single(np.trunc, "fix_")
+    abs_ = single(np.absolute, "abs_")
+    absolute_ = single(np.absolute, "absolute_")
+    square_ = single(np.square, "square_")
+    reciprocal_ = single(np.reciprocal, "reciprocal_")
+    floor_ = single(np.floor, "floor_")
+    ceil_ = single(np.ceil, "ceil_")
+    trunc_ = single(np.trunc, "trunc_")
+    fix_ = single(np.trunc, "fix_")
     sign_ = composed(math.sign, "sign_")
-    deg2rad_ = _single(np.deg2rad, "deg2rad_")
-    rad2deg_ = _single(np.rad2deg, "rad2deg_")
 
-    mul_ = _elementwise(np.multiply, "mul_")
-    multiply_ = _elementwise(np.multiply, "multiply_")
-    floor_divide_ = _elementwise(np.floor_divide, "floor_divide_")
-    remainder_ = _elementwise(np.remainder, "remainder_")
-    pow_ = _elementwise(np.power, "pow_")
+    pow_ = operator(np.power, "pow_")
 
-    acos_ = composed(math.acos, "acos_")
-    acosh_ = composed(math.acosh, "acosh_")
     addcdiv_ = composed(math.addcdiv, "addcdiv_")
     addcmul_ = composed(math.addcmul, "addcmul_")
-    arccos_ = composed(math.arccos, "arccos_")
-    arccosh_ = composed(math.arccosh, "arccosh_")
-    arcsin_ = composed(math.arcsin, "arcsin_")
-    arcsinh_ = composed(math.arcsinh, "arcsinh_")
-    arctan_ = composed(math.arctan, "arctan_")
-    arctan2_ = composed(math.arctan2, "arctan2_")
-    arctanh_ = composed(math.arctanh, "arctanh_")
-    asin_ = composed(math.asin, "asin_")
-    asinh_ = composed(math.asinh, "asinh_")
-    atan_ = composed(math.atan, "atan_")
-    atan2_ = composed(math.atan2, "atan2_")
-    atanh_ = composed(math.atanh, "atanh_")
     clamp_ = composed(math.clamp, "clamp_")
     clamp_max_ = composed(math.clamp_max, "clamp_max_")
     clamp_min_ = composed(math.clamp_min, "clamp_min_")
     clip_ = composed(math.clip, "clip_")
     conj_physical_ = composed(math.conj_physical, "conj_physical_")
-    copysign_ = composed(math.copysign, "copysign_")
     divide_ = composed(math.divide, "divide_")
     float_power_ = composed(math.float_power, "float_power_")
-    fmod_ = composed(math.fmod, "fmod_")
     frac_ = composed(math.frac, "frac_")
     heaviside_ = composed(math.heaviside, "heaviside_")
-    hypot_ = composed(math.hypot, "hypot_")
     ldexp_ = composed(math.ldexp, "ldexp_")
     lerp_ = composed(math.lerp, "lerp_")
     nan_to_num_ = composed(math.nan_to_num, "nan_to_num_")
@@ -364,8 +273,6 @@ class InplaceMethods:
     round_ = composed(math.round, "round_")
     rsqrt_ = composed(math.rsqrt, "rsqrt_")
     sgn_ = composed(math.sgn, "sgn_")
-    sinc_ = composed(math.sinc, "sinc_")
-    true_divide_ = composed(math.true_divide, "true_divide_")
 
     cumprod_ = composed(reductions.cumprod, "cumprod_")
     cumsum_ = composed(reductions.cumsum, "cumsum_")

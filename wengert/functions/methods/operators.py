@@ -41,7 +41,6 @@ def install_inplace(name: str, function: Any, label: str) -> None:
         return write_elementwise(self, function, other, label)
 
     setattr(Tensor, name, in_place)
-    setattr(Tensor, label, in_place)
 
 
 def _takes_out(array: Any) -> bool:
@@ -61,7 +60,8 @@ def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tenso
         array = other._array if isinstance(other, Tensor) else other
         same = type(other) in NUMBERS or getattr(array, "dtype", None) is x._array.dtype
         fits = same and (np.ndim(array) == 0 or array.shape == x._array.shape)
-        if fits and _takes_out(x._array) and 0 not in x._array.strides:
+        takes = isinstance(function, np.ufunc) and _takes_out(x._array)
+        if fits and takes and 0 not in x._array.strides:
             function(x._array, array, out=x._array, casting="same_kind")
             mark_written(x, label)
             return x

@@ -5,6 +5,7 @@ NumPy's, or of primitives in `rules/neural.py`, `convolution.py` and `normalizat
 numerics or speed ask for one.
 """
 
+from wengert.functions.elementary import relu_ as relu_
 from wengert.nn.functional.activations import celu as celu
 from wengert.nn.functional.activations import celu_ as celu_
 from wengert.nn.functional.activations import elu as elu
@@ -25,7 +26,6 @@ from wengert.nn.functional.activations import mish as mish
 from wengert.nn.functional.activations import prelu as prelu
 from wengert.nn.functional.activations import relu as relu
 from wengert.nn.functional.activations import relu6 as relu6
-from wengert.nn.functional.activations import relu_ as relu_
 from wengert.nn.functional.activations import rrelu as rrelu
 from wengert.nn.functional.activations import rrelu_ as rrelu_
 from wengert.nn.functional.activations import selu as selu

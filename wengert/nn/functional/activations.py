@@ -339,12 +339,6 @@ def gumbel_softmax(
 
 
 @of_tensors(1)
-def relu_(input: Tensor) -> Tensor:
-    """`relu`, written into the input."""
-    return relu(input, inplace=True)
-
-
-@of_tensors(1)
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`leaky_relu`, written into the input."""
     return leaky_relu(input, negative_slope, inplace=True)
