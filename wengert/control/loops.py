@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.arrays.kind import bare
 from wengert.control import choice
+from wengert.control.recorded import Loop, tracing
 from wengert.control.states import Form, agreed, length_of, row, split, stacked
 from wengert.errors import StateError
 from wengert.functions.creation import zeros
@@ -22,7 +23,14 @@ from wengert.tensor import Tensor, wrap
 from wengert.transforms.calls import flatten, rebuild
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any) -> Any:
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[..., Any],
+    init_val: Any,
+    *,
+    unroll: bool = False,
+) -> Any:
     """The state after `body_fun(i, state)` was applied for each i from `lower` up to `upper`.
 
         state = init_val
@@ -31,9 +39,12 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
 
     The state is a tensor, an array, a number, or a container of them. Each iteration returns one of
     the same structure, with the same shapes and dtypes. The body may close over tensors and
-    parameters, draw random numbers, and take derivatives.
+    parameters, draw random numbers, and take derivatives. In a compiled function it is traced once,
+    whatever the number of iterations, and becomes a loop of the machine code; with `unroll` each
+    iteration is compiled by itself.
 
-    Errors: StateError if the state changes its form.
+    Errors: StateError if the state changes its form; TracingError in a compiled function if the
+    body changes something outside of it.
 
     >>> import wengert as wg
     >>> x = wg.tensor(2.0, requires_grad=True)
@@ -42,8 +53,13 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     >>> y, x.grad
     (tensor(8., grad_fn=<MulBackward0>), tensor(12.))
     """
+    steps = range(_whole(lower, "lower"), _whole(upper, "upper"))
+    trace = None if unroll or len(steps) < 2 else tracing()
+    if trace is not None:
+        loop = Loop(trace, "wg.fori_loop", body_fun, lambda i, s, _: (body_fun(i, s), None))
+        return loop.run(init_val, None, len(steps), first=steps.start)[0]
     state = _State(init_val, body_fun, "wg.fori_loop")
-    for i in range(_whole(lower, "lower"), _whole(upper, "upper")):
+    for i in steps:
         state.follow(body_fun(i, state.now))
     return state.now
 
@@ -123,6 +139,8 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
+    *,
+    unroll: bool = False,
 ) -> tuple[Any, Any]:
     """A state carried along rows: `f(carry, x)` returns the next carry, and one row of the results.
 
@@ -137,6 +155,7 @@ def scan(
     returned, and the results of all iterations, stacked along a new first dimension. With `reverse`
     it goes from the last row to the first; results stay beside their rows. The carry keeps its
     structure, shapes and dtypes. Of no rows at all f sees zeros once, to learn of the results.
+    Compiled functions take it as they take `fori_loop`.
 
     Errors: StateError if the carry changes its form, if rows of xs differ in number, or if f
     returns no pair.
@@ -148,6 +167,10 @@ def scan(
     (tensor(6.), tensor([0., 2., 9.]))
     """
     n = length_of(xs, length, "wg.scan")
+    trace = None if unroll or n < 2 else tracing()
+    if trace is not None:
+        loop = Loop(trace, "wg.scan", f, lambda _, carry, x: _pair(f(carry, x), f))
+        return loop.run(init, xs, n, reverse)
     state = _State(init, f, "wg.scan")
     rows: list[list[Any]] = []
     known: Form | None = None
@@ -203,7 +226,7 @@ def _zeros(like: Any, shape: Any, tensors: bool = False) -> Any:
     return wrap(array) if tensors else array
 
 
-def map(f: Callable[[Any], Any], xs: Any) -> Any:
+def map(f: Callable[[Any], Any], xs: Any, *, unroll: bool = False) -> Any:
     """What f makes of each row of `xs`, stacked: like `vmap`, but one row after the other.
 
     It takes the memory of one row at a time, and f may decide by numbers (`wg.cond`) at the cost of
@@ -217,7 +240,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """
     if xs is None:
         raise StateError("wg.map needs xs, whose rows f is called with.")
-    return scan(lambda carry, x: (carry, f(x)), None, xs)[1]
+    return scan(lambda carry, x: (carry, f(x)), None, xs, unroll=unroll)[1]
 
 
 def associative_scan(

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.autograd.operands import unsuited
 from wengert.compile.backend import Backend, backend
-from wengert.compile.plan.plan import Call, Layout, Plan, Table
+from wengert.compile.plan.plan import Call, Layout, Plan, Table, numbered
 from wengert.compile.program.program import Program, Statement, Value, mapped
 
 # One class for all: each is a cycle, which would wait for the collector.
@@ -146,7 +146,7 @@ class Callback:
     def __init__(self, plan: Plan, machine: Backend) -> None:
         self.steps = {
             number: _PythonStep(step)
-            for number, step in enumerate(plan.steps)
+            for number, step, _ in numbered(plan)
             if isinstance(step, Call) and not machine.runs(step)
         }
 

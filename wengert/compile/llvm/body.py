@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from wengert.compile.llvm.library import convolution as convolution  # it and the next three
-from wengert.compile.llvm.library import matmul, natives
+from wengert.compile.llvm.library import matmul, natives, repeats
 from wengert.compile.llvm.library import pooling as pooling  # register what they have
 from wengert.compile.llvm.library import scans as scans
 from wengert.compile.llvm.library import sorts as sorts
@@ -20,7 +20,7 @@ from wengert.compile.llvm.library.natives import is_native
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.llvm.nests import loops
-from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table
+from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table, numbered
 from wengert.compile.program.operations import check
 
 NAME = "body"
@@ -32,7 +32,7 @@ def define(module: ir.Module, plan: Plan, timed: bool = False) -> str:
     """Add the body of a plan to a module; returns its name."""
     function = ir.Function(module, ir.FunctionType(I32, [POINTER]), NAME)
     function.attributes.add("nounwind")
-    _Body(function, plan, timed).emit()
+    _Body(function, plan, 0, timed).emit()
     return NAME
 
 
@@ -40,8 +40,11 @@ _CLOCK = ir.FunctionType(I64, [])
 
 
 class _Body:
-    def __init__(self, function: Any, plan: Plan, timed: bool) -> None:
+    def __init__(self, function: Any, plan: Plan, first: int, timed: bool = False) -> None:
         self.timed = timed
+        self.numbers = {
+            id(step): (number, inside) for number, step, inside in numbered(plan, first)
+        }
         self.module = function.module
         self.plan = plan
         self.table = Table.of(plan)
@@ -56,6 +59,8 @@ class _Body:
             self.bases[slot] = self._entry(slot)
         calls = [s for s in steps if isinstance(s, Call) and not is_native(s)]
         most = max((len(s.arrays) for s in calls), default=0)
+        if any(isinstance(s, Call) and s.body is not None for s in steps):
+            self.callback = self._entry(self.table.callback)
         if most:
             self.addresses = self.builder.alloca(ir.ArrayType(POINTER, most))
             self.addresses.type = POINTER  # llvmlite gives it a type that knows its contents
@@ -66,10 +71,12 @@ class _Body:
                 self._loops(step)
             elif isinstance(step, Multiply):
                 self._multiply(step)
+            elif step.body is not None:
+                self._repeat(step)
             elif step.statement.function is check:
-                self._check(number, step)
+                self._check(self.numbers[id(step)][0], step)
             else:
-                self._call(number, step)
+                self._call(self.numbers[id(step)][0], step)
         self._note_time(len(steps))
         self.builder.ret(I32(0))
         self._limit_inlining()
@@ -136,9 +143,22 @@ class _Body:
         status = builder.call(caller, arguments)
         self._stop_if(builder.icmp_signed("!=", status, I32(0)), status)
 
+    def _repeat(self, step: Call) -> None:
+        first = self.numbers[id(step)][1]
+        function = repeats.define(self.module, step, f"repeat.{first}", first, _define_inside)
+        self.called.append(function)
+        arguments = [*(self._at(layout.place) for layout in step.arrays), self.callback]
+        status = self.builder.call(function, arguments)
+        self._stop_if(self.builder.icmp_signed("!=", status, I32(0)), status)
+
     def _stop_if(self, condition: Any, status: Any) -> None:
         with self.builder.if_then(condition, likely=False):
             self.builder.ret(status)
+
+
+def _define_inside(function: Any, plan: Plan, first: int) -> None:
+    """Write the body of a loop, whose steps have numbers from `first` on."""
+    _Body(function, plan, first).emit()
 
 
 def _caller(module: ir.Module) -> Any:

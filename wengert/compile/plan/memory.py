@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wengert.compile.plan.kernel import Kernel
-from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Step
+from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
 from wengert.compile.plan.strides import Buffer, Strided
 from wengert.compile.plan.terms import Built, Touch
 from wengert.compile.program.program import Statement, Value
@@ -45,10 +45,12 @@ class Draft:
         return Draft([a.buffer, b.buffer, out.buffer], step)
 
     @staticmethod
-    def call(s: Statement, inputs: dict[Value, Strided], outs: list[Strided]) -> Draft:
+    def call(
+        s: Statement, inputs: dict[Value, Strided], outs: list[Strided], body: Plan | None = None
+    ) -> Draft:
         def step() -> Step:
             read = {v: _layout(a) for v, a in inputs.items()}
-            return Call(s, read, tuple(map(_layout, outs)))
+            return Call(s, read, tuple(map(_layout, outs)), body)
 
         return Draft([a.buffer for a in (*inputs.values(), *outs)], step)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,11 +81,13 @@ class Call:
 
     `inputs` tell where the values among the statement's arguments are; the results are copied to
     `outputs`. A check is called, to raise its error, if the first of them, a truth value, is false.
+    A loop is no call of Python where the back end repeats its `body`.
     """
 
     statement: Statement
     inputs: dict[Value, Layout]
     outputs: tuple[Layout, ...]
+    body: Plan | None = None
 
     @property
     def arrays(self) -> list[Layout]:
@@ -117,6 +120,22 @@ class Plan:
     constants: list[Any]
     inputs: list[Value]
     outputs: list[Value]
+
+
+def numbered(plan: Plan, first: int = 0) -> Iterator[tuple[int, Step, int]]:
+    """All steps with their numbers, and that of the first step of a loop's body.
+
+    Those of a plan come first, then those of the bodies in it.
+    """
+    after = first + len(plan.steps)
+    bodies = []
+    for number, step in enumerate(plan.steps, first):
+        yield number, step, after
+        if isinstance(step, Call) and step.body is not None:
+            inside = list(numbered(step.body, after))
+            bodies += inside
+            after += len(inside)
+    yield from bodies
 
 
 # ---- how its code is called ----------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from wengert.compile.backend import Backend
 from wengert.compile.plan.group import group
 from wengert.compile.plan.memory import placed
@@ -22,6 +24,7 @@ def plan(program: Program, backend: Backend, *, fuse: bool = True) -> Plan:
     groups = group(roles, fuse)  # which statements share a kernel
     needs = Needs(groups)  # which values lie in memory, and who reads them
     tasks = sequence(groups, needs)  # in which order, and where results go
-    drafts = steps(groups, needs, tasks)  # kernels, products and calls
+    within = functools.partial(plan, backend=backend, fuse=fuse)  # the bodies of loops
+    drafts = steps(groups, needs, tasks, within)  # kernels, products and calls
     done, arena = placed(drafts.steps)  # where their arrays lie
     return Plan(done, arena, drafts.constants, list(program.inputs), list(program.outputs))

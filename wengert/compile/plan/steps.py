@@ -5,7 +5,7 @@ What a kernel cannot read where it lies is copied first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +19,16 @@ from wengert.compile.plan.indices import NeedsCopy
 from wengert.compile.plan.loops import along, new_frame
 from wengert.compile.plan.memory import Draft, in_step
 from wengert.compile.plan.needs import Needs
+from wengert.compile.plan.plan import Plan
 from wengert.compile.plan.reads import own_frames
 from wengert.compile.plan.roles import SEARCHES
 from wengert.compile.plan.sequence import Copy, Sequence, Task
-from wengert.compile.plan.strides import Buffer, Strided, part_of
+from wengert.compile.plan.strides import Buffer, Strided, part_of, row_major
 from wengert.compile.plan.terms import Built
 from wengert.compile.program.infer import infer
 from wengert.compile.program.operations import added, take
-from wengert.compile.program.program import Shape, Statement, Value, values_in
+from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
+from wengert.compile.program.repeats import repeats
 
 
 @dataclass(slots=True)
@@ -37,9 +39,11 @@ class Drafts:
     constants: list[Any]
 
 
-def steps(groups: Groups, needs: Needs, sequence: Sequence) -> Drafts:
-    """All steps of a program."""
-    writer = _Writer(groups, needs, sequence)
+def steps(
+    groups: Groups, needs: Needs, sequence: Sequence, plan: Callable[[Program], Plan]
+) -> Drafts:
+    """All steps of a program; `plan` plans the bodies of its loops."""
+    writer = _Writer(groups, needs, sequence, plan)
     for number, task in enumerate(sequence.tasks):
         writer.carry_out(task, number)
     writer.write_late()
@@ -47,7 +51,8 @@ def steps(groups: Groups, needs: Needs, sequence: Sequence) -> Drafts:
 
 
 class _Writer:
-    def __init__(self, groups: Groups, needs: Needs, sequence: Sequence) -> None:
+    def __init__(self, groups: Groups, needs: Needs, sequence: Sequence, plan: Any) -> None:
+        self.plan = plan
         self.roles = groups.roles
         self.program = groups.roles.program
         self.groups = groups
@@ -215,10 +220,14 @@ class _Writer:
         return array if array is not None and self.homes.is_matrix(array) else self._copy(value)
 
     def _call(self, s: Statement) -> None:
+        body = repeats(s)
         inputs = {v: self.arrays.located(v) or self._copy(v) for v in dict.fromkeys(s.inputs)}
+        if body is not None:  # it reads and writes whole rows
+            inputs = {v: a if _is_whole(a) else self._copy(v) for v, a in inputs.items()}
         self._keep_apart(s, s.inputs)
         homes = [self.homes.of(v) for v in s.outputs]
-        self.drafts.append(Draft.call(s, inputs, [h[0] for h in homes]))
+        plan = None if body is None else self.plan(body)
+        self.drafts.append(Draft.call(s, inputs, [h[0] for h in homes], plan))
         for value, own in zip(s.outputs, homes, strict=True):
             self._finish(value, own)
 
@@ -329,6 +338,12 @@ ALONE = {
     "check": _Writer._call,
     "call": _Writer._call,
 }
+
+
+def _is_whole(array: Strided) -> bool:
+    """Whether an array lies in memory without gaps, row by row."""
+    steps = zip(array.shape, array.strides, row_major(array.shape), strict=True)
+    return all(n == 1 or have == want for n, have, want in steps)
 
 
 def _safe(built: Built) -> bool:

@@ -26,8 +26,9 @@ from wengert import dtypes
 from wengert.arrays.kind import Kind
 from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
-from wengert.compile.program.program import Program, Shape, Statement, Value, mapped
+from wengert.compile.program.program import Program, Shape, Statement, Value, mapped, values_in
 from wengert.compile.trace import ints
+from wengert.compile.trace.scopes import Scope, check_is_inside, refuse_write
 from wengert.compile.trace.storage import (
     Flags,
     Peek,
@@ -76,6 +77,13 @@ class Trace(Kind):
         self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
         self.decide: Callable[[TracedArray, str], Any] = undecided
         self.keep: Callable[[np.ndarray[Any, Any], Any, Any], Storage] = _unkept
+        self.is_outside: Callable[[np.ndarray[Any, Any]], bool] = lambda array: False
+        self.scopes: list[Scope] = []
+        """The bodies of loops that are being traced, the innermost last."""
+        self.homes: dict[Value, Scope] = {}
+        """In which body a value was made that is over."""
+        self.counters: dict[Value, tuple[int, int]] = {}
+        """The numbers of iterations, and between which they lie: the passes know it, no trace."""
 
     def record(
         self, function: Function, args: tuple[Any, ...], shape: Shape, dtype: Any, **kwargs: Any
@@ -88,6 +96,8 @@ class Trace(Kind):
     ) -> tuple[Value, ...]:
         outputs = tuple(Value(shape, dtype) for shape, dtype in results)
         code, at = _origin()
+        if self.homes:
+            check_is_inside(self, list(values_in((args, kwargs))))
         statement = Statement(function, tuple(args), kwargs, outputs, code, at)
         if not self._evaluated(statement):
             self.program.statements.append(statement)
@@ -443,6 +453,9 @@ class TracedArray(ArrayMethods):
     def become(self, value: Value) -> None:
         """Hold another value of this shape and dtype from now on."""
         storage = self.storage
+        scopes = self.trace.scopes
+        if scopes and storage.born < scopes[-1].start:
+            raise refuse_write("writes into an array that was made outside of it,")
         storage.value = written(self.trace, storage.value, self.path, value)
         storage.writes += 1
 

@@ -28,6 +28,7 @@ from wengert.compile.trace.inputs import Specialize as Specialize
 from wengert.compile.trace.inputs import Varying as Varying
 from wengert.compile.trace.outside import Outside
 from wengert.compile.trace.places import Attribute, Place
+from wengert.compile.trace.scopes import refuse_write
 from wengert.compile.trace.storage import Storage
 from wengert.compile.trace.world import World
 from wengert.errors import TracingError
@@ -54,6 +55,7 @@ class Capture:
         self.program = trace.program
         self.inputs = inputs = Inputs(trace.program, cuts)
         trace.external, trace.decide, trace.keep = inputs.external, inputs.decide, inputs.keep
+        trace.is_outside = inputs.is_outside
         self.passed = Passed(trace, inputs, tensors)
         self.conditions = Conditions(trace, inputs)
         self.outside = Outside(trace, inputs, self.passed, self.conditions, graded)
@@ -117,6 +119,8 @@ class Capture:
         """A tensor's gradient is set; one from outside keeps its own."""
         if tensor in self.born:
             return gradient
+        if self.trace.scopes:
+            raise refuse_write("sets a gradient of a tensor from outside,")
         self.outside.set_gradient(tensor, gradient)
         return tensor.__dict__.get("_grad")
 
@@ -187,6 +191,8 @@ class Capture:
             captured.guards = conditions.final()
             inputs.keep_used(bool(gradients))
         captured.made = inputs.made
+        for value, bounds in self.trace.counters.items():
+            value.bounds = bounds
         self.complete = True
         return captured
 
@@ -196,6 +202,7 @@ class Capture:
         State that was made in vain is taken away, and what was computed has no numbers.
         """
         self.world.put_back()
+        self.trace.homes.clear()  # bodies know their trace: no cycle keeps it
         if not self.complete:
             self.trace.decide = lost
             forget(self.inputs.made)

@@ -132,6 +132,10 @@ class Inputs:
         self.program.constants[value] = array
         return value
 
+    def is_outside(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether a plain array was met, which somebody outside may have."""
+        return id(array) in self.met
+
     def decide(self, x: TracedArray, what: str) -> Any:
         """A number that the trace needs now: known only if settings and arguments decide it."""
         makers = {v: s for s in self.program.statements for v in s.outputs}

@@ -19,6 +19,7 @@ from wengert.compile.program.program import Shape, Value, mapped
 from wengert.dispatch import Function
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
+from wengert.history.node import tick
 
 if TYPE_CHECKING:
     from wengert.compile.trace.array import Trace
@@ -30,13 +31,14 @@ Strides = tuple[int, ...] | None
 class Storage:
     """What an array holds: a value, replaced at each write. It lies in memory as NumPy's would."""
 
-    __slots__ = ("origin", "strides", "value", "writes")
+    __slots__ = ("born", "origin", "strides", "value", "writes")
 
     def __init__(self, value: Value, origin: Any = None, strides: Strides = None) -> None:
         self.value = value
         self.origin = origin
         self.strides = strides
         self.writes = 0
+        self.born = tick()
 
     @classmethod
     def given(cls, value: Value, array: np.ndarray[Any, Any]) -> Storage:

@@ -31,7 +31,9 @@ NATIVES: dict[Any, Native] = {}
 
 
 def is_native(step: Call) -> bool:
-    """Whether a step is machine code, rather than a call of Python."""
+    """Whether a step is machine code, rather than a call of Python: loops are (`repeats.py`)."""
+    if step.body is not None:
+        return True
     native = NATIVES.get(step.statement.function)
     return native is not None and native.fits(step)
 

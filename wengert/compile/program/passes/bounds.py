@@ -71,6 +71,8 @@ def _looked_at(p: Rewrite, x: Any, depth: int, known: dict[Any, Bounds]) -> Boun
     """What is read twice is looked at once: it is `known`."""
     if type(x) is int:
         return x, x
+    if type(x) is Value and x.bounds is not None:
+        return x.bounds
     if type(x) is not Value or x.weak or x.dtype.kind not in "biu" or not x.size:
         return None
     if (x, depth) not in known:

@@ -1,0 +1,353 @@
+"""Loops in a trace: the body is run once, and becomes one statement; so does its derivative.
+
+A loop is a function of its initial state, the rows that it goes through, and what its body closes
+over. In reverse, cotangents of the state go from the last iteration to the first: a loop again,
+whose body is a sweep through the history of the body's one run. That sweep meets arrays of that
+run, and these belong to the iteration at hand (`scopes.py`). Where the sweep is recorded, the
+second loop has a history as the first has, and so on to every order.
+
+Inside of a body each input of it is an output of an `Entry`. To the outside the whole loop is one
+node, a `Repeated`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd import engine, saved
+from wengert.autograd.hooks import shown
+from wengert.compile.program import operations
+from wengert.compile.program.program import Value
+from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.scopes import Scope
+from wengert.compile.trace.storage import Storage
+from wengert.history import modes
+from wengert.history.location import here
+from wengert.history.node import Node, Output, source
+from wengert.tensor import Tensor, current_node, wrap
+
+Place = tuple[Node, int]
+"""An output of a node, by its number."""
+Body = Callable[[Any, list[Any], list[Any]], "Made"]
+
+
+class Made:
+    """What one run of a body made: the next state, one row of each result, and what is to be added
+    up over all iterations."""
+
+    def __init__(self, state: list[Any], rows: list[Any], terms: list[Any] | None = None) -> None:
+        self.state, self.rows, self.terms = state, rows, terms or []
+
+
+class Entry(Node):
+    """Where the history of a body begins: its outputs are the state and the rows."""
+
+    def __init__(self) -> None:
+        self.begin()
+        self.outputs = 0
+
+    def output(self) -> Node | Output:
+        """An edge to one more output."""
+        self.outputs += 1
+        return Output(self, self.outputs - 1) if self.outputs > 1 else self
+
+
+class Repeated(Node):
+    """A loop as one node of the history around it.
+
+    Its outputs are the final state and the rows of all results; then, for derivatives of
+    derivatives, the state before each iteration.
+    """
+
+    def __init__(self, loop: Recorded, edges: tuple[Any, ...]) -> None:
+        self.begin(edges)
+        self.loop = loop
+        self.outputs = len(loop.news) + len(loop.ys) + len(loop.news)
+        self.frees = True
+        self.code, self.at = here()
+
+    def name(self) -> str:
+        return "RepeatedBackward0"
+
+    def pull(self, g: Any) -> Any:
+        return self._pulled(g, False)
+
+    def pull_recorded(self, g: Any) -> Any:
+        return self._pulled(g, True)
+
+    def _pulled(self, gs: Any, recorded: bool) -> Any:
+        if type(self.saved) is saved.Freed:
+            raise saved.freed(self)
+        return self.loop.pulled(self, gs if self.outputs > 1 else [gs], recorded)
+
+
+class Recorded:
+    """What the derivative of a loop is made of: the history of one run of its body.
+
+    `news` and `ys` are the edges of the next state and the results inside of the body, None where
+    they have no history. `steps` tells for places inside of it that belong to an iteration, which
+    edge around the loop their rows lead to; `carried` are the places of the state.
+    """
+
+    def __init__(self, scope: Scope, start: int, entry: Entry, backwards: bool) -> None:
+        self.scope = scope
+        self.start = start
+        self.entry = entry
+        self.backwards = backwards
+        self.steps: dict[Place, Any] = {}
+        self.carried: list[Place | None] = []
+        self.news: list[Any] = []
+        self.ys: list[Any] = []
+        self.alive: list[int] = []
+        """Which parts of the state have a derivative."""
+        self.targets: list[tuple[Place, Any]] = []
+        """Where a sweep through the body goes, beside the state, and the edge around the loop."""
+        self.initial: list[Any] = []
+        self.results: list[bool] = []
+        """Which of the results have a derivative."""
+
+    # ---- what depends on what -------------------------------------------------------------------
+
+    def connect(self, initial: list[Any]) -> None:
+        """Find what the results depend on; `initial` are the edges of the initial state."""
+        reached = [self._reached(edge) for edge in (*self.news, *self.ys)]
+        number = {place: k for k, place in enumerate(self.carried) if place is not None}
+        alive = {k for k, edge in enumerate(initial) if edge is not None}
+
+        def leads(places: Any) -> bool:
+            return any(p not in number or number[p] in alive for p in places)
+
+        while not (more := {k for k in range(len(self.news)) if leads(reached[k])}) <= alive:
+            alive |= more
+        self.alive = sorted(k for k in alive if self.carried[k] is not None)
+        self.initial = initial
+        found = dict.fromkeys(p for places in reached for p in places if p not in number)
+        self.targets = [(p, self.steps[p] if p in self.steps else _edge(p)) for p in found]
+        self.results = [leads(places) for places in reached]
+
+    def _reached(self, edge: Any) -> dict[Place, None]:
+        """The places that an edge in the body leads to: those of iterations, or around the loop."""
+        found: dict[Place, None] = {}
+        seen: set[Node] = set()
+        pending = [] if edge is None else [source(edge)]
+        entries = {node for node, _ in self.steps} | {self.entry}
+        while pending:
+            node, slot = pending.pop()
+            assert node is not None
+            if node in entries:
+                if (node, slot) in self.steps or (node, slot) in self.carried:
+                    found[node, slot] = None
+            elif abs(node.order) < self.start:
+                found[node, slot] = None
+            elif node not in seen:
+                seen.add(node)
+                pending += [source(e) for e in node.edges if e is not None]
+        return found
+
+    # ---- pulling back ---------------------------------------------------------------------------
+
+    def edges(self) -> tuple[Any, ...]:
+        """What the loop as a whole depends on: its initial state, then the targets."""
+        return (*(self.initial[k] for k in self.alive), *(edge for _, edge in self.targets))
+
+    def pulled(self, node: Repeated, gs: list[Any], recorded: bool) -> tuple[Any, ...]:
+        """The cotangents of `edges`, by a loop in the other direction."""
+        trace, count = self.scope.trace, len(self.news)
+        hidden = {k: gs[-count + k] for k in self.alive if count and gs[-count + k] is not None}
+        rows = {
+            j: gs[count + j]
+            for j, edge in enumerate(self.ys)
+            if edge is not None and gs[count + j] is not None
+        }
+        inits = [self._started(trace, k, gs[k], recorded) for k in self.alive]
+        places = [*map(self._carried, self.alive), *(p for p, _ in self.targets)]
+        summed = [p not in self.steps for p, _ in self.targets]
+        arrived: list[bool] = []
+
+        def body(index: Any, state: list[Any], given: list[Any]) -> Made:
+            roots = [(self.news[k], g) for k, g in zip(self.alive, state, strict=True)]
+            roots += [(self.ys[j], g) for j, g in zip(rows, given, strict=False)]
+            pulled = _swept([r for r in roots if r[0] is not None], places, recorded)
+            before = pulled[: len(self.alive)]
+            extra = dict(zip(hidden, given[len(rows) :], strict=True))
+            state = [
+                _total(g, extra.get(k), like)
+                for k, g, like in zip(self.alive, before, state, strict=True)
+            ]
+            others = list(zip(pulled[len(self.alive) :], summed, strict=True))
+            arrived[:] = [g is not None for g, _ in others]
+            return Made(
+                state,
+                [g for g, term in others if g is not None and not term],
+                [g for g, term in others if g is not None and term],
+            )
+
+        steps = self.steps
+        if recorded:
+            begin = len(self.news) + len(self.ys)
+            steps = {**steps, **{self._carried(k): Output(node, begin + k) for k in self.alive}}
+        finals, ys, sums = repeated(
+            trace, body, inits, [*rows.values(), *hidden.values()], self.scope.length,
+            not self.backwards, self, steps,
+        )  # fmt: skip
+        made, totals = iter(ys), iter(sums)
+        rest = [
+            None if not kept else next(totals) if term else next(made)
+            for kept, term in zip(arrived, summed, strict=True)
+        ]
+        return (*finals, *rest)
+
+    def _carried(self, k: int) -> Place:
+        place = self.carried[k]
+        assert place is not None
+        return place
+
+    def _started(self, trace: Trace, k: int, g: Any, recorded: bool) -> Any:
+        """The cotangent of the final state."""
+        if g is None:
+            v = self.scope.carries[k]
+            g = zeros(trace, v.shape, v.dtype)
+        return shown(g) if recorded else g
+
+
+def _edge(place: Place) -> Node | Output:
+    node, slot = place
+    return Output(node, slot) if slot else node
+
+
+def zeros(trace: Trace, shape: Any, dtype: Any) -> TracedArray:
+    return trace.array(trace.record(operations.full, (shape, 0, dtype), shape, dtype))
+
+
+def _swept(roots: list[Any], places: list[Any], recorded: bool) -> list[Any]:
+    """What a sweep from some roots brings to some places."""
+    targets = engine.Targets(places)
+    if roots:
+        engine.run(roots, True, recorded, targets)
+    return [targets.captured[p] for p in places]
+
+
+def _total(g: Any, h: Any, like: Any) -> Any:
+    """The sum of two cotangents, either of which may be missing."""
+    found = engine.add(g, h)
+    if found is None:
+        return wrap(np.zeros_like(like._array)) if isinstance(like, Tensor) else np.zeros_like(like)
+    return found
+
+
+# ---- a loop --------------------------------------------------------------------------------------
+
+
+def repeated(
+    trace: Trace,
+    body: Body,
+    inits: list[Any],
+    xs: list[Any],
+    length: int,
+    backwards: bool = False,
+    along: Recorded | None = None,
+    steps: dict[Any, Any] | None = None,
+    first: int = 0,
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Write a loop: the final state, the rows of the results, and the sums of the terms.
+
+    `inits` and `xs` are traced arrays or tensors of them; the body gets the like, and the number of
+    the iteration, counted from `first`. `along` is the loop whose history the body goes through,
+    and `steps` where places in that lead to.
+    """
+    inits, xs = [_traced(trace, x) for x in inits], [_traced(trace, x) for x in xs]
+    aligned = () if along is None else (*along.scope.aligned, along.scope)
+    scope = Scope(trace, length, aligned)
+    entry = Entry()
+    recorded = Recorded(scope, scope.start if along is None else along.start, entry, backwards)
+    recorded.steps = dict(steps or {})
+    with scope:
+        index = trace.array(scope.index)
+        index = index + first if first else index
+        state = [_inside(trace, scope.carries, x, recorded) for x in inits]
+        given = []
+        for x in xs:
+            given.append(_inside(trace, scope.rows, x, recorded, row=True))
+        made = body(index, state, given)
+        terms = [_term(trace, scope, term, recorded) for term in made.terms]
+        news = [*made.state, *terms]
+        new_values = [_value(x, v) for x, v in zip(news, scope.carries, strict=True)]
+        y_values = [_array(y).value for y in made.rows]
+    trace.counters[scope.index] = 0, length - 1
+    trace.counters[index.value] = first, first + length - 1
+    recorded.news, recorded.ys = [_history(x) for x in news], [_history(y) for y in made.rows]
+    starts = [_array(x).value for x in inits]
+    starts += [zeros(trace, v.shape, v.dtype).value for v in scope.carries[len(starts) :]]
+    outputs = scope.close(starts, [_array(x).value for x in xs], new_values, y_values, backwards)
+    initial = [_history(x) for x in inits] + [None] * len(terms)
+    recorded.connect(initial)
+    results = [trace.array(v) for v in outputs]
+    shown_results = _with_history(recorded, results, [*news, *made.rows])
+    n = len(inits)
+    return shown_results[:n], shown_results[len(news) :], shown_results[n : len(news)]
+
+
+def _with_history(loop: Recorded, arrays: list[TracedArray], insides: list[Any]) -> list[Any]:
+    """The results as what they are inside of the body: arrays, or tensors of the loop's node."""
+    tracked = modes.is_grad_enabled() and any(loop.results)
+    node = Repeated(loop, loop.edges()) if tracked else None
+    made: list[Any] = []
+    for k, (array, inside) in enumerate(zip(arrays, insides, strict=True)):
+        if not isinstance(inside, Tensor):
+            made.append(array)
+        elif node is None or not loop.results[k]:
+            made.append(wrap(array))
+        else:
+            made.append(wrap(array, Output(node, k) if k else node))
+    return made
+
+
+def _array(x: Any) -> TracedArray:
+    return x._array if isinstance(x, Tensor) else x
+
+
+def _traced(trace: Trace, x: Any) -> Any:
+    return x if isinstance(x, Tensor) else trace.as_array(x)
+
+
+def _history(x: Any) -> Any:
+    return current_node(x) if isinstance(x, Tensor) else None
+
+
+def _value(x: Any, like: Value) -> Value:
+    value = _array(x).value
+    assert (value.shape, value.dtype) == (like.shape, like.dtype), f"{value} follows {like}"
+    return value
+
+
+def _inside(
+    trace: Trace, values: list[Value], x: Any, recorded: Recorded, row: bool = False
+) -> Any:
+    """What stands in the body for a part of the state, or for one row."""
+    around = _array(x)
+    shape = around.shape[1:] if row else around.shape
+    value = Value(shape, around.dtype, around.weak)
+    values.append(value)
+    array = TracedArray(trace, Storage(value), ())
+    array.single = not row and around.single
+    edge = _history(x)
+    tracked = isinstance(x, Tensor) and modes.is_grad_enabled() and dtypes.is_inexact(value.dtype)
+    node = recorded.entry.output() if tracked and (not row or edge is not None) else None
+    place: Any = None if node is None else source(node)
+    if not row:
+        recorded.carried.append(place)
+    elif place is not None:
+        recorded.steps[place] = edge
+    return wrap(array, node) if isinstance(x, Tensor) else array
+
+
+def _term(trace: Trace, scope: Scope, term: Any, recorded: Recorded) -> Any:
+    """A sum over the iterations: one more part of the state, which begins with zero."""
+    around = _array(term)
+    like = TracedArray(trace, Storage(Value(around.shape, around.dtype)), ())
+    begun: Any = wrap(like) if isinstance(term, Tensor) else like
+    return _inside(trace, scope.carries, begun, recorded) + term

@@ -1,0 +1,158 @@
+"""Loops of which a trace makes one statement: containers are taken apart here, and put together.
+
+The body is run once, on traced arrays. A part of the state that begins as a Python number, or as an
+array where the body returns a tensor, is what the body makes of it from the start: then the body is
+run once more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.trace import watch
+from wengert.compile.trace.array import Trace, TracedArray
+from wengert.control.states import Form, agreed, split
+from wengert.errors import StateError
+from wengert.history import modes
+from wengert.history.location import here, line_of
+from wengert.tensor import Tensor, wrap
+from wengert.transforms.calls import flatten, rebuild
+
+
+def tracing() -> Trace | None:
+    """The trace that writes loops down as they are.
+
+    Inside of `vmap` and of forward mode iterations are traced one by one.
+    """
+    capture = watch.active()
+    if capture is None:
+        return None
+    state = modes.current()
+    usual = state.level is None and not state.duals
+    return capture.trace if usual else None
+
+
+class Again(Exception):
+    """The state has to begin as something else."""
+
+    def __init__(self, leaves: list[Any]) -> None:
+        self.leaves = leaves
+
+
+class Loop:
+    """One loop in a trace, on the containers that the user sees."""
+
+    def __init__(self, trace: Trace, what: str, function: Any, call: Any) -> None:
+        self.trace = trace
+        self.what = what
+        self.function = function
+        self.call = call
+        self.tensors = False
+        self.tree: Any = None
+        self.begun: list[Any] = []
+
+    def run(
+        self, init: Any, xs: Any, length: int, backwards: bool = False, first: int = 0
+    ) -> tuple[Any, Any]:
+        """The final state, and the rows of the results; `call(index, state, row)` is the body."""
+        from wengert.compile.trace.repeats import repeated
+
+        leaves, form = split(init, f"the state of {self.what}: init")
+        rows: list[Any] = []
+        self.rows_tree = flatten(xs, rows)
+        self.tensors = any(isinstance(x, Tensor) for x in (*leaves, *rows))
+        leaves = [self._begun(x) for x in leaves]
+        rows = [x if isinstance(x, Tensor) else self.trace.as_array(x) for x in rows]
+        while True:
+            self.begun = leaves
+            self.first = Form(form.tree, tuple(map(_form_of, leaves)))
+            effects = len(watch.active().world.effects)
+            try:
+                finals, ys, _ = repeated(
+                    self.trace, self._body, leaves, rows, length, backwards, first=first
+                )
+            except Again as again:
+                leaves = again.leaves
+                continue
+            self._check_effects(effects)
+            state = rebuild(form.tree, iter(finals))
+            return state, rebuild(self.tree, iter(ys))
+
+    def _begun(self, x: Any) -> Any:
+        """A leaf of the first state: a tensor, or a traced array."""
+        if isinstance(x, Tensor):
+            return x
+        array = self.trace.as_array(x)
+        if isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic):
+            array.value.weak = True
+        return array
+
+    def _body(self, index: Any, state: list[Any], row: list[Any]) -> Any:
+        from wengert.compile.trace.repeats import Made
+
+        tree = self.first.tree
+        new, y = self.call(index, rebuild(tree, iter(state)), rebuild(self.rows_tree, iter(row)))
+        news, form = split(new, f"the state of {self.what}: result")
+        agreed(self.first, form, self._tell)
+        self._check_kinds(state, news)
+        ys, known = split(y, f"what the body of {self.what} returns: y")
+        self.tree = known.tree
+        news = [_like(x, before, self.trace) for x, before in zip(news, state, strict=True)]
+        return Made(news, [x if isinstance(x, Tensor) else self._row(x) for x in ys])
+
+    def _row(self, x: Any) -> Any:
+        array = self.trace.as_array(x)
+        return wrap(array) if self.tensors else array
+
+    def _check_kinds(self, state: list[Any], news: list[Any]) -> None:
+        """Begin with what the body returns, where that is not what the state began as."""
+        pairs = list(zip(self.begun, map(_array, state), news, strict=True))
+        begun = [_restarted(x, before, after) for x, before, after in pairs]
+        if any(x is not new for (x, _, _), new in zip(pairs, begun, strict=True)):
+            raise Again(begun)
+
+    def _tell(self) -> tuple[str, str, Any]:
+        return f"the state of {self.what}", "what the body returns", self.function
+
+    def _check_effects(self, before: int) -> None:
+        if len(watch.active().world.effects) > before:
+            raise StateError(
+                f"the body of {self.what} writes to something outside of it, which a compiled "
+                f"function would do once, at\n  {line_of(*here())}\nReturn it as part of the "
+                "state, or give the loop unroll=True."
+            )
+
+
+def _array(x: Any) -> Any:
+    return x._array if isinstance(x, Tensor) else x
+
+
+def _form_of(x: Any) -> Any:
+    array = _array(x)
+    if not isinstance(array, TracedArray):
+        return split(x, "state")[1].leaves[0]
+    return None if array.weak else (tuple(array.shape), array.dtype)
+
+
+def _restarted(x: Any, before: Any, after: Any) -> Any:
+    """What a part of the state begins as, if the body makes `after` of it; `x` itself if it can."""
+    form = _form_of(after)
+    if before.weak and form is not None:
+        x = x.astype(form[1])
+    elif before.weak:
+        dtype = getattr(_array(after), "dtype", np.dtype(type(after)))
+        dtype = np.promote_types(dtype, before.dtype)
+        x = x if dtype == before.dtype else x.trace.number_like(x, dtype)
+    return wrap(x) if isinstance(after, Tensor) and not isinstance(x, Tensor) else x
+
+
+def _like(x: Any, before: Any, trace: Trace) -> Any:
+    """A leaf of the next state, as an array of the trace."""
+    if isinstance(x, Tensor):
+        return x
+    array = trace.as_array(x)
+    if _array(before).weak and array.dtype != _array(before).dtype:
+        array = array.astype(_array(before).dtype)
+    return wrap(array) if isinstance(before, Tensor) else array
