@@ -6,6 +6,7 @@ returns a `report.Report`; to add one, name it in `BENCHMARKS`.
 
 import argparse
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.peers import NAMES, use_one_thread
@@ -18,10 +19,11 @@ BENCHMARKS = {
     "train": "training steps of GPT, CNN and LSTM, eager and compiled; optimizers, loaders",
     "transforms": "Jacobians, Hessians, vmap, and what derivatives cost",
     "sparse": "sparse Jacobians and Hessians",
+    "gradbench": "the twelve problems of GradBench, beside other tools and derivatives by hand",
 }
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="wengert's speed and memory beside its peers'."
     )
@@ -43,9 +45,19 @@ def main() -> None:
         metavar="TEXT",
         help="only lines with one of these in their section or name, e.g. --only GPT 'batch 32'",
     )
-    options = parser.parse_args()
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="FOLDER",
+        help="gradbench: where its data files lie, ba/ and ht/ (default: made up)",
+    )
+    options = parser.parse_args(words)
     if options.json and not options.json.parent.is_dir():  # said now, not after minutes of timing
         parser.error(f"--json: there is no folder {options.json.parent}")
+    if options.data and options.benchmark != "gradbench":
+        parser.error(f"--data: {options.benchmark} reads no files")
+    if options.data and not (options.data / "ba").is_dir():
+        parser.error(f"--data: there is no folder {options.data / 'ba'}")
 
     use_one_thread()
     # Imported only now: NumPy's BLAS reads the number of threads once, when NumPy is imported.
@@ -64,7 +76,8 @@ def main() -> None:
             f"choose from {', '.join(benchmark.PEERS)}"
         )
 
-    results = benchmark.run(peers, options.quick, options.only)
+    settings = {"data": options.data} if options.data else {}
+    results = benchmark.run(peers, options.quick, options.only, **settings)
     if options.only and not results.rows:
         parser.error(f"--only: no line of {options.benchmark} holds {', '.join(options.only)}")
     report.show(results)

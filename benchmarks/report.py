@@ -33,6 +33,7 @@ COLUMNS += (
     "eager",
     "flat",
     "unguarded",
+    "objective",
 )  # wengert itself, doing less or otherwise
 
 

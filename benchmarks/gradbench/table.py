@@ -1,0 +1,186 @@
+"""The table: each problem at a few sizes, the peers in turns, after a check that they agree."""
+
+import importlib
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.gradbench import NAMES, fresh, named
+from benchmarks.gradbench.problem import Workload
+from benchmarks.report import OURS, Report, Row
+from benchmarks.running import chosen
+from benchmarks.timing import Target
+
+LEGEND = (
+    "C is objective and derivative by hand. A derivative's row has its own objective beside it; "
+    "a peer that needs more than two seconds for one call does not enter larger sizes."
+)
+MODULES = {"PyTorch": "in_torch", "JAX": "in_jax", "C": "in_c"}
+FIRST_CALLS, PEAKS = "First calls, each in a fresh process", "Peak memory of a call"
+TOLERANCE = 1e-10
+TOO_SLOW = 2.0
+TURN, ROUNDS, BUDGET = 0.005, 15, 6.0  # seconds of a turn, how many, seconds for all turns of a row
+
+
+def found(name: str, workload: str, data: Path | None) -> Workload:
+    return next(w for w in named(name).workloads(data) if w.name == workload)
+
+
+def sizes(name: str, data: Path | None, quick: bool) -> list[Workload]:
+    """The smallest, a middle one and the largest that the table shows; quickly, the smallest."""
+    workloads = list(named(name).workloads(data))
+    workloads = workloads[: named(name).shown]
+    places = {0} if quick else {0, len(workloads) // 2, len(workloads) - 1}
+    return [workloads[i] for i in sorted(places) if workloads]
+
+
+def call(peer: str, name: str, function: str, workload: Workload) -> Callable[[], Any]:
+    """What a peer does for a row, ready to run, its arguments in arrays of its own."""
+    of = named(name)
+    arguments = of.arguments(workload.fields())
+    if peer == OURS:
+        f = of.functions[function]
+        return lambda: f(*arguments)
+    module = importlib.import_module(f"benchmarks.gradbench.{MODULES[peer]}")
+    f = module.FUNCTIONS[name][function]
+    given = module.given(name, arguments)
+    return lambda: module.wait(f(*given))
+
+
+def enters(peer: str, name: str, function: str) -> bool:
+    if peer == OURS:
+        return True
+    module = importlib.import_module(f"benchmarks.gradbench.{MODULES[peer]}")
+    return function in module.FUNCTIONS.get(name, {})
+
+
+def run(peers, quick: bool, only, data: Path | None = None) -> Report:
+    present, missing = _present(peers)
+    report = Report("gradbench", list(peers), missing, quick, LEGEND)
+    for name in NAMES:
+        slow: set[tuple[str, str]] = set()
+        for workload in sizes(name, data, quick):
+            objective = None
+            for function in named(name).functions:
+                title = f"{workload.name} {function}".strip()
+                if not chosen(name, title, only):
+                    continue
+                entrants = [
+                    peer
+                    for peer in present
+                    if enters(peer, name, function) and (peer, function) not in slow
+                ]
+                print(f"timing: {name} {title} ...", flush=True)
+                row = _row(name, title, function, workload, entrants, quick)
+                slow |= {(p, function) for p, median in row.medians.items() if median > TOO_SLOW}
+                if function in named(name).derivatives:
+                    row.targets = (
+                        Target("C", 1.0 if workload.name == _first(name, data) else 0.5),
+                    )
+                    if objective:
+                        row.medians["objective"] = objective
+                elif OURS in row.medians:
+                    objective = row.medians[OURS]
+                report.rows.append(row)
+                if not quick and function in named(name).derivatives:
+                    _fresh_rows(report, name, title, function, workload, row.medians, data)
+    report.rows.sort(key=lambda row: (row.section in (FIRST_CALLS, PEAKS), row.section == PEAKS))
+    return report
+
+
+def _first(name: str, data: Path | None) -> str:
+    return next(iter(named(name).workloads(data))).name
+
+
+def _present(peers) -> tuple[list[str], dict[str, str]]:
+    present, missing = [], {}
+    for peer in peers:
+        try:
+            if peer != OURS:
+                module = importlib.import_module(f"benchmarks.gradbench.{MODULES[peer]}")
+                getattr(module, "library", lambda: None)()
+            present.append(peer)
+        except ImportError as error:
+            missing[peer] = str(error)
+    return present, missing
+
+
+def _row(name, title, function, workload, entrants, quick) -> Row:
+    works = {peer: call(peer, name, function, workload) for peer in entrants}
+    results = {peer: work() for peer, work in works.items()}
+    check(f"{name} {title}", results)
+    del results
+    times = race(works, 3 if quick else ROUNDS, BUDGET / 6 if quick else BUDGET)
+    medians = {peer: float(np.median(seconds)) for peer, seconds in times.items()}
+    return Row(name, title, "s", medians, times, targets=())
+
+
+def race(works: dict[str, Callable[[], Any]], rounds: int, budget: float) -> dict[str, list[float]]:
+    """Seconds of one call, a number for each round; slow ones leave when the budget is spent."""
+    repetitions = {}
+    for name, work in works.items():
+        work()
+        repetitions[name] = max(1, int(TURN / _seconds(work, 1)))
+    times: dict[str, list[float]] = {name: [] for name in works}
+    end, order = time.perf_counter() + budget, list(works)
+    shuffle = random.Random(0).shuffle
+    for turn in range(rounds):
+        shuffle(order)
+        for name in order:
+            if turn == 0 or time.perf_counter() < end:
+                times[name].append(_seconds(works[name], repetitions[name]))
+    return times
+
+
+def _seconds(work: Callable[[], Any], count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        work()
+    return (time.perf_counter() - start) / count
+
+
+def _fresh_rows(report, name, title, function, workload, medians, data) -> None:
+    seconds, peaks = {}, {}
+    for peer in report.peers:
+        if peer in medians:
+            first, peak = fresh.measured(peer, name, workload.name, function, data)
+            peaks[peer] = peak
+            if peer != "C":
+                seconds[peer] = first
+    title = f"{name} {title}"
+    samples = {peer: [x] for peer, x in seconds.items()}
+    report.rows.append(Row(FIRST_CALLS, title, "s", seconds, samples, ()))
+    if any(peaks.values()):
+        peaks = {peer: max(peak, 4096) for peer, peak in peaks.items()}
+        samples = {peer: [x] for peer, x in peaks.items()}
+        report.rows.append(Row(PEAKS, title, "B", peaks, samples, ()))
+
+
+# ---- agreement -------------------------------------------------------------------------------
+
+
+def check(title: str, results: dict[str, Any], tolerance: float = TOLERANCE) -> None:
+    """AssertionError unless all have computed the same, each part to the tolerance of its size."""
+    if not results:
+        return
+    (first, expected), *others = results.items()
+    for name, result in others:
+        for ours, theirs in zip(parts(expected), parts(result), strict=True):
+            apart = np.max(np.abs(ours - theirs), initial=0) / max(1, np.abs(ours).max(initial=0))
+            if not apart <= tolerance:
+                raise AssertionError(f"{title}: {first} and {name} are {apart:.2g} apart")
+
+
+def parts(result: Any) -> list[np.ndarray]:
+    """The arrays of a result, those of an object by name (JAX sorts them)."""
+    if isinstance(result, dict):
+        return [array for _, part in sorted(result.items()) for array in parts(part)]
+    if isinstance(result, tuple | list):
+        return [array for part in result for array in parts(part)]
+    if hasattr(result, "detach"):
+        result = result.detach().numpy()
+    return [np.asarray(result, float)]
