@@ -443,3 +443,11 @@ def test_a_network_is_explained_in_its_own_dtype():
     assert explain(net, x).values[0].item() == pytest.approx(net(x).item())
     both = explain(lambda x: wg.tensor(3.0, dtype=wg.float64) * x, wg.tensor(2.0))
     assert "float64" in str(both)
+
+
+@pytest.mark.parametrize("f", [np.maximum, np.minimum])
+def test_a_tie_is_written_as_what_is_computed(f):
+    # It read 1 × [1 > 1] = 0.5.
+    rows = wg.explain(lambda a, b: f(a, b), 1.0, 1.0).adjoint
+    assert [row.value for row in rows[1:3]] == [0.5, 0.5]
+    assert all("[1 = 1] / 2" in row.numbers for row in rows[1:3])

@@ -81,6 +81,9 @@ class Page:
     def step(self) -> str:
         return self.text("#count")
 
+    def play(self) -> str:
+        return self.text("#play")
+
     def errors(self) -> list[Any]:
         return [line for line in self.browser.get_log("browser") if line["level"] == "SEVERE"]
 
@@ -122,7 +125,7 @@ def test_then_the_adjoints_from_the_last_step_back(shown: Shown) -> None:
     assert page.says().startswith("v̄₅")
     page.click("last")
     assert [page.box(k)[2] for k in (0, 1)] == ["5.5", "1.716"]
-    assert page.text("#summary") == "∂y/∂x1 = 5.5, ∂y/∂x2 = 1.716"
+    assert page.text("#summary") == "∂y/∂x₁ = 5.5, ∂y/∂x₂ = 1.716"
     assert not page.element("#next").is_enabled()
 
 
@@ -209,3 +212,36 @@ def test_names_that_look_like_tags_are_only_text() -> None:
     e = wg.explain(lambda x: x * 2, 1.0)
     e.title = "<script>alert(1)</script>"
     assert "<script>alert" not in e.page()
+
+
+def test_the_last_box_gets_the_adjoint_that_the_sweep_begins_with(shown: Shown) -> None:
+    # It stayed empty: only the value that y is had an adjoint.
+    page = shown(lecture())
+    page.click("next", 8 + 1)
+    assert page.box(7) == ["11.652", "5.5", "1"]
+
+
+def test_a_link_leads_to_a_step(browser: Any, shown: Shown) -> None:
+    page = shown(lecture())
+    page.click("next", 3)
+    assert browser.current_url.endswith("#3")
+    browser.execute_script("location.hash = '#7'")
+    assert page.step() == "step 7 of 19"
+    browser.refresh()
+    assert page.step() == "step 7 of 19"
+
+
+def test_it_plays_to_the_end_and_a_click_stops_it(browser: Any, shown: Shown) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    page = shown(lecture())
+    page.click("play")
+    assert page.play() == "Pause"
+    WebDriverWait(browser, 30).until(lambda _: page.step() != "step 0 of 19")
+    page.click("back")
+    assert page.play() == "Play"
+    page.click("last")
+    page.click("back")
+    page.click("play")
+    WebDriverWait(browser, 30).until(lambda _: page.step() == "step 19 of 19")
+    assert page.play() == "Play"

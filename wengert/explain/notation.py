@@ -65,6 +65,13 @@ def _divisor_slope(call: dict[str, Any]) -> str:
     return "-{t} / {b}²" if _is_number(call["a"], 1) else "-{t} × {a} / {b}²"
 
 
+def _chosen(a: str, sign: str, b: str) -> Template:
+    """The share of the one that is chosen; where both are equal, each has a half."""
+    usual = f"{{t}} × [{{{a}}} {sign} {{{b}}}]"
+    tied = f"{{t}} × ([{{{a}}} {sign} {{{b}}}] + [{{{a}}} = {{{b}}}] / 2)"
+    return lambda call: tied if np.any(np.equal(call[a], call[b])) else usual
+
+
 def _bias_slope(call: dict[str, Any]) -> str:
     return "{t}" if np.ndim(call["x"]) < 2 else "Σ {t}"
 
@@ -128,8 +135,8 @@ NOTATION: dict[Any, Notation] = {
     np.sign: _unary("sign {x}", "{t} × 0"),
     np.floor: _unary("floor {x}", "{t} × 0"),
     np.ceil: _unary("ceil {x}", "{t} × 0"),
-    np.maximum: _binary("max({a}, {b})", "{t} × [{a} > {b}]", "{t} × [{b} > {a}]"),
-    np.minimum: _binary("min({a}, {b})", "{t} × [{a} < {b}]", "{t} × [{b} < {a}]"),
+    np.maximum: _binary("max({a}, {b})", _chosen("a", ">", "b"), _chosen("b", ">", "a")),
+    np.minimum: _binary("min({a}, {b})", _chosen("a", "<", "b"), _chosen("b", "<", "a")),
     sigmoid: _unary("σ({x})", "{t} × {y} × (1 - {y})"),
     relu: _unary("relu({x})", "{t} × [{x} > 0]"),
     erf: _unary("erf {x}", "{t} × 2/√π × exp(-{x}²)"),
@@ -218,6 +225,18 @@ def marked(name: str, mark: str) -> str:
 
 def subscript(index: int) -> str:
     return str(index).translate(_SUBSCRIPTS)
+
+
+_NUMBERED = re.compile("(?<!\\w)([^\\W\\d_][\u0304\u0307]?)(\\d+)(?!\\w)")
+
+
+def typeset(text: str) -> str:
+    """A text with the numbers of variables below the line, as they are printed.
+
+    >>> typeset("ln x1 + atan2(x1, x22)")
+    'ln x₁ + atan2(x₁, x₂₂)'
+    """
+    return _NUMBERED.sub(lambda m: m[1] + m[2].translate(_SUBSCRIPTS), text)
 
 
 def ascii_only(text: str) -> str:

@@ -13,7 +13,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from wengert.explain.layers import Point, place
-from wengert.explain.notation import BAR, marked
+from wengert.explain.notation import BAR, marked, typeset
 
 if TYPE_CHECKING:
     from wengert.explain.explanation import Explanation, Row
@@ -25,7 +25,7 @@ ACROSS, DOWN = 56, 20
 
 
 def page(e: Explanation) -> str:
-    """An explanation as the text of an HTML file.
+    """An explanation as the text of an HTML file; `page.html#7` opens it at a step.
 
     >>> import wengert as wg
     >>> text = page(wg.explain(lambda x: x * x, 3.0))
@@ -34,10 +34,10 @@ def page(e: Explanation) -> str:
     """
     drawing = _Drawing(e)
     return Template(_PAGE).substitute(
-        title=html.escape(e.title),
-        point=html.escape(e.point),
-        summary=html.escape(e.summary()),
-        wrt=html.escape(e.wrt),
+        title=_escaped(e.title),
+        point=_escaped(e.point),
+        summary=_escaped(e.summary()),
+        wrt=_escaped(e.wrt),
         of=html.escape(e.of),
         drawing=drawing.svg(),
         wide=" class=wide" if drawing.stacked else "",
@@ -51,13 +51,14 @@ def page(e: Explanation) -> str:
 
 
 def _data(e: Explanation) -> dict[str, Any]:
-    """What the script needs: to which box each line belongs, and where its numbers come from."""
-    boxes = {marked(row.name, BAR): k for k, row in enumerate(e.primal)}
+    """What the script needs: to which boxes each line belongs, and where its numbers come from."""
+    known = {marked(row.name, BAR): k for k, row in enumerate(e.primal)}
+    boxes = lambda row: [known[name] for name in (row.name, row.formula) if name in known]
     return {
         "links": [list(link) for link in e.links],
         "values": [_cut(e.shown(row.value)) for row in e.primal],
         "tangents": [_cut(e.shown(row.value)) for row in e.tangent],
-        "adjoints": [[boxes.get(row.name, -1), _cut(e.shown(row.value))] for row in e.adjoint],
+        "adjoints": [[boxes(row), _cut(e.shown(row.value))] for row in e.adjoint],
         "says": {
             "p": [_sentence(e, row) for row in e.primal],
             "t": [_sentence(e, row) for row in e.tangent],
@@ -68,7 +69,11 @@ def _data(e: Explanation) -> dict[str, Any]:
 
 def _sentence(e: Explanation, row: Row) -> str:
     parts = [row.name, row.chain, row.formula, row.numbers, e.shown(row.value)]
-    return " = ".join(part for part in parts if part)
+    return typeset(" = ".join(part for part in parts if part))
+
+
+def _escaped(text: str) -> str:
+    return html.escape(typeset(text))
 
 
 def _row(e: Explanation, kind: str, k: int, row: Row) -> str:
@@ -78,7 +83,7 @@ def _row(e: Explanation, kind: str, k: int, row: Row) -> str:
         row.numbers and f"= {row.numbers}",
         f"= {e.shown(row.value)}",
     ]
-    texts = [html.escape(cell) for cell in cells]
+    texts = [_escaped(cell) for cell in cells]
     return (
         f'<tr id="{kind}{k}"><td>{texts[0]}</td><td class="late">{texts[1]}</td>'
         f'<td class="late value">{texts[2]}</td></tr>'
@@ -166,7 +171,7 @@ class _Drawing:
         x, y = self.x(box.row), self.y(box.column) - self.height / 2
         left, middle, right = x + 8, x + self.width / 2, x + self.width - 8
         d, b = (54, 73) if self.stacked else (53, 53)
-        whole, name = html.escape(f"{row.name} = {row.formula}"), html.escape(self._name(row))
+        whole, name = _escaped(f"{row.name} = {row.formula}"), _escaped(self._name(row))
         return (
             f'<g class="box" id="b{k}"><title>{whole}</title>'
             f'<rect x="{x:g}" y="{y:g}" width="{self.width:g}" height="{self.height}" rx="8"/>'
@@ -213,6 +218,7 @@ $style
 <button id="first" title="Home">|◀ Start</button>
 <button id="back" title="left arrow key">◀ Back</button>
 <button id="next" title="right arrow key">Next ▶</button>
+<button id="play" title="space bar" aria-pressed="false">Play</button>
 <button id="last" title="End">End ▶|</button>
 <input id="slider" type="range" min="0" value="0" aria-label="Step">
 <span id="count"></span>
@@ -305,7 +311,9 @@ function show(k) {
   step = Math.max(0, Math.min(total, k));
   const forward = Math.min(step, rows), back = Math.max(0, step - rows);
   const adjoints = {};
-  data.adjoints.slice(0, back).forEach(([box, value]) => { adjoints[box] = value; });
+  data.adjoints.slice(0, back).forEach(([boxes, value]) => {
+    boxes.forEach(box => { adjoints[box] = value; });
+  });
   for (let i = 0; i < rows; i++) {
     const known = i < forward, now = step === i + 1;
     for (const kind of ['p', 't']) {
@@ -314,7 +322,7 @@ function show(k) {
     }
     const box = byId('b' + i);
     box.classList.toggle('known', known);
-    box.classList.toggle('now', now || (back > 0 && data.adjoints[back - 1][0] === i));
+    box.classList.toggle('now', now || (back > 0 && data.adjoints[back - 1][0].includes(i)));
     box.querySelector('.v').textContent = known ? data.values[i] : '';
     box.querySelector('.d').textContent = known ? data.tangents[i] : '';
     box.querySelector('.b').textContent = i in adjoints ? adjoints[i] : '';
@@ -335,26 +343,52 @@ function show(k) {
     : data.says.p[step - 1] + ',   ' + data.says.t[step - 1];
   byId('count').textContent = 'step ' + step + ' of ' + total;
   byId('summary').classList.toggle('known', step === total);
+  if (step === total) pause();
   byId('first').disabled = byId('back').disabled = step === 0;
   byId('last').disabled = byId('next').disabled = step === total;
   slider.value = step;
+  if (location.protocol !== 'about:') history.replaceState(null, '', step ? '#' + step : '#');
 }
 
-byId('first').onclick = () => show(0);
-byId('back').onclick = () => show(step - 1);
-byId('next').onclick = () => show(step + 1);
-byId('last').onclick = () => show(total);
-slider.oninput = () => show(Number(slider.value));
+let playing = null;
+function pause() {
+  clearInterval(playing);
+  playing = null;
+  byId('play').textContent = 'Play';
+  byId('play').setAttribute('aria-pressed', 'false');
+}
+function play() {
+  if (step === total) show(0);
+  playing = setInterval(() => show(step + 1), 1200);
+  byId('play').textContent = 'Pause';
+  byId('play').setAttribute('aria-pressed', 'true');
+}
+function go(k) {
+  pause();
+  show(k);
+}
+
+byId('first').onclick = () => go(0);
+byId('back').onclick = () => go(step - 1);
+byId('next').onclick = () => go(step + 1);
+byId('last').onclick = () => go(total);
+byId('play').onclick = () => playing ? pause() : play();
+slider.oninput = () => go(Number(slider.value));
+window.addEventListener('hashchange', () => go(Number(location.hash.slice(1)) || 0));
 document.addEventListener('keydown', event => {
   const moves = { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: total };
   if (event.key in moves && event.target !== slider) {
-    show(moves[event.key]);
+    go(moves[event.key]);
+    event.preventDefault();
+  } else if (event.key === ' ' && event.target.tagName !== 'BUTTON') {
+    byId('play').click();
     event.preventDefault();
   }
 });
 document.querySelectorAll('main tr').forEach(row => {
   const kind = row.id[0], k = Number(row.id.slice(1));
-  row.onclick = () => show((kind === 'a' ? rows : 0) + k + 1);
+  row.onclick = () => go((kind === 'a' ? rows : 0) + k + 1);
 });
-show(0);
+show(Number(location.hash.slice(1)) || 0);
+if (document.documentElement.hasAttribute('data-play')) play();
 """
