@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from docs.generate import pages, rules
+from docs.generate import chart, gallery, pages, rules
 from docs.generate import snippets as reading
 from wengert.autograd import engine
 
@@ -132,10 +132,33 @@ def test_what_pages_show_can_be_drawn(page):
 
 
 def test_the_readers_of_pages_do_what_their_docstrings_say():
-    for module in (pages, reading):
+    for module in (pages, reading, gallery, chart):
         found = doctest.testmod(module)
         assert found.attempted
         assert not found.failed
+
+
+@pytest.mark.parametrize("example", gallery.examples(), ids=lambda example: example.name)
+def test_the_gallery_has_what_each_program_prints_and_draws(example):
+    page = gallery.page(example)
+    assert page.startswith(f"[All programs](index.md)\n\n# {example.title}\n")
+    assert example.code in page
+    assert example.printed.strip(), "run python -m docs.generate.gallery"
+    assert bool(example.pictures) is example.draws
+    assert f'href="{example.name}/"' in gallery.overview()
+
+
+def test_the_gallery_keeps_no_run_of_a_program_that_is_gone():
+    names = {example.name for example in gallery.examples()}
+    assert {path.stem for path in gallery.KEPT.iterdir()} == names
+
+
+def test_the_chart_of_speed_has_a_bar_for_each_time_in_the_readme():
+    drawn = chart.speed()
+    steps = chart.rows((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert drawn.count('class="own"') == len(steps) > 3
+    assert drawn.count('class="other"') == sum(len(ratios) for _, ratios in steps) > 6
+    assert drawn in pages.expanded((DOCS / "index.md").read_text(encoding="utf-8"))
 
 
 def test_the_readme_counts_the_examples():

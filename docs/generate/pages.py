@@ -5,9 +5,10 @@ MkDocs calls the two functions at the end for every page. In a page,
     <!-- source: wengert/autograd/engine.py sweep, finish -->
 
 becomes these definitions as they are in the file today, `<!-- essay -->` becomes
-`docs/from_scratch.py` with its comments as text, and `<!-- shown: picture -->` the value of this
-expression after the snippets above have run: a drawing, traces, a plot, Python, or a page of its
-own. Where the pages are read as plain Markdown, nothing of it is seen. A name that no longer exists
+`docs/from_scratch.py` with its comments as text, `<!-- speed -->` the chart of `chart.py`, and
+`<!-- shown: picture -->` the value of this expression after the snippets above have run: a drawing,
+traces, a plot, Python, or a page of its own. Where the pages are read as plain Markdown, nothing of
+it is seen. A name that no longer exists
 fails the build, and a test.
 """
 
@@ -26,10 +27,11 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # MkDocs is a program of its own, and runs from anywhere
 
+from docs.generate import chart  # noqa: E402
 from docs.generate.snippets import snippets  # noqa: E402
 
 SOURCE = re.compile(r"^<!-- source: (\S+) (.+?) -->$", re.MULTILINE)
-ESSAY = "<!-- essay -->"
+ESSAY, SPEED = "<!-- essay -->", "<!-- speed -->"
 SHOWN = re.compile(r"^<!-- shown: (.+?) -->$", re.MULTILINE)
 
 
@@ -165,9 +167,12 @@ def as_html(value: Any) -> str:
 
 
 def expanded(markdown: str) -> str:
-    """The page with its source and the essay in their places."""
+    """The page with its source, the essay and the chart in their places."""
     named = SOURCE.sub(lambda found: source(found[1], re.split(r",\s*", found[2])), markdown)
-    return named.replace(ESSAY, essay(_program())) if ESSAY in named else named
+    for mark, write in ((ESSAY, lambda: essay(_program())), (SPEED, chart.speed)):
+        if mark in named:
+            named = named.replace(mark, write())
+    return named
 
 
 _waiting: dict[str, list[str]] = {}
