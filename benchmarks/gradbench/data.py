@@ -1,4 +1,4 @@
-"""The data files of ba and ht: read from a folder that holds those named ba and ht, or else made up.
+"""The data files of ba and ht: read from a folder that holds folders of these names, or made up.
 
 A file that is cut short, or holds something else than numbers, is a DataError with its name and the
 line.
