@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -95,6 +96,23 @@ def pytest_collection_finish() -> None:
     of them each time.
     """
     freeze()
+
+
+@pytest.fixture
+def table() -> Iterator[None]:
+    """The table of rules, put back as it was after a test that adds to it, and the names given."""
+    import wengert
+    from wengert.functions import elementary
+    from wengert.rules import RULES
+
+    before = dict(RULES)
+    yield
+    for rule in [rule for function, rule in RULES.items() if function not in before]:
+        for place in (wengert, elementary, wengert.Tensor):
+            for name in {*rule.names, *(f"{n}_" for n in rule.names)} & vars(place).keys():
+                delattr(place, name)
+    RULES.clear()
+    RULES.update(before)
 
 
 @pytest.fixture(scope="module")

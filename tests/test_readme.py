@@ -9,7 +9,7 @@ import pytest
 
 from docs.generate.gallery import made
 from docs.generate.snippets import snippets
-from wengert.rules.rule import RULES, elementwise
+from wengert.rules.rule import elementwise
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -18,15 +18,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 def without_comments(text):
     """Printed programs name the lines of the page, which move."""
     return [line.split("  #")[0].rstrip() for line in text.strip().splitlines()]
-
-
-@pytest.fixture
-def table():
-    """The table of rules, put back as it was: snippets may add to it."""
-    before = dict(RULES)
-    yield
-    RULES.clear()
-    RULES.update(before)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -198,7 +198,7 @@ class Methods:
         """`arcsinh`, in place."""
     def arctan(self, *, out: Any = None) -> Tensor:
         """The inverse tangent."""
-    def arctan2(self, other: Any, *, out: Any = None) -> Any:
+    def arctan2(self, other: Any, *, out: Any = None) -> Tensor:
         """The angle of the point (other, input), in (-pi, pi]."""
     def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`arctan2`, in place."""
@@ -234,7 +234,7 @@ class Methods:
         """`asinh`, in place."""
     def atan(self, *, out: Any = None) -> Tensor:
         """The inverse tangent."""
-    def atan2(self, other: Any, *, out: Any = None) -> Any:
+    def atan2(self, other: Any, *, out: Any = None) -> Tensor:
         """The angle of the point (other, input), in (-pi, pi]."""
     def atan2_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`atan2`, in place."""
@@ -340,7 +340,7 @@ class Methods:
         """The input itself if its elements lie in order, else a copy in which they do."""
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Tensor:
         """Make this tensor hold the values of another, cast and broadcast."""
-    def copysign(self, other: Any, *, out: Any = None) -> Any:
+    def copysign(self, other: Any, *, out: Any = None) -> Tensor:
         """The size of one with the sign of the other."""
     def copysign_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`copysign`, in place."""
@@ -499,15 +499,15 @@ class Methods:
         """Rounded down."""
     def floor_(self) -> Tensor:
         """`floor`, in place."""
-    def floor_divide(self, other: Any, *, out: Any = None) -> Any:
+    def floor_divide(self, other: Any, *, out: Any = None) -> Tensor:
         """The quotient rounded towards minus infinity."""
     def floor_divide_(self, other: Any) -> Tensor:
         """`floor_divide`, in place."""
-    def fmax(self, other: Any, *, out: Any = None) -> Any:
+    def fmax(self, other: Any, *, out: Any = None) -> Tensor:
         """The larger of two; a NaN loses to a number."""
-    def fmin(self, other: Any, *, out: Any = None) -> Any:
+    def fmin(self, other: Any, *, out: Any = None) -> Tensor:
         """The smaller of two; a NaN loses to a number."""
-    def fmod(self, other: Any, *, out: Any = None) -> Any:
+    def fmod(self, other: Any, *, out: Any = None) -> Tensor:
         """The remainder with the sign of the dividend, as C's fmod."""
     def fmod_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`fmod`, in place."""
@@ -571,7 +571,7 @@ class Methods:
         """Counts (or sums of weights, or a density) in intervals, and the bounds of the intervals."""
     def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
         """`tensor_split` along the second dimension (vectors: the first)."""
-    def hypot(self, other: Any, *, out: Any = None) -> Any:
+    def hypot(self, other: Any, *, out: Any = None) -> Tensor:
         """sqrt(a^2 + b^2), without overflow."""
     def hypot_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`hypot`, in place."""
@@ -808,7 +808,7 @@ class Methods:
         """The n-th power of square matrices, by repeated squaring; of the inverse if n is negative."""
     def max(self, dim: Any = None, keepdim: builtins.bool = False, *, out: Any = None, other: Any = None, **names: Any) -> Any:
         """The largest element; with `dim` the largest along it and where; of two the larger."""
-    def maximum(self, other: Any, *, out: Any = None) -> Any:
+    def maximum(self, other: Any, *, out: Any = None) -> Tensor:
         """The larger of two, element by element; NaN if either is."""
     def mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Any = None, out: Any = None, **names: Any) -> Tensor:
         """The arithmetic mean over all elements, or over some dimensions; floating point only."""
@@ -816,7 +816,7 @@ class Methods:
         """The middle element, the lower of two; NaN if there is one. Full reductions share ties."""
     def min(self, dim: Any = None, keepdim: builtins.bool = False, *, out: Any = None, other: Any = None, **names: Any) -> Any:
         """The smallest element; with `dim` the smallest along it and where; of two tensors the smaller."""
-    def minimum(self, other: Any, *, out: Any = None) -> Any:
+    def minimum(self, other: Any, *, out: Any = None) -> Tensor:
         """The smaller of two, element by element; NaN if either is."""
     def mm(self, mat2: Any, *, out: Any = None) -> Tensor:
         """The product of two matrices."""
@@ -830,13 +830,13 @@ class Methods:
         """Dimensions moved to other places; the rest keep their order."""
     def msort(self, *, out: Any = None) -> Tensor:
         """Sorted along the first dimension."""
-    def mul(self, other: Any, *, out: Any = None) -> Any:
+    def mul(self, other: Any, *, out: Any = None) -> Tensor:
         """The product of two tensors, element by element."""
     def mul_(self, other: Any) -> Tensor:
         """`mul`, in place."""
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: wengert.functions.random.Generator | None = None, out: Any = None) -> Tensor:
         """Indices drawn with probability proportional to the weights in each row."""
-    def multiply(self, other: Any, *, out: Any = None) -> Any:
+    def multiply(self, other: Any, *, out: Any = None) -> Tensor:
         """The product of two tensors, element by element."""
     def multiply_(self, other: Any) -> Tensor:
         """`multiply`, in place."""
@@ -977,7 +977,7 @@ class Methods:
         """max(x, 0)."""
     def relu_(self) -> Tensor:
         """`relu`, in place."""
-    def remainder(self, other: Any, *, out: Any = None) -> Any:
+    def remainder(self, other: Any, *, out: Any = None) -> Tensor:
         """The remainder with the sign of the divisor, as Python's %."""
     def remainder_(self, other: Any) -> Tensor:
         """`remainder`, in place."""
@@ -1179,7 +1179,7 @@ class Methods:
         """The upper triangle, zero below the diagonal (or another diagonal)."""
     def triu_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`triu`, in place."""
-    def true_divide(self, other: Any, *, out: Any = None) -> Any:
+    def true_divide(self, other: Any, *, out: Any = None) -> Tensor:
         """The quotient; integers give floating-point numbers."""
     def true_divide_(self, other: Any) -> Tensor:
         """`true_divide`, in place."""

@@ -22,7 +22,6 @@ from wengert.autograd import record
 from wengert.autograd.methods import HistoryMethods
 from wengert.functions import elementary
 from wengert.functions.methods.conversations import TensorMethods
-from wengert.rules.rule import RULES
 
 STUB = Path(wg.__file__).parent / "tensor_methods.pyi"
 FUNCTIONS = Path(wg.__file__).parent / "functions" / "elementary.pyi"
@@ -164,7 +163,7 @@ def signature(function: Callable[..., Any], name: str = "self") -> inspect.Signa
 
 def rule_of(function: Callable[..., Any]) -> Any:
     """The rule that a recorder records."""
-    return next((RULES.get(f) for f, r in record._recorders.items() if r is function), None)
+    return getattr(function, "rule", None)
 
 
 def outer(function: Any, known: set[str]) -> list[inspect.Parameter]:

@@ -26,7 +26,7 @@ from wengert.autograd.record import _namespace
 from wengert.dispatch import Function, as_array
 from wengert.dispatch import primitive as dispatchable
 from wengert.errors import BatchingError, MissingRuleError, ShapeError, TracingError
-from wengert.rules.rule import RULES, Family, Lambda, Rule, register
+from wengert.rules.rule import RULES, Family, Lambda, Rule, no_forward, register
 from wengert.rules.shapes import astype
 from wengert.tensor import Tensor
 
@@ -34,7 +34,11 @@ Decorator = Callable[[Function], Function]
 
 
 def elementwise(
-    *rules: Lambda | None, opaque: bool = False, result: Function | None = None
+    *rules: Lambda | None,
+    opaque: bool = False,
+    result: Function | None = None,
+    names: str = "",
+    inplace: bool = True,
 ) -> Decorator:
     """Declare a function whose result's elements each depend on one element of each argument.
 
@@ -50,8 +54,13 @@ def elementwise(
     calls it with all examples at once. `result`, a function of the same arguments, returns an array
     of the result's shape and dtype; without it the compiler calls the function itself, on zeros.
 
+    `names`, separated by spaces, are for tensors: names="logistic" makes `wengert.logistic(x)`,
+    with `out=`, the method `x.logistic()`, and, if the function is `inplace`, `x.logistic_()`. They
+    say of themselves what the function's docstring says.
+
     Errors: TypeError if a lambda asks for what the function does not have, or the function's
-    arguments have no names; ShapeError when called, if the result has not the broadcast shape.
+    arguments have no names; ValueError if a name has a meaning already; ShapeError when called, if
+    the result has not the broadcast shape.
 
     >>> import wengert as wg
     >>> @elementwise(lambda t, y: t * y * (1 - y))
@@ -64,6 +73,7 @@ def elementwise(
     def decorate(function: Function) -> Function:
         head = _Head("elementwise", function)
         by_name = head.in_order(rules)
+        head.options |= {"names": names, "inplace": inplace}
         return head.register(by_name, by_name, opaque, result)
 
     return decorate
@@ -74,6 +84,9 @@ def linear(
     forward: Mapping[str, Lambda] | None = None,
     opaque: bool = False,
     result: Function | None = None,
+    names: str = "",
+    inplace: bool = False,
+    axis: str | None = None,
 ) -> Decorator:
     """Declare a function that is linear in each argument that has a lambda: its transposes.
 
@@ -82,7 +95,9 @@ def linear(
     arrays the transpose is stated, without conjugation. If f is only affine in an argument,
     `forward` has a lambda `(t, ...)` under its name, which applies the linear part.
 
-    `opaque` and `result` as in `elementwise`; vmap calls an opaque function for each example.
+    `opaque`, `result`, `names` and `inplace` as in `elementwise`; vmap calls an opaque function for
+    each example. `axis` is the name of an argument that counts dimensions: then vmap calls the
+    function once, with that one further, and under `names` it is called `dim`.
 
     >>> import wengert as wg
     >>> @linear(lambda g, n: np.cumsum(g[::-1])[::-1] if n else g)
@@ -95,6 +110,7 @@ def linear(
     def decorate(function: Function) -> Function:
         head = _Head("linear", function)
         affine = head.checked(forward or {}, "forward")
+        head.options |= {"names": names, "inplace": inplace, "axes": head.axes(axis)}
         return head.register(head.in_order(transposes), affine, opaque, result)
 
     return decorate
@@ -103,19 +119,23 @@ def linear(
 def general(
     *,
     reverse: Mapping[str, Lambda | None],
-    forward: Mapping[str, Lambda | None],
+    forward: Mapping[str, Lambda | None] | None = None,
     outputs: int = 1,
     opaque: bool = False,
     result: Function | None = None,
+    names: str = "",
+    inplace: bool = False,
+    axis: str | None = None,
 ) -> Decorator:
     """Declare a function by both directions, for each differentiable argument by its name.
 
     `reverse[a]` is `(g, ...) -> J_a^H g`, the cotangent of the argument a, `forward[a]` is
     `(t, ...) -> J_a t`, its share of the tangent of the result. A function with several `outputs`
     returns a tuple of so many arrays; then g and y are lists, and `forward` returns a list.
-    Under this family lambdas see complex cotangents as they are: df/dRe + i df/dIm.
+    Under this family lambdas see complex cotangents as they are: df/dRe + i df/dIm. Without
+    `forward`, forward mode through the function is a MissingRuleError.
 
-    `opaque` and `result` as in `elementwise`; vmap calls an opaque function for each example.
+    The other arguments are those of `linear`.
 
     >>> import wengert as wg
     >>> @general(
@@ -132,6 +152,8 @@ def general(
         head = _Head("general", function)
         for one, other in (("reverse", "forward"), ("forward", "reverse")):
             given, beside = (reverse, forward) if one == "reverse" else (forward, reverse)
+            if given is None or beside is None:
+                break
             for name in given.keys() - beside.keys():
                 raise TypeError(
                     f"{head.what}: {one} has a rule for {name}, and {other} has none. Both "
@@ -140,13 +162,10 @@ def general(
                 )
         if type(outputs) is not int or outputs < 1:
             raise TypeError(f"{head.what}: outputs is a number of outputs, not {outputs!r}")
-        return head.register(
-            head.checked(reverse, "reverse"),
-            head.checked(forward, "forward"),
-            opaque,
-            result,
-            outputs,
-        )
+        head.options |= {"names": names, "inplace": inplace, "axes": head.axes(axis)}
+        pulls = head.checked(reverse, "reverse")
+        pushes = None if forward is None else head.checked(forward, "forward")
+        return head.register(pulls, pushes, opaque, result, outputs)
 
     return decorate
 
@@ -165,6 +184,7 @@ class _Head:
         self.what = f"@{family} of {getattr(function, '__name__', type(function).__name__)}"
         self.names = self._arguments()
         self.constants: list[str] = []
+        self.options: dict[str, Any] = {}
 
     def _arguments(self) -> tuple[str, ...]:
         try:
@@ -201,6 +221,15 @@ class _Head:
                     "told apart in what is written for the rule. Rename one."
                 )
         return tuple(parameters)
+
+    def axes(self, axis: str | None) -> tuple[str, ...] | None:
+        """The arguments that count dimensions, as the table has them."""
+        if axis is not None and axis not in self.names:
+            raise TypeError(
+                f"{self.what}: axis={axis!r} is to name one of its arguments, "
+                f"{', '.join(self.names)}.{_close(axis, self.names)}"
+            )
+        return None if axis is None else (axis,)
 
     def in_order(self, rules: tuple[Any, ...]) -> dict[str, Lambda]:
         """The lambdas by the arguments that they stand for."""
@@ -247,7 +276,7 @@ class _Head:
     def register(
         self,
         reverse: dict[str, Lambda],
-        forward: dict[str, Lambda],
+        forward: dict[str, Lambda] | None,
         opaque: bool,
         result: Function | None,
         outputs: int = 1,
@@ -262,7 +291,9 @@ class _Head:
             )
         made = dispatchable(self._body(outputs), opaque=opaque, result=result)
         reverse = {n: self._guarded(rule, n) for n, rule in reverse.items()}
-        if self.family != "elementwise":
+        if forward is None:
+            forward = {n: no_forward(made, n) for n in reverse}
+        elif self.family != "elementwise":
             forward = {n: self._guarded(rule, "y", outputs) for n, rule in forward.items()}
         others = tuple(n for n in self.names if n not in reverse)
         register(
@@ -275,6 +306,8 @@ class _Head:
             outputs=outputs,
             constants=others,
             unstated=tuple(n for n in others if n not in self.constants),
+            doc=inspect.cleandoc(made.__doc__ or ""),
+            **self.options,
         )
         return made
 

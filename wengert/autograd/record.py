@@ -69,7 +69,8 @@ _recorders: dict[Function, Recorder] = {}
 def recorder(function: Function) -> Recorder:
     """The function that runs `function` on Tensors and records it, if it has a rule.
 
-    Its text is written when it is first called, so that importing stays quick.
+    Its text is written when it is first called, so that importing stays quick. What it records is
+    its `rule`.
     """
     made = _recorders.get(function)
     if made is None:
@@ -81,6 +82,7 @@ def recorder(function: Function) -> Recorder:
                 "x.detach().numpy() if no derivative is wanted."
             )
         made = _recorders[function] = _sequence(rule) if rule.sequence else _unwritten(rule)
+        vars(made)["rule"] = rule
     return made
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from inspect import Parameter, Signature
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +16,7 @@ from wengert.autograd import forward, inplace
 from wengert.autograd.operands import is_binary, is_unary
 from wengert.autograd.record import recorder
 from wengert.dispatch import Function
-from wengert.functions.arguments import into, operands_of
+from wengert.functions.arguments import into, operands_of, some_dims, takes_out, tensor_of
 from wengert.functions.methods.operators import write_elementwise
 from wengert.history import modes
 from wengert.rules.rule import PUBLISHERS, RULES, Rule
@@ -45,6 +46,7 @@ def publish(rule: Rule) -> None:
         found = {name: function}
         if rule.inplace:
             method = inplace_method(rule, function, f"{name}_")
+            vars(method)["rule"] = rule
             setattr(Tensor, method.__name__, method)
             if is_unary(rule):
                 found[method.__name__] = inplace_function(method)
@@ -65,10 +67,12 @@ def publish_all() -> None:
 
 def public(rule: Rule) -> Function:
     """A rule's function as PyTorch's: of tensors or numbers, with `out=`."""
-    name, record = rule.names[0], recorder(rule.function)
-    function = record if is_unary(rule) else binary(rule) if is_binary(rule) else None
-    assert function is not None, rule
-    return named(function, name, rule.doc, HOME)
+    if is_unary(rule):
+        function = recorder(rule.function)
+    else:
+        function = binary(rule) if is_binary(rule) else of_arguments(rule)
+        vars(function)["rule"] = rule
+    return named(function, rule.names[0], rule.doc, HOME)
 
 
 def named(function: Function, name: str, doc: str, module: str) -> Function:
@@ -99,6 +103,31 @@ def binary(rule: Rule) -> Function:
     return apply
 
 
+def of_arguments(rule: Rule) -> Function:
+    """A function of a tensor, `input`, and of more; an argument that is an axis is called `dim`."""
+    record, axes, (first, *_) = recorder(rule.function), rule.axes or (), rule.arguments
+    parameters = [
+        Parameter(
+            "input" if n == first else n.replace("axis", "dim") if n in axes else n,
+            Parameter.POSITIONAL_OR_KEYWORD,
+            default=rule.defaults.get(n, Parameter.empty),
+        )
+        for n in rule.arguments
+    ]
+    own = {p.name: n for p, n in zip(parameters, rule.arguments, strict=True)}
+
+    @takes_out
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        call = rule.bind(*args, **{own.get(n, n): x for n, x in kwargs.items()})
+        x = call[first] = tensor_of(call[first])
+        call |= {n: some_dims(call[n], x.ndim) for n in axes}
+        return record(*call.values())
+
+    out = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
+    apply.__signature__ = Signature([*parameters, out])  # type: ignore[attr-defined]
+    return apply
+
+
 def unsuitable(name: str, *operands: Any) -> str:
     kinds = " and ".join(type(x).__name__ for x in operands)
     return (
@@ -113,7 +142,8 @@ def inplace_method(rule: Rule, function: Function, name: str) -> Function:
     """The method that writes into its tensor: `x.sin_()`."""
     if is_unary(rule):
         return single(rule.function, name)
-    return composed(function, name) if rule.tensors else operator(rule.function, name)
+    numbers = is_binary(rule) and not rule.tensors
+    return operator(rule.function, name) if numbers else composed(function, name)
 
 
 def inplace_function(method: Function) -> Function:

@@ -30,7 +30,7 @@ def arcsinh_(input: Tensor) -> Tensor:
     """`arcsinh`, in place."""
 def arctan(input: Any, *, out: Any = None) -> Tensor:
     """The inverse tangent."""
-def arctan2(input: Any, other: Any, *, out: Any = None) -> Any:
+def arctan2(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The angle of the point (other, input), in (-pi, pi]."""
 def arctan_(input: Tensor) -> Tensor:
     """`arctan`, in place."""
@@ -48,7 +48,7 @@ def asinh_(input: Tensor) -> Tensor:
     """`asinh`, in place."""
 def atan(input: Any, *, out: Any = None) -> Tensor:
     """The inverse tangent."""
-def atan2(input: Any, other: Any, *, out: Any = None) -> Any:
+def atan2(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The angle of the point (other, input), in (-pi, pi]."""
 def atan_(input: Tensor) -> Tensor:
     """`atan`, in place."""
@@ -56,7 +56,7 @@ def atanh(input: Any, *, out: Any = None) -> Tensor:
     """The inverse hyperbolic tangent."""
 def atanh_(input: Tensor) -> Tensor:
     """`atanh`, in place."""
-def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
+def copysign(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The size of one with the sign of the other."""
 def cos(input: Any, *, out: Any = None) -> Tensor:
     """The cosine."""
@@ -98,15 +98,15 @@ def expm1(input: Any, *, out: Any = None) -> Tensor:
     """exp(x) - 1, accurate near 0."""
 def expm1_(input: Tensor) -> Tensor:
     """`expm1`, in place."""
-def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The quotient rounded towards minus infinity."""
-def fmax(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmax(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The larger of two; a NaN loses to a number."""
-def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmin(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The smaller of two; a NaN loses to a number."""
-def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmod(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The remainder with the sign of the dividend, as C's fmod."""
-def hypot(input: Any, other: Any, *, out: Any = None) -> Any:
+def hypot(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """sqrt(a^2 + b^2), without overflow."""
 def i0(input: Any, *, out: Any = None) -> Tensor:
     """The modified Bessel function I, of order 0."""
@@ -132,13 +132,13 @@ def log2_(input: Tensor) -> Tensor:
     """`log2`, in place."""
 def log_(input: Tensor) -> Tensor:
     """`log`, in place."""
-def maximum(input: Any, other: Any, *, out: Any = None) -> Any:
+def maximum(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The larger of two, element by element; NaN if either is."""
-def minimum(input: Any, other: Any, *, out: Any = None) -> Any:
+def minimum(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The smaller of two, element by element; NaN if either is."""
-def mul(input: Any, other: Any, *, out: Any = None) -> Any:
+def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The product of two tensors, element by element."""
-def multiply(input: Any, other: Any, *, out: Any = None) -> Any:
+def multiply(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The product of two tensors, element by element."""
 def neg(input: Any, *, out: Any = None) -> Tensor:
     """-x."""
@@ -158,7 +158,7 @@ def relu(input: Any, *, out: Any = None) -> Tensor:
     """max(x, 0)."""
 def relu_(input: Tensor) -> Tensor:
     """`relu`, in place."""
-def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
+def remainder(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The remainder with the sign of the divisor, as Python's %."""
 def sigmoid(input: Any, *, out: Any = None) -> Tensor:
     """1 / (1 + exp(-x))."""
@@ -188,5 +188,5 @@ def tanh(input: Any, *, out: Any = None) -> Tensor:
     """The hyperbolic tangent."""
 def tanh_(input: Tensor) -> Tensor:
     """`tanh`, in place."""
-def true_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The quotient; integers give floating-point numbers."""

@@ -5,9 +5,9 @@ Begin with `rule.py`, which says what a rule is and how it is read in both direc
 other files are families: shapes, reductions, products, linalg, indexing, networks. `rows`, `blocks`
 and `stacks` hold implementations that some of them choose for large or small arrays.
 
-To add a function, state its rule in the file of its family, and give `tests/rules/` a sample: each
-rule is held to difference quotients, and its two directions to each other. Rules are written with
-NumPy functions alone, so that they run on every kind of array; they import nothing but
+To add a function, state its rule and its names in the file of its family, and give `tests/rules/` a
+sample: each rule is held to difference quotients, and its two directions to each other. Rules are
+written with NumPy functions alone, so that they run on every kind of array; they import nothing but
 `wengert.dispatch`, `dtypes` and `errors`.
 """
 

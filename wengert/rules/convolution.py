@@ -476,6 +476,7 @@ general(
         )
     },
     name="MaxPoolWithIndices",
+    axes=(),
 )
 linear(
     max_spread,
@@ -484,6 +485,7 @@ linear(
     ),
     name="MaxPoolBackward",
     constants=("condition", "target"),
+    axes=(),
 )
 linear(
     max_collect,
@@ -492,6 +494,7 @@ linear(
     ),
     name="MaxPoolBackwardBackward",
     constants=("condition", "target"),
+    axes=(),
 )
 
 
@@ -527,11 +530,13 @@ linear(
         g, x_shape, kernel, stride, padding, out
     ),
     name="AvgPool",
+    axes=(),
 )
 linear(
     sum_spread,
     lambda h, kernel, stride, padding, out: sum_pool(h, kernel, stride, padding, out),
     name="AvgPoolBackward",
+    axes=(),
 )
 
 # ---- padding -------------------------------------------------------------------------------

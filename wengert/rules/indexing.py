@@ -237,8 +237,11 @@ linear(
     gather,
     lambda g, x_shape, index, axis: scatter_add(g, index, x_shape, axis),
     constants=("index",),
+    axes=("axis",),
 )
-linear(scatter_add, lambda h, index, axis: gather(h, index, axis), constants=("index",))
+linear(
+    scatter_add, lambda h, index, axis: gather(h, index, axis), constants=("index",), axes=("axis",)
+)
 
 
 @primitive
@@ -258,9 +261,18 @@ def unpick(g: Any, index: Any, shape: Any, axis: int) -> Any:
     return np.moveaxis(rows.reshape(*g.shape, n), -1, axis)
 
 
-linear(pick, lambda g, x_shape, index, axis: unpick(g, index, x_shape, axis), constants=("index",))
 linear(
-    unpick, lambda h, index, axis: pick(h, index, axis), name="PickBackward", constants=("index",)
+    pick,
+    lambda g, x_shape, index, axis: unpick(g, index, x_shape, axis),
+    constants=("index",),
+    axes=("axis",),
+)
+linear(
+    unpick,
+    lambda h, index, axis: pick(h, index, axis),
+    name="PickBackward",
+    constants=("index",),
+    axes=("axis",),
 )
 
 
@@ -287,12 +299,14 @@ linear(
     lambda g, arr_shape, indices, axis: put_along_axis(g, indices, arr_shape, axis),
     name="Gather",
     constants=("indices",),
+    axes=("axis",),
 )
 linear(
     put_along_axis,
     lambda h, indices, axis: np.take_along_axis(h, indices, axis),
     name="GatherBackward",
     constants=("indices",),
+    axes=("axis",),
 )
 
 

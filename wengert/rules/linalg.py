@@ -474,10 +474,7 @@ def _lu_push(t: Any, y: Any) -> Any:
 
 
 general(
-    lu_unpivoted,
-    reverse={"x": _lu_pull},
-    forward={"x": _lu_push},
-    name="LinalgLuFactorEx",
+    lu_unpivoted, reverse={"x": _lu_pull}, forward={"x": _lu_push}, name="LinalgLuFactorEx", axes=()
 )
 
 

@@ -115,6 +115,7 @@ general(
         )
     },
     name="Var",
+    axes=("axis",),
 )
 
 # ---- extrema -------------------------------------------------------------------------------
@@ -217,6 +218,7 @@ general(
         "a": lambda t, b, axis: recurrence(t, b, axis),
         "b": lambda t, b, y, axis: recurrence(t * before(y, axis, 0), b, axis),
     },
+    axes=("axis",),
 )
 
 # y[i] = a[i] y[i-1], so its tangents and cotangents follow recurrences, without a division by a.
@@ -331,6 +333,7 @@ general(
             t * _weights(x, y, axis, keepdims), axis=axis, keepdims=keepdims
         )
     },
+    axes=("axis",),
 )
 # With z[i] = g[i] + exp(y[i] - y[i+1]) z[i+1], the cotangent of x[i] is z[i] exp(x[i] - y[i]). The
 # running sums only grow, so that no exponent is positive.
@@ -347,14 +350,17 @@ general(
             t * exponential_share(x, y), exponential_share(before(y, axis, -np.inf), y), axis
         )
     },
+    axes=("axis",),
 )
 general(
     softmax,
     reverse={"x": in_rows(_softmax_pull)},
     forward={"x": in_rows(lambda t, y, axis: y * (t - _total(t * y, axis)))},
+    axes=("axis",),
 )
 general(
     log_softmax,
     reverse={"x": in_rows(lambda g, y, axis: g - np.exp(y) * _total(g, axis))},
     forward={"x": in_rows(lambda t, y, axis: t - _total(t * np.exp(y), axis))},
+    axes=("axis",),
 )

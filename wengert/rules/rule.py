@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.dispatch import Function, signature
+from wengert.errors import MissingRuleError
 
 Family = Literal["elementwise", "linear", "general"]
 Lambda = Callable[..., Any]
@@ -48,9 +49,10 @@ class Rule:
     together: Lambda | None = None  # see `general`
     formulas: bool = False  # elementwise throughout, so that a block of numbers may stand for all
     names: tuple[str, ...] = ()  # PyTorch's, of the function and the method; see `publish`
-    inplace: bool = True  # whether those have an in-place form
+    inplace: bool = False  # whether those have an in-place form
     tensors: int | None = None  # so many arguments are tensors and no numbers; None: any may be
     doc: str = ""  # what the function under those names says of itself
+    axes: tuple[str, ...] | None = None  # see `register`
 
     def __str__(self) -> str:
         return self.name
@@ -68,6 +70,8 @@ class Rule:
         call = dict(self.defaults)
         call.update(zip(self.arguments, args, strict=False))
         for name, value in kwargs.items():
+            if name in self.arguments[: len(args)]:
+                raise TypeError(f"{self.name.lower()}() got multiple values for argument {name!r}")
             if name not in self.arguments:
                 raise TypeError(
                     f"{self.name.lower()}() on a Tensor does not take the argument "
@@ -126,6 +130,13 @@ def register(
     names: str = "",
     **options: Any,
 ) -> None:
+    """Put a rule in the table; the families below say what its parts are.
+
+    `axes` names the arguments that count dimensions (none, if the function does so from the back):
+    then all examples of a batch are one call, with axes one further, and with the batch in front of
+    a `shape`. `names`, separated by spaces, are PyTorch's: of the function, of the method, and, if
+    it is `inplace`, of their in-place forms; `doc` is what they say of themselves.
+    """
     own, defaults = signature(function)
     if arguments is None:
         named = {p for rule in (*reverse.values(), *forward.values()) for p in parameters(rule)}
@@ -144,9 +155,12 @@ def register(
         names=public,
         **options,
     )
-    if public:
-        for publish in PUBLISHERS:
+    try:
+        for publish in PUBLISHERS if public else ():
             publish(rule)
+    except ValueError:  # a name is taken: then there is no such rule
+        del RULES[function]
+        raise
 
 
 PUBLISHERS: list[Callable[[Rule], None]] = []
@@ -168,6 +182,7 @@ def elementwise(
     function: Function,
     *rules: Lambda,
     arguments: Iterable[str] | None = None,
+    inplace: bool = True,
     **options: Any,
 ) -> None:
     """Register `y[i] = function(x[i], ...)`: one lambda per argument, `(t, ...) -> t * dy/dx`.
@@ -175,13 +190,11 @@ def elementwise(
     The Jacobian is diagonal, so the same lambda pushes a tangent forward and pulls a cotangent
     back. For complex arrays the family conjugates: `conj(rule(conj(g)))`; rules contain no `conj`.
     It also sums a cotangent back to the shape of an argument that was broadcast.
-
-    `names`, separated by spaces, are PyTorch's: of the function, of the method, and, unless
-    `inplace` is False, of their in-place forms; `doc` is what they say of themselves.
     """
     names = tuple(arguments or signature(function)[0])
     by_name = dict(zip(names[: len(rules)], rules, strict=True))
-    register(function, "elementwise", by_name, by_name, names, formulas=True, **options)
+    options |= {"formulas": True, "inplace": inplace}
+    register(function, "elementwise", by_name, by_name, names, **options)
 
 
 def linear(
@@ -203,15 +216,37 @@ def linear(
 
 
 def general(
-    function: Function, *, reverse: dict[str, Lambda], forward: dict[str, Lambda], **options: Any
+    function: Function,
+    *,
+    reverse: dict[str, Lambda],
+    forward: dict[str, Lambda] | None = None,
+    **options: Any,
 ) -> None:
     """Register a function by both directions, each a lambda per differentiable argument.
+
+    Without `forward`, forward mode through the function is an error that says so.
 
     With `together=`, a lambda may state again all that `reverse` gives, in its order: for arrays so
     large that going through them once pays. Where it does not, its result is None.
     """
+    if forward is None:
+        forward = {name: no_forward(function, name) for name in reverse}
     assert reverse.keys() == forward.keys()
     register(function, "general", reverse, forward, **options)
+
+
+def no_forward(function: Function, argument: str) -> Lambda:
+    """What stands for a lambda that was not stated: an error."""
+
+    def push(t: Any) -> Any:
+        name = function.__name__
+        raise MissingRuleError(
+            f"{name} has a rule for reverse mode alone: no tangent of {argument} can be pushed "
+            f"through it. State forward={{{argument!r}: lambda t, ...: ...}} beside reverse=, or "
+            "use reverse mode, as wengert.grad and wengert.jacrev do."
+        )
+
+    return push
 
 
 def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:

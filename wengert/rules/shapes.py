@@ -130,16 +130,19 @@ linear(
     diagonal,
     lambda g, x_shape, offset, axis1, axis2: diagonal_scatter(g, x_shape, offset, axis1, axis2),
     view=True,
+    axes=("axis1", "axis2"),
 )
 linear(
     diagonal_scatter,
     lambda h, offset, axis1, axis2: diagonal(h, offset, axis1, axis2),
     name="DiagonalBackward",
+    axes=("axis1", "axis2"),
 )
 linear(
     np.diagonal,
     lambda g, a_shape, offset, axis1, axis2: diagonal_scatter(g, a_shape, offset, axis1, axis2),
     view=True,
+    axes=("axis1", "axis2"),
 )
 
 # ---- dtypes and copies ---------------------------------------------------------------------
@@ -163,6 +166,7 @@ linear(
     arguments=("x", "dtype"),
     name="ToCopy",
     casts=True,
+    axes=(),
 )
 
 
@@ -227,8 +231,8 @@ def unbind(x: Any, axis: int) -> Any:
     return tuple(x[(*before, i, ...)] for i in range(x.shape[axis]))
 
 
-linear(split, lambda g, axis: np.concatenate(g, axis), view=True, outputs=None)
-linear(unbind, lambda g, axis: np.stack(g, axis), view=True, outputs=None)
+linear(split, lambda g, axis: np.concatenate(g, axis), view=True, outputs=None, axes=("axis",))
+linear(unbind, lambda g, axis: np.stack(g, axis), view=True, outputs=None, axes=("axis",))
 
 
 @primitive
@@ -281,11 +285,13 @@ linear(
     lambda g, x_shape, axis, step: overlapped(g, x_shape, axis, step),
     name="Unfold",
     view=True,
+    axes=("axis",),
 )
 linear(
     overlapped,
     lambda h, g_shape, axis, step: windows(h, axis, g_shape[-1], step),
     name="UnfoldBackward",
+    axes=("axis",),
 )
 
 
@@ -368,5 +374,5 @@ def complex_of_pairs(x: Any) -> Any:
     )
 
 
-linear(real_pairs, lambda g: complex_of_pairs(g), name="ViewAsReal", view=True)
-linear(complex_of_pairs, lambda g: real_pairs(g), name="ViewAsComplex", view=True)
+linear(real_pairs, lambda g: complex_of_pairs(g), name="ViewAsReal", view=True, axes=())
+linear(complex_of_pairs, lambda g: real_pairs(g), name="ViewAsComplex", view=True, axes=())

@@ -19,13 +19,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.kind import Kind, kind_of, name_of
 from wengert.arrays.methods import ArrayMethods
-from wengert.dispatch import PLAIN, as_array, primitive
+from wengert.dispatch import PLAIN, as_array, primitive, signature
 from wengert.errors import BatchingError
 from wengert.history.location import INTERNAL, here, line_of, stacklevel
 from wengert.history.node import Node, tick
 from wengert.rules.half import held
+from wengert.rules.rule import RULES
 
 INTERNAL.add(np.lib.mixins.__file__)  # where the operators are written
 numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
@@ -79,6 +81,12 @@ class Level(Kind):
         """The newest level among some arguments."""
         found = _newest(values, self)
         return None if found is _ABOVE else found
+
+    def own(self, function: Any, args: Any, kwargs: Any) -> Any:
+        made = super().own(function, args, kwargs)
+        if made is NotImplemented and (rule := RULES.get(function)) and rule.axes is not None:
+            return further(self, function, args, kwargs)
+        return made
 
     def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         """On aligned arrays a function that takes each element by itself is what it always is."""
@@ -452,6 +460,32 @@ def generalized(level: Level, ufunc: Any, inputs: Any, kwargs: Any) -> Any:
 
 
 # ---- one example after the other ------------------------------------------------------------
+
+
+def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
+    """A function of which it is known what counts dimensions: one call for all examples.
+
+    The batch lies in front, so an axis is one further, and a shape begins with it. What counts
+    dimensions from the back stays as it is.
+    """
+    names, defaults = signature(function)
+    call = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
+    ndim = len(call["shape"]) if "shape" in call else ndim_of(args[0])
+    rule = RULES.get(function)
+    axes = [n for n in (rule.axes or () if rule else ("axis", "axis1", "axis2")) if n in call]
+    if axes and not ndim and hasattr(function, "plain") and not function.opaque:
+        return level.body(function.plain, args, kwargs)  # there is nothing to count
+    for name, value in call.items():
+        if name in axes:
+            several = value is None or isinstance(value, (tuple, list))
+            places = tuple(i + 1 for i in axes_of(value, ndim))
+            call[name] = places if several else axis_of(value, ndim) + 1
+        elif name == "shape":
+            call[name] = (level.size, *value)
+        elif hasattr(type(value), "__array_function__"):
+            call[name] = raw(value, level)
+    given = [call.pop(name) for name in names[: len(args)]]
+    return results(level, function(*given, **call))
 
 
 def loop(level: Level, function: Any, args: Any, kwargs: Any) -> Any:

@@ -7,56 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.batched.array import BatchedArray, Level, at, loop, ndim_of, raw, results
+from wengert.arrays.batched.array import BatchedArray, Level, at, further, loop, raw
 from wengert.arrays.batched.meanings import Place, getitem, setitem
-from wengert.arrays.common import axes_of, axis_of
-from wengert.dispatch import as_array, signature
-from wengert.rules import convolution, indexing, linalg, normalization, reductions, shapes
+from wengert.arrays.common import axes_of
+from wengert.dispatch import as_array
+from wengert.rules import convolution, indexing, normalization, shapes
 
 means, pattern = Level.means, Level.pattern
 
 # ---- one axis further ------------------------------------------------------------------------
 
 
-@pattern(
-    np.diagonal, np.linalg.diagonal, np.take_along_axis,
-    shapes.diagonal, shapes.diagonal_scatter, shapes.split, shapes.unbind, shapes.windows,
-    shapes.overlapped, shapes.astype, shapes.real_pairs, shapes.complex_of_pairs,
-    indexing.gather, indexing.scatter_add, indexing.pick, indexing.unpick, indexing.put_along_axis,
-    reductions.softmax, reductions.log_softmax, reductions.logcumsumexp, reductions.logsumexp,
-    reductions.variance, reductions.recurrence, linalg.lu_unpivoted,
-    convolution.max_pool, convolution.max_spread, convolution.max_collect, convolution.max_places,
-    convolution.sum_pool, convolution.sum_spread,
-)  # fmt: skip
+@pattern(np.linalg.diagonal, convolution.max_places)
 def _further(function: Any, level: Level, *args: Any, **kwargs: Any) -> Any:
-    """Most functions: the batch lies in front, so an axis is one further, and shapes begin with it.
-
-    What counts dimensions from the back stays as it is.
-    """
-    names, defaults = signature(function)
-    call = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
-    ndim = len(call["shape"]) if "shape" in call else ndim_of(args[0])
-    axes = [name for name in ("axis", "axis1", "axis2") if name in call]
-    if axes and not ndim and hasattr(function, "plain"):
-        return level.body(function.plain, args, kwargs)  # there is nothing to count
-    for name, value in call.items():
-        if name in axes:
-            several = value is None or isinstance(value, (tuple, list))
-            places = tuple(i + 1 for i in axes_of(value, ndim))
-            call[name] = places if several else axis_of(value, ndim) + 1
-        elif name == "shape":
-            call[name] = (level.size, *value)
-        elif hasattr(type(value), "__array_function__"):
-            call[name] = raw(value, level)
-    given = [call.pop(name) for name in names[: len(args)]]
-    return results(level, function(*given, **call))
+    """These have no rule that could say where the axis is."""
+    return further(level, function, args, kwargs)
 
 
 @means(np.take_along_axis)
 def _take_along_axis(level: Level, arr: Any, indices: Any, axis: Any = -1) -> Any:
     if axis is None:
         arr, axis = np.reshape(arr, (-1,)), 0
-    return _further(np.take_along_axis, level, as_array(arr), as_array(indices), axis)
+    return further(level, np.take_along_axis, (as_array(arr), as_array(indices), axis), {})
 
 
 @means(indexing.put_along_axis)
@@ -64,7 +36,7 @@ def _put_along_axis(level: Level, g: Any, indices: Any, shape: Any, axis: Any) -
     if axis is None:
         flat = _put_along_axis(level, g, indices, (math.prod(shape),), 0)
         return np.reshape(flat, shape)
-    return _further(indexing.put_along_axis, level, g, indices, shape, axis)
+    return further(level, indexing.put_along_axis, (g, indices, shape, axis), {})
 
 
 @means(normalization.standardize)

@@ -2,6 +2,7 @@
 
 `operators.py` has `x + y` and its like, `named.py` the methods that are functions under their own
 names, `inplace.py` those that write, `conversations.py` how tensors meet Python and NumPy. To add
-one, name it where functions of its form stand. Type checkers read all of them in the stub
+one, name it where functions of its form stand; those of elementwise functions stand with their
+rules, see `functions/declared.py`. Type checkers read all of them in the stub
 `wengert/tensor_methods.pyi`.
 """

@@ -179,6 +179,9 @@ class Calls(Outside):
         self, callee: Any, args: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[dict[str, Any], tuple[Any, ...], Any]:
         kind = type(callee)
+        named_here = callee.__func__ if kind is MethodType else callee
+        if type(named_here) is FunctionType and "rule" in vars(named_here):
+            self._tell(self.reached, vars(named_here)["rule"].function)  # it may be the user's
         if callee is eval or callee is exec:
             return named, (self._read_as(callee, *args[:1]), *args[1:]), callee
         if kind in PLAIN_CALLABLES or kind is type:
