@@ -214,7 +214,7 @@ class Trace(Kind):
         holds = bool(divisor) if known[k] is not None else divisor != 0
         if ufunc is np.power and known[1] is None:
             holds = holds | (self.array(operands[1]) >= 0)
-        require(holds, ZeroDivisionError, "division by zero")
+        require(holds, ZeroDivisionError, _words(ufunc, *map(type_of, operands)))
 
     # ---- answering --------------------------------------------------------------------------
 
@@ -312,6 +312,18 @@ def _are_half(values: Any) -> bool:
     """Whether the arrays of floating-point numbers among some values are of one such dtype."""
     kinds = {x.dtype for x in arrays_in(values) if dtypes.is_inexact(x.dtype)}
     return len(kinds) == 1 and dtypes.is_half(*kinds)
+
+
+def _words(ufunc: Any, *kinds: Any) -> str:
+    """What Python says where numbers of these types are divided by zero, or zero by a power."""
+    sample = (0, -1) if ufunc is np.power else (1, 0)
+    pairs = zip(kinds, sample, strict=True)
+    numbers = [kind(n) if isinstance(kind, type) else n for kind, n in pairs]
+    try:
+        ufunc(*(np.array(n, object) for n in numbers))
+    except ZeroDivisionError as error:
+        return str(error)
+    return "division by zero"
 
 
 _BITWISE = frozenset({np.bitwise_and, np.bitwise_or, np.bitwise_xor})

@@ -58,12 +58,12 @@ def bounds_of(x: Any) -> Any:
 
 def _reached(f: Callable[..., int]) -> Callable[..., Bounds]:
     """Of a function that is monotonic in each argument: its extremes are those at the corners."""
+    return lambda *bounds: _around(f(*corner) for corner in itertools.product(*bounds))
 
-    def rule(*bounds: Bounds) -> Bounds:
-        found = [f(*corner) for corner in itertools.product(*bounds)]
-        return min(found), max(found)
 
-    return rule
+def _around(found: Iterable[int]) -> Bounds:
+    known = list(found)
+    return min(known), max(known)
 
 
 def _absolute(a: Bounds) -> Bounds:
@@ -71,8 +71,26 @@ def _absolute(a: Bounds) -> Bounds:
     return (0 if a[0] <= 0 <= a[1] else low), high
 
 
+def _divided(f: Callable[[Bounds, Bounds], Bounds]) -> Callable[[Bounds, Bounds], Bounds | None]:
+    """Of a division by what lies on one side of 0: it may lie on both, and 0 is an error."""
+
+    def rule(a: Bounds, b: Bounds) -> Bounds | None:
+        sides = (b[0], min(b[1], -1)), (max(b[0], 1), b[1])
+        found = [end for low, high in sides if low <= high for end in f(a, (low, high))]
+        return _around(found) if found else None
+
+    return rule
+
+
 def _remainder(a: Bounds, b: Bounds) -> Bounds:
     return (0, b[1] - 1) if b[0] > 0 else (b[0] + 1, 0)
+
+
+def _bitwise(a: Bounds, b: Bounds) -> Bounds:
+    """No bit comes in beyond the longest operand's, and no sign that neither has."""
+    ends = *a, *b
+    size = 1 << max(n.bit_length() for n in ends)
+    return (-size if min(ends) < 0 else 0), size - 1
 
 
 def _power(a: Bounds, b: Bounds) -> Bounds | None:
@@ -91,7 +109,7 @@ RULES: dict[Any, Callable[..., Bounds | None]] = {
     np.add: _reached(operator.add),
     np.subtract: _reached(operator.sub),
     np.multiply: _reached(operator.mul),
-    np.floor_divide: _reached(operator.floordiv),
+    np.floor_divide: _divided(_reached(operator.floordiv)),
     np.negative: _reached(operator.neg),
     np.positive: _reached(operator.pos),
     np.invert: _reached(operator.invert),
@@ -100,7 +118,10 @@ RULES: dict[Any, Callable[..., Bounds | None]] = {
     np.left_shift: _shifted(operator.lshift),
     np.right_shift: _shifted(operator.rshift),
     np.absolute: _absolute,
-    np.remainder: _remainder,
+    np.remainder: _divided(_remainder),
+    np.bitwise_and: _bitwise,
+    np.bitwise_or: _bitwise,
+    np.bitwise_xor: _bitwise,
     np.power: _power,
 }
 
