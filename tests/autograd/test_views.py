@@ -519,3 +519,12 @@ def test_an_older_view_of_a_new_leaf_reports_requires_grad_but_is_a_leaf(lib):
     assert v.is_leaf
     (v * 2).sum().backward()
     assert x.grad is None
+
+
+def test_a_write_through_strides_reaches_the_gradient_of_a_turned_base(lib):
+    # The base's cotangent is row-major: the strides were looked up in it as if it were the base.
+    x = leaf(lib, 2, 3)
+    y = x.T * 3
+    y.as_strided((2, 2), (1, 3), 1).mul_(10)
+    (y * lib.arange(6.0).reshape(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[0.0, 60.0, 120.0], [3.0, 90.0, 150.0]]

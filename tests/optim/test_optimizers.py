@@ -84,6 +84,17 @@ def test_replaced_state_is_used():
     assert p[0].tolist() == [-7.0, -7.0]
 
 
+def test_states_are_in_the_order_of_the_parameters():
+    # Those updated together came first: an alias of one parameter's memory changed the order.
+    for tied in (False, True):
+        params = [wg.ones(k + 1).requires_grad_() for k in range(4)]
+        alias = params[1].data.numpy() if tied else None
+        optimizer = optim.Adam(params, lr=0.1)
+        sum(p.sum() for p in params).backward()
+        optimizer.step()
+        assert [p.shape for p in optimizer.state] == [p.shape for p in params], alias
+
+
 def test_two_optimizers_may_take_turns_on_the_same_parameters():
     net, other = network(), network()
     keep = other.state_dict()

@@ -596,13 +596,12 @@ class Bundle:
         stateful = bool(names) or optimizer.counts
         chosen: list[Tensor] = []
         for p in group["params"]:
-            if (
-                p._grad is None
-                or not _own(p)
-                or (chosen and p._array.dtype != chosen[0]._array.dtype)
-            ):
+            if p._grad is None:
                 continue
+            # Whether taken in or not: states are in the order of the parameters.
             state = optimizer.state[p] if stateful else {}
+            if not _own(p) or (chosen and p._array.dtype != chosen[0]._array.dtype):
+                continue
             kept = [state[name] for name in names if state.get(name) is not None]
             if not kept or (len(kept) == len(names) and all(map(_own, kept))):
                 chosen.append(p)

@@ -308,7 +308,11 @@ def as_strided(x: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
     """A view of the memory of `x`: sizes and strides in elements, offset from its first element.
 
     `layout` is the strides of `x` in elements, which the transpose needs to find its way back.
+    A cotangent in the place of `x`, which lies otherwise, is copied into such memory first.
     """
+    strides = zip(x.shape, x.strides, layout, strict=True)
+    if any(n > 1 and now != x.itemsize * step for n, now, step in strides):
+        x = _laid_out(x, layout)
     interface = dict(x.__array_interface__)
     pointer, readonly = interface["data"]
     interface |= {
@@ -318,6 +322,16 @@ def as_strided(x: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
     }
     seen = np.asarray(_Memory(interface, x))
     return seen if seen.dtype == x.dtype else seen.view(x.dtype)  # of bfloat16 it has the size
+
+
+def _laid_out(x: Any, layout: Any) -> Any:
+    """A copy of an array with these strides in elements."""
+    places = _places(x.shape, layout, 0)
+    low = places.min(initial=0)
+    memory = np.zeros(int(places.max(initial=0) - low) + 1, x.dtype)
+    memory[places - low] = x
+    strides = tuple(step * x.itemsize for step in layout)
+    return np.ndarray(x.shape, x.dtype, memory, -low * x.itemsize, strides)
 
 
 def _places(size: Any, stride: Any, offset: int) -> Any:

@@ -265,6 +265,30 @@ def test_the_layout_of_an_argument_is_that_of_the_call(case: str) -> None:
     same(story)
 
 
+RESULTS_IN_ORDER = (
+    "x.T * 2", "(x @ x.T).T", "x.T + 1", "x.permute(1, 0).exp()", "x.T.clone()", "x.T.contiguous()",
+    "(x * 2).flip(0).T", "x.T.softmax(0)", "x.T.sort(0)[0]", "wg.stack([x.T, x.T]).mT",
+    "x[None].mT * x.T",
+    "(lambda y: [y, y[1:], y.detach()])(x.T * 2)", "(lambda y: [y[:3], y[1:]])((x * 2).detach().T)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", RESULTS_IN_ORDER)
+@pytest.mark.parametrize("layout", ["dense", "transposed"])
+def test_a_result_lies_in_memory_as_in_eager_mode(expression: str, layout: str) -> None:
+    # It was row-major, so what was given it next took a reshape of it for a view, or not.
+    def story(compile: Any) -> Any:
+        f, seen = compile(module(f"def f(x): return {expression}").f), []
+        for k in range(4):
+            x = LAYOUTS[layout]().requires_grad_(k > 2)
+            results = f(x)
+            results = results if isinstance(results, list) else [results]
+            seen += [[y, y.stride(), y.is_contiguous(), y.requires_grad] for y in results]
+        return seen
+
+    same(story)
+
+
 # ---- other ---------------------------------------------------------------------------------
 
 
@@ -340,6 +364,42 @@ def test_inference_mode_marks_results() -> None:
         f = compile(lambda x: w * x)
         with wg.inference_mode():
             return [f(numbers(3, 4)).is_inference() for _ in range(3)]
+
+    same(story)
+
+
+def test_what_inference_mode_has_made_is_not_written_outside_of_it() -> None:
+    # The mark of an argument was part of no signature, and a program that writes took any.
+    def story(compile: Any) -> Any:
+        def add(x: Any) -> Any:
+            x += 1
+            return x * 2
+
+        f, seen = compile(add), []
+        with wg.inference_mode():
+            marked = numbers(1, 2) * 1
+        for x in (numbers(1, 2), numbers(3, 4), numbers(5, 6), marked, marked.view(-1)):
+            seen.append([caught(f, x), x])
+        with wg.inference_mode():
+            return [*seen, *thrice(f, marked), f(numbers(1, 2)), f(marked[1:])]
+
+    same(story)
+
+
+def test_what_is_fetched_at_a_call_may_have_come_to_require_grad() -> None:
+    # Machine code took it as it took the one before, and the result had no history.
+    def story(compile: Any) -> Any:
+        class Holder:
+            h = wg.ones(2)
+
+        holder, w = Holder(), numbers(1, 2, requires_grad=True)
+        f, seen = compile(lambda x: x * holder.h), []
+        for k in range(12):
+            holder.h = w * k if k % 6 > 3 else wg.ones(2) * k
+            y = f(numbers(3, 4))
+            seen.append([y, y.requires_grad])
+        y.sum().backward()
+        return [*seen, w.grad]
 
     same(story)
 

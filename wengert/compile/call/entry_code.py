@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from wengert.compile.call import layouts as at
 from wengert.compile.call.entry_parts import PARTS
-from wengert.compile.call.entry_words import RECORD, Field, Form, Head, Kind, Span
+from wengert.compile.call.entry_words import RECORD, Field, Form, Head, History, Kind, Span
 from wengert.compile.call.entry_writer import BYTE, DOUBLE, HALF, WORD, Writer
 from wengert.compile.llvm.machine.host import Code, compile_module, compile_text, register
 
@@ -150,11 +150,16 @@ class _Entry:
         w.build.store(found, self.array)
         with w.when(w.has_form(record, Form.TENSOR)):
             w.need(w.same(w.load(found, at.TYPE), w.word(record, Field.OBJECT)), self.slow)
-            with w.when(w.same(w.word(record, Field.HISTORY), 0)):
-                w.need(w.same(w.load(found, self.offsets.node), self.none), self.slow)
-                self.without_history(w.load(found, self.offsets.origin))
-            with w.when(w.same(w.word(record, Field.HISTORY), 1)):
-                w.need(w.differs(w.load(found, self.offsets.node), self.none), self.slow)
+            history, node = w.word(record, Field.HISTORY), w.load(found, self.offsets.node)
+            origin = w.load(found, self.offsets.origin)
+            with w.when(w.same(history, History.NONE)):
+                w.need(w.same(node, self.none), self.slow)
+                self.without_history(origin)
+            with w.when(w.same(history, History.SOME)):
+                w.need(w.differs(node, self.none), self.slow)
+            with w.when(w.same(history, History.MARK)):
+                w.need(w.same(node, self.none), self.slow)
+                w.need(w.same(origin, w.known("entry.INFERENCE")), self.slow)
             w.store(found, record, Field.FOUND)
             w.build.store(w.load(found, self.offsets.array), self.array)
         array = w.build.load(self.array)
@@ -418,11 +423,12 @@ def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
 def entry_code(table_offset: int) -> Code:
     """The machine code of all entries; `table_offset` is where a frame keeps its table."""
     from wengert.history.node import SharedCell
-    from wengert.tensor import Tensor, View
+    from wengert.tensor import INFERENCE, Tensor, View
 
     offsets = at.layouts()
     for known in (np.ndarray, Tensor, View, SharedCell):
         register(f"entry.{known.__name__}", id(known))
+    register("entry.INFERENCE", id(INFERENCE))
     for name, address in at.functions().items():
         register(f"entry.{name}", address)
     try:

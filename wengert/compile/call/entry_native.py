@@ -14,7 +14,17 @@ import numpy as np
 from wengert.compile.call import layouts as at
 from wengert.compile.call.entry import KEPT, Entry, Piece, Region, keeps, regions
 from wengert.compile.call.entry_code import entry_code
-from wengert.compile.call.entry_words import RECORD, Field, Form, Head, Kind, Sight, Span, Way
+from wengert.compile.call.entry_words import (
+    RECORD,
+    Field,
+    Form,
+    Head,
+    History,
+    Kind,
+    Sight,
+    Span,
+    Way,
+)
 from wengert.compile.trace.arguments import Container
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
@@ -366,7 +376,7 @@ class _Table:
             return {**place, **self.number(form, _TAKEN.get(form.type, Form.BITS))}
         record = {**place, **self.array(form, _PLAIN)}
         if form.type is not None:
-            record[Field.HISTORY] = 2 if form.history is None else form.history
+            record[Field.HISTORY] = _history(form)
         if input.writes:
             record[Field.WRITES] = input.writes
             record[Field.WROTE] = self.object(functools.partial(_tell, self.entry, input.writes))
@@ -446,6 +456,12 @@ class _Table:
             Field.CREATION: creation,
             Field.CLOCK: self.object(tick),
         }
+
+
+def _history(form: Array) -> History:
+    if form.history is None:
+        return History.ANY
+    return History.SOME if form.history else History.NONE if form.origin is None else History.MARK
 
 
 def _sight(part: Part) -> Sight:

@@ -55,12 +55,14 @@ def reference_entry(entry: Entry) -> Callable[..., Any]:
     return compiled
 
 
-def _has_history(x: Tensor, wanted: bool | None) -> bool:
+def _has_history(x: Tensor, form: Array) -> bool:
     """Whether a tensor has a history, or neither it nor what it is a view of, as wanted."""
-    if wanted is not False:
-        return wanted is None or x._node is not None
+    if form.history is not False:
+        return form.history is None or x._node is not None
     view = x._origin
-    return x._node is None and (view is None or (type(view) is View and view.base._node is None))
+    if form.origin is not None or type(view) is not View:
+        return x._node is None and view is form.origin
+    return x._node is None and view.base._node is None
 
 
 class _Running:
@@ -105,7 +107,7 @@ class _Running:
         if isinstance(form, Number):
             return self._number(form, value)
         if form.type is not None:
-            if type(value) is not form.type or not _has_history(value, form.history):
+            if type(value) is not form.type or not _has_history(value, form):
                 return False
             value = value._array
         return self._lies(form, value)

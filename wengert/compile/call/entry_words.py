@@ -84,6 +84,15 @@ class Sight(IntEnum):
     VIEW = 4
 
 
+class History(IntEnum):
+    """What the history of a tensor has to be."""
+
+    NONE = 0  # neither it nor what it is a view of has one
+    SOME = 1
+    ANY = 2
+    MARK = 3  # it has none, but the mark of inference mode
+
+
 class Field(IntEnum):
     """The words of a record; each section uses some."""
 
@@ -112,7 +121,7 @@ class Field(IntEnum):
     GREATEST = 10  # of an int
     WRITES = 11  # by how much a tensor's version goes up
     NODE = 11  # of an output: the history that it gets
-    HISTORY = 12  # of an input: that it has none (0), has one (1), or either (2)
+    HISTORY = 12  # of an input
     KEPT = 12  # of an output: the place of references to arrays given out before, if any are kept
     ORIGIN = 13  # of an output: the mark that it gets
     LAST = 13  # where an input's data was at the last call

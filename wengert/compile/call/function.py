@@ -390,7 +390,8 @@ def _kind(x: Any, static: bool) -> Any:
         return Tensor, Same(x)
     if isinstance(x, Tensor):
         array = x._array
-        return type(x), array.shape, array.dtype, strides_of(array), x.requires_grad
+        lies = array.shape, array.dtype, strides_of(array)
+        return type(x), *lies, x.requires_grad, x.is_inference()
     if isinstance(x, np.ndarray):
         return np.ndarray, x.shape, x.dtype, strides_of(x)
     if is_number(x) and not static:

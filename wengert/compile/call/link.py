@@ -181,10 +181,12 @@ def _input(
         kind, bounds = (type(x), None) if value is None else (_number(value), value.bounds)
         return Input(place, Number(buffer, kind, bounds or INT64))
     kind = type(x) if isinstance(x, Tensor) else None
-    # What states require is guarded.
-    history = (kind is not None and x.requires_grad) if isinstance(place, Argument) else None
+    history = kind is not None and x.requires_grad
+    origin = INFERENCE if kind is not None and x.is_inference() else None
+    if isinstance(place, Known):  # what these are is guarded
+        history = origin = None
     strides = None if array.flags.c_contiguous else array.strides
-    form = Array(buffer, array.dtype, array.shape, kind, written, history, strides)
+    form = Array(buffer, array.dtype, array.shape, kind, written, history, strides, origin=origin)
     return Input(place, form, writes)
 
 
@@ -192,7 +194,7 @@ def _anyhow(read: Input) -> Input:
     """An input that is only read, in any strides and with any history."""
     form = read.form
     if isinstance(form, Array):
-        form = dataclasses.replace(form, strides=..., history=None)
+        form = dataclasses.replace(form, strides=..., history=None, origin=None)
     return Input(read.place, form)
 
 

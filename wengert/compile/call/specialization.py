@@ -253,8 +253,8 @@ def _form(x: Any) -> Any:
     array = x._array if isinstance(x, Tensor) else x
     if not isinstance(array, np.ndarray):
         return type(x)
-    tracked = isinstance(x, Tensor) and x.requires_grad
-    return type(x), array.shape, array.dtype, strides_of(array), tracked
+    known = (x.requires_grad, x.is_inference()) if isinstance(x, Tensor) else ()
+    return type(x), array.shape, array.dtype, strides_of(array), *known
 
 
 def structured(item: Any, outputs: list[Any], made: dict[Any, Any], flat: list[Any]) -> Any:

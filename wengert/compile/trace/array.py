@@ -36,7 +36,6 @@ from wengert.compile.trace.storage import (
     Storage,
     Strides,
     kept,
-    strides_of,
     written,
 )
 from wengert.dispatch import Function, require
@@ -680,7 +679,7 @@ def _laid_out(function: Any, args: Any, kwargs: Any, made: TracedArray) -> Strid
     except Exception:  # zeros are not what it takes
         return made.storage.strides
     fits = isinstance(like, np.ndarray) and like.shape == made.shape
-    return strides_of(like) if fits else made.storage.strides
+    return kept([like]) if fits else made.storage.strides
 
 
 def _each_laid(item: Any) -> Any:

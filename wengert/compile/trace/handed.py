@@ -20,7 +20,7 @@ from wengert.compile.trace.captured import Joint
 from wengert.compile.trace.inputs import Inputs, Passed
 from wengert.compile.trace.observe.objects import CHANGEABLE
 from wengert.compile.trace.outside import Outside
-from wengert.compile.trace.parts import Part, overlapping, part
+from wengert.compile.trace.parts import Part, ordered, overlapping, part
 from wengert.compile.trace.places import (
     Attribute,
     Did,
@@ -33,7 +33,7 @@ from wengert.compile.trace.places import (
     key_of,
 )
 from wengert.compile.trace.results import Filled, leaves_of, named_parts, parts_within, sequence
-from wengert.compile.trace.storage import Storage
+from wengert.compile.trace.storage import Storage, kept
 from wengert.compile.trace.world import World
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -163,7 +163,7 @@ class HandedBack:
         """Whether a view is one of the base itself, not of something detached from it."""
         assert isinstance(x._origin, View)
         root = x._origin.base
-        if type(base) is Output:
+        if isinstance(base, Output | Part):
             return self.leaves.get(id(root)) is base or base not in self.leaves.values()
         return root in self.passed.stand_ins or root in self.outside.tensors
 
@@ -198,15 +198,30 @@ class HandedBack:
         ]
         whole.sort(key=lambda x: x._node is None)
         if not whole:
-            return Output(self._output(TracedArray(self.trace, storage, ())), True), None
+            array, like = TracedArray(self.trace, storage, ()), tensors[0] if tensors else None
+            return self._ordered(like, array) or Output(self._output(array), True), None
         base = whole[0]
         self.leaves[id(base)] = leaf = self._leaf(base)
         return leaf, base._cell
 
     def _part(self, x: Any, array: Any) -> Part | None:
-        if type(array) is not TracedArray or array.storage not in self.bases:
+        if type(array) is not TracedArray:
             return None
-        return part(x, array, *self.bases[array.storage])
+        if array.storage in self.bases:
+            return part(x, array, *self.bases[array.storage])
+        return self._ordered(x, array)
+
+    def _ordered(self, x: Any, array: TracedArray) -> Part | None:
+        """A result in memory of its own, if its axes lie there in another order than row-major.
+
+        The output is what lies there. Of a slice, which has gaps, that is a copy in its order.
+        """
+        strides = None if array.scalar or array.ndim < 2 else kept([array.like])
+        if strides is None:
+            return None
+        axes = tuple(sorted(range(array.ndim), key=lambda i: -strides[i]))
+        base = Output(self._output(np.transpose(array, axes)))
+        return ordered(x, array, base, strides)
 
     def _output(self, x: Any) -> int:
         """Which output of the program this becomes."""

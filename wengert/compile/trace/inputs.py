@@ -32,7 +32,7 @@ from wengert.compile.trace.storage import Storage
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad
-from wengert.tensor import Tensor, bare
+from wengert.tensor import INFERENCE, Tensor, bare
 
 CUTS = 16
 """Where an int decides more than so many things, it has to be known."""
@@ -296,6 +296,8 @@ class Passed:
         leaf = bare(type(tensor), traced)
         if tensor.requires_grad:
             leaf._node = AccumulateGrad(leaf)
+        if tensor.is_inference():
+            leaf._origin = INFERENCE
         made = StandIn(place, tensor, leaf, traced)
         self.stand_ins[leaf] = self._by_place[key_of(place)] = made
         return leaf

@@ -21,8 +21,6 @@ from wengert.compile.trace.storage import Storage
 from wengert.rules import shapes
 from wengert.tensor import INFERENCE, Tensor, View, cell_of, view_of, wrap
 
-Base = Output | Place
-
 _strided = recorder(shapes.as_strided)
 _numbers = itertools.count()
 
@@ -99,7 +97,9 @@ def _seen(array: Any, shape: Any, strides: Any, offset: int) -> Any:
     return np.ndarray(shape, array.dtype, array, offset * size, [s * size for s in strides])
 
 
-def part(x: Tensor | TracedArray, array: TracedArray, base: Base, cell: Any = None) -> Part | None:
+def part(
+    x: Tensor | TracedArray, array: TracedArray, base: Output | Part | Place, cell: Any = None
+) -> Part | None:
     """A result as a part of the base in whose storage it lies; None if it cannot be said so.
 
     `cell` is what counts the writes to the base.
@@ -117,18 +117,30 @@ def part(x: Tensor | TracedArray, array: TracedArray, base: Base, cell: Any = No
         tensor=True,
         view=type(x._origin) is View,
         # The history of what is no result by itself is not known to the caller.
-        creation="custom" if type(base) is Output and cell is None else None,
+        creation="custom" if isinstance(base, Output | Part) and cell is None else None,
         versions=cell is not None and x._cell is cell,
         inference=x._origin is INFERENCE,
         itemsize=array.dtype.itemsize,
     )
 
 
+def ordered(x: Any, array: TracedArray, base: Output, strides: Any) -> Part:
+    """A result as all of an output that has its axes in another order: a tensor, as `x` is."""
+    tensor = isinstance(x, Tensor)
+    return Part(
+        next(_numbers),
+        base,
+        (array.shape, strides, 0),
+        tensor,
+        inference=tensor and not array.path and x._origin is INFERENCE,
+        itemsize=array.dtype.itemsize,
+    )
+
+
 def _lies(array: TracedArray) -> Any:
     """Where the elements lie in the storage, or in a result of its own that is row-major."""
-    storage, path = array.storage, array.path
-    own = Storage(storage.value) if storage.origin is None else storage
-    root = seen = own.like()
+    path = array.path
+    root = seen = array.storage.like()
     for step in path:
         if step.function is np.reshape and not _can_reshape(seen, step.shape):
             return None

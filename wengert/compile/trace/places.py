@@ -288,7 +288,7 @@ class Array:
     history: bool | None = False
     strides: tuple[int, ...] | EllipsisType | None = None
     node: Any = None  # of one that goes out: the history that its Tensor has
-    origin: Any = None  # of one that goes out: what inference mode marks it with
+    origin: Any = None  # what inference mode has marked it with
     scalar: bool = False  # of one that goes out: NumPy's number of no dimensions
 
     @property
