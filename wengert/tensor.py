@@ -344,16 +344,6 @@ def shares(array: Any, other: Any) -> bool:
     return base is not None and (base is other.base or np.may_share_memory(array, other))
 
 
-def storage(array: Any) -> Any:
-    """The array that owns the memory which another looks into."""
-    while True:
-        base = array.base
-        base = getattr(base, "owner", base)
-        if not isinstance(base, np.ndarray):
-            return array
-        array = base
-
-
 def current_node(x: Tensor) -> Node | Output | None:
     """The node of a tensor that has an origin, brought up to date if its base was rewritten."""
     view = x._origin

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.arrays.facts import COMPOSED, takes_elements
+from wengert.arrays.memory import address, offset
 from wengert.dispatch import PLAIN, Function
 from wengert.errors import MissingRuleError
 from wengert.history import modes
@@ -174,6 +175,14 @@ class Kind:
         """
         return x
 
+    def offset(self, x: Any) -> int:
+        """How many elements of the memory that `x` looks into come before its first."""
+        raise NotImplementedError(f"{type(x).__name__} has no memory of its own to look into")
+
+    def address(self, x: Any) -> int:
+        """Where the first element of `x` is."""
+        raise NotImplementedError(f"{type(x).__name__} has no memory of its own to look into")
+
     def number(self, x: Any) -> Any:
         """A Python number: of an array with one element, or the number itself."""
         return float(x)
@@ -182,6 +191,12 @@ class Kind:
 class _Plain(Kind):
     __slots__ = ()
     has_layout = True
+
+    def offset(self, x: Any) -> int:
+        return offset(x)
+
+    def address(self, x: Any) -> int:
+        return address(x)
 
 
 NUMPY = _Plain()

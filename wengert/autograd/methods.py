@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.memory import storage
 from wengert.autograd import differentiate
 from wengert.errors import InferenceError
 from wengert.history import modes
@@ -26,7 +27,6 @@ from wengert.tensor import (
     is_leaf,
     may_record,
     require,
-    storage,
     wrap,
 )
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import kind_of
+from wengert.arrays.memory import storage
 from wengert.autograd.record import recorder, usually
 from wengert.errors import ShapeError
 from wengert.functions.arguments import (
@@ -26,7 +27,7 @@ from wengert.functions.creation import check_device
 from wengert.rules import shapes as rules
 from wengert.rules.indexing import select as select_rule
 from wengert.rules.indexing import slices as slices_rule
-from wengert.tensor import Size, Tensor, cell_of, storage, wrap
+from wengert.tensor import Size, Tensor, cell_of, wrap
 
 _reshape, _expand = recorder(np.reshape), recorder(rules.expand)
 _transpose, _swapaxes = recorder(np.transpose), recorder(np.swapaxes)

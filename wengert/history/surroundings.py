@@ -14,5 +14,8 @@ DECIDING: list[type] = []
 EVERYWHERE: list[Any] = []
 """Containers of the process whose contents decide what functions do: of hooks of all modules."""
 
+EVER: list[Any] = []
+"""Dictionaries of the process that say what has ever been done: that a module got a hook."""
+
 SETTINGS: list[type] = []
 """Classes whose instances' `param_groups` hold numbers to be read at each use: optimizers."""

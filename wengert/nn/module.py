@@ -18,7 +18,7 @@ from wengert.autograd.engine import mark_written
 from wengert.functions.creation import check_device
 from wengert.history.location import stacklevel
 from wengert.history.node import RemovableHandle
-from wengert.history.surroundings import DECIDING, EVERYWHERE
+from wengert.history.surroundings import DECIDING, EVER, EVERYWHERE
 from wengert.nn.hooks import BackwardHooks
 from wengert.nn.parameter import Buffer, Parameter
 from wengert.nn.state import StateMethods
@@ -710,4 +710,5 @@ def register_module_forward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 
 
 DECIDING.append(Module)
-EVERYWHERE.extend((vars(seen), _everywhere_before, _everywhere_after))
+EVERYWHERE.extend((_everywhere_before, _everywhere_after))
+EVER.append(vars(seen))

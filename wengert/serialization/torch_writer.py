@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.memory import storage
 from wengert.nn.parameter import Parameter
 from wengert.serialization import objects
 from wengert.serialization.torch_files import STORAGES, Name
-from wengert.tensor import Size, Tensor, storage
+from wengert.tensor import Size, Tensor
 
 TYPED = {dtype: name for name, dtype in STORAGES.items()}
 

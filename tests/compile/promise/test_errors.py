@@ -14,7 +14,6 @@ from tests.compile.stories import caught, module, numbers, same, thrice
 
 FUNCTIONS: dict[str, str] = {
     "storage_offset": "def f(x): return x * (1 + x.storage_offset())",
-    "data_ptr": "def f(x): return x * (x.data_ptr() > 0)",
     "a write to what was saved, never differentiated": (
         "w = wg.ones(3, requires_grad=True)\n"
         "def f(x):\n    y = (w * x).exp()\n    z = y * y\n    with wg.no_grad(): y.mul_(2)\n    return z.detach()"

@@ -11,6 +11,7 @@ pytest.importorskip("llvmlite")
 import wengert as wg
 from tests.compile.stories import caught, module, numbers, same, same_or_refused
 from wengert import nn
+from wengert.errors import TracingError
 
 # Each text makes `f(x)`, and `state()` tells what it keeps.
 FUNCTIONS = {
@@ -297,6 +298,33 @@ class Net(nn.Module):
 f = Net()
 state = lambda: f.w.detach()
 """,
+    "what a hook of the library sets": """
+import warnings
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    net = nn.utils.weight_norm(nn.Linear(2, 2))
+def f(x): return net(x).detach()
+state = lambda: net.weight.detach()
+""",
+    "an attribute that is set and deleted": """
+net = nn.Linear(2, 2)
+net.k = 3
+def f(x):
+    net.k = getattr(net, "k", 1) + 1
+    y = x * net.k
+    del net.k
+    return y
+state = lambda: hasattr(net, "k")
+""",
+    "items of an OrderedDict": """
+from collections import OrderedDict
+seen = OrderedDict(a=1)
+def f(x):
+    seen["b"] = seen.pop("a", 0) + len(seen)
+    seen.move_to_end("b")
+    return x * len(seen)
+state = lambda: list(seen.items())
+""",
 }
 
 
@@ -312,6 +340,51 @@ def test_what_a_function_keeps_is_there_at_its_next_call(name: str) -> None:
         return seen
 
     same_or_refused(story)
+
+
+def test_a_step_that_sets_the_mode_of_its_modules_is_compiled_twice_at_most() -> None:
+    # The library set it while the step was traced, and no call did.
+    def story(compile: Any) -> Any:
+        wg.manual_seed(0)
+        net = nn.Sequential(nn.Dropout(0.5), nn.BatchNorm1d(2))
+
+        def step(x: Any) -> Any:
+            net.eval()
+            before = net(x).detach()
+            net.train()
+            return before, net(x).detach()
+
+        step, seen = compile(step), []
+        net.eval()
+        for k in range(5):
+            seen += [step(numbers(1, 2, 3, k).reshape(2, 2)), [m.training for m in net.modules()]]
+        assert len(getattr(step, "retraces", ())) <= 1
+        return seen
+
+    same(story)
+
+
+CHANGES = {
+    "net.register_forward_hook(lambda m, args, out: out * 2)": "_forward_hooks of a Sequential",
+    "net.append(nn.Tanh())": "_modules of a Sequential",
+    "nn.module.register_module_forward_hook(print)": "what holds for all modules",
+    "net[0].requires_grad_(False)": "requires_grad of a tensor",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_the_library_changes_in_modules_is_refused_if_no_call_can_do_it(change: str) -> None:
+    # It was done once, while the function was traced, or not at all.
+    m = module(
+        "net = nn.Sequential(nn.Linear(2, 2))\n"
+        f"def f(x):\n    {change}\n    return net(x)\n"
+        "state = lambda: [len(net), len(net._forward_hooks), net[0].weight.requires_grad]"
+    )
+    f, before = wg.compile(m.f), m.state()
+    for _ in range(2):
+        with pytest.raises(TracingError, match=CHANGES[change]):
+            f(numbers(1, 2))
+        assert m.state() == before
 
 
 def test_what_a_function_does_before_an_error_is_done() -> None:

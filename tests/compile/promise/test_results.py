@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite")
 import wengert as wg
 from tests.compile.stories import caught, module, noted, numbers, same, same_or_refused, thrice
 from wengert import optim
-from wengert.errors import InplaceError
+from wengert.errors import InplaceError, TracingError
 
 # ---- versions ------------------------------------------------------------------------------
 
@@ -232,6 +232,7 @@ LOOKS = {
     "stride": "return x * x.stride()[0]",
     "stride of a dimension": "return x * x.stride(1)",
     "storage_offset": "return x * (1 + x.storage_offset())",
+    "storage_offset of views": "return x * (1 + x[1].storage_offset() + (x * 2).T[1:].storage_offset())",  # noqa: E501
     "flags of the array": "return x * (2 if x.numpy().flags.c_contiguous else 3)",
     "stride of a result": "return x * (x * 2).stride()[0]",
     "view": "return x.view(-1) * 2",
@@ -240,7 +241,6 @@ LOOKS = {
     "a copy of it": "y = x.clone(); z = y.reshape(-1); z += 1; return y, y.stride()",
     "like it": "y = wg.zeros_like(x); z = y.reshape(-1); z += x.reshape(-1); return y, y.stride()",
     "a write": "x.add_(1); return x * 1",
-    "data_ptr": "return x * (2 if x.data_ptr() == x.detach().data_ptr() else 3)",
     "element_size": "return x * x.element_size()",
 }
 
@@ -260,6 +260,25 @@ def test_the_layout_of_an_argument_is_that_of_the_call(case: str) -> None:
         for layout in layouts.split(", then "):
             x = LAYOUTS[layout]()
             seen += [[caught(f, x), x] for _ in range(3)]
+        return seen
+
+    same(story)
+
+
+def test_the_address_of_a_tensor_is_refused_with_the_line() -> None:
+    # It raised AttributeError; each call has another one.
+    f = wg.compile(lambda x: x * (2 if x.data_ptr() == x.detach().data_ptr() else 3))
+    with pytest.raises(TracingError, match=r"data_ptr\(\) == x.detach"):
+        f(numbers(1, 2))
+
+
+def test_where_a_tensor_from_outside_begins_is_guarded() -> None:
+    def story(compile: Any) -> Any:
+        m = module("def f(x): return x * (1 + w.storage_offset())")
+        f, seen = compile(m.f), []
+        for k in (0, 0, 0, 2, 2, 0, 3):
+            m.w = wg.arange(6.0)[k:]
+            seen.append(f(numbers(1, 2)))
         return seen
 
     same(story)

@@ -45,6 +45,7 @@ from wengert.compile.trace.places import (
     Known,
     Length,
     Number,
+    Offset,
     Output,
     Place,
     Variable,
@@ -349,11 +350,15 @@ class _Table:
         return record
 
     def asked(self, guard: Guard) -> Record:
-        """Python is asked with no arguments of a call; of a container if its parts are others."""
+        """Python is asked: of an argument, or with none; of a container if its parts are others."""
+        place: Place = Known(())
+        holds: Callable[..., bool] = guard.holds
+        if isinstance(guard.place, Offset) and isinstance(guard.place.array, Argument):
+            place, holds = guard.place.array, functools.partial(_begins, guard.object)
         record: Record = {
-            **self.place(Known(())),
+            **self.place(place),
             Field.FORM: Form.ASKED,
-            Field.EQUAL: self.object(guard.holds),
+            Field.EQUAL: self.object(holds),
         }
         if isinstance(guard.place, Contents) and is_in_order(guard.place.container):
             record |= self.parts(guard.place.container, guard.object)
@@ -456,6 +461,10 @@ class _Table:
             Field.CREATION: creation,
             Field.CLOCK: self.object(tick),
         }
+
+
+def _begins(expected: int, x: Any) -> bool:
+    return bool(Offset(Argument(0)).read([x]) == expected)
 
 
 def _history(form: Array) -> History:

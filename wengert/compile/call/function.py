@@ -31,7 +31,7 @@ from wengert.compile.trace.array import Postponed
 from wengert.compile.trace.capture import Capture, Cut, Fixed, Specialize, Varying, forget
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.ints import interval
-from wengert.compile.trace.places import Argument, Place, is_number, key_of
+from wengert.compile.trace.places import Argument, Gradient, Offset, Place, is_number, key_of
 from wengert.compile.trace.pullback import pull_back
 from wengert.compile.trace.storage import strides_of
 from wengert.compile.trace.world import World, is_fetchable
@@ -90,7 +90,7 @@ class CompiledFunction:
         self.specializations: dict[Any, list[Specialization]] = {}
         self.retraces: list[str] = []
         self._static: set[int] = set()  # places of numbers that decide something
-        self._graded: set[int] = set()  # places of tensors whose gradients are used
+        self._asked: dict[Any, None] = {}  # what the signature knows of arguments beside their kind
         self._varying: dict[Any, Place] = {}  # whose values are fetched at each call
         self._fixed: dict[Any, Place] = {}  # whose values cannot be
         self._ints: dict[int, int] = {}  # arguments that are ints, as they were first
@@ -198,8 +198,7 @@ class CompiledFunction:
 
     def _signature(self, structure: Any, flat: list[Any]) -> Any:
         parts = [self._interval(i, x) or _kind(x, i in self._static) for i, x in enumerate(flat)]
-        for i in self._graded & set(range(len(flat))):
-            parts.append(isinstance(flat[i], Tensor) and flat[i]._grad is not None)
+        parts += self._answers(flat).values()
         state = modes.current()
         return (
             structure,
@@ -209,6 +208,10 @@ class CompiledFunction:
             state.inference,
             dtypes.get_default_dtype(),
         )
+
+    def _answers(self, flat: Any) -> dict[Any, Any]:
+        """What was asked of arguments, by the place; of a gradient whether there is one."""
+        return {place: _answer(place, flat) for place in self._asked}
 
     def _interval(self, i: int, x: Any) -> Any:
         """Where an int lies that is an input; nothing for other arguments.
@@ -250,7 +253,11 @@ class CompiledFunction:
             try:
                 captured = self.capture(args, kwargs)
             except Specialize as decision:
-                (self._graded if decision.graded else self._static).add(decision.number)
+                place = decision.place
+                if isinstance(place, Argument):
+                    self._static.add(place.number)
+                else:
+                    self._asked[place] = None
                 continue
             except Varying as kept:
                 self._varying.update(kept.places)
@@ -303,7 +310,7 @@ class CompiledFunction:
         structure = flatten((args, kwargs), flat)
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
         passed = {k: i for k, i in places.items() if i not in self._static}
-        capture = Capture(passed, self._graded, self._varying, self._cuts)
+        capture = Capture(passed, self._answers(flat), self._varying, self._cuts)
         same = {i: Argument(first) for i, first, _ in _same_memory(flat)}
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)
@@ -359,6 +366,14 @@ def _run(world: World, function: Any, traced: list[Any], /, *args: Any, **kwargs
         raise
     except Exception as error:
         raise _Raised from error
+
+
+def _answer(place: Gradient | Offset, flat: list[Any]) -> Any:
+    try:
+        found = place.read(flat)
+    except (IndexError, AttributeError):  # no such argument, or no tensor
+        return None
+    return found is not None if isinstance(place, Gradient) else found
 
 
 def _is_any_number(x: Any) -> bool:

@@ -129,9 +129,11 @@ def _guards(spec: Any, flat: list[Any]) -> Iterator[Guard]:
     yield Guard(Length(watch.CAPTURES), 0)
     yield Guard(Item(vars(dtypes), "_default"), dtypes.get_default_dtype())
     yield from spec.guards
-    for i in spec.owner._graded:
-        if i < len(flat) and isinstance(flat[i], Tensor):
-            yield Guard(Gradient(Argument(i)), None, equal=flat[i]._grad is None)
+    for place, answer in spec.owner._answers(flat).items():
+        if isinstance(place, Gradient) and answer is not None:
+            yield Guard(place, None, equal=not answer)
+        elif answer is not None:
+            yield Guard(place, answer)
 
 
 def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:

@@ -24,6 +24,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import Kind
+from wengert.arrays.memory import offset
 from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
 from wengert.compile.program.program import Program, Shape, Statement, Value, mapped, values_in
@@ -75,6 +76,7 @@ class Trace(Kind):
         self.program = Program()
         self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
         self.decide: Callable[[TracedArray, str], Any] = undecided
+        self.begins: Callable[[Value], int] = unplaced
         self.keep: Callable[[np.ndarray[Any, Any], Any, Any], Storage] = _unkept
         self.is_outside: Callable[[np.ndarray[Any, Any]], bool] = lambda array: False
         self.scopes: list[Scope] = []
@@ -289,6 +291,17 @@ class Trace(Kind):
     def once(self, x: Any) -> Any:
         raise Postponed
 
+    def offset(self, x: Any) -> int:
+        origin, inside = x.storage.origin, offset(x.like)
+        return inside if origin is None else inside + self.begins(origin)
+
+    def address(self, x: Any) -> Any:
+        raise TracingError(
+            f"the address of a tensor in a compiled function, at\n  {line_of(*here())}\nIt is "
+            "another one at each call. Compare tensors by `is`, or pass what it decides as an "
+            "argument."
+        )
+
     def met(self, x: Any) -> Any:
         if x.weak or x.dtype.kind == "b":
             return x
@@ -362,6 +375,10 @@ def lost(x: TracedArray, what: str) -> Any:
         f"{what} of a value that was made while a function was compiled, which ended with an "
         "error: the function never ran, so the value has no number. Do not keep it."
     )
+
+
+def unplaced(value: Value) -> int:
+    raise TracingError("a trace by itself does not know where arrays lie")
 
 
 def _unkept(array: Any, mapping: Any, key: Any) -> Storage:

@@ -21,9 +21,9 @@ from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.conditions import Conditions
 from wengert.compile.trace.drawn import Numbers
 from wengert.compile.trace.handed import Born, HandedBack
+from wengert.compile.trace.inputs import Asked, Inputs, Passed
 from wengert.compile.trace.inputs import Cut as Cut
 from wengert.compile.trace.inputs import Fixed as Fixed
-from wengert.compile.trace.inputs import Inputs, Passed
 from wengert.compile.trace.inputs import Specialize as Specialize
 from wengert.compile.trace.inputs import Varying as Varying
 from wengert.compile.trace.outside import Outside
@@ -39,26 +39,27 @@ from wengert.tensor import Tensor, bare
 class Capture:
     """One trace of a function: what the watch tells goes to those whose subject it is.
 
-    `tensors` numbers the arguments that are tensors, by id; `graded` has the numbers of those of
-    whose gradients the signature knows; `varying` the places that are fetched from at each call,
+    `tensors` numbers the arguments that are tensors, by id; `asked` has what the signature knows of
+    arguments beside their kind; `varying` the places that are fetched from at each call,
     `cuts` where the intervals of ints end.
     """
 
     def __init__(
         self,
         tensors: dict[int, int],
-        graded: set[int],
+        asked: Mapping[Asked, Any],
         varying: Mapping[Any, Place],
         cuts: Mapping[Any, set[int]],
     ) -> None:
         self.trace = trace = Trace()
         self.program = trace.program
-        self.inputs = inputs = Inputs(trace.program, cuts)
+        self.inputs = inputs = Inputs(trace.program, cuts, asked)
         trace.external, trace.decide, trace.keep = inputs.external, inputs.decide, inputs.keep
         trace.is_outside = inputs.is_outside
+        trace.begins = inputs.offset
         self.passed = Passed(trace, inputs, tensors)
         self.conditions = Conditions(trace, inputs)
-        self.outside = Outside(trace, inputs, self.passed, self.conditions, graded)
+        self.outside = Outside(trace, inputs, self.passed, self.conditions)
         self.born = Born()
         self.world = World(inputs, self.passed, self.conditions, self.outside, varying)
         self.back = HandedBack(trace, inputs, self.passed, self.outside, self.world, self.born)
@@ -130,6 +131,13 @@ class Capture:
             return value
         return self.world.read_by_library(owner, name, value)
 
+    def attribute_for(self, owner: Any, put: Any, name: str, *value: Any) -> None:
+        """An attribute of a module is set or deleted: by the library, unless the world does it."""
+        if self.world.writing == (id(owner), name):
+            put(owner, name, *value)
+        else:
+            self.world.written_by_library(owner, put, name, *value)
+
     def groups_of(self, optimizer: Any, groups: Any) -> Any:
         """The groups of an optimizer are read: by the library, unless the world is reading them."""
         if self.world.reading == (id(optimizer), "param_groups"):
@@ -172,6 +180,8 @@ class Capture:
         `pull_back` found.
         """
         back, inputs, conditions = self.back, self.inputs, self.conditions
+        with watch.aside():
+            self.world.check_library()
         returned, effects = back.returned(result.pop(), self.world.effects)
         captured = Captured(self.program, inputs.places, returned, effects=effects)
         with watch.aside():

@@ -14,7 +14,7 @@ from wengert.compile.trace.observe import contents, will_call
 from wengert.compile.trace.places import Attribute, Gradient, Guard, key_of, unchanged
 from wengert.compile.trace.settings import Settings
 from wengert.history.node import AccumulateGrad, Node
-from wengert.history.surroundings import EVERYWHERE
+from wengert.history.surroundings import EVER, EVERYWHERE
 from wengert.tensor import Tensor
 
 _MEMBERS = ("_modules", "_parameters", "_buffers")  # where a module keeps what it consists of
@@ -60,7 +60,7 @@ class Conditions:
 
     def final(self) -> list[Guard]:
         """All guards. What the function itself has changed is no condition on later calls."""
-        everywhere = map(unchanged, EVERYWHERE)
+        everywhere = map(unchanged, (*EVERYWHERE, *EVER))
         for guard in (*self.settings.guards(), *self.inputs.decisive, *everywhere):
             self.note(guard)
         return [g for g in self.guards.values() if isinstance(g.place, Gradient) or g.holds()]

@@ -18,19 +18,21 @@ from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.captured import Joint
 from wengert.compile.trace.inputs import Inputs, Passed
-from wengert.compile.trace.observe.objects import CHANGEABLE
+from wengert.compile.trace.observe.objects import ATOMS, CHANGEABLE
 from wengert.compile.trace.outside import Outside
 from wengert.compile.trace.parts import Part, ordered, overlapping, part
 from wengert.compile.trace.places import (
     Attribute,
     Did,
     Gradient,
+    Guard,
     Known,
     Output,
     Place,
     Put,
     Write,
     key_of,
+    same,
 )
 from wengert.compile.trace.results import Filled, leaves_of, named_parts, parts_within, sequence
 from wengert.compile.trace.storage import Storage, kept
@@ -94,7 +96,7 @@ class HandedBack:
         self, item: Any, effects: list[tuple[Place | None, Any]]
     ) -> tuple[Any, list[Put | Did]]:
         """The structures of what the function returned, and of what it wrote into the world."""
-        lasting = list(_lasting(effects))
+        lasting = list(_lasting(effects, self.world.conditions.guards))
         made = parts_within((item, [value for _, value in lasting]))
         self._find_bases([x for x in made if isinstance(x, (Tensor, TracedArray))])
         result = self.result(item)
@@ -320,14 +322,29 @@ class HandedBack:
                 )
 
 
-def _lasting(effects: list[tuple[Place | None, Any]]) -> Iterator[tuple[Place | None, Any]]:
-    """What of these is there in the end: of one place the last value; the list is emptied."""
+def _lasting(
+    effects: list[tuple[Place | None, Any]], guards: dict[Any, Guard]
+) -> Iterator[tuple[Place | None, Any]]:
+    """What of these is there in the end: of one place the last value; the list is emptied.
+
+    What a guard says to be there anyway, as the mode of a module that is in that mode, is not
+    written again.
+    """
     last = {key_of(place): k for k, (place, _) in enumerate(effects) if place is not None}
     called = max((k for k, (place, _) in enumerate(effects) if place is None), default=-1)
     for k, (place, value) in enumerate(effects):
-        if place is None or k < called or last[key_of(place)] == k:
+        key = key_of(place)
+        if (
+            place is None
+            or k < called
+            or (last[key] == k and not _is_there(guards.get(key), value))
+        ):
             yield place, value
     effects.clear()
+
+
+def _is_there(guard: Guard | None, value: Any) -> bool:
+    return guard is not None and type(value) in ATOMS and guard.equal and same(guard.object, value)
 
 
 def _final(now: TracedArray, traced: TracedArray) -> Value:

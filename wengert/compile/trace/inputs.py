@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.compile.program.program import Program, Value, mapped
+from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray, undecided
 from wengert.compile.trace.identity import ByIdentity
 from wengert.compile.trace.ints import Bounds, cuts, interval
@@ -25,7 +26,9 @@ from wengert.compile.trace.places import (
     Gradient,
     Guard,
     Known,
+    Offset,
     Place,
+    is_outside,
     key_of,
 )
 from wengert.compile.trace.storage import Storage
@@ -38,17 +41,19 @@ CUTS = 16
 """Where an int decides more than so many things, it has to be known."""
 
 
-class Specialize(Exception):
-    """An argument becomes part of the signature: a number that decides something, or a tensor that
-    the function finds in its surroundings too.
+Asked = Argument | Gradient | Offset
+"""What a signature may know of an argument: all of it, that it has a gradient, or where it lies."""
 
-    So does, if `graded`, whether the tensor at this place has a gradient. `code` and `at` tell the
-    user's line.
+
+class Specialize(Exception):
+    """What is at a place becomes part of the signature: a number that decides something, a tensor
+    that the function finds in its surroundings too, or something that is asked of an argument.
+
+    `code` and `at` tell the user's line.
     """
 
-    def __init__(self, number: int, graded: bool = False) -> None:
-        self.number = number
-        self.graded = graded
+    def __init__(self, place: Asked) -> None:
+        self.place = place
         self.code, self.at = here()
 
 
@@ -81,8 +86,12 @@ class Inputs:
     traced array, which holds its trace: so when a trace ends, no cycle keeps it.
     """
 
-    def __init__(self, program: Program, cuts: Mapping[Any, set[int]]) -> None:
+    def __init__(
+        self, program: Program, cuts: Mapping[Any, set[int]], asked: Mapping[Asked, Any]
+    ) -> None:
         self.program = program
+        self.asked = asked
+        """What the signature knows of arguments."""
         self.cuts = cuts
         """Of the intervals of ints, by the key of the place."""
         self.places: dict[Value, Place] = {}
@@ -170,11 +179,23 @@ class Inputs:
     def _decisive(self, value: Value) -> float:
         place, number = self.places[value], self.numbers[value]
         if isinstance(place, Argument):
-            raise Specialize(place.number)
+            raise Specialize(place)
         if value.bounds is not None:
             raise Fixed(place)
         self.decisive.append(Guard(place, number))
         return number
+
+    def offset(self, value: Value) -> int:
+        """Where in its storage an array begins that the program reads."""
+        place = Offset(self.places[value])
+        if not is_outside(place):
+            if place not in self.asked:
+                raise Specialize(place)
+            return int(self.asked[place])
+        with watch.aside():
+            found = int(place.read(()))
+        self.decisive.append(Guard(place, found))
+        return found
 
     def _is_array_outside(self, value: Value) -> bool:
         """Whether this is a plain array from outside, as it is at the call."""

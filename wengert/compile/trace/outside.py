@@ -75,14 +75,12 @@ class Outside:
     """What one trace has found, by the tensors that it found."""
 
     def __init__(
-        self, trace: Trace, inputs: Inputs, passed: Passed, conditions: Conditions, graded: set[int]
+        self, trace: Trace, inputs: Inputs, passed: Passed, conditions: Conditions
     ) -> None:
         self.trace = trace
         self.inputs = inputs
         self.passed = passed
         self.conditions = conditions
-        self.graded = graded
-        """Arguments of whose gradients the signature knows."""
         self.tensors: ByIdentity[Tensor, Found] = ByIdentity()
         self.gradients: ByIdentity[Tensor, FoundGradient] = ByIdentity()
         self._spans: list[tuple[int, int, TracedArray, Any]] = []
@@ -102,7 +100,7 @@ class Outside:
         if found is None:
             number = self.passed.numbers.get(id(tensor))
             if number is not None:
-                raise Specialize(number)  # it is an argument too
+                raise Specialize(Argument(number))  # it is one too
             known = self.passed.stand_in_for(tensor)
             if known is not None:
                 raise Fixed(known.place)
@@ -123,7 +121,7 @@ class Outside:
         history = self.history(tensor)
         found = Found(place, tensor, array, traced, traced, history.tracked)
         self.tensors[tensor] = found
-        if history.tracked:
+        if history.tracked and history._node is not None:
             if isinstance(history._node, AccumulateGrad):
                 self.conditions.hooks(history._node)
             history._node = _leaf_of(tensor, history._node)
@@ -205,8 +203,9 @@ class Outside:
         """What the tensor has, or the one passed has that it stands for, as the signature says."""
         passed = self.passed.stand_ins.get(tensor)
         if passed is not None:
-            if isinstance(passed.place, Argument) and passed.place.number not in self.graded:
-                raise Specialize(passed.place.number, graded=True)
+            place = Gradient(passed.place)
+            if isinstance(passed.place, Argument) and place not in self.inputs.asked:
+                raise Specialize(place)
             tensor = passed.given
         return tensor.__dict__.get("_grad")
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.memory import offset
 from wengert.compile.trace.observe.events import MISSING as MISSING
 from wengert.compile.trace.observe.objects import CONTAINERS, contents
 from wengert.compile.trace.observe.objects import PLAIN as PLAIN
@@ -157,6 +158,20 @@ class Bits:
         return (x.shape, x.dtype.str, x.tobytes()) if isinstance(x, np.ndarray) else MISSING
 
 
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """How many elements of its storage come before the first of the array at a place."""
+
+    array: Place
+
+    def __str__(self) -> str:
+        return f"the storage offset of {self.array}"
+
+    def read(self, flat: Any) -> Any:
+        x = array_at(self.array, flat)
+        return offset(x) if isinstance(x, np.ndarray) else MISSING
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Class:
     """The class of an object."""
@@ -255,7 +270,7 @@ class Cotangent:
 
 
 Place = (
-    Argument | Known | Item | Element | Length | Contents | Presence | Bits | Class | Code
+    Argument | Known | Item | Element | Length | Contents | Presence | Bits | Offset | Class | Code
     | Variable | Attribute | Gradient | Cotangent
 )  # fmt: skip
 
@@ -361,6 +376,8 @@ def is_outside(place: Place) -> bool:
     """Whether a place is in the world around a function: no argument, nor anything of one."""
     if isinstance(place, Gradient):
         return is_outside(place.tensor)
+    if isinstance(place, Offset):
+        return is_outside(place.array)
     return not isinstance(place, Argument | Cotangent)
 
 

@@ -98,6 +98,29 @@ class _Attributes:
         return capture.attribute_of(module, name, value)
 
 
+class _Changes:
+    """In the place of the method `__setattr__` or `__delattr__` of a class of modules."""
+
+    def __init__(self, usual: Any) -> None:
+        self.usual = usual
+
+    def __get__(self, module: Any, owner: Any = None) -> Any:
+        return self.usual if module is None else functools.partial(self.change, module)
+
+    def change(self, module: Any, name: str, *value: Any) -> None:
+        capture = CAPTURES.get(get_ident())
+        if capture is None:
+            self.usual(module, name, *value)
+        else:
+            capture.attribute_for(module, self.usual, name, *value)
+
+
+@functools.cache
+def _changes(cls: type, method: str) -> _Changes:
+    """Made before the class is first watched, when it has its own method."""
+    return _Changes(getattr(cls, method))
+
+
 _WATCHED = [
     (Tensor, "_array", _Watched(SLOT, "_array", "array")),
     *(
@@ -116,7 +139,10 @@ def _settle() -> None:
     All of it, the question included, is one call in C, so no interrupt and no other thread comes in
     between; and to do it once too often does no harm.
     """
-    modules = [(cls, "__getattribute__", _ATTRIBUTES) for cls in DECIDING]
+    modules: list[tuple[type, str, Any]] = []
+    for cls in DECIDING:
+        modules.append((cls, "__getattribute__", _ATTRIBUTES))
+        modules += ((cls, name, _changes(cls, name)) for name in ("__setattr__", "__delattr__"))
     optimizers = [(cls, "param_groups", _GROUPS) for cls in SETTINGS]
     classes, names, watching = zip(*_WATCHED, *modules, *optimizers, strict=True)
     usual = [here.__get__(None, cls) for cls, here in zip(classes, watching, strict=True)]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
@@ -32,6 +33,7 @@ from wengert.compile.trace.observe.objects import (
     UNCHANGEABLE,
     contents,
     own_attribute,
+    same,
     static,
 )
 from wengert.compile.trace.observe.users import is_library, is_users_class
@@ -52,7 +54,6 @@ from wengert.compile.trace.places import (
     Variable,
     is_number,
     key_of,
-    unchanged,
 )
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -79,10 +80,13 @@ class World(Observer):
         self.outside = outside
         self.varying = varying
         self.reading: Any = None  # an object's id and the attribute that the user's code reads
+        self.writing: Any = None  # that, if it is written
         self.written_places: dict[Any, tuple[Place, Any]] = {}
         """By place: what was there before the trace."""
         self.effects: list[tuple[Place | None, Any]] = []
         """What the function wrote, in order: a place and a value, or a call on a container."""
+        self.library_read: dict[int, tuple[Any, tuple[Any, ...], str]] = {}
+        """Containers that the library has gone through, what they held, and whose they are."""
         self.shadows: dict[int, tuple[Any, Any]] = {}
         self.unobserved: Unobserved | None = None  # the first that ran so
         self.returned = False  # the function: what runs then is its derivative
@@ -97,6 +101,7 @@ class World(Observer):
         self._reach(function, None, getattr(function, "__name__", type(function).__name__))
         for container in EVERYWHERE:
             self._tell(self.reached, container)
+            self._note_library_read(container, "what holds for all modules")
         result = self.called(function, *args, **named)
         self.returned = True
         return result
@@ -149,7 +154,9 @@ class World(Observer):
         with watch.aside():
             home = home_of(owner, name)
             if home is not None:
-                self.conditions.note(Guard(Item(home, name), value))
+                place = Item(home, name)
+                if key_of(place) not in self.written_places:
+                    self.conditions.note(Guard(place, value))
             elif name[:1] != "_":
                 self._through_class(owner, type(owner), name)
             self._reach(owner, None, f"a {type(owner).__name__}")
@@ -157,7 +164,27 @@ class World(Observer):
             self.conditions.name(value if isinstance(value, dict) else {name: value})
             if isinstance(value, CONTAINERS):
                 self._read_contents(value)
+                self._note_library_read(value, f"{name} of a {type(owner).__name__}")
             return value
+
+    def _note_library_read(self, container: Any, words: str) -> None:
+        if id(container) not in self.library_read:
+            self.library_read[id(container)] = container, self.held_before(container), words
+
+    def written_by_library(self, owner: Any, put: Any, name: str, *value: Any) -> None:
+        """The library sets or deletes an attribute of a module."""
+        with watch.aside():
+            home = home_of(owner, name)
+            if home is not None and type(home[name]) in ATOMS and id(owner) in self.origins:
+                self.conditions.note(Guard(Item(home, name), home[name]))
+        self._put(put, "attribute", owner, name, *value)
+
+    def _put(self, put: Any, kind: str, owner: Any, key: Any, *value: Any) -> None:
+        outer, self.writing = self.writing, (id(owner), key)
+        try:
+            super()._put(put, kind, owner, key, *value)
+        finally:
+            self.writing = outer
 
     # ---- reads ----------------------------------------------------------------------------------
 
@@ -262,7 +289,18 @@ class World(Observer):
         return value
 
     def _note_contents(self, container: Any) -> None:
-        self.conditions.note(unchanged(container))
+        self.conditions.note(Guard(Contents(container), self.held_before(container)))
+
+    def held_before(self, container: Any) -> tuple[Any, ...]:
+        """As ever; attributes that were written lie in a dictionary which may be gone through."""
+        places = [place for place, _ in self.written_places.values()]
+        if id(container) in self.before or not any(_is_in(place, container) for place in places):
+            return super().held_before(container)
+        held = dict(container)
+        for place, before in self.written_places.values():
+            if _is_in(place, container):
+                Item(held, place.key).write(before, ())  # type: ignore[union-attr]
+        return contents(held)
 
     def _note_state(self, owner: Any, known: set[int]) -> None:
         """All that an object holds, and what it holds holds."""
@@ -400,8 +438,24 @@ class World(Observer):
 
     # ---- the end --------------------------------------------------------------------------------
 
+    def check_library(self) -> None:
+        """What the library changes in modules but by attributes could not be done at each call."""
+        for _, _, words in self._changed_by_library():
+            raise TracingError(
+                f"a compiled function changes {words} by a call of the library, as one that adds a "
+                "module or a hook. Do it before the call, and take it back after."
+            )
+
+    def _changed_by_library(self) -> Iterator[tuple[Any, tuple[Any, ...], str]]:
+        for container, held, words in self.library_read.values():
+            if not same(self.held_before(container), held):
+                yield container, held, words
+
     def put_back(self) -> None:
         """Make the world what it was before the trace."""
+        for container, held, _ in [*self._changed_by_library()]:
+            _fill(container, held)
+        self.library_read = {}
         if rewrite.THREAD.observer is self:  # an interrupt came while it was taken away
             rewrite.THREAD.observer = None
         self.take_back()
@@ -462,13 +516,18 @@ def _mapping_behind(owner: Any) -> dict[Any, Any] | None:
     return None
 
 
+def _is_in(place: Place, container: Any) -> bool:
+    return type(place) is Item and place.mapping is container
+
+
 def _fill(container: Any, held: tuple[Any, ...]) -> None:
     """Make a container hold this again."""
     if isinstance(container, dict):
-        dict.clear(container)
+        kind: Any = OrderedDict if isinstance(container, OrderedDict) else dict
+        kind.clear(container)
         half = len(held) // 2
         for key, value in zip(held[:half], held[half:], strict=True):
-            dict.__setitem__(container, key, value)
+            kind.__setitem__(container, key, value)
     elif isinstance(container, list):
         container[:] = held
     else:

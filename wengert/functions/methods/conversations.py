@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.kind import kind_of
+from wengert.arrays.memory import storage
 from wengert.autograd.operands import cast
 from wengert.dispatch import known
 from wengert.dtypes import bfloat16
@@ -36,7 +37,7 @@ from wengert.functions.arguments import one_dim
 from wengert.functions.limits import Storage
 from wengert.history import modes
 from wengert.history.location import here, line_of, stacklevel
-from wengert.tensor import Size, Tensor, attach, carries, storage, wrap
+from wengert.tensor import Size, Tensor, attach, carries, wrap
 
 
 def _element(x: Any) -> Any:
@@ -154,10 +155,7 @@ class TensorMethods:
 
     def storage_offset(self: Any) -> int:
         """How many elements of the storage come before the first one."""
-        array = self._array
-        owner = storage(array)
-        start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-        return int(start // array.itemsize)
+        return kind_of(self._array).offset(self._array)
 
     def is_contiguous(self: Any, memory_format: Any = None) -> bool:
         """Whether the elements lie in memory in order."""
@@ -166,7 +164,7 @@ class TensorMethods:
 
     def data_ptr(self: Any) -> int:
         """The address of the first element."""
-        return self._array.__array_interface__["data"][0] if self._array.size else 0
+        return kind_of(self._array).address(self._array) if self._array.size else 0
 
     def element_size(self: Any) -> int:
         """Bytes per element."""

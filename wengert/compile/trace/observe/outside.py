@@ -131,13 +131,16 @@ class Outside:
         if id(container) in self.gone_through:
             return
         self.gone_through.add(id(container))
-        held = self.before.get(id(container))
-        if held is None:
-            held = contents(container)
+        held = self.held_before(container)
         self._tell(self.on_read, Read("contents", container, None, held))
         labels = labels_of(container, held)
         for value, label in zip(held, labels, strict=True):
             self._reach(value, container, label)
+
+    def held_before(self, container: Any) -> tuple[Any, ...]:
+        """What a container held before the program changed it."""
+        held = self.before.get(id(container))
+        return contents(container) if held is None else held
 
     def _given(self, value: Any, callee: Any) -> None:
         """A library got a value, which may be read to its depth."""
