@@ -75,3 +75,9 @@ def test_an_empty_tensor_is_seen_with_strides_and_a_filled_one_is_written():
     # Nothing was within the bounds of no storage; the filled one was a view of one number.
     assert wg.zeros(0).as_strided((2, 0), (1, 1)).shape == (2, 0)
     assert wg.fill(wg.zeros(2), 1).add_(1).tolist() == [2, 2]
+
+
+def test_max_and_min_of_two_tensors_are_found_where_functions_of_two_are_stated():
+    # They were looked for in a module that the functions of two tensors had left.
+    assert wg.max(wg.tensor([1, 4]), wg.tensor([3, 2])).tolist() == [3, 4]
+    assert wg.tensor([1, 4]).min(wg.tensor([3, 2])).tolist() == [1, 2]

@@ -15,8 +15,7 @@ from wengert import dtypes
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder, usually
 from wengert.dispatch import as_array, known
-from wengert.functions import math as elementwise
-from wengert.functions import results
+from wengert.functions import elementary, results
 from wengert.functions.arguments import (
     Dim,
     constant,
@@ -378,7 +377,7 @@ def _extremum(full: Any, of_two: str, find: Any, result: Any) -> Any:
         if other is None and isinstance(dim, (Tensor, np.ndarray)):
             other = dim
         if other is not None:
-            return getattr(elementwise, of_two)(input, other)
+            return getattr(elementary, of_two)(input, other)
         if dim is None:
             _refuse_empty(input, extreme.__name__)
             return full(input, None, False)
