@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.control import choice
+from wengert.control.recorded import branched, undecided
 from wengert.control.states import Form, agreed, split
 from wengert.errors import StateError
 
@@ -39,6 +40,9 @@ def cond(
     array = choice.array_of(pred, "the predicate of wg.cond")
     if choice.is_batched(array):
         return _both(array, true_fn, false_fn, given)
+    trace = undecided(array)
+    if trace is not None:
+        return branched(trace, np.not_equal(array, 0), [false_fn, true_fn], given, "wg.cond")
     return true_fn(*given) if array else false_fn(*given)
 
 
@@ -90,6 +94,9 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
             f"the index of wg.switch is of dtype {dtype}, but it counts branches: round and "
             "convert it, e.g. with .long()."
         )
+    trace = undecided(array)
+    if trace is not None:
+        return branched(trace, array, list(branches), given, "wg.switch")
     last = len(branches) - 1
     if not choice.is_batched(array):
         return branches[min(max(int(array), 0), last)](*given)

@@ -7,6 +7,7 @@ run once more.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,14 @@ def tracing() -> Trace | None:
     state = modes.current()
     usual = state.level is None and not state.duals
     return capture.trace if usual else None
+
+
+def undecided(predicate: Any) -> Trace | None:
+    """The trace in which a predicate has no number yet."""
+    trace = tracing() if type(predicate) is TracedArray else None
+    if trace is None or predicate.value in trace.program.constants:
+        return None
+    return trace
 
 
 class Again(Exception):
@@ -156,3 +165,55 @@ def _like(x: Any, before: Any, trace: Trace) -> Any:
     if _array(before).weak and array.dtype != _array(before).dtype:
         array = array.astype(_array(before).dtype)
     return wrap(array) if isinstance(before, Tensor) else array
+
+
+def branched(
+    trace: Trace, index: TracedArray, functions: list[Any], operands: Any, what: str
+) -> Any:
+    """What the branch of a number returns that is not known yet."""
+    from wengert.compile.trace.choices import choice
+
+    effects = len(watch.active().world.effects)
+    forms: list[Form] = []
+
+    def run(k: int) -> list[Any]:
+        result = functions[k](*operands)
+        leaves, form = split(result, f"what branch {k} of {what} returns: result")
+
+        def tell() -> tuple[str, str, Any]:
+            return f"the result of branch 0 of {what}", f"that of branch {k}", functions[k]
+
+        forms.append(agreed(forms[-1], form, tell) if forms else form)
+        return leaves
+
+    def alike(results: list[list[Any]]) -> list[Any]:
+        return [_converter(trace, column) for column in zip(*results, strict=True)]
+
+    made = choice(trace, index, [partial(run, k) for k in range(len(functions))], alike)
+    if len(watch.active().world.effects) > effects:
+        raise StateError(
+            f"a branch of {what} writes to something outside of it, which a compiled function "
+            f"would do in any case, at\n  {line_of(*here())}\nReturn it as part of the result."
+        )
+    return rebuild(forms[-1].tree, iter(made))
+
+
+def _converter(trace: Trace, column: Any) -> Any:
+    """How a result of one branch becomes what it is in all: a tensor, or an array, of one dtype."""
+    arrays = [_array(x) for x in column]
+    known = [a.dtype for a in arrays if hasattr(a, "dtype") and not getattr(a, "weak", False)]
+    kinds = [getattr(a, "dtype", np.dtype(type(a))) for a in arrays]
+    dtype = known[0] if known else np.result_type(*kinds)
+    tensor = any(isinstance(x, Tensor) for x in column)
+
+    def convert(x: Any) -> Any:
+        if isinstance(x, Tensor):
+            return x
+        array = trace.as_array(x)
+        if array.dtype != dtype:
+            array = array.astype(dtype)
+        if not known:
+            array = trace.number_like(array, dtype)
+        return wrap(array) if tensor else array
+
+    return convert

@@ -35,7 +35,7 @@ from wengert.compile.trace.places import Argument, Gradient, Offset, Place, is_n
 from wengert.compile.trace.pullback import pull_back
 from wengert.compile.trace.storage import strides_of
 from wengert.compile.trace.world import World, is_fetchable
-from wengert.errors import TracingError
+from wengert.errors import StateError, TracingError
 from wengert.history import modes
 from wengert.history.location import stacklevel
 from wengert.tensor import Tensor
@@ -356,7 +356,7 @@ class _Raised(Exception):
     """The function raised while it was traced, which undoes what it had done; see the cause."""
 
 
-_DECISIONS = (TracingError, Specialize, Varying, Fixed, Cut, Postponed)
+_DECISIONS = (TracingError, StateError, Specialize, Varying, Fixed, Cut, Postponed)
 
 
 def _run(world: World, function: Any, traced: list[Any], /, *args: Any, **kwargs: Any) -> Any:

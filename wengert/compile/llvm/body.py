@@ -11,8 +11,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from wengert.compile.llvm.library import bodies, matmul, natives
 from wengert.compile.llvm.library import convolution as convolution  # it and the next three
-from wengert.compile.llvm.library import matmul, natives, repeats
 from wengert.compile.llvm.library import pooling as pooling  # register what they have
 from wengert.compile.llvm.library import scans as scans
 from wengert.compile.llvm.library import sorts as sorts
@@ -45,6 +45,7 @@ class _Body:
         self.numbers = {
             id(step): (number, inside) for number, step, inside in numbered(plan, first)
         }
+        self.function = function
         self.module = function.module
         self.plan = plan
         self.table = Table.of(plan)
@@ -59,7 +60,7 @@ class _Body:
             self.bases[slot] = self._entry(slot)
         calls = [s for s in steps if isinstance(s, Call) and not is_native(s)]
         most = max((len(s.arrays) for s in calls), default=0)
-        if any(isinstance(s, Call) and s.body is not None for s in steps):
+        if any(isinstance(s, Call) and s.bodies for s in steps):
             self.callback = self._entry(self.table.callback)
         if most:
             self.addresses = self.builder.alloca(ir.ArrayType(POINTER, most))
@@ -71,8 +72,8 @@ class _Body:
                 self._loops(step)
             elif isinstance(step, Multiply):
                 self._multiply(step)
-            elif step.body is not None:
-                self._repeat(step)
+            elif step.bodies:
+                self._run_bodies(step)
             elif step.statement.function is check:
                 self._check(self.numbers[id(step)][0], step)
             else:
@@ -143,9 +144,18 @@ class _Body:
         status = builder.call(caller, arguments)
         self._stop_if(builder.icmp_signed("!=", status, I32(0)), status)
 
-    def _repeat(self, step: Call) -> None:
-        first = self.numbers[id(step)][1]
-        function = repeats.define(self.module, step, f"repeat.{first}", first, _define_inside)
+    def _run_bodies(self, step: Call) -> None:
+        """A loop or a choice: a function of its own, which calls those of its bodies."""
+        number, begins = self.numbers[id(step)]
+        inside = []
+        for plan, first in zip(step.bodies, begins, strict=True):
+            kind = ir.FunctionType(I32, [POINTER])
+            body = ir.Function(self.module, kind, f"{self.function.name}.{number}.{first}")
+            body.linkage = "internal"
+            body.attributes.add("alwaysinline")
+            _Body(body, plan, first).emit()
+            inside.append(body)
+        function = bodies.define(self.module, step, f"{self.function.name}.{number}", inside)
         self.called.append(function)
         arguments = [*(self._at(layout.place) for layout in step.arrays), self.callback]
         status = self.builder.call(function, arguments)
@@ -154,11 +164,6 @@ class _Body:
     def _stop_if(self, condition: Any, status: Any) -> None:
         with self.builder.if_then(condition, likely=False):
             self.builder.ret(status)
-
-
-def _define_inside(function: Any, plan: Plan, first: int) -> None:
-    """Write the body of a loop, whose steps have numbers from `first` on."""
-    _Body(function, plan, first).emit()
 
 
 def _caller(module: ir.Module) -> Any:

@@ -46,11 +46,11 @@ class Draft:
 
     @staticmethod
     def call(
-        s: Statement, inputs: dict[Value, Strided], outs: list[Strided], body: Plan | None = None
+        s: Statement, inputs: dict[Value, Strided], outs: list[Strided], bodies: tuple[Plan, ...]
     ) -> Draft:
         def step() -> Step:
             read = {v: _layout(a) for v, a in inputs.items()}
-            return Call(s, read, tuple(map(_layout, outs)), body)
+            return Call(s, read, tuple(map(_layout, outs)), bodies)
 
         return Draft([a.buffer for a in (*inputs.values(), *outs)], step)
 

@@ -81,13 +81,13 @@ class Call:
 
     `inputs` tell where the values among the statement's arguments are; the results are copied to
     `outputs`. A check is called, to raise its error, if the first of them, a truth value, is false.
-    A loop is no call of Python where the back end repeats its `body`.
+    A loop or a choice is no call of Python: the back end runs the plans of its `bodies`.
     """
 
     statement: Statement
     inputs: dict[Value, Layout]
     outputs: tuple[Layout, ...]
-    body: Plan | None = None
+    bodies: tuple[Plan, ...] = ()
 
     @property
     def arrays(self) -> list[Layout]:
@@ -122,19 +122,21 @@ class Plan:
     outputs: list[Value]
 
 
-def numbered(plan: Plan, first: int = 0) -> Iterator[tuple[int, Step, int]]:
-    """All steps with their numbers, and that of the first step of a loop's body.
+def numbered(plan: Plan, first: int = 0) -> Iterator[tuple[int, Step, list[int]]]:
+    """All steps with their numbers, and those of the first steps of the bodies that a step has.
 
     Those of a plan come first, then those of the bodies in it.
     """
     after = first + len(plan.steps)
     bodies = []
     for number, step in enumerate(plan.steps, first):
-        yield number, step, after
-        if isinstance(step, Call) and step.body is not None:
-            inside = list(numbered(step.body, after))
+        begins = []
+        for body in step.bodies if isinstance(step, Call) else ():
+            begins.append(after)
+            inside = list(numbered(body, after))
             bodies += inside
             after += len(inside)
+        yield number, step, begins
     yield from bodies
 
 

@@ -25,10 +25,10 @@ from wengert.compile.plan.roles import SEARCHES
 from wengert.compile.plan.sequence import Copy, Sequence, Task
 from wengert.compile.plan.strides import Buffer, Strided, part_of, row_major
 from wengert.compile.plan.terms import Built
+from wengert.compile.program.bodies import bodies
 from wengert.compile.program.infer import infer
 from wengert.compile.program.operations import added, take
 from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
-from wengert.compile.program.repeats import repeats
 
 
 @dataclass(slots=True)
@@ -220,14 +220,14 @@ class _Writer:
         return array if array is not None and self.homes.is_matrix(array) else self._copy(value)
 
     def _call(self, s: Statement) -> None:
-        body = repeats(s)
+        programs = bodies(s)
         inputs = {v: self.arrays.located(v) or self._copy(v) for v in dict.fromkeys(s.inputs)}
-        if body is not None:  # it reads and writes whole rows
+        if programs:  # they read and write whole arrays
             inputs = {v: a if _is_whole(a) else self._copy(v) for v, a in inputs.items()}
         self._keep_apart(s, s.inputs)
         homes = [self.homes.of(v) for v in s.outputs]
-        plan = None if body is None else self.plan(body)
-        self.drafts.append(Draft.call(s, inputs, [h[0] for h in homes], plan))
+        plans = tuple(map(self.plan, programs))
+        self.drafts.append(Draft.call(s, inputs, [h[0] for h in homes], plans))
         for value, own in zip(s.outputs, homes, strict=True):
             self._finish(value, own)
 

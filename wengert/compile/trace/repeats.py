@@ -93,9 +93,8 @@ class Recorded:
     edge around the loop their rows lead to; `carried` are the places of the state.
     """
 
-    def __init__(self, scope: Scope, start: int, entry: Entry, backwards: bool) -> None:
+    def __init__(self, scope: Scope, entry: Entry, backwards: bool) -> None:
         self.scope = scope
-        self.start = start
         self.entry = entry
         self.backwards = backwards
         self.steps: dict[Place, Any] = {}
@@ -126,27 +125,12 @@ class Recorded:
         self.alive = sorted(k for k in alive if self.carried[k] is not None)
         self.initial = initial
         found = dict.fromkeys(p for places in reached for p in places if p not in number)
-        self.targets = [(p, self.steps[p] if p in self.steps else _edge(p)) for p in found]
+        self.targets = [(p, self.steps[p] if p in self.steps else edge_to(p)) for p in found]
         self.results = [leads(places) for places in reached]
 
     def _reached(self, edge: Any) -> dict[Place, None]:
-        """The places that an edge in the body leads to: those of iterations, or around the loop."""
-        found: dict[Place, None] = {}
-        seen: set[Node] = set()
-        pending = [] if edge is None else [source(edge)]
-        entries = {node for node, _ in self.steps} | {self.entry}
-        while pending:
-            node, slot = pending.pop()
-            assert node is not None
-            if node in entries:
-                if (node, slot) in self.steps or (node, slot) in self.carried:
-                    found[node, slot] = None
-            elif abs(node.order) < self.start:
-                found[node, slot] = None
-            elif node not in seen:
-                seen.add(node)
-                pending += [source(e) for e in node.edges if e is not None]
-        return found
+        known = {**self.steps, **dict.fromkeys(p for p in self.carried if p is not None)}
+        return reached(edge, self.scope, known, {self.entry, *(node for node, _ in self.steps)})
 
     # ---- pulling back ---------------------------------------------------------------------------
 
@@ -171,7 +155,7 @@ class Recorded:
         def body(index: Any, state: list[Any], given: list[Any]) -> Made:
             roots = [(self.news[k], g) for k, g in zip(self.alive, state, strict=True)]
             roots += [(self.ys[j], g) for j, g in zip(rows, given, strict=False)]
-            pulled = _swept([r for r in roots if r[0] is not None], places, recorded)
+            pulled = swept([r for r in roots if r[0] is not None], places, recorded)
             before = pulled[: len(self.alive)]
             extra = dict(zip(hidden, given[len(rows) :], strict=True))
             state = [
@@ -214,7 +198,26 @@ class Recorded:
         return shown(g) if recorded else g
 
 
-def _edge(place: Place) -> Node | Output:
+def reached(edge: Any, scope: Scope, known: dict[Place, Any], entries: Any) -> dict[Place, None]:
+    """The places that an edge in a body leads to: `known` ones of `entries`, and those around."""
+    found: dict[Place, None] = {}
+    seen: set[Node] = set()
+    pending = [] if edge is None else [source(edge)]
+    while pending:
+        node, slot = pending.pop()
+        assert node is not None
+        if node in entries:
+            if (node, slot) in known:
+                found[node, slot] = None
+        elif not scope.began(abs(node.order)):
+            found[node, slot] = None
+        elif node not in seen:
+            seen.add(node)
+            pending += [source(e) for e in node.edges if e is not None]
+    return found
+
+
+def edge_to(place: Place) -> Node | Output:
     node, slot = place
     return Output(node, slot) if slot else node
 
@@ -223,9 +226,31 @@ def zeros(trace: Trace, shape: Any, dtype: Any) -> TracedArray:
     return trace.array(trace.record(operations.full, (shape, 0, dtype), shape, dtype))
 
 
-def _swept(roots: list[Any], places: list[Any], recorded: bool) -> list[Any]:
+class Ends(engine.Targets):
+    """Where a sweep through a body ends: not even a path to another target leads on from there.
+
+    What lies around a body is pulled back by the sweep around it: the one value that two others
+    come from would get its cotangents twice.
+    """
+
+    def find(self, roots: Any) -> set[Node]:
+        seen: dict[Node, None] = {}
+        pending = [source(edge)[0] for edge, _ in roots]
+        while pending:
+            node = pending.pop()
+            if node is not None and node not in seen and node not in self.ends:
+                seen[node] = None
+                pending += [source(edge)[0] for edge in node.edges if edge is not None]
+        for node in sorted(seen, key=lambda node: node.order):
+            children = (source(edge)[0] for edge in node.edges if edge is not None)
+            if any(child in self.passed or child in self.ends for child in children):
+                self.passed.add(node)
+        return self.passed | self.ends
+
+
+def swept(roots: list[Any], places: list[Any], recorded: bool) -> list[Any]:
     """What a sweep from some roots brings to some places."""
-    targets = engine.Targets(places)
+    targets = Ends(places)
     if roots:
         engine.run(roots, True, recorded, targets)
     return [targets.captured[p] for p in places]
@@ -260,12 +285,10 @@ def repeated(
     and `steps` where places in that lead to.
     """
     inits, xs = [_traced(trace, x) for x in inits], [_traced(trace, x) for x in xs]
-    aligned = () if along is None else (*along.scope.aligned, along.scope)
-    scope = Scope(trace, length, aligned)
-    entry = Entry()
-    recorded = Recorded(scope, scope.start if along is None else along.start, entry, backwards)
-    recorded.steps = dict(steps or {})
+    scope = Scope(trace, length, () if along is None else along.scope.lineage)
     with scope:
+        recorded = Recorded(scope, Entry(), backwards)
+        recorded.steps = dict(steps or {})
         index = trace.array(scope.index)
         index = index + first if first else index
         state = [_inside(trace, scope.carries, x, recorded) for x in inits]
@@ -276,14 +299,14 @@ def repeated(
         terms = [_term(trace, scope, term, recorded) for term in made.terms]
         news = [*made.state, *terms]
         new_values = [_value(x, v) for x, v in zip(news, scope.carries, strict=True)]
-        y_values = [_array(y).value for y in made.rows]
+        y_values = [array_of(y).value for y in made.rows]
     trace.counters[scope.index] = 0, length - 1
     trace.counters[index.value] = first, first + length - 1
-    recorded.news, recorded.ys = [_history(x) for x in news], [_history(y) for y in made.rows]
-    starts = [_array(x).value for x in inits]
+    recorded.news, recorded.ys = [history_of(x) for x in news], [history_of(y) for y in made.rows]
+    starts = [array_of(x).value for x in inits]
     starts += [zeros(trace, v.shape, v.dtype).value for v in scope.carries[len(starts) :]]
-    outputs = scope.close(starts, [_array(x).value for x in xs], new_values, y_values, backwards)
-    initial = [_history(x) for x in inits] + [None] * len(terms)
+    outputs = scope.close(starts, [array_of(x).value for x in xs], new_values, y_values, backwards)
+    initial = [history_of(x) for x in inits] + [None] * len(terms)
     recorded.connect(initial)
     results = [trace.array(v) for v in outputs]
     shown_results = _with_history(recorded, results, [*news, *made.rows])
@@ -306,7 +329,7 @@ def _with_history(loop: Recorded, arrays: list[TracedArray], insides: list[Any])
     return made
 
 
-def _array(x: Any) -> TracedArray:
+def array_of(x: Any) -> TracedArray:
     return x._array if isinstance(x, Tensor) else x
 
 
@@ -314,12 +337,12 @@ def _traced(trace: Trace, x: Any) -> Any:
     return x if isinstance(x, Tensor) else trace.as_array(x)
 
 
-def _history(x: Any) -> Any:
+def history_of(x: Any) -> Any:
     return current_node(x) if isinstance(x, Tensor) else None
 
 
 def _value(x: Any, like: Value) -> Value:
-    value = _array(x).value
+    value = array_of(x).value
     assert (value.shape, value.dtype) == (like.shape, like.dtype), f"{value} follows {like}"
     return value
 
@@ -328,13 +351,13 @@ def _inside(
     trace: Trace, values: list[Value], x: Any, recorded: Recorded, row: bool = False
 ) -> Any:
     """What stands in the body for a part of the state, or for one row."""
-    around = _array(x)
+    around = array_of(x)
     shape = around.shape[1:] if row else around.shape
     value = Value(shape, around.dtype, around.weak)
     values.append(value)
     array = TracedArray(trace, Storage(value), ())
     array.single = not row and around.single
-    edge = _history(x)
+    edge = history_of(x)
     tracked = isinstance(x, Tensor) and modes.is_grad_enabled() and dtypes.is_inexact(value.dtype)
     node = recorded.entry.output() if tracked and (not row or edge is not None) else None
     place: Any = None if node is None else source(node)
@@ -347,7 +370,7 @@ def _inside(
 
 def _term(trace: Trace, scope: Scope, term: Any, recorded: Recorded) -> Any:
     """A sum over the iterations: one more part of the state, which begins with zero."""
-    around = _array(term)
+    around = array_of(term)
     like = TracedArray(trace, Storage(Value(around.shape, around.dtype)), ())
     begun: Any = wrap(like) if isinstance(term, Tensor) else like
     return _inside(trace, scope.carries, begun, recorded) + term

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.compile.program import operations
+from wengert.compile.program.bodies import Choose, Repeat
 from wengert.compile.program.program import Program, Statement, Value
-from wengert.compile.program.repeats import Repeat
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import tick
@@ -36,29 +36,44 @@ SMALL = 64
 class Scope:
     """The body of a loop: while it is traced, and afterwards, when derivatives read its values."""
 
+    moves_out = True
+
     def __init__(self, trace: Trace, length: int, aligned: tuple[Scope, ...] = ()) -> None:
         self.trace = trace
         self.length = length
         self.aligned = aligned
         self.start = tick()
+        self.periods: list[tuple[int, int]] = []
+        """When the body was at work."""
         self.parent: Scope | None = trace.scopes[-1] if trace.scopes else None
         self.index = Value((), np.int64, weak=True)
         self.carries: list[Value] = []
         self.rows: list[Value] = []
         self.statement: Statement | None = None
+        self.statements: list[Statement] = []
         self.made: dict[Value, Statement] = {}
         self.saved: dict[Value, Value] = {}
 
     def __enter__(self) -> Scope:
         program = self.trace.program
-        self.around, program.statements = program.statements, []
+        self.around, program.statements = program.statements, self.statements
         self.trace.scopes.append(self)
+        self.begun = tick()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        program = self.trace.program
-        self.statements, program.statements = program.statements, self.around
+        self.statements, self.trace.program.statements = self.trace.program.statements, self.around
         self.trace.scopes.pop()
+        self.periods.append((self.begun, tick()))
+
+    @property
+    def lineage(self) -> tuple[Scope, ...]:
+        """The bodies that one iteration of this one goes along with, and itself."""
+        return (*self.aligned, self)
+
+    def began(self, time: int) -> bool:
+        """Whether what was made at a time was made in this body, or in those of its lineage."""
+        return any(a < time < b for scope in self.lineage for a, b in scope.periods)
 
     # ---- closing --------------------------------------------------------------------------------
 
@@ -101,10 +116,11 @@ class Scope:
         """The statements of the body, and the values that vary; the others are moved out of it."""
         varying, inside = dict.fromkeys(own), []
         for s in self.statements:
-            varies = any(v in varying or self._is_step(v) for v in s.inputs)
-            if varies or s.acts or _is_free(s):
+            stays = s.acts or (not self.moves_out and not _is_free(s))
+            varies = stays or any(v in varying or self._is_step(v) for v in s.inputs)
+            if varies or _is_free(s):
                 inside.append(s)
-            if varies or s.acts:
+            if varies:
                 varying |= dict.fromkeys(s.outputs)
             else:
                 self.around.append(s)
@@ -151,16 +167,79 @@ class Scope:
             return self.statement.args[repeat.carries + self.rows.index(v)]
         if v not in self.saved:
             if v is self.index:
-                made = self.trace.program.constant(np.arange(self.length))
+                self.saved[v] = self.trace.program.constant(np.arange(self.length))
             else:
-                made = Value((self.length, *v.shape), v.dtype)
                 repeat.body.outputs.append(v)
-                self.statement.outputs = (*self.statement.outputs, made)
-                if self.parent is not None and self.parent not in self.trace.scopes:
-                    self.trace.homes[made] = self.parent
-                    self.parent.made[made] = self.statement
-            self.saved[v] = made
+                self._save(v, Value((self.length, *v.shape), v.dtype))
         return self.saved[v]
+
+    def _save(self, v: Value, made: Value) -> None:
+        """One more result of the statement: what is saved of `v`."""
+        assert self.statement is not None
+        self.saved[v] = made
+        self.statement.outputs = (*self.statement.outputs, made)
+        if self.parent is not None and self.parent not in self.trace.scopes:
+            self.trace.homes[made] = self.parent
+            self.parent.made[made] = self.statement
+
+
+class Branch(Scope):
+    """One of several bodies, of which each call runs one. What it computes stays in it."""
+
+    moves_out = False
+
+    def __init__(self, trace: Trace, aligned: tuple[Scope, ...] = ()) -> None:
+        super().__init__(trace, 1, aligned)
+        self.number = 0
+
+    def body(self, results: list[Value]) -> tuple[Program, list[Value]]:
+        """The program of this branch, and what it is given."""
+        body = Program()
+        body.statements, varying = self._sorted([])
+        self._make_again(body.statements, [], results)
+        self.made = {v: s for s in body.statements for v in s.outputs}
+        given = []
+        for v in self._read(body.statements, [], results):
+            if self._is_constant(v, body):
+                continue
+            body.inputs.append(v)
+            given.append(self.trace.homes[v].rows_of(v) if self._is_step(v) else v)
+        body.outputs = list(results)
+        self.trace.homes |= dict.fromkeys(varying, self)
+        return body, given
+
+    def rows_of(self, v: Value) -> Value:
+        """What this branch computed, as one more result of the choice."""
+        assert self.statement is not None
+        if v not in self.saved:
+            made = Value(v.shape, v.dtype)
+            choose: Any = self.statement.function
+            choose.bodies[self.number].outputs.append(v)
+            choose.makes[self.number].append(len(self.statement.outputs))
+            choose.likes.append(made)
+            self._save(v, made)
+        return self.saved[v]
+
+
+def chosen(
+    trace: Trace, index: Value, branches: list[Branch], results: list[list[Value]]
+) -> tuple[Value, ...]:
+    """Write a choice between branches as one statement; returns its results."""
+    args: list[Value] = []
+    bodies, numbers = [], []
+    for branch, values in zip(branches, results, strict=True):
+        body, given = branch.body(values)
+        bodies.append(body)
+        args += [v for v in dict.fromkeys(given) if v not in args]
+        numbers.append([args.index(v) for v in given])
+    outputs = tuple(Value(v.shape, v.dtype, v.weak) for v in results[0])
+    choose = Choose(bodies, numbers, [list(range(len(outputs))) for _ in bodies])
+    choose.likes = list(outputs)
+    statement = Statement(choose, (index, *args), {}, outputs, *here())
+    trace.program.statements.append(statement)
+    for k, branch in enumerate(branches):
+        branch.statement, branch.number = statement, k
+    return outputs
 
 
 def _is_free(s: Statement) -> bool:

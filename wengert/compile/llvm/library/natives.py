@@ -31,8 +31,8 @@ NATIVES: dict[Any, Native] = {}
 
 
 def is_native(step: Call) -> bool:
-    """Whether a step is machine code, rather than a call of Python: loops are (`repeats.py`)."""
-    if step.body is not None:
+    """Whether a step is machine code, rather than a call of Python: loops are."""
+    if step.bodies:
         return True
     native = NATIVES.get(step.statement.function)
     return native is not None and native.fits(step)

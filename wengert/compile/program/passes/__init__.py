@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from wengert.compile.program.bodies import bodies
 from wengert.compile.program.infer import check_types
 from wengert.compile.program.passes import (
     algebra,
@@ -20,7 +21,6 @@ from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.rewrite import Rules, rewrite
 from wengert.compile.program.program import Program
-from wengert.compile.program.repeats import repeats
 
 RULES = Rules(
     layout.RULES,
@@ -39,14 +39,15 @@ def clean(program: Program) -> Program:
 
     All rules are applied in one walk, which also finds common subexpressions: what one rule makes
     is seen by the others at once. Some rules ask whether a value has one reader, which is known
-    better after the first walk and the removal of dead statements; hence a second walk. The bodies
-    of loops are programs, too.
+    better after the first walk and the removal of dead statements; hence a second walk. Bodies of
+    loops and branches are programs, too.
     """
     for step in (dead, merged, fold.uniform, _walk, dead, _walk, dead):
         step(program)
         check_types(program) if DEBUG else program.check()
-    for body in filter(None, map(repeats, program.statements)):
-        clean(body)
+    for s in program.statements:
+        for body in bodies(s):
+            clean(body)
     return program
 
 

@@ -1,4 +1,4 @@
-"""A loop as one statement: a program that is repeated, whose state goes from one time to the next.
+"""Loops and branches as statements whose functions have programs of their own: their bodies.
 
 Statements of a loop are `finals..., rows... = repeat(inits..., xs..., invariants...)`. The body is
 a program by itself. Its inputs are the number of the iteration, the state, one row of each of the
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.program.program import Program, Statement
+from wengert.compile.program.program import Program, Statement, Value
 
 
 class Repeat:
@@ -34,11 +34,19 @@ class Repeat:
         self.rows = rows
 
     @property
+    def bodies(self) -> list[Program]:
+        return [self.body]
+
+    def dtype_of(self, k: int) -> np.dtype[Any]:
+        """The dtype of an argument."""
+        return self.body.inputs[1 + k].dtype
+
+    @property
     def draws(self) -> bool:
         """Whether it is carried out even if no result is needed, and never merged with another."""
         return any(s.acts for s in self.body.statements)
 
-    def __call__(self, *args: Any) -> tuple[Any, ...]:
+    def __call__(self, *args: Any) -> Any:
         body, carries = self.body, self.carries
         state = body.inputs[1 : 1 + carries]
         kept = [np.array(x, v.dtype) for v, x in zip(state, args, strict=False)]
@@ -51,7 +59,8 @@ class Repeat:
             kept = [np.array(x, v.dtype) for v, x in zip(state, news, strict=False)]
             for rows, row in zip(made, news[carries:], strict=True):
                 rows[k] = row
-        return (*kept, *made)
+        found = (*kept, *made)
+        return found if len(found) != 1 else found[0]
 
     def _once(self, inputs: list[Any]) -> list[Any]:
         """The next state, and a row of the results."""
@@ -63,6 +72,43 @@ class Repeat:
         return part.run(inputs)
 
 
-def repeats(statement: Statement) -> Program | None:
-    """The body of a statement that is a loop; None of any other."""
-    return statement.function.body if type(statement.function) is Repeat else None
+class Choose:
+    """The function of `results... = choose(index, inputs...)`: one of several programs is run.
+
+    `given[b]` are the numbers of the arguments after the index that body b gets, `makes[b]` those
+    of the results that it makes; what another body has saved for its derivative is left as it is.
+    """
+
+    __module__ = "wengert"
+    __name__ = "choose"
+
+    def __init__(self, bodies: list[Program], given: list[list[int]], makes: list[list[int]]):
+        self.bodies = bodies
+        self.given = given
+        self.makes = makes
+        self.likes: list[Value] = []
+
+    def dtype_of(self, k: int) -> np.dtype[Any]:
+        """The dtype of an argument."""
+        for body, given in zip(self.bodies, self.given, strict=True):
+            if k - 1 in given:
+                return body.inputs[given.index(k - 1)].dtype
+        return np.dtype(np.int64)
+
+    @property
+    def draws(self) -> bool:
+        return any(s.acts for body in self.bodies for s in body.statements)
+
+    def __call__(self, index: Any, *args: Any) -> Any:
+        b = min(max(int(index), 0), len(self.bodies) - 1)
+        made = [np.zeros(v.shape, v.dtype) for v in self.likes]
+        for k, array in zip(
+            self.makes[b], self.bodies[b].run([args[k] for k in self.given[b]]), strict=True
+        ):
+            made[k] = array
+        return tuple(made) if len(made) != 1 else made[0]
+
+
+def bodies(statement: Statement) -> list[Program]:
+    """The programs that a statement runs: the body of a loop, the branches of a choice."""
+    return getattr(statement.function, "bodies", [])

@@ -1,0 +1,237 @@
+"""Loops and choices, whose bodies are plans of their own, as native functions.
+
+A body is a function of a table of addresses, as any plan is. The state of a loop lies where its
+results are wanted, and the body updates it there; rows are addresses that move. Working memory is
+taken once for the whole loop, so an iteration allocates nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
+from wengert.compile.plan.plan import Call, Plan, Table
+from wengert.compile.program.bodies import Choose, Repeat
+from wengert.compile.program.program import Value
+
+B: TypeAlias = ir.IRBuilder
+V: TypeAlias = ir.Value
+
+STACK = 1 << 16
+"""Bytes of working memory that are taken from the stack; more are allocated."""
+ALIGNMENT = 64
+
+
+def define(module: ir.Module, step: Call, name: str, bodies: list[ir.Function]) -> ir.Function:
+    """The function of a loop or a choice: of the addresses of its arrays, and the object that calls
+    Python. The result is an i32 as that of a body; `bodies` are those of the step.
+    """
+    kind = ir.FunctionType(I32, [POINTER] * (len(step.arrays) + 1))
+    function = ir.Function(module, kind, name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    frame = Frame(function, step, bodies)
+    _EMITTERS[type(step.statement.function)](frame, step.statement.function)
+    return function
+
+
+class Frame:
+    """The function that is being written: where its arrays are, and its memory."""
+
+    def __init__(self, function: ir.Function, step: Call, bodies: list[ir.Function]) -> None:
+        self.module = function.module
+        self.name = function.name
+        self.b: B = ir.IRBuilder(function.append_basic_block("entry"))
+        self.step = step
+        self.bodies = bodies
+        self.borrowed: list[V] = []
+        self.given = function.args
+        self.inputs = [self._input(k, x) for k, x in enumerate(step.statement.args)]
+        self.outputs = list(function.args[len(step.inputs) : -1])
+        self.callback = function.args[-1]
+
+    def _input(self, k: int, x: Any) -> V:
+        """The address of an argument; of a number, which a pass put in its place, a constant's."""
+        if type(x) is Value:
+            return self.given[list(self.step.inputs).index(x)]
+        function: Any = self.step.statement.function
+        return self.constant(np.asarray(x, function.dtype_of(k)))
+
+    # ---- bodies ---------------------------------------------------------------------------------
+
+    def table(self, number: int) -> Entries:
+        """The table of addresses for a body, but for its inputs and outputs."""
+        plan = self.step.bodies[number]
+        entries = Entries(self.b, Table.of(plan), plan)
+        for k, array in enumerate(plan.constants):
+            entries.set(entries.table.constant(k), self.constant(np.asarray(array)))
+        entries.set(entries.table.callback, self.callback)
+        entries.set(entries.table.arena, self.room(plan.arena))
+        return entries
+
+    def run(self, number: int, entries: Entries) -> V:
+        return self.b.call(self.bodies[number], [entries.at])
+
+    # ---- memory ---------------------------------------------------------------------------------
+
+    def room(self, size: int) -> V:
+        """Memory that is good as long as the function runs."""
+        b = self.b
+        if size <= STACK:
+            room = b.alloca(ir.ArrayType(BYTE, max(size, 1)))
+            room.align = ALIGNMENT
+            room.type = POINTER  # llvmlite gives it a type that knows its contents
+            return room
+        return self.allocated(I64(size))
+
+    def allocated(self, size: V) -> V:
+        """Memory of the C library's; without it, the function returns with a MemoryError set."""
+        b = self.b
+        memory = self.call("malloc", POINTER, [b.add(size, I64(ALIGNMENT))])
+        with b.if_then(b.icmp_unsigned("==", memory, ir.Constant(POINTER, None)), likely=False):
+            self.call("python.PyErr_NoMemory", POINTER, [])
+            self._free()
+            b.ret(I32(-1))
+        self.borrowed.append(memory)
+        number = b.add(b.ptrtoint(memory, I64), I64(ALIGNMENT - 1))
+        return b.inttoptr(b.and_(number, I64(-ALIGNMENT)), POINTER)
+
+    def finish(self, status: V) -> None:
+        self._free()
+        self.b.ret(status)
+
+    def _free(self) -> None:
+        for memory in self.borrowed:
+            self.call("free", ir.VoidType(), [memory])
+
+    def copy(self, to: V, source: V, nbytes: int) -> None:
+        if nbytes:
+            self.call("memcpy", POINTER, [to, source, I64(nbytes)])
+
+    def constant(self, array: np.ndarray) -> V:
+        data = bytearray(np.ascontiguousarray(array).tobytes())
+        kind = ir.ArrayType(BYTE, len(data))
+        name = self.module.get_unique_name(f"{self.name}.constant")
+        made = ir.GlobalVariable(self.module, kind, name)
+        made.linkage = "internal"
+        made.global_constant = True
+        made.align = ALIGNMENT
+        made.initializer = ir.Constant(kind, data)
+        return self.b.gep(made, [I64(0)], inbounds=True, source_etype=BYTE)
+
+    def call(self, name: str, result: ir.Type, arguments: list[V]) -> V:
+        function = self.module.globals.get(name)
+        if function is None:
+            kind = ir.FunctionType(result, [x.type for x in arguments])
+            function = ir.Function(self.module, kind, name)
+        return self.b.call(function, arguments)
+
+
+class Entries:
+    """The table of addresses that a body gets."""
+
+    def __init__(self, b: B, table: Table, plan: Plan) -> None:
+        self.b = b
+        self.table = table
+        self.plan = plan
+        self.at = b.alloca(ir.ArrayType(POINTER, table.size))
+        self.at.align = 8
+        self.at.type = POINTER
+
+    def set(self, entry: int, address: V) -> None:
+        at = self.b.gep(self.at, [I64(entry)], inbounds=True, source_etype=POINTER)
+        self.b.store(address, at, align=8)
+
+
+# ---- loops --------------------------------------------------------------------------------------
+
+
+def _repeat(frame: Frame, repeat: Repeat) -> None:
+    b, (plan,) = frame.b, frame.step.bodies
+    entries = frame.table(0)
+    table, carries, rows = entries.table, repeat.carries, repeat.rows
+    index = b.alloca(I64)
+    index.type = POINTER
+    entries.set(table.input(0), index)
+    for k, at in enumerate(_state(frame, plan, 1, carries)):
+        entries.set(table.input(1 + k), at)
+    for k, at in enumerate(frame.inputs[carries + rows :]):
+        entries.set(table.input(1 + carries + rows + k), at)
+    moving = [
+        (table.input(1 + carries + k), frame.inputs[carries + k], plan.inputs[1 + carries + k])
+        for k in range(rows)
+    ]
+    moving += [(table.output(k), frame.outputs[carries + k], v) for k, v in enumerate(plan.outputs)]
+
+    def once(t: V) -> V:
+        k = b.sub(I64(repeat.length - 1), t) if repeat.backwards else t
+        b.store(k, index, align=8)
+        for entry, base, value in moving:
+            far = b.mul(k, I64(value.nbytes))
+            entries.set(entry, b.gep(base, [far], inbounds=True, source_etype=BYTE))
+        return frame.run(0, entries)
+
+    frame.finish(_counted(b, I64(repeat.length), once))
+
+
+def _state(frame: Frame, plan: Plan, first: int, carries: int) -> list[V]:
+    """Where the state lies while a loop runs: in its results, which begin as the initial state."""
+    state = frame.outputs[:carries]
+    for k, (at, init) in enumerate(zip(state, frame.inputs, strict=False)):
+        frame.copy(at, init, plan.inputs[first + k].nbytes)
+    return state
+
+
+def _counted(b: B, length: V, once: Callable[[V], V]) -> V:
+    """Run `once(number)` so many times, at least once, or until its status is not 0."""
+    before = b.block
+    inside, after = b.append_basic_block("iteration"), b.append_basic_block("done")
+    b.branch(inside)
+    b.position_at_end(inside)
+    t = b.phi(I64)
+    t.add_incoming(I64(0), before)
+    status = once(t)
+    following = b.add(t, I64(1), flags=("nuw", "nsw"))
+    t.add_incoming(following, b.block)
+    fine = b.icmp_signed("==", status, I32(0))
+    b.cbranch(b.and_(fine, b.icmp_unsigned("<", following, length)), inside, after)
+    b.position_at_end(after)
+    return status
+
+
+# ---- choices ------------------------------------------------------------------------------------
+
+
+def _choose(frame: Frame, choose: Choose) -> None:
+    b, step = frame.b, frame.step
+    tables = [frame.table(k) for k in range(len(step.bodies))]
+    last = len(step.bodies) - 1
+    index = b.load(frame.inputs[0], typ=I64, align=8)
+    index = b.select(b.icmp_signed("<", index, I64(0)), I64(0), index)
+    index = b.select(b.icmp_signed(">", index, I64(last)), I64(last), index)
+    after = b.append_basic_block("done")
+    blocks = [b.append_basic_block(f"branch.{k}") for k in range(last + 1)]
+    switch = b.switch(index, blocks[last])
+    ends = []
+    for k, (block, entries) in enumerate(zip(blocks, tables, strict=True)):
+        if k < last:
+            switch.add_case(I64(k), block)
+        b.position_at_end(block)
+        for j, number in enumerate(choose.given[k]):
+            entries.set(entries.table.input(j), frame.inputs[1 + number])
+        for j, number in enumerate(choose.makes[k]):
+            entries.set(entries.table.output(j), frame.outputs[number])
+        ends.append((frame.run(k, entries), b.block))
+        b.branch(after)
+    b.position_at_end(after)
+    status = b.phi(I32)
+    for value, block in ends:
+        status.add_incoming(value, block)
+    frame.finish(status)
+
+
+_EMITTERS: dict[Any, Callable[[Frame, Any], None]] = {Repeat: _repeat, Choose: _choose}

@@ -1,0 +1,136 @@
+"""Choices in a trace: each branch is run once, and all become one statement; so do derivatives.
+
+A branch reads what it closes over directly, and the history of its results leads there. Its
+derivative is a sweep through that history; of all branches, a choice by the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd import saved
+from wengert.compile.program.program import Value
+from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.repeats import Place, array_of, edge_to, history_of, reached, swept
+from wengert.compile.trace.scopes import Branch, chosen
+from wengert.history import modes
+from wengert.history.location import here
+from wengert.history.node import Node, Output
+from wengert.tensor import Tensor, wrap
+
+
+class Chosen(Node):
+    """A choice as one node of the history around it."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.begin(tuple(edge_to(place) for place in choice.targets))
+        self.choice = choice
+        self.outputs = len(choice.results[0])
+        self.frees = True
+        self.code, self.at = here()
+
+    def name(self) -> str:
+        return "ChosenBackward0"
+
+    def pull(self, g: Any) -> Any:
+        return self._pulled(g, False)
+
+    def pull_recorded(self, g: Any) -> Any:
+        return self._pulled(g, True)
+
+    def _pulled(self, gs: Any, recorded: bool) -> Any:
+        if type(self.saved) is saved.Freed:
+            raise saved.freed(self)
+        return self.choice.pulled(gs if self.outputs > 1 else [gs], recorded)
+
+
+class Choice:
+    """The branches that were run, what each returned, and which is taken: `index` is its number."""
+
+    def __init__(
+        self, trace: Trace, index: Value, branches: list[Branch], results: list[list[Any]]
+    ) -> None:
+        self.trace = trace
+        self.index = index
+        self.branches = branches
+        self.results = results
+        found: dict[Place, None] = {}
+        self.tracked = []
+        for column in zip(*results, strict=True):
+            places: dict[Place, None] = {}
+            for branch, x in zip(branches, column, strict=True):
+                places |= reached(history_of(x), branch, {}, ())
+            self.tracked.append(bool(places))
+            found |= places
+        self.targets = list(found)
+
+    def outputs(self) -> list[Any]:
+        """What the choice as a whole returns."""
+        values = []
+        for branch, returned in zip(self.branches, self.results, strict=True):
+            with branch:  # which makes what is a view of something in it
+                values.append([array_of(x).value for x in returned])
+        outputs = chosen(self.trace, self.index, self.branches, values)
+        tracked = modes.is_grad_enabled() and any(self.tracked)
+        node = Chosen(self) if tracked else None
+        made: list[Any] = []
+        for k, value in enumerate(outputs):
+            array = self.trace.array(value)
+            if not isinstance(self.results[0][k], Tensor):
+                made.append(array)
+            elif node is None or not self.tracked[k]:
+                made.append(wrap(array))
+            else:
+                made.append(wrap(array, Output(node, k) if k else node))
+        return made
+
+    def pulled(self, gs: list[Any], recorded: bool) -> list[Any]:
+        """The cotangents of what lies around, by a choice between sweeps."""
+        branches, found = [], []
+        for branch, made in zip(self.branches, self.results, strict=True):
+            scope = Branch(self.trace, branch.lineage)
+            with scope:
+                roots = [(history_of(x), g) for x, g in zip(made, gs, strict=True)]
+                found.append(swept([r for r in roots if None not in r], self.targets, recorded))
+            branches.append(scope)
+        columns = list(zip(*found, strict=True))
+        kept = [k for k, column in enumerate(columns) if any(g is not None for g in column)]
+        results: list[list[Any]] = []
+        for scope, pulled in zip(branches, found, strict=True):
+            results.append([])
+            for k in kept:
+                like, g = next(g for g in columns[k] if g is not None), pulled[k]
+                with scope:
+                    results[-1].append(np.zeros_like(like) if g is None else g)
+        if not kept:
+            return [None] * len(self.targets)
+        taken = iter(Choice(self.trace, self.index, branches, results).outputs())
+        return [next(taken) if k in kept else None for k in range(len(self.targets))]
+
+
+def choice(
+    trace: Trace,
+    index: TracedArray,
+    functions: list[Callable[[], list[Any]]],
+    alike: Callable[[list[list[Any]]], list[Callable[[Any], Any]]],
+) -> list[Any]:
+    """What one of some functions returns, a list of tensors and traced arrays: that of the number
+    `index`, or the first or the last if it is beyond.
+
+    `alike` tells of what all have returned how each of the results is made what all others are.
+    """
+    number = index.astype(np.int64).value
+    branches, found = [], []
+    for function in functions:
+        branches.append(Branch(trace))
+        with branches[-1]:
+            found.append(function())
+    changes = alike(found)
+    results = []
+    for branch, made in zip(branches, found, strict=True):
+        with branch:
+            results.append([change(x) for change, x in zip(changes, made, strict=True)])
+    return Choice(trace, number, branches, results).outputs()
