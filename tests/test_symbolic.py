@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.arrays.symbolic import formulas
 from wengert.arrays.symbolic.array import symbols
 from wengert.arrays.symbolic.terms import apply, term
 from wengert.errors import TracingError
@@ -168,6 +169,19 @@ def test_bad_names() -> None:
         f(x=1.0, y=2.0, z=3.0)
     with pytest.raises(TypeError, match="no parameter"):
         formula(lambda x: x, w=(2,))
+
+
+def test_sympys_function_of_a_name_is_the_same_function() -> None:
+    # SymPy's sinc has the name of NumPy's and is another function.
+    sympy = pytest.importorskip("sympy")
+    for function, theirs in formulas._meanings(sympy).items():
+        if not isinstance(function, np.ufunc) or function.nin != 1 or function is np.logical_not:
+            continue
+        x = 1.5 if function is np.arccosh else 0.3
+        np.testing.assert_allclose(
+            float(theirs(sympy.Float(x))), function(x), err_msg=str(function)
+        )
+    assert np.sinc not in formulas._meanings(sympy)
 
 
 def test_functions_without_a_counterpart_in_sympy() -> None:

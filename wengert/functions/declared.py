@@ -31,9 +31,9 @@ FRONT: list[ModuleType] = []
 def publish(rule: Rule) -> None:
     """Give the function of a rule all the names that the rule states; ValueError if one is taken.
 
-    >>> from wengert.rules.rule import RULES
-    >>> RULES[np.arctanh].names
-    ('atanh', 'arctanh')
+    >>> import numpy as np
+    >>> RULES[np.arcsin].names
+    ('asin', 'arcsin')
     """
     modules = (sys.modules[HOME], *FRONT)
     taken = {*rule.names, *(f"{name}_" for name in rule.names)}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.rules.neural import erf, relu, sigmoid
+from wengert.rules import RULES
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 200
@@ -32,47 +32,26 @@ def _softplus(x: Any) -> Any:
     return np.logaddexp(x, 0.0)
 
 
-FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
+_NAMED = {
+    name: (len(rule.arguments), rule.function)
+    for rule in RULES.values()
+    for name in rule.names
+    if rule.family == "elementwise" and len(rule.arguments) == len(rule.reverse)
+}
+_ALSO: dict[str, tuple[int, Callable[..., Any]]] = {
     "abs": (1, np.absolute),
-    "acos": (1, np.arccos),
-    "acosh": (1, np.arccosh),
-    "arccos": (1, np.arccos),
-    "arcsin": (1, np.arcsin),
-    "arctan": (1, np.arctan),
-    "asin": (1, np.arcsin),
-    "asinh": (1, np.arcsinh),
-    "atan": (1, np.arctan),
-    "atan2": (2, np.arctan2),
-    "atanh": (1, np.arctanh),
     "cbrt": (1, np.cbrt),
     "ceil": (1, np.ceil),
-    "cos": (1, np.cos),
-    "cosh": (1, np.cosh),
-    "erf": (1, erf),
-    "exp": (1, np.exp),
-    "exp2": (1, np.exp2),
-    "expm1": (1, np.expm1),
     "floor": (1, np.floor),
-    "hypot": (2, np.hypot),
     "ln": (1, np.log),
-    "log": (1, np.log),
-    "log10": (1, np.log10),
-    "log1p": (1, np.log1p),
-    "log2": (1, np.log2),
     "max": (2, np.maximum),
     "min": (2, np.minimum),
     "pow": (2, np.power),
-    "relu": (1, relu),
-    "sigmoid": (1, sigmoid),
     "sign": (1, np.sign),
-    "sin": (1, np.sin),
-    "sinh": (1, np.sinh),
     "softplus": (1, _softplus),
-    "sqrt": (1, np.sqrt),
     "square": (1, np.square),
-    "tan": (1, np.tan),
-    "tanh": (1, np.tanh),
 }
+FUNCTIONS = dict(sorted({**_NAMED, **_ALSO}.items()))
 """What a formula may call: the number of arguments, and the NumPy function that it means."""
 
 CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.symbolic.terms import Term, ordered
-from wengert.rules.neural import erf, relu, sigmoid
+from wengert.rules.neural import relu, sigmoid
+from wengert.rules.rule import RULES
 
 Function = Callable[..., Any]
 
@@ -107,15 +108,10 @@ def text(root: Term) -> str:
 # ---- LaTeX -------------------------------------------------------------------------------------
 
 _COMMANDS: dict[Function, str] = {
-    np.sin: r"\sin",
-    np.cos: r"\cos",
-    np.tan: r"\tan",
-    np.arcsin: r"\arcsin",
-    np.arccos: r"\arccos",
-    np.arctan: r"\arctan",
-    np.sinh: r"\sinh",
-    np.cosh: r"\cosh",
-    np.tanh: r"\tanh",
+    **{
+        getattr(np, n): f"\\{n}"
+        for n in ["sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh"]
+    },
     np.log: r"\ln",
     np.maximum: r"\max",
     np.minimum: r"\min",
@@ -200,13 +196,15 @@ def _latex_call(a: Term, parts: Parts) -> tuple[str, int]:
 
 def _meanings(sympy: Any) -> dict[Function, Any]:
     names = (
-        "sin cos tan sinh cosh tanh exp log sqrt sign floor ceil:ceiling arcsin:asin arccos:acos "
-        "arctan:atan arcsinh:asinh arccosh:acosh arctanh:atanh arctan2:atan2 maximum:Max "
-        "minimum:Min absolute:Abs less:Lt less_equal:Le greater:Gt greater_equal:Ge equal:Eq "
-        "not_equal:Ne logical_and:And logical_or:Or logical_not:Not"
+        "sign floor ceil:ceiling maximum:Max minimum:Min absolute:Abs less:Lt less_equal:Le "
+        "greater:Gt greater_equal:Ge equal:Eq not_equal:Ne logical_and:And logical_or:Or "
+        "logical_not:Not"
     )
     pairs = (name.partition(":") for name in names.split())
     found = {getattr(np, ours): getattr(sympy, theirs or ours) for ours, _, theirs in pairs}
+    # PyTorch and SymPy call a function by one name, but for sinc, which is sin(x)/x in SymPy.
+    alike = vars(sympy.functions).keys() - {"sinc"}
+    found |= {r.function: getattr(sympy, n) for r in RULES.values() for n in r.names if n in alike}
     return found | {
         np.add: lambda a, b: a + b,
         np.subtract: lambda a, b: a - b,
@@ -225,7 +223,6 @@ def _meanings(sympy: Any) -> dict[Function, Any]:
         np.where: lambda c, a, b: sympy.Piecewise((a, c), (b, True)),
         sigmoid: lambda a: 1 / (1 + sympy.exp(-a)),
         relu: lambda a: sympy.Max(a, 0),
-        erf: sympy.erf,
     }
 
 

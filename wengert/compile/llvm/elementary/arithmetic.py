@@ -6,6 +6,7 @@ import math
 
 from llvmlite import ir
 
+from wengert.compile.llvm.elementary.table import native
 from wengert.compile.llvm.machine.lanes import (
     Lanes,
     absolute,
@@ -22,35 +23,42 @@ from wengert.compile.llvm.machine.lanes import (
 )
 
 
+@native(heavy=False)
 def maximum(x: Lanes, y: Lanes) -> Lanes:
     """The larger, and nan where one is nan."""
     return where(x.is_nan(), x, where(x > y, x, y))
 
 
+@native(heavy=False)
 def minimum(x: Lanes, y: Lanes) -> Lanes:
     """The smaller, and nan where one is nan."""
     return where(x.is_nan(), x, where(x < y, x, y))
 
 
+@native(heavy=False)
 def fmax(x: Lanes, y: Lanes) -> Lanes:
     """The larger, and the other where one is nan."""
     return where(y.is_nan(), x, where(x > y, x, y))
 
 
+@native(heavy=False)
 def fmin(x: Lanes, y: Lanes) -> Lanes:
     """The smaller, and the other where one is nan."""
     return where(y.is_nan(), x, where(x < y, x, y))
 
 
+@native(heavy=False)
 def sign(x: Lanes) -> Lanes:
     unit = where(x > 0.0, 1.0, where(x < 0.0, x.full(-1.0), 0.0))
     return where(x.is_nan(), x, unit)
 
 
+@native(heavy=False)
 def reciprocal(x: Lanes) -> Lanes:
     return 1.0 / x
 
 
+@native(heavy=False)
 def square(x: Lanes) -> Lanes:
     return x * x
 
@@ -60,6 +68,7 @@ def rounded(how: str, x: Lanes) -> Lanes:
     return x.call(how)
 
 
+@native(heavy=False)
 def nextafter(x: Lanes, y: Lanes) -> Lanes:
     """The float after x in the direction of y: one more or less in its bits."""
     bits = x.bits()
@@ -69,6 +78,7 @@ def nextafter(x: Lanes, y: Lanes) -> Lanes:
     return where(x.equals(y), y, where(x.is_nan() | y.is_nan(), x + y, moved))
 
 
+@native()
 def hypot(x: Lanes, y: Lanes) -> Lanes:
     """√(x² + y²), scaled by a power of two where a square would leave the range."""
     format = x.format
@@ -85,6 +95,7 @@ def hypot(x: Lanes, y: Lanes) -> Lanes:
     return where(a.equals(math.inf) | b.equals(math.inf), math.inf, length)
 
 
+@native()
 def cbrt(x: Lanes) -> Lanes:
     """x^(1/3) = |x| w² with w near |x|^(-1/3), which needs no division."""
     format = x.format
@@ -125,6 +136,7 @@ def inverse_cube_root(x: Lanes) -> Lanes:
     return w
 
 
+@native(large=True)
 def fmod(x: Lanes, y: Lanes) -> Lanes:
     """x - y trunc(x / y), exactly, with the sign of x."""
     a, b = absolute(x), absolute(y)
@@ -162,6 +174,7 @@ def long_division(a: Lanes, b: Lanes) -> Lanes:
     return repeat([a, divisor], descend)[0]
 
 
+@native(large=True)
 def remainder(x: Lanes, y: Lanes) -> Lanes:
     """x - y floor(x / y), with the sign of y."""
     left = fmod(x, y)
@@ -169,6 +182,7 @@ def remainder(x: Lanes, y: Lanes) -> Lanes:
     return where(left.equals(0.0), copysign(left, y), where(other_side, left + y, left))
 
 
+@native(large=True)
 def floor_divide(x: Lanes, y: Lanes) -> Lanes:
     """floor(x / y), from the exact remainder, rounded as NumPy does."""
     left = fmod(x, y)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from wengert.compile.llvm.elementary import polynomials
+from wengert.compile.llvm.elementary.table import native
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.lanes import (
     FLOAT32,
@@ -79,6 +80,7 @@ def scaled(x: Lanes, n: Lanes, whole: Lanes) -> Lanes:
     return x * power_of_two(half) * power_of_two(n - half)
 
 
+@native()
 def exp(x: Lanes) -> Lanes:
     bits = x.format.bits
     n, whole, r = reduced(larger(smaller(x, OVERFLOW[bits]), UNDERFLOW[bits]))
@@ -100,6 +102,7 @@ def falling_exp(x: Lanes) -> Lanes:
     return scaled(e, n, whole)
 
 
+@native()
 def exp2(x: Lanes) -> Lanes:
     bounds = {32: (129.0, -151.0), 64: (1025.0, -1076.0)}[x.format.bits]
     x = larger(smaller(x, bounds[0]), bounds[1])
@@ -107,6 +110,7 @@ def exp2(x: Lanes) -> Lanes:
     return scaled(exp_reduced((x - whole) * math.log(2)), n, whole)
 
 
+@native()
 def expm1(x: Lanes) -> Lanes:
     """2^n p + 2^n - 1 with p = exp(r) - 1; as twice its half, since 2^n may overflow alone."""
     # Below 2 log(eps), exp(x) is lost beside 1; the bound keeps 2^(n - 1) a normal number.
@@ -123,6 +127,7 @@ def decay(x: Lanes) -> Lanes:
     return scaled(exp_reduced(r), n, whole)
 
 
+@native()
 def sigmoid(x: Lanes) -> Lanes:
     """1 / (1 + exp(-x)), both sides of the fraction scaled down so that the lower is in range."""
     format = x.format
@@ -139,6 +144,7 @@ def sigmoid(x: Lanes) -> Lanes:
     return unit / mad(lead, scale, where(heavy, mad(rest, scale, unit), unit))
 
 
+@native()
 def tanh(x: Lanes) -> Lanes:
     """1 - 2 / (exp(2|x|) + 1), and x + x³ P(x²) where that would cancel."""
     size = absolute(x)
@@ -156,11 +162,13 @@ def half_exp(x: Lanes) -> Lanes:
     return scaled(exp_reduced(r), n - 1, whole - 1.0)
 
 
+@native()
 def cosh(x: Lanes) -> Lanes:
     half = half_exp(absolute(x))
     return half + 0.25 / half
 
 
+@native()
 def sinh(x: Lanes) -> Lanes:
     size = absolute(x)
     half = half_exp(size)

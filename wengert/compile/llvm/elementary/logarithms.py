@@ -20,6 +20,7 @@ from wengert.compile.llvm.elementary.exponentials import (
     reduced,
     scaled,
 )
+from wengert.compile.llvm.elementary.table import native
 from wengert.compile.llvm.machine.lanes import (
     FLOAT64,
     Lanes,
@@ -108,6 +109,7 @@ def log_positive(x: Lanes) -> Lanes:
     return mad(e, high, f - mad(e, -low, rest))
 
 
+@native()
 def log(x: Lanes) -> Lanes:
     return log_domain(x, log_positive(x))
 
@@ -125,11 +127,13 @@ def log_times(
     return total + (lost + mad(e, unit[1], error))
 
 
+@native()
 def log2(x: Lanes) -> Lanes:
     e, m = normal_split(x)
     return log_domain(x, log_times(m - 1.0, LOG2_E[x.format.bits], e))
 
 
+@native()
 def log10(x: Lanes) -> Lanes:
     bits = x.format.bits
     e, m = normal_split(x)
@@ -160,6 +164,7 @@ def log1p_inside(x: Lanes, shifted: Lanes | float = 0.0) -> Lanes:
     return mad(e, high, f - mad(e, -low, rest))
 
 
+@native()
 def log1p(x: Lanes) -> Lanes:
     result = copysign(log1p_inside(x), x)
     result = where(x < math.inf, result, x)
@@ -167,6 +172,7 @@ def log1p(x: Lanes) -> Lanes:
     return where(x.equals(-1.0), -math.inf, result)
 
 
+@native()
 def arcsinh(x: Lanes) -> Lanes:
     """log(|x| + √(x² + 1)) = log1p(|x| + x² / (1 + √(x² + 1))), with the sign of x."""
     size = absolute(x)
@@ -179,6 +185,7 @@ def arcsinh(x: Lanes) -> Lanes:
     return copysign(where(size < math.inf, result, size), x)
 
 
+@native()
 def arccosh(x: Lanes) -> Lanes:
     """log1p(t + √(t (t + 2))) with t = x - 1."""
     huge = x > 2.0 ** (x.format.digits + 2)
@@ -189,6 +196,7 @@ def arccosh(x: Lanes) -> Lanes:
     return where(x < 1.0, math.nan, where(x.equals(1.0), 0.0, result))
 
 
+@native()
 def arctanh(x: Lanes) -> Lanes:
     """e log(2) / 2 + atanh(s), with (1 + x) / (1 - x) = 2^e (1 + s) / (1 - s).
 
@@ -210,11 +218,13 @@ def arctanh(x: Lanes) -> Lanes:
     return copysign(where(x.is_nan(), x, result), x)
 
 
+@native()
 def softplus(x: Lanes) -> Lanes:
     """log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|))."""
     return larger(x, 0.0) + log1p_inside(decay(x))
 
 
+@native(large=True)
 def logaddexp(x: Lanes, y: Lanes) -> Lanes:
     """max(x, y) + log(1 + exp(-|x - y|)); two infinities of one sign have no difference."""
     gap = where(x.equals(y), 0.0, x - y)
@@ -222,6 +232,7 @@ def logaddexp(x: Lanes, y: Lanes) -> Lanes:
     return where(gap.is_nan(), gap, result)
 
 
+@native(large=True)
 def logaddexp2(x: Lanes, y: Lanes) -> Lanes:
     gap = where(x.equals(y), 0.0, x - y)
     more = log1p_inside(exp2(-absolute(gap))) * LOG2_E[x.format.bits][0]
@@ -239,6 +250,7 @@ def power_domain(x: Lanes, y: Lanes, size: Lanes) -> Lanes:
     return where(one | (x.equals(-1.0) & absolute(y).equals(math.inf)), 1.0, result)
 
 
+@native("float_power", large=True)
 def power(x: Lanes, y: Lanes) -> Lanes:
     """x^y = exp(y log|x|), the product to enough digits that exp keeps all of its own."""
     size = absolute(x)

@@ -11,78 +11,25 @@ formulas, and the files beside it hold them by family.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from llvmlite import ir
 
-from wengert.compile.llvm.elementary import (
-    arithmetic,
-    exponentials,
-    logarithms,
-    special,
-    trigonometry,
-)
+from wengert.compile.llvm.elementary import arithmetic, exponentials
+from wengert.compile.llvm.elementary import logarithms as logarithms
+from wengert.compile.llvm.elementary import special as special
+from wengert.compile.llvm.elementary import trigonometry as trigonometry
+from wengert.compile.llvm.elementary.table import FUNCTIONS, LARGE, native
+from wengert.compile.llvm.elementary.table import HEAVY as HEAVY
 from wengert.compile.llvm.machine.lanes import Lanes, absolute, copysign, sqrt, suffix
 
-FUNCTIONS: dict[str, Callable[..., Lanes]] = {
-    "exp": exponentials.exp,
-    "exp2": exponentials.exp2,
-    "expm1": exponentials.expm1,
-    "sinh": exponentials.sinh,
-    "cosh": exponentials.cosh,
-    "tanh": exponentials.tanh,
-    "sigmoid": exponentials.sigmoid,
-    "log": logarithms.log,
-    "log2": logarithms.log2,
-    "log10": logarithms.log10,
-    "log1p": logarithms.log1p,
-    "arcsinh": logarithms.arcsinh,
-    "arccosh": logarithms.arccosh,
-    "arctanh": logarithms.arctanh,
-    "logaddexp": logarithms.logaddexp,
-    "logaddexp2": logarithms.logaddexp2,
-    "softplus": logarithms.softplus,
-    "power": logarithms.power,
-    "float_power": logarithms.power,
-    "sin": trigonometry.sin,
-    "cos": trigonometry.cos,
-    "tan": trigonometry.tan,
-    "arcsin": trigonometry.arcsin,
-    "arccos": trigonometry.arccos,
-    "arctan": trigonometry.arctan,
-    "arctan2": trigonometry.arctan2,
-    "erf": special.erf,
-    "erfc": special.erfc,
-    "sqrt": sqrt,
-    "cbrt": arithmetic.cbrt,
-    "hypot": arithmetic.hypot,
-    "fmod": arithmetic.fmod,
-    "remainder": arithmetic.remainder,
-    "floor_divide": arithmetic.floor_divide,
-    "maximum": arithmetic.maximum,
-    "minimum": arithmetic.minimum,
-    "fmax": arithmetic.fmax,
-    "fmin": arithmetic.fmin,
-    "absolute": absolute,
-    "copysign": copysign,
-    "nextafter": arithmetic.nextafter,
-    "sign": arithmetic.sign,
-    "reciprocal": arithmetic.reciprocal,
-    "square": arithmetic.square,
-    "rint": partial(arithmetic.rounded, "rint"),
-    "floor": partial(arithmetic.rounded, "floor"),
-    "ceil": partial(arithmetic.rounded, "ceil"),
-    "trunc": partial(arithmetic.rounded, "trunc"),
-}
+for _formula in (sqrt, absolute, copysign):
+    native(heavy=False)(_formula)
+for _how in ("rint", "floor", "ceil", "trunc"):
+    FUNCTIONS[_how] = partial(arithmetic.rounded, _how)
 NAMES = frozenset(FUNCTIONS)
 # What only the compiler knows where to use.
 FUNCTIONS["falling_exp"] = exponentials.falling_exp
-# Long functions, and those with rare paths: LLVM may inline one where it is called once.
-LARGE = frozenset(
-    {"power", "float_power", "sin", "cos", "tan", "erfc", "arctan2", "logaddexp", "logaddexp2"}
-    | {"fmod", "remainder", "floor_divide"}
-)
 
 
 def call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wengert.compile.llvm.elementary import polynomials
 from wengert.compile.llvm.elementary.exponentials import power_of_two, reduced, scaled
+from wengert.compile.llvm.elementary.table import native
 from wengert.compile.llvm.machine.lanes import (
     FLOAT64,
     Lanes,
@@ -21,6 +22,7 @@ from wengert.compile.llvm.machine.lanes import (
 ERFC_CENTRE = 3.0
 
 
+@native()
 def erf(x: Lanes) -> Lanes:
     """x + x P(x²) near 0, and 1 - erfc(x) from where that does not cancel."""
     size = absolute(x)
@@ -73,6 +75,7 @@ def erfc_positive32(x: Lanes) -> Lanes:
     return (e * power_of_two(n) * smooth).narrow()
 
 
+@native(large=True)
 def erfc(x: Lanes) -> Lanes:
     size = smaller(absolute(x), {32: 10.1, 64: 27.3}[x.format.bits])
     if x.format is not FLOAT64:

@@ -13,6 +13,7 @@ import math
 
 from wengert.compile.llvm.elementary import polynomials
 from wengert.compile.llvm.elementary.reduction import reduced_far
+from wengert.compile.llvm.elementary.table import native
 from wengert.compile.llvm.machine.lanes import (
     Lanes,
     absolute,
@@ -62,18 +63,21 @@ def sin_reduced(r: Lanes) -> Lanes:
     return mad(r * z, polynomial(z, polynomials.SIN), r)
 
 
+@native(large=True)
 def sin(x: Lanes) -> Lanes:
     n, r = reduced(x, 1.0, 0.0)
     y = (sin_reduced(r).bits() ^ odd_to_sign(n)).floats()
     return where(x.equals(0.0), x, y)
 
 
+@native(large=True)
 def cos(x: Lanes) -> Lanes:
     """cos(x) = sin(x + π/2): the multiples of π lie half a step aside, and n gives the sign."""
     n, r = reduced(x, 1.0, 0.5)
     return (sin_reduced(r).bits() ^ odd_to_sign(n + 1)).floats()
 
 
+@native(large=True)
 def tan(x: Lanes) -> Lanes:
     """sin(r) / cos(r), or -cos(r) / sin(r) beside an odd multiple of π/2."""
     n, r = reduced(x, 0.5, 0.0)
@@ -90,6 +94,7 @@ def arcsin_series(x: Lanes, z: Lanes) -> Lanes:
     return mad(x * z, polynomial(z, polynomials.ASIN), x)
 
 
+@native()
 def arcsin(x: Lanes) -> Lanes:
     """The series near 0, and beyond π/2 - 2 arcsin(√((1 - |x|) / 2))."""
     high, low, _ = (part / 2 for part in PI[x.format.bits])
@@ -100,6 +105,7 @@ def arcsin(x: Lanes) -> Lanes:
     return copysign(where(near, series, high - mad(series, 2.0, -low)), x)
 
 
+@native()
 def arccos(x: Lanes) -> Lanes:
     """π/2 - arcsin(x) near 0; beyond 2 arcsin(√((1 - |x|) / 2)), or π less it."""
     high, low, _ = PI[x.format.bits]
@@ -127,6 +133,7 @@ def mirrored(
     return lead, rest
 
 
+@native()
 def arctan(x: Lanes) -> Lanes:
     """The series up to 1, and π/2 less that of 1 / |x| beyond."""
     high, low, _ = (part / 2 for part in PI[x.format.bits])
@@ -136,6 +143,7 @@ def arctan(x: Lanes) -> Lanes:
     return copysign(lead + rest, x)
 
 
+@native(large=True)
 def arctan2(y: Lanes, x: Lanes) -> Lanes:
     """The angle of the point (x, y): the series in the smaller ratio, and its mirror images."""
     high, low, _ = PI[x.format.bits]

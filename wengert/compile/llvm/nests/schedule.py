@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from wengert.compile.llvm.elementary.math import HEAVY
 from wengert.compile.plan.kernel import (
     Access,
     Apply,
@@ -26,49 +27,6 @@ from wengert.compile.plan.kernel import (
     Store,
 )
 
-HEAVY = frozenset(
-    [
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sin",
-        "cos",
-        "tan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "arcsinh",
-        "arccosh",
-        "arctanh",
-        "arctan2",
-        "hypot",
-        "cbrt",
-        "power",
-        "logaddexp",
-        "logaddexp2",
-        "erf",
-        "erfc",
-        "erfinv",
-        "gamma",
-        "lgamma",
-        "gammaln",
-        "digamma",
-        "expit",
-        "logit",
-        "sigmoid",
-        "ndtr",
-        "floor_divide",
-        "remainder",
-        "fmod",
-    ]
-)
 MEDIUM = frozenset(["divide", "sqrt", "reciprocal", "rsqrt"])
 BAND = 8
 """Rows of a band that a sum over rows is cut into: a processor looks ahead in so many at once."""
