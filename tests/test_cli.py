@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from wengert import cli
-from wengert.cli import commands
+from wengert.cli import commands, doctor
 from wengert.symbolic.expressions import FUNCTIONS, Expression, ExpressionError
 
 LECTURE = "log(x1) + x1*x2 - sin(x2)"
@@ -244,3 +245,60 @@ def test_a_reader_who_leaves_early_causes_no_traceback():
     command = f'"{sys.executable}" -m wengert trace "{LECTURE}" x1=2 x2=5 | true'
     done = subprocess.run(command, shell=True, capture_output=True, check=False)
     assert done.stderr == b""
+
+
+# ---- doctor --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def timed(monkeypatch):
+    """Let things take so many times what is expected."""
+
+    def let(factor):
+        expected = iter([t.expected for t in doctor.TIMINGS])
+
+        def measured(function):
+            function()
+            return factor * next(expected)
+
+        monkeypatch.setattr(doctor, "measured", measured)
+
+    return let
+
+
+def test_the_doctor_tells_of_versions_machine_and_speed(run, timed):
+    timed(1.5)
+    status, out, err = run("doctor")
+    assert (status, err) == (0, "")
+    for words in ("Versions", np.__version__, "bits a vector", "cache", "expected 1.1 µs"):
+        assert words in out
+    assert out.endswith("All is well.\n")
+
+
+def test_the_doctor_says_what_is_slow_and_the_status_tells(run, timed):
+    timed(10)
+    status, out, _ = run("doctor")
+    assert status == 1
+    assert "! compiled: a training step of 65 parameters: slow. The native entry" in out
+
+
+def test_the_doctor_goes_on_when_something_fails(run, timed, monkeypatch):
+    def broken():
+        raise OSError("no such library")
+
+    timed(1)
+    first, *others = doctor.TIMINGS
+    monkeypatch.setattr(doctor, "TIMINGS", (replace(first, make=broken), *others))
+    monkeypatch.setattr(doctor, "measured", lambda function: 0.0)
+    status, out, _ = run("doctor")
+    assert status == 1
+    assert "! NumPy: a product of 512 × 512 matrices: OSError: no such library" in out
+
+
+def test_the_doctor_tells_of_packages_that_are_missing_and_of_no_cache(run, timed, monkeypatch):
+    timed(1)
+    monkeypatch.setenv("WENGERT_CACHE", "")
+    monkeypatch.setitem(doctor.OPTIONAL, "no_such_package", "nothing")
+    out = run("doctor")[1]
+    assert "no_such_packagemissing; it is for nothing" in out.replace(" missing", "missing")
+    assert "none: WENGERT_CACHE is empty" in out

@@ -161,6 +161,17 @@ def _parser() -> argparse.ArgumentParser:
         help="train with the compiled step, and compare it with the eager one",
     )
     demo.set_defaults(run=_demo)
+
+    doctor = commands.add_parser(
+        "doctor",
+        help="tell what is installed, what is missing, and whether it runs as fast as it should",
+        description=(
+            "Tell the versions, the BLAS, the width of the processor's vectors, the cache of "
+            "machine code and which optional packages are missing; then time four things, which "
+            "takes some seconds. The status is 1 if something fails or takes far too long."
+        ),
+    )
+    doctor.set_defaults(run=_doctor)
     return parser
 
 
@@ -313,3 +324,13 @@ def _demo(options: argparse.Namespace) -> int:
     from wengert.cli.demo import run
 
     return run(options.out, epochs=options.epochs, seed=options.seed, compiled=options.compile)
+
+
+# ---- doctor --------------------------------------------------------------------------------
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from wengert.cli.doctor import run
+
+    well = run(lambda line: print(_printable(line, sys.stdout)))
+    return OK if well else FAILED
