@@ -193,3 +193,12 @@ def test_what_type_checkers_see_of_the_methods_is_up_to_date():
     assert methods.STUB.read_text(encoding="utf-8") == methods.stub(), (
         "run python -m docs.generate.methods"
     )
+
+
+@pytest.mark.parametrize("other", [wg.tensor([1, 2]), wg.tensor([True, False])])
+def test_a_number_is_shifted_by_a_tensor(other):
+    # The tensor was shifted by the number.
+    expected = [3 << n for n in map(int, other.tolist())]
+    assert (3 << other).tolist() == expected
+    assert (48 >> other).tolist() == [48 >> n for n in map(int, other.tolist())]
+    assert (5 ^ other).tolist() == [5 ^ n for n in map(int, other.tolist())]

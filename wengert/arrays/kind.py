@@ -43,6 +43,7 @@ class Kind:
     __slots__ = ()
     meanings: ClassVar[dict[Any, Function]] = {}
     has_layout: ClassVar[bool] = False  # whether strides say where elements lie in memory
+    runs_later: ClassVar[bool] = False  # whether a computation is written down, and not done yet
     priority: ClassVar[int] = 500  # as `__array_priority__` of its arrays; 1000 is that of Tensors
 
     def __init_subclass__(cls) -> None:

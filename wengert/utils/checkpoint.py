@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from wengert.arrays.kind import kind_of
 from wengert.autograd import differentiate, engine, saved
 from wengert.autograd.function import Function
 from wengert.autograd.graph import saved_tensors_hooks
@@ -73,10 +74,15 @@ def checkpoint(
                 f"Unexpected keyword arguments: {names}. Use use_reentrant=False to pass them."
             )
         _warn_if_untracked(args)
+        if _is_written_down(args):
+            return function(*args)
         return _Reentrant.apply(function, preserve_rng_state, *args)
     first, again = (
         (contextlib.nullcontext(), contextlib.nullcontext()) if context_fn is None else context_fn()
     )
+    if _is_written_down((*args, *kwargs.values())):
+        with first:
+            return function(*args, **kwargs)
     region = _Region(function, args, kwargs)
     region.random = random.get_rng_state() if preserve_rng_state else None
     region.context = again
@@ -84,6 +90,11 @@ def checkpoint(
     region.early_stop = early_stop
     with saved_tensors_hooks(region.pack, region.unpack), first:
         return function(*args, **kwargs)
+
+
+def _is_written_down(values: Any) -> bool:
+    """Whether this is a trace: compiled code has its own way of what to keep, and draws once."""
+    return any(isinstance(x, Tensor) and kind_of(x._array).runs_later for x in values)
 
 
 def _warn_if_untracked(args: tuple[Any, ...]) -> None:

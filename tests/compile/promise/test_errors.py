@@ -68,6 +68,16 @@ FUNCTIONS: dict[str, str] = {
         "def g(y):\n    parts = [y * 2, y]\n    def inner(z): return parts[0] * z * parts[1]\n    return wg.grad(inner)(y)\n"
         "f = wg.vmap(g)"
     ),
+    "a checkpoint that draws, without reentrance": (
+        "from wengert.utils.checkpoint import checkpoint\nw = wg.ones(3, requires_grad=True)\n"
+        "def g(y): return F.dropout(y * w, 0.5) * y\n"
+        "def f(x):\n    y = checkpoint(g, x, use_reentrant=False)\n    return y + wg.rand(3)"
+    ),
+    "a checkpoint that draws, with reentrance": (
+        "from wengert.utils.checkpoint import checkpoint\nw = wg.ones(3, requires_grad=True)\n"
+        "def g(y): return F.dropout(y, 0.5) * y\n"
+        "def f(x):\n    y = checkpoint(g, w * x, use_reentrant=True)\n    return y + wg.rand(3)"
+    ),
     "a print": "def f(x):\n    repr(x.shape)\n    return x * 2",
 }
 

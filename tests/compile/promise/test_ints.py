@@ -176,3 +176,34 @@ def test_division_by_a_float_that_is_zero_is_an_error(expression: str) -> None:
     compiled = wg.compile(f)
     for v in (2.0, 0.5, 0.0, -1.0, 3.0):
         assert seen(compiled, v) == seen(f, v), v
+
+
+OF_NUMPY = """
+n * n * n | n + 0.5 | n / 2 | n // 3 | -7 % n | abs(n) | n << 2 | n > 4 | list(range(n % 5))
+[0] * (n % 4) | [5, 6, 7][n % 3] | isinstance(n, np.integer) | f'{n:4d}' | divmod(n, 3)
+"""
+
+
+@pytest.mark.parametrize("expression", [*split(OF_NUMPY), *split(ARRAYS)])
+def test_an_int_of_numpys_that_changes_is_numpys(expression: str) -> None:
+    # It was part of the signature: after 16 others the function ran eagerly.
+    f = read(f"lambda n: {expression}", {"x": wg.tensor(X)})
+    compiled = wg.compile(f)
+    for n in (2, 3, 1, 0, -1, 100, 2):
+        assert seen(compiled, np.int64(n)) == seen(f, np.int64(n)), n
+
+
+def test_a_count_of_numpys_is_no_reason_to_compile_again() -> None:
+    f = wg.compile(lambda x, n: x * 0.5**n)
+    for n in range(20):
+        assert f(numbers(1.0), np.int64(n)).tolist() == [0.5**n]
+    assert not f.retraces
+
+
+@pytest.mark.parametrize("expression", ["10.0**v", "v**2.0", "v**2", "v**v", "(v * 1e300) ** 1.5"])
+def test_a_power_of_floats_that_is_too_large_is_an_error(expression: str) -> None:
+    # A program's power gave inf, and Python raises OverflowError.
+    f = read(f"lambda v: {expression}", {})
+    compiled = wg.compile(f)
+    for v in (2.0, 1e200, -400.0, float("inf"), float("-inf"), float("nan"), 400.0, 0.5):
+        assert seen(compiled, v) == seen(f, v), v

@@ -67,10 +67,21 @@ def _origin() -> tuple[CodeType, int]:
 _PULLS = frozenset({"pull", "pull_recorded"})
 
 
+def _is_users() -> bool:
+    """Whether an operator stands in the user's code: the library's formulas are trusted."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_BELOW):
+        frame = frame.f_back
+    return frame is None or frame.f_code.co_filename not in INTERNAL
+
+
+_BELOW = ("numpy", "wengert.arrays", "wengert.compile.trace", "wengert.dispatch")
+
+
 class Trace(Kind):
     """One run of a function on traced arrays, and the program that it writes."""
 
-    has_layout = True
+    has_layout = runs_later = True
 
     def __init__(self) -> None:
         self.program = Program()
@@ -191,6 +202,8 @@ class Trace(Kind):
         )
         value = self.record(ufunc, args, shape, out)
         value.weak, value.bounds = weak, known
+        if weak and ufunc is np.power and out.kind == "f" and _is_users():
+            self.check_size(value, args)
         return value
 
     def bounded(self, ufunc: Any, operands: list[Any], dtype: Any) -> Any:
@@ -216,6 +229,16 @@ class Trace(Kind):
         if ufunc is np.power and known[1] is None:
             holds = holds | (self.array(operands[1]) >= 0)
         require(holds, ZeroDivisionError, _words(ufunc, *map(type_of, operands)))
+
+    def check_size(self, power: Value, operands: Any) -> None:
+        """Python raises an error where NumPy's power of finite numbers is infinite."""
+        holds = np.isfinite(self.array(power))
+        for x in operands:
+            if type(x) is Value:
+                holds = np.logical_or(holds, np.logical_not(np.isfinite(self.array(x))))
+            elif not np.isfinite(x):
+                return
+        require(holds, OverflowError, *_too_large())
 
     # ---- answering --------------------------------------------------------------------------
 
@@ -336,6 +359,15 @@ def _words(ufunc: Any, *kinds: Any) -> str:
     except ZeroDivisionError as error:
         return str(error)
     return "division by zero"
+
+
+@functools.cache
+def _too_large() -> tuple[Any, ...]:
+    """What Python says of a float that is too large."""
+    try:
+        return (1e300**2,)
+    except OverflowError as error:
+        return error.args
 
 
 _BITWISE = frozenset({np.bitwise_and, np.bitwise_or, np.bitwise_xor})
@@ -708,13 +740,17 @@ def _each_laid(item: Any) -> Any:
     return {k: _each_laid(v) for k, v in item.items()} if type(item) is dict else item
 
 
-def _deferring(operator: Any) -> Any:
-    """An operator that leaves a number's meeting with a Tensor, or a sequence, to that."""
+def _deferring(operator: Any, repeats: bool) -> Any:
+    """An operator that leaves a number's meeting with a Tensor, or a sequence, to that.
+
+    One of NumPy's numbers is an array to a sequence, unless it is an int that repeats it.
+    """
 
     def method(self: TracedArray, other: Any) -> Any:
         if self.scalar and hasattr(type(other), "_array"):
             return NotImplemented
-        if self.weak and isinstance(other, Sequence):
+        defers = self.weak or (repeats and self.single and self.dtype.kind in "iu")
+        if defers and isinstance(other, Sequence):
             return NotImplemented
         return operator(self, other)
 
@@ -724,4 +760,4 @@ def _deferring(operator: Any) -> Any:
 _BINARY = ["add", "sub", "mul", "rmul", "truediv", "floordiv", "mod", "pow"]
 for _name in [*_BINARY, "lt", "le", "eq", "ne", "gt", "ge"]:
     _operator = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{_name}__")
-    setattr(TracedArray, f"__{_name}__", _deferring(_operator))
+    setattr(TracedArray, f"__{_name}__", _deferring(_operator, _name in ("mul", "rmul")))

@@ -5,6 +5,7 @@ Operators call straight into what records NumPy's function; nothing stands betwe
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -132,11 +133,22 @@ def _are_numbers(items: Any) -> bool:
         return False
 
 
-def comparison(function: Any) -> Callable[[Tensor, Any], Any]:
+def comparison(function: Any, reflected: bool = False) -> Callable[[Tensor, Any], Any]:
     def compare(self: Tensor, other: Any) -> Any:
-        return plain(function, self, other)
+        return plain(_turned(function) if reflected else function, self, other)
 
     return compare
+
+
+@functools.cache
+def _turned(function: Any) -> Any:
+    """The function with its operands the other way around."""
+
+    @functools.wraps(function)
+    def turned(a: Any, b: Any) -> Any:
+        return function(b, a)
+
+    return turned
 
 
 COMPARISONS = {
@@ -158,5 +170,5 @@ for _name, _function in COMPARISONS.items():
     setattr(Tensor, f"__{_name}__", comparison(_function))
 for _name, _function in BITS.items():
     setattr(Tensor, f"__{_name}__", comparison(_function))
-    setattr(Tensor, f"__r{_name}__", comparison(_function))
+    setattr(Tensor, f"__r{_name}__", comparison(_function, reflected=True))
 Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
