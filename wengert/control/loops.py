@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.arrays.kind import bare
 from wengert.control import choice
-from wengert.control.recorded import Loop, tracing
+from wengert.control.recorded import Loop, is_traced, tracing, undecided_loop
 from wengert.control.states import Form, agreed, length_of, row, split, stacked
 from wengert.errors import StateError
 from wengert.functions.creation import zeros
@@ -116,6 +116,10 @@ def while_loop(
     >>> y, x.grad
     (tensor(81., grad_fn=<MulBackward0>), tensor(108.))
     """
+    trace = tracing()
+    if trace is not None:
+        loop = Loop(trace, "wg.while_loop", body_fun, lambda _, state, row: (body_fun(state), None))
+        return loop.run_while(init_val, cond_fun)
     state = _State(init_val, body_fun, "wg.while_loop")
     on: Any = True
     while True:
@@ -127,6 +131,8 @@ def while_loop(
             before = state.now
             state.follow(body_fun(before))
             state.now = choice.chosen(on, state.now, before)
+        elif is_traced(holds):
+            raise undecided_loop()
         elif not holds:
             return state.now
         else:

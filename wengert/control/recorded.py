@@ -14,12 +14,13 @@ import numpy as np
 
 from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray
+from wengert.control.choice import array_of
 from wengert.control.states import Form, agreed, split
-from wengert.errors import StateError
+from wengert.errors import StateError, TracingError
 from wengert.history import modes
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor, wrap
-from wengert.transforms.calls import flatten, rebuild
+from wengert.transforms.calls import NOTHING, flatten, rebuild
 
 
 def tracing() -> Trace | None:
@@ -35,12 +36,24 @@ def tracing() -> Trace | None:
     return capture.trace if usual else None
 
 
+def is_traced(predicate: Any) -> bool:
+    """Whether a predicate has no number yet."""
+    return type(predicate) is TracedArray and (
+        predicate.value not in predicate.trace.program.constants
+    )
+
+
+def undecided_loop() -> TracingError:
+    return TracingError(
+        "wg.while_loop inside of vmap or forward mode in a compiled function, at\n  "
+        f"{line_of(*here())}\nHow often it runs is not known there yet. Take the derivative by "
+        "wg.grad, use wg.scan of a fixed length, or leave the function uncompiled."
+    )
+
+
 def undecided(predicate: Any) -> Trace | None:
     """The trace in which a predicate has no number yet."""
-    trace = tracing() if type(predicate) is TracedArray else None
-    if trace is None or predicate.value in trace.program.constants:
-        return None
-    return trace
+    return tracing() if is_traced(predicate) else None
 
 
 class Again(Exception):
@@ -88,6 +101,30 @@ class Loop:
             self._check_effects(effects)
             state = rebuild(form.tree, iter(finals))
             return state, rebuild(self.tree, iter(ys))
+
+    def run_while(self, init: Any, test: Any) -> Any:
+        """The final state of a loop of unknown length."""
+        from wengert.compile.trace.whiles import until
+
+        leaves, form = split(init, f"the state of {self.what}: init")
+        leaves = [self._begun(x) for x in leaves]
+        self.rows_tree = NOTHING
+
+        def holds(state: list[Any]) -> Any:
+            found = array_of(test(rebuild(form.tree, iter(state))), f"the condition of {self.what}")
+            return np.not_equal(self.trace.as_array(found), 0)
+
+        while True:
+            self.begun = leaves
+            self.first = Form(form.tree, tuple(map(_form_of, leaves)))
+            effects = len(watch.active().world.effects)
+            try:
+                finals = until(self.trace, holds, lambda s: self._body(None, s, []).state, leaves)
+            except Again as again:
+                leaves = again.leaves
+                continue
+            self._check_effects(effects)
+            return rebuild(form.tree, iter(finals))
 
     def _begun(self, x: Any) -> Any:
         """A leaf of the first state: a tensor, or a traced array."""

@@ -39,7 +39,8 @@ class Executable:
         self.body = self.code.body
         self.table = Table.of(plan)
         self.callback = Callback(plan, machine)
-        self.calls = bool(self.callback.steps)
+        lasting = any(lasts(step) for _, step, _ in numbered(plan))
+        self.calls = bool(self.callback.steps) or lasting  # signals run handlers in Python
         self._fixed: list[tuple[int, int, Any]] | None = None
         self._native = _BODY(self.body)
         self._written = {
@@ -138,6 +139,11 @@ def aligned(size: int) -> np.ndarray:
 
 
 # ---- steps in Python ----------------------------------------------------------------------------
+
+
+def lasts(step: Any) -> bool:
+    """Whether a step may run for long, and lets itself be interrupted."""
+    return isinstance(step, Call) and getattr(step.statement.function, "lasts", False)
 
 
 class Callback:

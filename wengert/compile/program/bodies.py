@@ -109,6 +109,90 @@ class Choose:
         return tuple(made) if len(made) != 1 else made[0]
 
 
+class Until:
+    """The function of `finals..., count = until(inits..., invariants...)`, of unknown length.
+
+    Its bodies are a test of the state, and what updates that. Each gets the state, then as many of
+    the invariants as it has inputs left, in order. `count` is how often the test held.
+    """
+
+    __module__ = "wengert"
+    __name__ = "until"
+    lasts = True
+    """It may run for ever, and has to be interruptible."""
+
+    def __init__(self, test: Program, body: Program, carries: int) -> None:
+        self.bodies = [test, body]
+        self.carries = carries
+
+    @property
+    def draws(self) -> bool:
+        """Whether it is carried out even if no result is needed."""
+        return any(s.acts for body in self.bodies for s in body.statements)
+
+    def dtype_of(self, k: int) -> np.dtype[Any]:
+        """The dtype of an argument."""
+        test, body = self.bodies
+        return [*test.inputs, *body.inputs[self.carries :]][k].dtype
+
+    def __call__(self, *args: Any) -> Any:
+        test, body = self.bodies
+        state = [
+            np.array(x, v.dtype) for v, x in zip(body.inputs, args[: self.carries], strict=False)
+        ]
+        middle = len(test.inputs)
+        count = 0
+        while test.run(_given(test, [*state, *args[self.carries : middle]]))[0]:
+            body.run(_given(body, [*state, *args[middle:]]))
+            count += 1
+        return (*state, np.array(count))
+
+
+class Rewind:
+    """The function of `cotangents... = rewind(count, inits..., starts..., invariants...)`.
+
+    It is the derivative of an `Until` that ran `count` times from `inits`: those iterations are run
+    again, and their states kept; then the second body is repeated on the states in reverse. Its
+    inputs are its own state, which begins as `starts`, the state before an iteration, and
+    invariants.
+    """
+
+    __module__ = "wengert"
+    __name__ = "rewind"
+    draws = False
+    lasts = True
+
+    def __init__(self, body: Program, back: Program, carries: int, own: int) -> None:
+        self.bodies = [body, back]
+        self.carries = carries
+        self.own = own
+
+    def dtype_of(self, k: int) -> np.dtype[Any]:
+        """The dtype of an argument."""
+        body, back = self.bodies
+        n, m = self.carries, self.own
+        formals = [*body.inputs[:n], *back.inputs[:m], *body.inputs[n:], *back.inputs[m + n :]]
+        return formals[k - 1].dtype if k else np.dtype(np.int64)
+
+    def __call__(self, count: Any, *args: Any) -> Any:
+        (body, back), n, m = self.bodies, self.carries, self.own
+        middle = n + m + len(body.inputs) - n
+        state = [np.array(x, v.dtype) for v, x in zip(body.inputs, args[:n], strict=False)]
+        own = [np.array(x, v.dtype) for v, x in zip(back.inputs, args[n : n + m], strict=False)]
+        states = []
+        for _ in range(int(count)):
+            states.append([x.copy() for x in state])
+            body.run(_given(body, [*state, *args[n + m : middle]]))
+        for before in reversed(states):
+            back.run(_given(back, [*own, *before, *args[middle:]]))
+        return tuple(own) if m != 1 else own[0]
+
+
+def _given(program: Program, arrays: list[Any]) -> list[Any]:
+    """Arrays for a program to read, and to write its state into."""
+    return [np.asarray(x, v.dtype) for v, x in zip(program.inputs, arrays, strict=True)]
+
+
 def bodies(statement: Statement) -> list[Program]:
     """The programs that a statement runs: the body of a loop, the branches of a choice."""
     return getattr(statement.function, "bodies", [])

@@ -147,8 +147,8 @@ class Recorded:
             for j, edge in enumerate(self.ys)
             if edge is not None and gs[count + j] is not None
         }
-        inits = [self._started(trace, k, gs[k], recorded) for k in self.alive]
-        places = [*map(self._carried, self.alive), *(p for p, _ in self.targets)]
+        inits = [started(self, k, gs[k], recorded) for k in self.alive]
+        places = [*map(self.place, self.alive), *(p for p, _ in self.targets)]
         summed = [p not in self.steps for p, _ in self.targets]
         arrived: list[bool] = []
 
@@ -159,7 +159,7 @@ class Recorded:
             before = pulled[: len(self.alive)]
             extra = dict(zip(hidden, given[len(rows) :], strict=True))
             state = [
-                _total(g, extra.get(k), like)
+                total(g, extra.get(k), like)
                 for k, g, like in zip(self.alive, before, state, strict=True)
             ]
             others = list(zip(pulled[len(self.alive) :], summed, strict=True))
@@ -173,7 +173,7 @@ class Recorded:
         steps = self.steps
         if recorded:
             begin = len(self.news) + len(self.ys)
-            steps = {**steps, **{self._carried(k): Output(node, begin + k) for k in self.alive}}
+            steps = {**steps, **{self.place(k): Output(node, begin + k) for k in self.alive}}
         finals, ys, sums = repeated(
             trace, body, inits, [*rows.values(), *hidden.values()], self.scope.length,
             not self.backwards, self, steps,
@@ -185,17 +185,18 @@ class Recorded:
         ]
         return (*finals, *rest)
 
-    def _carried(self, k: int) -> Place:
+    def place(self, k: int) -> Place:
         place = self.carried[k]
         assert place is not None
         return place
 
-    def _started(self, trace: Trace, k: int, g: Any, recorded: bool) -> Any:
-        """The cotangent of the final state."""
-        if g is None:
-            v = self.scope.carries[k]
-            g = zeros(trace, v.shape, v.dtype)
-        return shown(g) if recorded else g
+
+def started(loop: Recorded, k: int, g: Any, recorded: bool = False) -> Any:
+    """The cotangent of a part of the final state."""
+    if g is None:
+        v = loop.scope.carries[k]
+        g = zeros(loop.scope.trace, v.shape, v.dtype)
+    return shown(g) if recorded else g
 
 
 def reached(edge: Any, scope: Scope, known: dict[Place, Any], entries: Any) -> dict[Place, None]:
@@ -256,7 +257,7 @@ def swept(roots: list[Any], places: list[Any], recorded: bool) -> list[Any]:
     return [targets.captured[p] for p in places]
 
 
-def _total(g: Any, h: Any, like: Any) -> Any:
+def total(g: Any, h: Any, like: Any) -> Any:
     """The sum of two cotangents, either of which may be missing."""
     found = engine.add(g, h)
     if found is None:
@@ -284,21 +285,21 @@ def repeated(
     the iteration, counted from `first`. `along` is the loop whose history the body goes through,
     and `steps` where places in that lead to.
     """
-    inits, xs = [_traced(trace, x) for x in inits], [_traced(trace, x) for x in xs]
+    inits, xs = [traced(trace, x) for x in inits], [traced(trace, x) for x in xs]
     scope = Scope(trace, length, () if along is None else along.scope.lineage)
     with scope:
         recorded = Recorded(scope, Entry(), backwards)
         recorded.steps = dict(steps or {})
         index = trace.array(scope.index)
         index = index + first if first else index
-        state = [_inside(trace, scope.carries, x, recorded) for x in inits]
+        state = [inside(trace, scope.carries, x, recorded) for x in inits]
         given = []
         for x in xs:
-            given.append(_inside(trace, scope.rows, x, recorded, row=True))
+            given.append(inside(trace, scope.rows, x, recorded, row=True))
         made = body(index, state, given)
-        terms = [_term(trace, scope, term, recorded) for term in made.terms]
+        terms = [term(trace, scope, t, recorded) for t in made.terms]
         news = [*made.state, *terms]
-        new_values = [_value(x, v) for x, v in zip(news, scope.carries, strict=True)]
+        new_values = [value_like(x, v) for x, v in zip(news, scope.carries, strict=True)]
         y_values = [array_of(y).value for y in made.rows]
     trace.counters[scope.index] = 0, length - 1
     trace.counters[index.value] = first, first + length - 1
@@ -333,7 +334,7 @@ def array_of(x: Any) -> TracedArray:
     return x._array if isinstance(x, Tensor) else x
 
 
-def _traced(trace: Trace, x: Any) -> Any:
+def traced(trace: Trace, x: Any) -> Any:
     return x if isinstance(x, Tensor) else trace.as_array(x)
 
 
@@ -341,15 +342,13 @@ def history_of(x: Any) -> Any:
     return current_node(x) if isinstance(x, Tensor) else None
 
 
-def _value(x: Any, like: Value) -> Value:
+def value_like(x: Any, like: Value) -> Value:
     value = array_of(x).value
     assert (value.shape, value.dtype) == (like.shape, like.dtype), f"{value} follows {like}"
     return value
 
 
-def _inside(
-    trace: Trace, values: list[Value], x: Any, recorded: Recorded, row: bool = False
-) -> Any:
+def inside(trace: Trace, values: list[Value], x: Any, recorded: Recorded, row: bool = False) -> Any:
     """What stands in the body for a part of the state, or for one row."""
     around = array_of(x)
     shape = around.shape[1:] if row else around.shape
@@ -368,9 +367,9 @@ def _inside(
     return wrap(array, node) if isinstance(x, Tensor) else array
 
 
-def _term(trace: Trace, scope: Scope, term: Any, recorded: Recorded) -> Any:
+def term(trace: Trace, scope: Scope, x: Any, recorded: Recorded) -> Any:
     """A sum over the iterations: one more part of the state, which begins with zero."""
-    around = array_of(term)
+    around = array_of(x)
     like = TracedArray(trace, Storage(Value(around.shape, around.dtype)), ())
-    begun: Any = wrap(like) if isinstance(term, Tensor) else like
-    return _inside(trace, scope.carries, begun, recorded) + term
+    begun: Any = wrap(like) if isinstance(x, Tensor) else like
+    return inside(trace, scope.carries, begun, recorded) + x

@@ -143,11 +143,15 @@ class Scope:
         while pending:
             v = pending.pop()
             maker = self.trace.homes[v].made.get(v) if self._is_step(v) else None
-            if maker is not None and maker.function in AGAIN:
+            if maker is not None and self._is_made_again(maker):
                 again.pop(maker, None)
                 again[maker] = None
                 pending += maker.inputs
         statements[:0] = reversed(again)
+
+    def _is_made_again(self, maker: Statement) -> bool:
+        """Whether what this makes is computed again rather than saved."""
+        return maker.function in AGAIN
 
     def _is_constant(self, v: Value, body: Program) -> bool:
         """Whether a value is a small array made while tracing, which becomes the body's."""
@@ -219,6 +223,35 @@ class Branch(Scope):
             choose.likes.append(made)
             self._save(v, made)
         return self.saved[v]
+
+
+class Loop(Scope):
+    """The body, or the test, of a loop of unknown length: what it closes over are inputs."""
+
+    def program(self, results: list[Value]) -> tuple[Program, list[Value]]:
+        """The program of this body, whose first inputs are the state, and what it closes over."""
+        body = Program()
+        body.statements, varying = self._sorted(self.carries)
+        self._make_again(body.statements, self.carries, results)
+        self.made = {v: s for s in body.statements for v in s.outputs}
+        read = self._read(body.statements, self.carries, results)
+        around = [v for v in read if not self._is_step(v) and not self._is_constant(v, body)]
+        body.inputs = [*self.carries, *self.rows, *around]
+        self.trace.homes |= dict.fromkeys(varying, self)
+        return body, around
+
+
+class Back(Loop):
+    """The body of such a loop's derivative: of an iteration it has the state alone."""
+
+    def _is_made_again(self, maker: Statement) -> bool:
+        if maker.acts:
+            raise TracingError(
+                "the derivative of wg.while_loop in a compiled function runs its iterations again, "
+                f"which would draw other random numbers, at\n  {line_of(*here())}\nDraw them "
+                "before the loop, or use wg.scan of a fixed length."
+            )
+        return True
 
 
 def chosen(

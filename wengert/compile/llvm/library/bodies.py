@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.plan.plan import Call, Plan, Table
-from wengert.compile.program.bodies import Choose, Repeat
+from wengert.compile.program.bodies import Choose, Repeat, Rewind, Until
 from wengert.compile.program.program import Value
 
 B: TypeAlias = ir.IRBuilder
@@ -203,6 +203,114 @@ def _counted(b: B, length: V, once: Callable[[V], V]) -> V:
     return status
 
 
+# ---- loops of unknown length --------------------------------------------------------------------
+
+OFTEN = 1 << 10
+"""After so many iterations other threads may run, and it is looked whether the user interrupts."""
+
+
+def _until(frame: Frame, until: Until) -> None:
+    b, (test, body) = frame.b, frame.step.bodies
+    carries, middle = until.carries, len(test.inputs)
+    tables = frame.table(0), frame.table(1)
+    state = _state(frame, body, 0, carries)
+    given = [*state, *frame.inputs[carries:middle]], [*state, *frame.inputs[middle:]]
+    for entries, addresses in zip(tables, given, strict=True):
+        for k, at in enumerate(addresses):
+            entries.set(entries.table.input(k), at)
+    holds = b.alloca(BYTE)
+    holds.type = POINTER
+    tables[0].set(tables[0].table.output(0), holds)
+    asks, acts, looks, after = (
+        b.append_basic_block(name) for name in ("test", "iteration", "interrupt", "done")
+    )
+    before = b.block
+    b.branch(asks)
+    b.position_at_end(asks)
+    count, asked = b.phi(I64), frame.run(0, tables[0])
+    count.add_incoming(I64(0), before)
+    fine = b.icmp_signed("==", asked, I32(0))
+    on = b.icmp_unsigned("!=", b.load(holds, typ=BYTE, align=1), BYTE(0))
+    stop_asked = b.block
+    b.cbranch(b.and_(fine, on), acts, after)
+    b.position_at_end(acts)
+    acted = frame.run(1, tables[1])
+    following = b.add(count, I64(1))
+    often = b.icmp_unsigned("==", b.and_(following, I64(OFTEN - 1)), I64(0))
+    failed = b.icmp_signed("!=", acted, I32(0))
+    b.cbranch(b.or_(failed, often), looks, asks)
+    count.add_incoming(following, b.block)
+    b.position_at_end(looks)
+    breathes = b.append_basic_block("breath")
+    failing = b.block
+    b.cbranch(failed, after, breathes)
+    b.position_at_end(breathes)
+    thread = frame.call("python.PyEval_SaveThread", POINTER, [])  # others may run
+    frame.call("python.PyEval_RestoreThread", ir.VoidType(), [thread])
+    seen = frame.call("python.PyErr_CheckSignals", I32, [])
+    b.cbranch(b.icmp_signed("==", seen, I32(0)), asks, after)
+    count.add_incoming(following, b.block)
+    stop_seen = b.block
+    b.position_at_end(after)
+    result = b.phi(I32)
+    result.add_incoming(asked, stop_asked)
+    result.add_incoming(acted, failing)
+    result.add_incoming(seen, stop_seen)
+    b.store(count, frame.outputs[carries], align=8)
+    frame.finish(result)
+
+
+def _rewind(frame: Frame, rewind: Rewind) -> None:
+    b, (body, back) = frame.b, frame.step.bodies
+    n, m = rewind.carries, rewind.own
+    inits, invariants = frame.inputs[1 : 1 + n], frame.inputs[1 + n + m :]
+    middle = len(body.inputs) - n
+    own = frame.outputs[:m]
+    for at, start, v in zip(own, frame.inputs[1 + n :], back.inputs, strict=False):
+        frame.copy(at, start, v.nbytes)
+    sizes = [-(-v.nbytes // 8) * 8 for v in body.inputs[:n]]
+    places = np.cumsum([0, *sizes]).tolist()
+    state = frame.room(places[-1])
+    length = b.load(frame.inputs[0], typ=I64, align=8)
+    states = frame.allocated(b.mul(length, I64(places[-1])))
+    forth, turned = frame.table(0), frame.table(1)
+    for k, (init, v) in enumerate(zip(inits, body.inputs, strict=False)):
+        at = _far(b, state, I64(places[k]))
+        frame.copy(at, init, v.nbytes)
+        forth.set(forth.table.input(k), at)
+    for k, at in enumerate(invariants[:middle]):
+        forth.set(forth.table.input(n + k), at)
+    for k, at in enumerate(own):
+        turned.set(turned.table.input(k), at)
+    for k, at in enumerate(invariants[middle:]):
+        turned.set(turned.table.input(m + n + k), at)
+
+    def forward(t: V) -> V:
+        frame.copy(_far(b, states, b.mul(t, I64(places[-1]))), state, places[-1])
+        return frame.run(0, forth)
+
+    def backward(t: V) -> V:
+        k = b.sub(b.sub(length, I64(1)), t)
+        for j in range(n):
+            far = b.add(b.mul(k, I64(places[-1])), I64(places[j]))
+            turned.set(turned.table.input(m + j), _far(b, states, far))
+        return frame.run(1, turned)
+
+    status = b.alloca(I32)
+    status.type = POINTER
+    b.store(I32(0), status, align=4)
+    with b.if_then(b.icmp_signed(">", length, I64(0))):
+        found = _counted(b, length, forward)
+        b.store(found, status, align=4)
+        with b.if_then(b.icmp_signed("==", found, I32(0))):
+            b.store(_counted(b, length, backward), status, align=4)
+    frame.finish(b.load(status, typ=I32, align=4))
+
+
+def _far(b: B, base: V, nbytes: V) -> V:
+    return b.gep(base, [nbytes], inbounds=True, source_etype=BYTE)
+
+
 # ---- choices ------------------------------------------------------------------------------------
 
 
@@ -234,4 +342,9 @@ def _choose(frame: Frame, choose: Choose) -> None:
     frame.finish(status)
 
 
-_EMITTERS: dict[Any, Callable[[Frame, Any], None]] = {Repeat: _repeat, Choose: _choose}
+_EMITTERS: dict[Any, Callable[[Frame, Any], None]] = {
+    Repeat: _repeat,
+    Choose: _choose,
+    Until: _until,
+    Rewind: _rewind,
+}

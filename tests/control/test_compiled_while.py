@@ -1,0 +1,109 @@
+"""Loops of unknown length in compiled functions: one statement, differentiated in reverse."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.control.test_compiled import F64, gradients, tensor
+from wengert.errors import TracingError
+
+
+def check(f, *args):
+    compiled = wg.compile(f)
+    for scale in (1.0, 0.3, -2.0):
+        given = [a.detach().mul(scale).requires_grad_(a.requires_grad) for a in args]
+        for mine, known in zip(gradients(compiled, *given), gradients(f, *given), strict=True):
+            assert mine.dtype == known.dtype
+            assert np.allclose(mine.detach(), known.detach(), rtol=1e-10, atol=1e-12)
+    assert [s for s in compiled.program.statements if s.name == "until"]
+    assert not compiled.retraces
+    return compiled
+
+
+def growing(x, w):
+    return wg.while_loop(lambda y: (y * y).sum() < 50, lambda y: y * (1.5 + w.sin() ** 2) + 0.1, x)
+
+
+def counting(x, w):
+    def body(state):
+        n, y, v = state
+        v = v - 0.1 * (y * w).sin()
+        return n + 1, y + 0.1 * v, v
+
+    n, y, v = wg.while_loop(
+        lambda s: (s[0] < 200) & (s[1].sum() < 3), body, (0, x, wg.ones(3, dtype=F64))
+    )
+    return y * n, v
+
+
+def nested(x, w):
+    def body(y):
+        z = wg.while_loop(lambda z: z.sum() < 20, lambda z: z * z + w * w + 0.5, y)
+        return wg.cond(z.sum() > 25, lambda: z * 0.4 + x, lambda: z + 1) / 8 + y
+
+    return wg.fori_loop(0, 3, lambda i, y: body(y), x)
+
+
+def not_at_all(x, w):
+    return wg.while_loop(lambda y: y.sum() > 1e9, lambda y: y * w, x * x)
+
+
+@pytest.mark.parametrize("f", [growing, counting, not_at_all])
+def test_loops_of_unknown_length_give_what_eager_mode_gives(f):
+    check(f, tensor(3), tensor(3, seed=1))
+
+
+def test_inside_of_other_loops_and_branches():
+    compiled, x, w = wg.compile(nested), tensor(3), tensor(3, seed=1)
+    for mine, known in zip(gradients(compiled, x, w), gradients(nested, x, w), strict=True):
+        assert np.allclose(mine.detach(), known.detach())
+
+
+def test_a_particle_that_meets_a_wall():
+    def flight(speed):
+        def fly(state):
+            t, x, v = state
+            return t + 1e-3, x + 1e-3 * v, v - 1e-3 * v * np.abs(v)
+
+        return wg.while_loop(lambda s: s[1] < 1.0, fly, (0.0, 0.0, speed))[2]
+
+    compiled = wg.compile(wg.value_and_grad(flight))
+    assert np.allclose(compiled(2.0), wg.value_and_grad(flight)(2.0))
+
+
+def test_second_derivatives_and_forward_mode_are_refused():
+    f = lambda x: growing(x, x).sum()
+    with pytest.raises(TracingError, match=r"second derivative of wg\.while_loop"):
+        wg.compile(wg.grad(lambda x: wg.grad(f)(x).sum()))(np.ones(2))
+    with pytest.raises(TracingError, match=r"inside of vmap or forward mode"):
+        wg.compile(lambda x: wg.jvp(f, (x,), (x,)))(np.ones(2))
+
+
+def test_a_loop_that_never_ends_can_be_interrupted():
+    lines = [
+        "import _thread, threading, wengert as wg",
+        "f = wg.compile(lambda x: wg.while_loop(lambda y: y > 0, lambda y: y * 1.0, x))",
+        "print(f(wg.tensor(-1.0)).item())",
+        "threading.Timer(0.5, _thread.interrupt_main).start()",
+        "try: f(wg.tensor(1.0))",
+        "except KeyboardInterrupt: print('interrupted')",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.split() == ["-1.0", "interrupted"], done.stderr
+
+
+def test_random_numbers_are_drawn_and_not_differentiated():
+    f = lambda x: wg.while_loop(lambda y: y.sum() < 9, lambda y: y + wg.rand(2, dtype=F64) * x, x)
+    compiled, x = wg.compile(f), wg.ones(2, dtype=F64)
+    compiled(x)
+    wg.manual_seed(0)
+    known = f(x)
+    wg.manual_seed(0)
+    assert wg.allclose(compiled(x), known)
+    with pytest.raises(TracingError, match="would draw other random numbers"):
+        wg.compile(wg.grad(lambda x: f(x).sum()))(x)
