@@ -72,7 +72,7 @@ SIZES = [(layers, length) for layers in (2, 4, 6) for length in (1024, 4096, 819
 
 PROBLEM = Problem(
     fields={"main_params": "2l 4b", "extra_params": "3 b", "state": "2l b", "sequence": "c b"},
-    functions={"objective": loss, "jacobian": gradient},
+    functions={"objective": wg.compile(loss), "jacobian": wg.compile(gradient)},
     derivatives=("jacobian",),
     workloads=lambda data: [workload(*size) for size in sorted(SIZES, key=np.prod)],
     prepare=prepare,
@@ -81,5 +81,4 @@ PROBLEM = Problem(
         if function == "jacobian"
         else float(result)
     ),
-    shown=0,  # eager: seconds for a thousand steps
 )
