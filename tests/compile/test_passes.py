@@ -12,6 +12,7 @@ from wengert.compile.program.infer import check_types
 from wengert.compile.program.operations import added, astype, full, number, take, updated, view
 from wengert.compile.program.passes import clean
 from wengert.compile.program.passes.algebra import algebra
+from wengert.compile.program.passes.columns import columns
 from wengert.compile.program.passes.common import common
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.fold import fold
@@ -583,6 +584,7 @@ ONE_BY_ONE = {
     "layout": layout,
     "reductions": reductions,
     "products": products,
+    "columns": lambda program: columns(program, many=2, pieces=0),
     "clean": clean,
 }
 FREE = frozenset({np.reshape, np.transpose, np.broadcast_to, view, full})

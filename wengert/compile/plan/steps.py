@@ -5,6 +5,7 @@ What a kernel cannot read where it lies is copied first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,12 @@ from wengert.compile.program.bodies import bodies
 from wengert.compile.program.infer import infer
 from wengert.compile.program.operations import added, take
 from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
+
+LINE = 64
+"""Bytes that memory and caches exchange at a time."""
+
+TOGETHER = 32
+"""The most parts of a concatenation that one kernel copies."""
 
 
 @dataclass(slots=True)
@@ -247,10 +254,22 @@ class _Writer:
     def _concatenate(self, s: Statement) -> None:
         self._keep_apart(s, list(s.args[0]))
         homes = self.homes.of_concatenation(s)
+        left: dict[Shape, list[tuple[Value, Strided]]] = {}
         for v, part in zip(s.args[0], slices(s, homes[0]), strict=True):
-            if self.arrays.located(v) != part:
-                self._copy_to(v, None, part)
+            if self.arrays.located(v) != part and v.size:
+                left.setdefault(v.shape, []).append((v, part))
+        at_once = TOGETHER if _interleave(s) else 1
+        for shape, parts in left.items():
+            for k in range(0, len(parts), at_once):
+                self._copy_parts(shape, parts[k : k + at_once])
         self._finish(s.output, homes)
+
+    def _copy_parts(self, shape: Shape, parts: list[tuple[Value, Strided]]) -> None:
+        """One kernel for several parts of one shape."""
+        frame = new_frame(shape)
+        targets = [Target(v, frame, [part]) for v, part in parts]
+        makers = [self.roles.made.get(v) for v, _ in parts]
+        self._kernel(self._built(Job(targets, along(frame))), [s for s in makers if s])
 
     def _scatter(self, s: Statement) -> None:
         """Write, or add, at computed places, in the order of the index."""
@@ -338,6 +357,17 @@ ALONE = {
     "check": _Writer._call,
     "call": _Writer._call,
 }
+
+
+def _interleave(concatenation: Statement) -> bool:
+    """Whether cache lines of the result hold elements of several parts.
+
+    Written one part after the other, each line comes from memory once for every part.
+    """
+    s = concatenation
+    axis = s.kwargs.get("axis", s.args[1] if len(s.args) > 1 else 0) % len(s.output.shape)
+    narrow = min(math.prod(v.shape[axis:]) for v in s.args[0]) * s.output.dtype.itemsize
+    return narrow < LINE and math.prod(s.output.shape[:axis]) > 1
 
 
 def _is_whole(array: Strided) -> bool:

@@ -6,6 +6,7 @@ Each file holds one subject: rules and a function that applies them alone. `clea
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from wengert.compile.program.bodies import bodies
 from wengert.compile.program.infer import check_types
@@ -17,6 +18,7 @@ from wengert.compile.program.passes import (
     products,
     reductions,
 )
+from wengert.compile.program.passes.columns import columns
 from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.rewrite import Rules, rewrite
@@ -42,13 +44,27 @@ def clean(program: Program) -> Program:
     better after the first walk and the removal of dead statements; hence a second walk. Bodies of
     loops and branches are programs, too.
     """
-    for step in (dead, merged, fold.uniform, _walk, dead, _walk, dead):
-        step(program)
-        check_types(program) if DEBUG else program.check()
+    _run(program, dead, merged, fold.uniform, _walk, dead, _walk, dead)
     for s in program.statements:
         for body in bodies(s):
             clean(body)
     return program
+
+
+def by_columns(program: Program) -> Program:
+    """Take short rows apart, where that is worth it; the program is changed in place.
+
+    It comes last, when a program is cut in two: what one part saves for the other stays whole.
+    """
+    if columns(program):
+        _run(program, _walk, dead, _walk, dead)
+    return program
+
+
+def _run(program: Program, *steps: Callable[[Program], Program]) -> None:
+    for step in steps:
+        step(program)
+        check_types(program) if DEBUG else program.check()
 
 
 def _walk(program: Program) -> Program:
