@@ -80,6 +80,8 @@ def test_second_derivatives_and_forward_mode_are_refused():
         wg.compile(wg.grad(lambda x: wg.grad(f)(x).sum()))(np.ones(2))
     with pytest.raises(TracingError, match=r"inside of vmap or forward mode"):
         wg.compile(lambda x: wg.jvp(f, (x,), (x,)))(np.ones(2))
+    with pytest.raises(TracingError, match=r"inside of vmap or forward mode"):
+        wg.compile(wg.vmap(f))(np.ones((2, 2)))
 
 
 def test_a_loop_that_never_ends_can_be_interrupted():

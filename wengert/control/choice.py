@@ -34,11 +34,11 @@ def is_batched(array: Any) -> bool:
     return type(array) is BatchedArray
 
 
-def anywhere(array: Any) -> bool:
-    """Whether a predicate holds for any example of all batches around it."""
+def anywhere(array: Any) -> Any:
+    """Whether a predicate holds for any example of all batches around it, as an array."""
     while is_batched(array):
         array = np.any(array.raw, axis=0)
-    return bool(array)
+    return array
 
 
 def chosen(predicate: Any, one: Any, other: Any) -> Any:

@@ -126,7 +126,10 @@ def while_loop(
         holds = choice.array_of(cond_fun(state.now), "the condition of wg.while_loop")
         if choice.is_batched(on) or choice.is_batched(holds):
             on = np.logical_and(on, holds)
-            if not choice.anywhere(on):
+            anywhere = choice.anywhere(on)
+            if is_traced(anywhere):
+                raise undecided_loop()
+            if not anywhere:
                 return state.now
             before = state.now
             state.follow(body_fun(before))

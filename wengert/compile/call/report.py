@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.backend import backend
-from wengert.compile.call.executable import Executable, aligned
+from wengert.compile.call.executable import Executable, aligned, lasts
 from wengert.compile.plan.kernel import Apply, Load, Reduce, Store
-from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step
+from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step, numbered
 from wengert.compile.program.operations import check
 from wengert.compile.program.program import Statement
 
@@ -71,7 +71,12 @@ def explain(name: str, plan: Plan, statements: int, retraces: list[str]) -> Expl
 
 
 def measure(plan: Plan) -> list[float]:
-    """The share of each step in the time of all: medians over a few runs."""
+    """The share of each step in the time of all: medians over a few runs.
+
+    A loop that ends when a condition holds may never end on ones: then nothing is measured.
+    """
+    if any(lasts(step) for _, step, _ in numbered(plan)):
+        return [0.0] * len(plan.steps)
     timed = Executable(plan, timed=True)
     arrays = [np.ones(v.shape, v.dtype) if not v.weak else 1 for v in plan.inputs]
     ticks = np.zeros(len(plan.steps) + 1, np.int64)

@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compile.program import source_bodies
+from wengert.compile.program.bodies import bodies
 from wengert.compile.program.infer import REDUCTIONS, axes_of, is_ufunc
 from wengert.compile.program.operations import (
     Special,
@@ -262,7 +264,18 @@ class Printer:
         """The user's line that a statement comes from."""
         return _comment(s)
 
+    def within(self, program: Program) -> Printer:
+        """A printer of a body, with the names of this one."""
+        inside = Printer(program)
+        for shared in ("bound", "imports", "functions", "objects", "taken", "counts", "about"):
+            setattr(inside, shared, getattr(self, shared))
+        inside.function = self.function  # type: ignore[method-assign]
+        inside.names = dict(self.names)
+        return inside
+
     def statement(self, s: Statement) -> list[str]:
+        if bodies(s):
+            return source_bodies.written(self, s)
         if len(s.outputs) != 1:
             text = self.call(self.function(s.function), s.args, s.kwargs)
             names = [
