@@ -135,6 +135,15 @@ def test_compiled_problems_are_those_written_by_hand(name):
             check(f"{name} {function}", {"C": theirs, "wengert": ours(*arguments)})
 
 
+@pytest.mark.sweep
+@needs_a_compiler
+@pytest.mark.parametrize(("name", "function"), [("particle", "rr"), ("saddle", "rf")])
+def test_searches_whose_length_is_not_known_end_where_those_by_hand_end(name, function):
+    arguments = named(name).arguments(given(name))
+    theirs = in_c.FUNCTIONS[name][function](*arguments)
+    check(name, {"C": theirs, "wengert": named(name).functions[function](*arguments)})
+
+
 # ---- the protocol -----------------------------------------------------------------------------
 
 

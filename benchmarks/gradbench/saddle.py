@@ -7,6 +7,7 @@ The derivative by x is that of the whole inner search.
 
 import numpy as np
 
+import wengert as wg
 from benchmarks.gradbench.descent import MODES, NAMES, minimum
 from benchmarks.gradbench.problem import Problem, Workload
 
@@ -28,10 +29,15 @@ def solver(outer, inner):
     return solve
 
 
+SOLVERS = {name: solver(*(MODES[mode] for mode in name)) for name in NAMES}
+EAGER = frozenset({"ff", "fr"})  # forward mode through a loop of unknown length
+
 PROBLEM = Problem(
     fields={"start": "2"},
-    functions={name: solver(*(MODES[mode] for mode in name)) for name in NAMES},
+    functions={
+        name: solve if name in EAGER else wg.compile(solve) for name, solve in SOLVERS.items()
+    },
     derivatives=NAMES,
     workloads=lambda data: [Workload("", lambda: {"start": np.ones(2)})],
-    shown=0,  # eager: minutes
+    eager=EAGER,
 )
