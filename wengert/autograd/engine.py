@@ -27,11 +27,27 @@ from wengert.dispatch import ERRORS, QUIET
 from wengert.errors import FreedGraphError
 from wengert.history import forks, modes
 from wengert.history.location import here
-from wengert.history.node import AccumulateGrad, Cell, Node, Output, tick
+from wengert.history.node import AccumulateGrad, Cell, Node, Output, source, tick
 from wengert.tensor import Tensor, View, cell_of, current_node, settle, wrap
 
 Edge = Node | Output
 NOTHING: Any = object()
+
+
+def swept(root: Edge, g: Any) -> dict[tuple[Node, int], Any]:
+    """What a sweep means: the cotangents of the leaves, from that of one result.
+
+    The latest node goes first; each hands its own cotangents to its inputs, where those that meet
+    are added. `sweep` below is this, with all that makes it fast and all that may intervene.
+    """
+    arrived: dict[tuple[Any, int], Any] = {source(root): g}
+    while operations := {node for node, _ in arrived if type(node) is not AccumulateGrad}:
+        node = max(operations, key=attrgetter("order"))
+        gs = [arrived.pop((node, slot), None) for slot in range(node.outputs)]
+        for edge, g in zip(node.edges, node.pull(gs if node.outputs > 1 else gs[0]), strict=True):
+            if edge is not None and g is not None:
+                arrived[source(edge)] = add(arrived.get(source(edge)), g)
+    return arrived
 
 
 def sweep(
