@@ -9,8 +9,9 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules import rows
-from wengert.rules.blocks import by_rows, by_samples, many, many_rows, rows_and_sums, sum_of_rows
+from wengert.rules.blocks import by_rows, by_samples, many, rows_and_sums, sum_of_rows
 from wengert.rules.rule import general, linear, unbroadcast
+from wengert.rules.ways import implemented, way
 
 # y = (x - mean) r,  r = 1 / sqrt(var + eps):
 #   x_bar = r (g - mean(g) - y mean(g y))  (Ioffe and Szegedy, 2015, simplified)
@@ -18,25 +19,42 @@ from wengert.rules.rule import general, linear, unbroadcast
 
 
 @primitive
+@implemented
 def standardize(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     """(x - mean) / sqrt(var + eps), with mean and variance over `axes`."""
-    if type(x) is not np.ndarray:
-        d = x - np.mean(x, axis=axes, keepdims=True)
-        return d * (1 / np.sqrt(np.mean(d * d, axis=axes, keepdims=True) + eps))
-    if _trailing(x, axes):
-        length = math.prod(x.shape[axes[0] :])
-        if many_rows(-1, x.reshape(-1, length)):
-            return by_rows(standardize, length, [x], settings=((-1,), eps))
-        return rows.standardize(x, length, eps)
-    if _is_channel(axes, x) and many(x):
-        mean, var = moments(x)
-        r = 1 / np.sqrt(var + eps)
-        made = by_samples(_shifted, [_by_channel(x)], [mean[:, None], r[:, None]])
-        return made.reshape(x.shape)
+    d = x - np.mean(x, axis=axes, keepdims=True)
+    return d * (1 / np.sqrt(np.mean(d * d, axis=axes, keepdims=True) + eps))
+
+
+@way(standardize, lambda x, axes, eps: many(x) and _trailing(x, axes) and _length(x, axes) < x.size)
+def _of_many_rows(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    return by_rows(standardize, _length(x, axes), [x], settings=((-1,), eps))
+
+
+@way(standardize, lambda x, axes, eps: _trailing(x, axes))
+def _of_rows(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    return rows.standardize(x, _length(x, axes), eps)
+
+
+@way(standardize, lambda x, axes, eps: many(x) and _is_channel(axes, x))
+def _of_channels(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    mean, var = moments(x)
+    r = 1 / np.sqrt(var + eps)
+    made = by_samples(_shifted, [_by_channel(x)], [mean[:, None], r[:, None]])
+    return made.reshape(x.shape)
+
+
+@way(standardize, lambda x, axes, eps: type(x) is np.ndarray)
+def _of_groups(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     view, n = _grouped(x, axes)
     y = view - _total(view) / n
     y *= 1 / np.sqrt(_total(y, y) / n + eps)
     return y.reshape(x.shape)
+
+
+def _length(x: Any, axes: tuple[int, ...]) -> int:
+    """How many numbers each mean is of, where the axes are the last ones."""
+    return math.prod(x.shape[axes[0] :])
 
 
 def _trailing(x: Any, axes: tuple[int, ...]) -> bool:
@@ -100,14 +118,6 @@ def _shifted(x: Any, mean: Any, r: Any) -> Any:
     return (x - mean) * r
 
 
-def _through_channels(g: Any, x: Any, y: Any, eps: float) -> Any:
-    g, x, y = (_by_channel(a) for a in (g, x, y))
-    sums = by_samples(_sums_of_three, [g, x, y])
-    of_g, of_gy, of_xy = (np.add.reduce(a, 0)[:, None] / (len(x) * x.shape[2]) for a in sums)
-    r = rows.inverse_deviation(of_xy, eps)
-    return by_samples(_through_given, [g, y], [r, of_g, of_gy])
-
-
 def _sums_of_three(g: Any, x: Any, y: Any) -> Any:
     return np.sum(g, axis=2), np.sum(g * y, axis=2), np.sum(x * y, axis=2)
 
@@ -116,24 +126,44 @@ def _through_given(g: Any, y: Any, r: Any, mean_g: Any, mean_gy: Any) -> Any:
     return r * (g - mean_g - y * mean_gy)
 
 
+@implemented
 def _through(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
-    if type(g) is type(x) is type(y) is np.ndarray:
-        if _trailing(x, axes) and g.dtype is x.dtype:
-            length = math.prod(x.shape[axes[0] :])
-            if many_rows(-1, x.reshape(-1, length)):
-                return by_rows(_through, length, [g, x, y], settings=((-1,), eps))
-            if rows.fits(g, -1) and rows.fits(y, -1):
-                return rows.standardize_pull(g, x, y, length, eps)
-        if _is_channel(axes, x) and many(g, x, y):
-            return _through_channels(g, x, y, eps).reshape(g.shape)
-        return _through_plain(g, x, y, axes, eps)
     mean = lambda a: np.mean(a, axis=axes, keepdims=True)
     d = x - mean(x)
     r = 1 / np.sqrt(mean(d * d) + eps)
     return _through_given(g, y, r, mean(g), mean(g * y))
 
 
-def _through_plain(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
+@way(
+    _through,
+    lambda g, x, y, axes, eps: many(g, x, y) and _trailing(x, axes) and _length(x, axes) < x.size,
+)
+def _through_many_rows(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
+    return by_rows(_through, _length(x, axes), [g, x, y], settings=((-1,), eps))
+
+
+@way(
+    _through,
+    lambda g, x, y, axes, eps: (
+        _trailing(x, axes) and rows.fits(g, -1) and rows.fits(y, -1) and g.dtype is x.dtype
+    ),
+)
+def _through_rows(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
+    return rows.standardize_pull(g, x, y, _length(x, axes), eps)
+
+
+@way(_through, lambda g, x, y, axes, eps: many(g, x, y) and _is_channel(axes, x))
+def _through_channels(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
+    shape = g.shape
+    g, x, y = (_by_channel(a) for a in (g, x, y))
+    sums = by_samples(_sums_of_three, [g, x, y])
+    of_g, of_gy, of_xy = (np.add.reduce(a, 0)[:, None] / (len(x) * x.shape[2]) for a in sums)
+    r = rows.inverse_deviation(of_xy, eps)
+    return by_samples(_through_given, [g, y], [r, of_g, of_gy]).reshape(shape)
+
+
+@way(_through, lambda g, x, y, axes, eps: type(g) is type(x) is type(y) is np.ndarray)
+def _through_groups(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
     (grouped, n), (y, _), (x, _) = (_grouped(a, axes) for a in (g, y, x))
     d = x - _total(x) / n
     r = 1 / np.sqrt(_total(d, d) / n + eps)

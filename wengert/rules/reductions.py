@@ -12,6 +12,7 @@ from wengert.rules import rows
 from wengert.rules.blocks import by_rows, by_samples, in_rows, many_rows
 from wengert.rules.elementwise import exponential_share
 from wengert.rules.rule import general, linear
+from wengert.rules.ways import implemented, way
 
 
 def expand(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
@@ -279,26 +280,37 @@ def tops(x: Any, axis: int) -> Any:
 
 
 @primitive
+@implemented
 def softmax(x: Any, axis: int) -> Any:
     """exp(x) / sum(exp(x)) along `axis`."""
-    if many_rows(axis, x):
-        return by_rows(softmax, x.shape[-1], [x], settings=(-1,))
-    if rows.fits(x, axis):
-        return rows.softmax(x)
     e = np.subtract(x, tops(x, axis))
     np.exp(e, out=e)
     e /= np.add.reduce(e, axis=axis, keepdims=True)
     return e
 
 
+@way(softmax, lambda x, axis: many_rows(axis, x))
+def _softmax_compiled(x: Any, axis: int) -> Any:
+    return by_rows(softmax, x.shape[-1], [x], settings=(-1,))
+
+
+@way(softmax, rows.fits)
+def _softmax_by_products(x: Any, axis: int) -> Any:
+    return rows.softmax(x)
+
+
 @primitive
+@implemented
 def log_softmax(x: Any, axis: int) -> Any:
     """x - log(sum(exp(x))) along `axis`."""
-    if many_rows(axis, x):
-        return by_rows(log_softmax, x.shape[-1], [x], settings=(-1,))
     out = np.subtract(x, tops(x, axis))
     out -= np.log(np.add.reduce(np.exp(out), axis=axis, keepdims=True))
     return out
+
+
+@way(log_softmax, lambda x, axis: many_rows(axis, x))
+def _log_softmax_compiled(x: Any, axis: int) -> Any:
+    return by_rows(log_softmax, x.shape[-1], [x], settings=(-1,))
 
 
 def _total(t: Any, axis: Any) -> Any:
