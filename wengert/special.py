@@ -34,6 +34,7 @@ from wengert.functions.special import chebyshev_polynomial_v as chebyshev_polyno
 from wengert.functions.special import chebyshev_polynomial_w as chebyshev_polynomial_w
 from wengert.functions.special import entr as entr
 from wengert.functions.special import erfcx as erfcx
+from wengert.functions.special import expit as expit
 from wengert.functions.special import gammainc as gammainc
 from wengert.functions.special import gammaincc as gammaincc
 from wengert.functions.special import gammaln as gammaln

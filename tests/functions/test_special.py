@@ -132,3 +132,11 @@ def test_vmap_and_compile_take_special_functions(name):
 def test_importing_wengert_does_not_import_scipy():
     check = "import wengert, sys; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], timeout=60).returncode == 0
+
+
+def test_functions_that_have_other_names_in_special_are_found_there():
+    # expit was lost from the namespace when sigmoid moved to the module of declared functions.
+    special = wg.special
+    for name, same in (("expit", "sigmoid"), ("gammaln", "lgamma"), ("psi", "digamma")):
+        assert getattr(special, name) is getattr(wg, same)
+    assert special.modified_bessel_i0 is wg.i0

@@ -16,7 +16,7 @@ from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
 from wengert.dispatch import Function, require
 from wengert.functions.arguments import array_of, operands_of, takes_out, tensor_of
-from wengert.functions.elementary import digamma, i0, lgamma
+from wengert.functions.elementary import digamma, i0, lgamma, sigmoid
 from wengert.functions.math import clamp
 from wengert.functions.shapes import broadcast_shapes
 from wengert.rules import special as rules
@@ -62,7 +62,7 @@ def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
 
 # ---- gamma functions -------------------------------------------------------------------------
 
-gammaln, psi = lgamma, digamma
+gammaln, psi, expit = lgamma, digamma, sigmoid
 gammainc = igamma = _two(
     rules.gammainc,
     "igamma",
