@@ -14,6 +14,7 @@ pytest.importorskip("llvmlite")
 import wengert as wg
 from tests.compile.stories import module, numbers, same, same_or_refused, thrice
 from wengert import nn, optim
+from wengert.errors import TracingError
 
 
 class Level(enum.Enum):
@@ -232,3 +233,36 @@ def test_a_rate_may_become_a_numpy_number_between_calls() -> None:
         return seen
 
     same(story)
+
+
+SHAPED = (
+    "x[np.nonzero(A)[0]]", "x[np.flatnonzero(A > 1)]", "np.unique(A, return_counts=True)[1]",
+    "np.argwhere(A)", "np.extract(M, A)", "np.compress(M, A) * 2", "np.where(A > 0)[0]", "x[A > 0]",
+    "np.bincount(I)", "np.setdiff1d(A, [3.0])", "np.trim_zeros(A)", "np.unique_values(A)", "A[M]",
+    "wg.unique(wg.from_numpy(A))", "np.nonzero(A)[0].size", "np.where(M)[0] + A[M]",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_what_numbers_of_an_array_outside_decide_about_a_shape_is_noticed(half: int) -> None:
+    # They were refused, or a later call met a result of another shape.
+    def story(compile: Any) -> Any:
+        m = module(
+            "A, I = np.array([3.0, 0, 1, 3]), np.array([0, 2, 2])\nM = I.take([0, 1, 0, 1]) == 0\n"
+            f"def f(x): return [{', '.join(SHAPED[half::2])}]"
+        )
+        f = compile(m.f)
+        found = thrice(f, numbers(1, 2, 3, 4))
+        m.A[1] = 1
+        found += thrice(f, numbers(1, 2, 3, 4))
+        m.M[:3], m.I[0] = False, 4
+        return [*found, *thrice(f, numbers(4, 3, 2, 1))]
+
+    same(story)
+
+
+@pytest.mark.parametrize("name", ["nonzero", "unique", "unique_values", "bincount"])
+def test_what_traced_numbers_decide_about_a_shape_is_refused(name: str) -> None:
+    f = wg.compile(lambda x: getattr(np, name)(x.int().numpy()))
+    with pytest.raises(TracingError, match=f"np.{name} at"):
+        f(numbers(1, 2))

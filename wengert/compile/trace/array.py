@@ -27,8 +27,15 @@ from wengert.arrays.kind import Kind
 from wengert.arrays.memory import offset
 from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
-from wengert.compile.program.program import Program, Shape, Statement, Value, mapped, values_in
+from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
 from wengert.compile.trace import ints
+from wengert.compile.trace.opaque import (
+    INSTEAD,
+    is_shaped_by_numbers,
+    like,
+    results_of,
+    zeros,
+)
 from wengert.compile.trace.scopes import Scope, check_is_inside, refuse_write
 from wengert.compile.trace.storage import (
     Flags,
@@ -264,17 +271,32 @@ class Trace(Kind):
 
     def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         """One statement that calls the function; its results' shapes are learned on zeros."""
-        instead = _SHAPED_BY_NUMBERS.get(function)
-        if instead is not None:
-            raise shape_depends(f"np.{function.__name__}", instead)
-        args, kwargs = values_of(self, args), values_of(self, kwargs)
-        like = getattr(function, "result", None) or function
-        with np.errstate(all="ignore"):
-            made = like(*mapped(args, _zero), **mapped(kwargs, _zero))
-        several = type(made) in (tuple, list) or isinstance(made, tuple)
-        results = [np.asarray(item) for item in (made if several else (made,))]
-        outputs = self.append(function, args, kwargs, [(r.shape, r.dtype) for r in results])
+        given, named = values_of(self, args), values_of(self, kwargs)
+        made = like(function, given, named, zeros)
+        if is_shaped_by_numbers(function, given, named, made):
+            instead = INSTEAD.get(function, "np.where(condition, a, 0)")
+            return self.by_numbers(function, args, kwargs, f"np.{function.__name__}", instead)
+        several, results = results_of(made)
+        outputs = self.append(function, given, named, [(r.shape, r.dtype) for r in results])
         arrays = tuple(map(self.array, outputs))
+        return arrays if several else arrays[0]
+
+    def by_numbers(self, function: Any, args: Any, kwargs: Any, what: str, instead: str) -> Any:
+        """What is called because of its numbers, which is known of arrays from outside: these are
+        guarded by them. An error says of all others what to do instead.
+        """
+
+        def known(x: Any) -> Any:
+            if type(x) in (tuple, list):
+                return type(x)(map(known, x))
+            return np.array(x.concrete(what)) if type(x) is TracedArray else x
+
+        try:
+            args, kwargs = known(args), {name: known(x) for name, x in kwargs.items()}
+        except TracingError:
+            raise shape_depends(what, instead) from None
+        several, results = results_of(function(*args, **kwargs))
+        arrays = tuple([self.array(self.program.constant(r)) for r in results])
         return arrays if several else arrays[0]
 
     def store(self, function: Any, result: Any, targets: tuple[Any, ...], where: Any) -> Any:
@@ -437,16 +459,6 @@ def shape_depends(what: str, instead: str) -> TracingError:
     )
 
 
-def _zero(value: Value) -> Any:
-    """A stand-in that a function of unknown behaviour accepts: ones on the diagonal, zeros beside.
-
-    A matrix of zeros would be singular; an index of zeros is in range.
-    """
-    if len(value.shape) >= 2 and value.dtype.kind in "fc":
-        return np.broadcast_to(np.eye(*value.shape[-2:], dtype=value.dtype), value.shape)
-    return np.zeros(value.shape, value.dtype)
-
-
 def values_of(trace: Trace, item: Any) -> Any:
     if type(item) is TracedArray:
         return item.value if item.value.bounds is None else item.item()
@@ -461,17 +473,6 @@ def values_of(trace: Trace, item: Any) -> Any:
 
 class Postponed(Exception):
     """Raised while tracing a step that later ones do not repeat: it has to run eagerly."""
-
-
-_SHAPED_BY_NUMBERS = {
-    np.nonzero: "np.where(condition, a, b)",
-    np.argwhere: "np.where(condition, a, b)",
-    np.flatnonzero: "np.where(condition, a, b)",
-    np.unique: "np.sort(x), whose shape is known",
-    np.compress: "np.where(condition, a, 0)",
-    np.extract: "np.where(condition, a, 0)",
-    np.bincount: "np.add.at(zeros, index, 1)",
-}
 
 
 GENERATORS = frozenset({operations.full, np.arange})

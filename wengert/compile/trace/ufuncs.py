@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.compile.program import operations
 from wengert.compile.program.program import Value
-from wengert.compile.trace.array import Trace, shape_depends, shape_of, values_of
+from wengert.compile.trace.array import Trace, shape_of, values_of
 from wengert.compile.trace.core import promotable
 from wengert.dispatch import require
 from wengert.rules import convolution, elementwise, linalg, neural, reductions, shapes, special
@@ -17,7 +17,8 @@ from wengert.rules import convolution, elementwise, linalg, neural, reductions, 
 @Trace.means(np.where)
 def _where(trace: Trace, condition: Any, *choices: Any) -> Any:
     if not choices:
-        raise shape_depends("np.where(condition) with one argument", "np.where(condition, a, b)")
+        what = "np.where(condition) with one argument"
+        return trace.by_numbers(np.nonzero, (condition,), {}, what, "np.where(condition, a, b)")
     c = trace.operand(condition)
     a, b = (trace.operand(x) for x in choices)
     if type(c) is not Value:

@@ -1,0 +1,59 @@
+"""Functions that are called as one statement: their results' shapes are learned on stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.program.program import Value, mapped
+
+INSTEAD: dict[Any, str] = {
+    np.nonzero: "np.where(condition, a, b)",
+    np.argwhere: "np.where(condition, a, b)",
+    np.flatnonzero: "np.where(condition, a, b)",
+    np.unique: "np.sort(x), whose shape is known",
+    np.compress: "np.where(condition, a, 0)",
+    np.extract: "np.where(condition, a, 0)",
+    np.bincount: "np.add.at(zeros, index, 1)",
+}
+"""What to write where the shape of a result would depend on numbers that are not known."""
+
+
+def zeros(value: Value) -> Any:
+    """A stand-in that a function of unknown behaviour accepts: ones on the diagonal, zeros beside.
+
+    A matrix of zeros would be singular; an index of zeros is in range.
+    """
+    if len(value.shape) >= 2 and value.dtype.kind in "fc":
+        return np.broadcast_to(np.eye(*value.shape[-2:], dtype=value.dtype), value.shape)
+    return np.zeros(value.shape, value.dtype)
+
+
+def _counted(value: Value) -> Any:
+    """Another stand-in: what has a shape that depends on numbers makes another one of it."""
+    return (np.arange(value.size) + 1).reshape(value.shape).astype(value.dtype)
+
+
+def like(function: Any, args: Any, kwargs: Any, stand_in: Callable[[Value], Any]) -> Any:
+    """What a function makes of stand-ins for the values among its arguments."""
+    called = getattr(function, "result", None) or function
+    with np.errstate(all="ignore"):
+        return called(*mapped(args, stand_in), **mapped(kwargs, stand_in))
+
+
+def results_of(made: Any) -> tuple[bool, list[np.ndarray[Any, Any]]]:
+    several = type(made) is list or isinstance(made, tuple)
+    return several, [np.asarray(item) for item in (made if several else (made,))]
+
+
+def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, made: Any) -> bool:
+    """Whether the shapes of the results of one of NumPy's functions depend on numbers."""
+    if not (getattr(function, "__module__", None) or "").startswith("numpy"):
+        return False
+    try:
+        other = like(function, args, kwargs, _counted)
+    except Exception:  # they are not what it takes
+        return False
+    return [r.shape for r in results_of(made)[1]] != [r.shape for r in results_of(other)[1]]
