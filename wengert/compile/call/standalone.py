@@ -151,6 +151,9 @@ class Standalone(Printer):
         if type(item) is Output:
             return texts[item.number]
         if type(item) is Part:
+            axes = item.axes()
+            if axes is not None:
+                return f"{texts[item.base.number]}.transpose{axes}"  # type: ignore[union-attr]
             raise TracingError(
                 "the function returns a view of what it is given, or of another result, which the "
                 "text would not. Return a clone()."

@@ -8,3 +8,5 @@ results), `passes/` (simpler programs), `partition.py` (what runs forward, what 
 Imports nothing of the compiler from outside of this folder. A new operation is a function in
 `operations.py` and a line in `infer.py`; a new rewriting is a rule in one of the `passes/`.
 """
+
+from wengert.compile.program import source as source  # programs print as it says

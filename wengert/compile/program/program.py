@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -238,10 +238,11 @@ class Program:
 
     # ---- printing ---------------------------------------------------------------------------
 
-    def __str__(self) -> str:
-        from wengert.compile.program.source import source
+    writer: ClassVar[Callable[[Program], str]]
+    """How programs are written: `source.py` says it, which leans on all else in this folder."""
 
-        return source(self)
+    def __str__(self) -> str:
+        return type(self).writer(self)
 
 
 assert OPERATIONS  # they are part of a program's vocabulary

@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.program import source_bodies
 from wengert.compile.program.bodies import bodies
 from wengert.compile.program.infer import REDUCTIONS, axes_of, is_ufunc
 from wengert.compile.program.operations import (
@@ -39,6 +38,7 @@ from wengert.compile.program.operations import (
     view,
 )
 from wengert.compile.program.program import Program, Statement, Value
+from wengert.compile.program.source_bodies import written as with_bodies
 from wengert.dispatch import Function
 
 WIDTH = 100
@@ -275,7 +275,7 @@ class Printer:
 
     def statement(self, s: Statement) -> list[str]:
         if bodies(s):
-            return source_bodies.written(self, s)
+            return with_bodies(self, s)
         if len(s.outputs) != 1:
             text = self.call(self.function(s.function), s.args, s.kwargs)
             names = [
@@ -520,3 +520,6 @@ def _beside(lines: list[str], comment: str) -> list[str]:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3].rstrip() + "..."
+
+
+Program.writer = staticmethod(source)

@@ -7,6 +7,7 @@ that of something else, as a `Part`, of which each call takes a view anew.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -63,6 +64,18 @@ class Part:
 
     def seen_in(self, whole: Any) -> Any:
         return whole if self.lies is None else _seen(whole, *self.lies)
+
+    def axes(self) -> tuple[int, ...] | None:
+        """The axes of an output in the order that makes it this; None if this is more than that."""
+        if type(self.base) is not Output or self.base.tensor or self.lies is None:
+            return None
+        shape, strides, offset = self.lies
+        order = sorted(range(len(shape)), key=lambda i: -strides[i])
+        sizes = [shape[i] for i in order]
+        whole = [math.prod(sizes[k + 1 :]) for k in range(len(sizes))]
+        if offset or 0 in shape or [strides[i] for i in order] != whole:
+            return None
+        return tuple(order.index(i) for i in range(len(shape)))
 
     def call(self, whole: np.ndarray[Any, Any]) -> tuple[Any, tuple[Any, ...]]:
         """What makes such a view again, of a base that holds this array."""
