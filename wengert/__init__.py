@@ -319,6 +319,7 @@ from wengert.functions.math import square as square
 from wengert.functions.math import sub as sub
 from wengert.functions.math import subtract as subtract
 from wengert.functions.math import trunc as trunc
+from wengert.functions.methods import arrays as _array_methods  # after the other methods
 from wengert.functions.methods import conversations as _methods
 from wengert.functions.methods import inplace as _inplace_methods
 from wengert.functions.methods import named as _named_methods

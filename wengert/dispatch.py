@@ -73,6 +73,8 @@ PLAIN = frozenset({int, float, bool, complex, str, type(None), np.dtype, slice, 
 def as_array(x: Any, dtype: Any = None) -> Any:
     """`np.asarray`, but arrays of other kinds stay what they are."""
     if isinstance(x, ndarray) or not hasattr(type(x), "__array_function__"):
+        if type(x) is list and any(hasattr(type(item), "__array_function__") for item in x):
+            return as_array(np.stack(x), dtype)
         return np.asarray(x, dtype)
     return x if dtype is None or x.dtype == dtype else x.astype(dtype)
 

@@ -208,6 +208,16 @@ class Tensor(Methods):
         return MEANINGS[function](*args, **kwargs)
 
 
+class Array(Tensor):
+    """A tensor in code that was written for arrays: `x.std()`, `x.max(0)` and `x.size` are NumPy's.
+
+    Transforms hand it to a function that is called with NumPy's arrays or numbers, and operations
+    make others of it there; outside they are tensors. See `functions/methods/arrays.py`.
+    """
+
+    __slots__ = ()
+
+
 class _Meanings(dict[Any, Callable[..., Any]]):
     """What NumPy's functions mean on Tensors: `functions/numpy/`, above this, decides it once."""
 
@@ -238,7 +248,7 @@ def wrap(array: Any, node: Node | Output | None = None) -> Tensor:
     Whatever makes tensors makes them here, or by `bare`; only the generated recorders set the four
     slots themselves.
     """
-    out = _new(Tensor)
+    out = _new(Array if modes.special and modes.current().numpy_code else Tensor)
     out._array = array
     out._node = node
     out._origin = None
@@ -254,6 +264,13 @@ def bare(cls: type[Tensor], array: Any, node: Node | Output | None = None) -> An
     out._origin = None
     out._cell = None
     return out
+
+
+def suited(x: Any) -> Any:
+    """A tensor of the class that the code around has: its methods are NumPy's, or PyTorch's."""
+    if type(x) is Tensor or type(x) is Array:
+        x.__class__ = Array if modes.special and modes.current().numpy_code else Tensor
+    return x
 
 
 def _detached(x: Tensor) -> Any:
@@ -277,6 +294,8 @@ def settle(array: Any) -> Any:
 def may_record(out: Tensor) -> bool:
     """Whether this thread's mode lets `out` have history; marks what inference mode makes."""
     state = modes.current()
+    if state.numpy_code and type(out) is Tensor:
+        out.__class__ = Array
     if state.inference:
         if not isinstance(out._origin, View):
             out._origin = INFERENCE

@@ -31,6 +31,7 @@ class Methods:
     def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Any: ...
     def __delitem__(self, index: Any) -> None: ...
     def __dir__(self) -> builtins.list[str]: ...
+    def __divmod__(self, other: Any) -> Tensor: ...
     def __dlpack__(self, *, stream: Any = None, max_version: builtins.tuple[builtins.int, builtins.int] | None = None, dl_device: builtins.tuple[builtins.int, builtins.int] | None = None, copy: builtins.bool | None = None) -> Any: ...
     def __dlpack_device__(self) -> builtins.tuple[builtins.int, builtins.int]: ...
     def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
@@ -77,6 +78,7 @@ class Methods:
     def __radd__(self, other: Any) -> Tensor: ...
     def __rand__(self, other: Any) -> Tensor: ...
     def __rdiv__(self, other: Any) -> Any: ...
+    def __rdivmod__(self, other: Any) -> Tensor: ...
     def __reduce_ex__(self, protocol: Any) -> Any: ...
     def __repr__(self, *, tensor_contents: Any = None) -> str: ...
     def __reversed__(self) -> Any: ...
@@ -212,6 +214,7 @@ class Methods:
         """The index of the largest element: of the flattened tensor, or along `dim`."""
     def argmin(self, dim: Any = None, keepdim: builtins.bool = False, *, out: Any = None, **names: Any) -> Tensor:
         """The index of the smallest element: of the flattened tensor, or along `dim`."""
+    def argpartition(self, *args: Any, **kwargs: Any) -> Any: ...
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> Tensor:
         """The indices that sort along `dim`."""
     def argwhere(self) -> Tensor:
@@ -232,6 +235,7 @@ class Methods:
         """The inverse hyperbolic sine."""
     def asinh_(self) -> Tensor:
         """`asinh`, in place."""
+    def astype(self, dtype: Any, order: str = 'K', casting: str = 'unsafe', subok: builtins.bool = True, copy: builtins.bool = True) -> Any: ...
     def atan(self, *, out: Any = None) -> Tensor:
         """The inverse tangent."""
     def atan2(self, other: Any, *, out: Any = None) -> Tensor:
@@ -310,6 +314,7 @@ class Methods:
         """The inverse of A, from its Cholesky factor."""
     def cholesky_solve(self, L: Any, upper: builtins.bool = False, *, out: Any = None) -> Tensor:
         """X with A X = B, from the Cholesky factor of A: two triangular systems."""
+    def choose(self, *args: Any, **kwargs: Any) -> Any: ...
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Up to `chunks` pieces of equal size along `dim`, the last perhaps smaller: views."""
     def clamp(self, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
@@ -330,14 +335,17 @@ class Methods:
         """`clip`, in place."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy, recorded: gradients flow through it."""
+    def compress(self, condition: Any, axis: Any = None) -> Any: ...
     def conj(self) -> Any:
         """The complex conjugate; a real tensor is its own."""
     def conj_physical(self, *, out: Any = None) -> Any:
         """The complex conjugate; a real tensor is its own."""
     def conj_physical_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`conj_physical`, in place."""
+    def conjugate(self, *args: Any, **kwargs: Any) -> Any: ...
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The input itself if its elements lie in order, else a copy in which they do."""
+    def copy(self, *args: Any, **kwargs: Any) -> Any: ...
     def copy_(self, src: Any, non_blocking: builtins.bool = False) -> Tensor:
         """Make this tensor hold the values of another, cast and broadcast."""
     def copysign(self, other: Any, *, out: Any = None) -> Tensor:
@@ -481,6 +489,8 @@ class Methods:
         """Rounded towards zero."""
     def fix_(self) -> Tensor:
         """`fix`, in place."""
+    @property
+    def flat(self) -> Any: ...
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """The dimensions from `start_dim` to `end_dim` as one."""
     def flip(self, *axes: Any, dims: Any = None) -> Tensor:
@@ -925,6 +935,7 @@ class Methods:
     @property
     def output_nr(self) -> builtins.int:
         """Which output of its node this tensor is."""
+    def partition(self, kth: Any, axis: builtins.int = -1, kind: Any = 'introselect') -> None: ...
     def permute(self, *axes: Any, dims: Any = None) -> Tensor:
         """The dimensions in another order."""
     def pin_memory(self, device: Any = None) -> Any:
@@ -943,6 +954,7 @@ class Methods:
         """`pow`, in place."""
     def prod(self, dim: Any = None, keepdim: builtins.bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
         """The product over all elements, or along one dimension."""
+    def ptp(self, *args: Any, **kwargs: Any) -> Any: ...
     def put(self, index: Any, source: Any, accumulate: builtins.bool = False) -> Tensor:
         """`input` with elements of its flattened form replaced, or with the source added to them."""
     def put_(self, index: Any, source: Any, accumulate: builtins.bool = False) -> Tensor:
@@ -1031,6 +1043,7 @@ class Methods:
         """Elements of `src` that go to one place combined by "sum", "prod", "mean", "amax" or "amin"."""
     def scatter_reduce_(self, *args: Any, **kwargs: Any) -> Tensor:
         """`scatter_reduce`, in place."""
+    def searchsorted(self, *args: Any, **kwargs: Any) -> Any: ...
     def select(self, dim: builtins.int, index: Any) -> Tensor:
         """The slice number `index` along `dim`, without that dimension: a view."""
     def select_scatter(self, src: Any, dim: builtins.int, index: builtins.int) -> Tensor:
@@ -1105,6 +1118,9 @@ class Methods:
         """The class of the storage."""
     def stride(self, dim: builtins.int | None = None) -> Any:
         """How many elements lie between neighbours along each dimension, or along one."""
+    @property
+    def strides(self) -> builtins.tuple[builtins.int, ...]:
+        """How many bytes lie between neighbours along each dimension."""
     def sub(self, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         """input - alpha * other."""
     def sub_(self, other: Any, *tensor: Any, alpha: Any = 1) -> Tensor:

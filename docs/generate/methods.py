@@ -9,6 +9,7 @@ fails when it is out of date. So are the functions whose names stand beside thei
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import operator
 import re
@@ -130,7 +131,8 @@ def is_operator(name: str) -> bool:
 def of_operator(name: str) -> str:
     if name == "__hash__":
         return "def __hash__(self) -> builtins.int: ..."
-    plain = vars(operator).get(name) or vars(operator)[name.replace("__r", "__", 1)]
+    direct = name.replace("__r", "__", 1)
+    plain = vars(operator).get(name) or vars(operator).get(direct) or vars(builtins)[direct[2:-2]]
     others = ", other: Any" if len(inspect.signature(plain).parameters) == 2 else ""
     differs = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
     return f"def {name}(self{others}) -> Tensor: ...{differs}"

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+from tests.functions import numpy_arguments
 from tests.functions.numpy_samples import SAMPLES, Sample
 
 PAGE = Path(__file__).parents[2] / "docs" / "numpy_coverage.md"
@@ -239,13 +240,13 @@ def page(rows: dict[str, tuple[str, ...]]) -> str:
         f"| --- | {' | '.join(['---'] * len(COLUMNS))} |",
         *(f"| `np.{name}` | {' | '.join(rows[name])} |" for name in sorted(rows)),
     ]
-    return _HEAD + "\n".join(lines) + "\n"
+    return _HEAD + "\n".join(lines) + "\n" + numpy_arguments.text()
 
 
 def listed() -> dict[str, tuple[str, ...]]:
     """The marks that the page has now."""
     found = {}
-    for line in PAGE.read_text().splitlines():
+    for line in PAGE.read_text().partition("\n## ")[0].splitlines():
         if line.startswith("| `np."):
             name, *marks = (part.strip() for part in line.strip("|").split("|"))
             found[name.strip("`").removeprefix("np.")] = tuple(marks)

@@ -160,7 +160,10 @@ def test_a_piece_is_computed_only_where_it_is_chosen() -> None:
         (lambda x: np.gradient(x[:1]), RuntimeError),
         (lambda x: np.matrix_transpose(x), ValueError),
         (lambda x: np.select([x > 0], [x, x]), ValueError),
-        (lambda x: np.sum(x, where=[True, False, True]), TypeError),
+        (lambda x: np.max(x, where=[True, False, True]), ValueError),
+        (lambda x: np.exp(x, where=[True, False, True]), ValueError),
+        (lambda x: np.add(x, x, dtype=np.int64), TypeError),
+        (lambda x: np.sort(x, order="name"), TypeError),
     ],
 )
 def test_bad_input_is_an_error(call: Any, error: type[Exception]) -> None:

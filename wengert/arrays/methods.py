@@ -80,16 +80,29 @@ class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):
     def flatten(self, order: str = "C") -> Any:
         return numpy.reshape(self, (-1,), order=order).copy()
 
-    def fill(self, number: Any) -> None:
-        self[...] = number
+    def fill(self, value: Any) -> None:
+        self[...] = value
 
-    def sort(self, axis: int = -1, kind: Any = None, **kwargs: Any) -> None:
-        self[...] = numpy.sort(self, axis=axis, kind=kind)
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, **stable: Any) -> None:
+        self[...] = numpy.sort(self, axis=axis, kind=kind, order=order, **stable)
 
-    def conj(self) -> Any:
-        return numpy.conjugate(self)
+    def partition(self, kth: Any, axis: int = -1, kind: Any = "introselect") -> None:
+        self[...] = numpy.partition(self, kth, axis=axis, kind=kind)
 
-    conjugate = conj
+    def compress(self, condition: Any, axis: Any = None) -> Any:
+        return numpy.compress(condition, self, axis=axis)
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+        copy: bool = True,
+    ) -> Any:  # fmt: skip
+        if not np.can_cast(self.dtype, dtype, casting):  # type: ignore[arg-type]
+            raise TypeError(f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} "
+                            f"according to the rule {casting!r}")  # fmt: skip
+        return numpy.astype(self, dtype, copy=copy)
+
+    def ptp(self, *args: Any, **kwargs: Any) -> Any:
+        return numpy.ptp(self, *args, **kwargs)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -114,9 +127,19 @@ def _method(name: str, function: Any) -> Any:
     return method
 
 
-for _name in (
-    "all", "any", "argmax", "argmin", "argsort", "argpartition", "clip", "cumprod", "cumsum",
-    "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
-    "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
-):  # fmt: skip
-    setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))
+# The description of the rest is NumPy's own: a method that is called as its function is.
+for _name in dir(np.ndarray):
+    if (
+        not _name.startswith("_")
+        and callable(getattr(np.ndarray, _name))
+        and _name not in {*vars(ArrayMethods), "resize"}  # np.resize repeats, the method fills up
+        and hasattr(np, _name)
+    ):
+        setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))
+
+METHODS: dict[str, Any] = {
+    name: member
+    for name, member in vars(ArrayMethods).items()
+    if not name.startswith("_") and name not in ("kind", "shape", "dtype")
+}
+"""What the methods of NumPy's arrays mean, by their names, for arrays that have a state."""

@@ -26,7 +26,17 @@ from wengert.history.node import Node, Output, tick
 from wengert.imports import lacking as _lacking
 from wengert.rules.half import held
 from wengert.rules.rule import unbroadcast
-from wengert.tensor import INFERENCE, Tensor, View, carries, cell_of, current_node, is_leaf, wrap
+from wengert.tensor import (
+    INFERENCE,
+    Tensor,
+    View,
+    carries,
+    cell_of,
+    current_node,
+    is_leaf,
+    suited,
+    wrap,
+)
 
 
 class FunctionNode(Node):
@@ -200,9 +210,11 @@ _UNRECORDED = modes.State(grad=False)
 
 
 def _unrecorded() -> modes.State:
-    """The state of this thread, but with recording off."""
+    """The state of this thread, but with recording off, for code that is written as PyTorch's."""
     state = modes.current()
-    return _UNRECORDED if state is modes.DEFAULT else state._replace(grad=False)
+    if state is modes.DEFAULT:
+        return _UNRECORDED
+    return state._replace(grad=False, numpy_code=False)
 
 
 def _inside() -> modes.State:
@@ -368,6 +380,9 @@ class Function(metaclass=_FunctionMeta):
         if pushed is not None:
             pushed.push(results)
         ctx._for_forward = ()
+        if modes.special:
+            for x in results:
+                suited(x)
         return results[0] if single else tuple(results)
 
     @classmethod

@@ -16,7 +16,7 @@ from wengert.arrays.kind import kind_of
 from wengert.errors import DtypeError, LinAlgError, MissingRuleError, ShapeError
 from wengert.history import modes
 from wengert.rules.rule import Rule
-from wengert.tensor import NUMBERS, Tensor, wrap
+from wengert.tensor import NUMBERS, Array, Tensor, wrap
 
 Recorder = Callable[..., Any]
 
@@ -119,8 +119,13 @@ def needs_floating(array: Any, x: Any) -> bool:
 def floating(x: Any) -> Any:
     """An integer tensor as the default floating dtype; anything else as it is."""
     if isinstance(x, Tensor) and x._array.dtype.kind in "biu":
-        return cast(x, dtypes.get_default_dtype())
+        return cast(x, _floating_dtype(x))
     return x
+
+
+def _floating_dtype(*operands: Any) -> Any:
+    """What integers become in a quotient: NumPy says float64, PyTorch the default dtype."""
+    return np.dtype(np.float64) if Array in map(type, operands) else dtypes.get_default_dtype()
 
 
 def alone(record: Recorder, rule: Rule, x: Any) -> Any:
@@ -156,12 +161,20 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
                 x = wrap(x if x.ndim else kind_of(x).met(x))
             elif dtypes.is_foreign(x):
                 raise dtypes.foreign(x)
+            elif isinstance(x, (list, tuple)) and Array in map(type, operands):
+                x = _joined(x)  # as NumPy's arrays take lists
             else:
                 return NotImplemented
         made.append(x)
     if not any(isinstance(x, Tensor) for x in made):
         made[0] = wrap(np.asarray(made[0], dtypes.result_type(made[0])))
     return record(*made)
+
+
+def _joined(items: Any) -> Any:
+    """An array of the items of a list, which may be lists, and of which some may be tensors."""
+    parts = [_joined(x) if isinstance(x, (list, tuple)) else x for x in items]
+    return np.stack(parts) if any(isinstance(x, Tensor) for x in parts) else wrap(np.asarray(parts))
 
 
 def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
@@ -174,7 +187,7 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
     if not rule.promotes:
         one_dtype(rule.name, these)
     if is_binary(rule) and not dtypes.is_inexact(target) and not keeps_integers(rule):
-        target = dtypes.get_default_dtype()
+        target = _floating_dtype(*operands)
     made = []
     for i, x in enumerate(operands):
         if i in tracked and x is not None:

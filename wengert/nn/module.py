@@ -16,13 +16,14 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
 from wengert.functions.creation import check_device
+from wengert.history import modes
 from wengert.history.location import stacklevel
 from wengert.history.node import RemovableHandle
 from wengert.history.surroundings import DECIDING, EVER, EVERYWHERE
 from wengert.nn.hooks import BackwardHooks
 from wengert.nn.parameter import Buffer, Parameter
 from wengert.nn.state import StateMethods
-from wengert.tensor import Tensor, wrap
+from wengert.tensor import Tensor, suited, wrap
 
 Hooks = OrderedDict[int, Callable[..., Any]]
 
@@ -118,6 +119,8 @@ class Module(StateMethods):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
+            if modes.special and modes.current().numpy_code:
+                return self._call_from_numpy_code(args, kwargs)
             if seen.hooks and self._has_hooks():
                 return self._call_with_hooks(args, kwargs)
             if kwargs:
@@ -128,6 +131,17 @@ class Module(StateMethods):
         except Exception as error:
             located(error, self)
             raise
+
+    def _call_from_numpy_code(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call by code written for arrays: a module's is PyTorch's, and so are methods there."""
+        before = modes.enter(modes.current()._replace(numpy_code=False))
+        try:
+            result = self(*args, **kwargs)
+        finally:
+            modes.enter(before)
+        for x in result if isinstance(result, (tuple, list)) else (result,):
+            suited(x)
+        return result
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Have `forward` compiled from now on: `wengert.compile` with the same arguments."""

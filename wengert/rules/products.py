@@ -149,7 +149,7 @@ linear(
 
 
 def _dot_a(g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
-    if not a_shape or not b.shape:
+    if not a_shape or not np.ndim(b):
         return unbroadcast(g * b, a_shape)
     axis = max(len(b.shape) - 2, 0)
     free = [i for i in range(len(b.shape)) if i != axis]
@@ -158,7 +158,7 @@ def _dot_a(g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
 
 
 def _dot_b(g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
-    if not a.shape or not b_shape:
+    if not np.ndim(a) or not b_shape:
         return unbroadcast(g * a, b_shape)
     free = list(range(len(a.shape) - 1))
     moved = np.tensordot(a, g, (free, free))  # contracted dimension first, then b's free ones

@@ -20,7 +20,7 @@ from wengert.autograd import forward
 from wengert.autograd.operands import cast
 from wengert.errors import GradError
 from wengert.history.node import Node
-from wengert.tensor import Tensor, carries, cell_of, current_node, settle, wrap
+from wengert.tensor import Array, Tensor, carries, cell_of, current_node, settle, suited, wrap
 
 # ---- containers ----------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ class _Leaf:
 
 LEAF = _Leaf()
 NOTHING = Tree(type(None), None, ())
-_ATOMS = frozenset({Tensor, np.ndarray, float, int, bool, complex, np.float64, np.float32})
+_ATOMS = frozenset({Tensor, Array, np.ndarray, float, int, bool, complex, np.float64, np.float32})
 
 
 def flatten(item: Any, leaves: list[Any]) -> Any:
@@ -289,7 +289,7 @@ class Results:
     def like(self, leaf: Any, t: Tensor) -> Any:
         """A derivative by `leaf`, as that is."""
         if isinstance(leaf, Tensor) or followed(t):
-            return t
+            return suited(t)
         if isinstance(leaf, (np.ndarray, np.generic)):
             array = self.own(t._array)
             return array[()] if isinstance(leaf, np.generic) and not array.ndim else array
@@ -304,7 +304,7 @@ class Results:
     def of_kind(self, t: Tensor) -> Any:
         """A value or other result, as the call's arguments are."""
         if self.kind == TENSOR or followed(t):
-            return t
+            return suited(t)
         array = self.own(t._array)
         if array.ndim:
             return array

@@ -23,7 +23,7 @@ from wengert.autograd.hooks import shown
 from wengert.errors import GradError
 from wengert.history import modes
 from wengert.history.node import Output, tick
-from wengert.tensor import Tensor, current_node, wrap
+from wengert.tensor import Tensor, current_node, suited, wrap
 from wengert.transforms import calls
 from wengert.transforms.calls import Results, flatten, paths, rebuild
 
@@ -67,6 +67,8 @@ class Run:
         for i, tree in zip(self.places, self.inputs, strict=True):
             given[i] = rebuild(tree, items)
         with self.differentiating():
+            for v in self.variables:
+                suited(v)
             result = f(*given, **kwargs)
         self.aux = None
         if has_aux:

@@ -317,7 +317,7 @@ class BatchedArray(ArrayMethods):
     def imag(self, value: Any) -> None:
         numpy.imag(self)[...] = value
 
-    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> BatchedArray:
+    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> BatchedArray:  # type: ignore[override]
         return BatchedArray(self.raw.astype(dtype, copy=copy), self.level)
 
     def copy(self, order: str = "C") -> BatchedArray:

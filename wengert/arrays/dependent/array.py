@@ -224,7 +224,7 @@ class DependentArray(ArrayMethods):
     def imag(self) -> Any:
         return numpy.imag(self)
 
-    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> DependentArray:
+    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> DependentArray:  # type: ignore[override]
         return made(self.origins, self.value.astype(dtype), self.ids.copy())
 
     def copy(self, order: str = "C") -> DependentArray:

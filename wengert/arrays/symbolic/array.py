@@ -76,7 +76,7 @@ class SymbolicArray(ArrayMethods):
         assert isinstance(found, Term)
         return found
 
-    def astype(self, dtype: Any, **rest: Any) -> SymbolicArray:
+    def astype(self, dtype: Any, **rest: Any) -> SymbolicArray:  # type: ignore[override]
         return SymbolicArray(self.cells.copy())
 
     def copy(self) -> SymbolicArray:

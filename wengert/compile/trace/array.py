@@ -659,7 +659,9 @@ class TracedArray(ArrayMethods):
     def imag(self) -> TracedArray:
         return numpy.imag(self)
 
-    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> TracedArray:
+    def astype(  # type: ignore[override]
+        self, dtype: Any, copy: bool = True, **kwargs: Any
+    ) -> TracedArray:
         dtype = np.dtype(dtype)
         if dtype == self.dtype and not self.weak:
             return self.copy("K") if copy else self

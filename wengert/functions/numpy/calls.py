@@ -11,6 +11,7 @@ Results and dtypes are NumPy's here; the `wengert.` names follow PyTorch.
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -24,10 +25,11 @@ from wengert.autograd.engine import mark_written
 from wengert.autograd.operands import cast
 from wengert.autograd.out import refuse_tracked_out
 from wengert.autograd.record import recorder
-from wengert.dispatch import as_array, writes
+from wengert.dispatch import as_array, signature, writes
 from wengert.errors import MissingRuleError
+from wengert.functions.numpy.arguments import described
 from wengert.history import modes
-from wengert.rules import RULES, reductions
+from wengert.rules import RULES
 from wengert.rules.rule import Rule
 from wengert.rules.special import of_scipy
 from wengert.tensor import MEANINGS, NUMBERS, Tensor, carries, settle, wrap
@@ -39,6 +41,8 @@ def meaning(function: Any) -> Callable[..., Any]:
     rule = RULES.get(own)
     if function in COMPOSED:
         found = COMPOSED[function]
+        if _of_numpy(function):
+            found = described(function, signature(found)[0], found)
     elif rule is not None:
         found = _recorded(rule)
     elif own is not function:
@@ -58,8 +62,12 @@ def _recorded(rule: Rule) -> Callable[..., Any]:
     """The recorder, of arguments as NumPy promotes them."""
     record, count = recorder(rule.function), len(rule.arguments)
 
-    def general(*args: Any, **kwargs: Any) -> Any:
+    def bound(*args: Any, **kwargs: Any) -> Any:
         return record(*_one_dtype(rule, rule.bind(*args, **kwargs)).values())
+
+    general = bound
+    if _of_numpy(rule.function):
+        general = described(rule.function, rule.arguments, bound)
 
     def elementwise(*args: Any, **kwargs: Any) -> Any:
         dtype = None
@@ -77,6 +85,12 @@ def _recorded(rule: Rule) -> Callable[..., Any]:
         return general(*args, **kwargs)
 
     return elementwise if rule.family == "elementwise" else general
+
+
+def _of_numpy(function: Any) -> bool:
+    """Whether a function has NumPy's own signature, which says what its arguments are."""
+    module = getattr(function, "__module__", None) or ""
+    return isinstance(function, np.ufunc) or module.partition(".")[0] == "numpy"
 
 
 def _inside(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -104,11 +118,14 @@ def _without_rule(function: Any, *args: Any, **kwargs: Any) -> Any:
 def into(out: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`out=`: the result is written into a tensor or an array that exists."""
     out = out[0] if isinstance(out, tuple) else out
+    where = kwargs.pop("where", True) if isinstance(function, np.ufunc) else True
     refuse_tracked_out(getattr(function, "__name__", str(function)), ((*args, out), kwargs))
     result = MEANINGS[function](*args, **kwargs)
+    if where is not True:
+        result = np.where(where, result, out)
     if isinstance(out, Tensor):
         return out.copy_(result)
-    out[...] = result._array
+    out[...] = result._array if isinstance(result, Tensor) else result
     return out
 
 
@@ -317,30 +334,6 @@ def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return np.moveaxis(a, axis, start - (start > axis))
 
 
-@composed(np.var)
-def _var(
-    a: Any,
-    axis: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    correction: Any = None,
-    **rest: Any,
-) -> Any:
-    no_more(rest)
-    ddof = ddof if correction in (None, np._NoValue) else correction
-    d = a - np.mean(a, axis=axis, keepdims=True)
-    square = np.real(d * np.conj(d)) if a.dtype.kind == "c" else d * d
-    total = np.sum(square, axis=axis, keepdims=keepdims)
-    n = reductions.count(a.shape, axis) - ddof
-    return total * (1 / n) if n else total * np.nan
-
-
-@composed(np.std)
-def _std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **rest: Any) -> Any:
-    return root(_var(a, axis, ddof, keepdims, **rest))
-
-
 def no_more(rest: dict[str, Any]) -> None:
     """TypeError for an argument of NumPy's that has no meaning on Tensors."""
     for name, value in rest.items():
@@ -363,15 +356,34 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     ]
 
 
+_LETTERS = string.ascii_letters
+
+
 @composed(np.einsum)
-def _einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
+def _einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
+    """The axes are named in a string, or by a list of numbers after each operand."""
     from wengert.functions.products import einsum
 
+    if not isinstance(subscripts, str):
+        given = (subscripts, *operands)
+        operands, named = given[::2], given[1::2]
+        result = [operands[-1]] if len(given) % 2 else []
+        operands = operands[: len(named)]
+        texts = [
+            "".join("..." if k is Ellipsis else _LETTERS[k] for k in axes)
+            for axes in (*named, *result)
+        ]
+        subscripts = ",".join(texts[: len(named)]) + "".join(
+            "->" + text for text in texts[len(named) :]
+        )
     return einsum(subscripts, *promoted(operands))
 
 
 @composed(np.inner)
 def _inner(a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    if not (a.shape and b.shape):
+        return np.multiply(a, b)
     return np.tensordot(a, b, (-1 % max(len(a.shape), 1), -1 % max(len(b.shape), 1)))
 
 
@@ -388,7 +400,7 @@ def _diag(v: Any, k: int = 0) -> Any:
 
 
 @composed(np.copy)
-def _copy(a: Any, **rest: Any) -> Any:
+def _copy(a: Any) -> Any:
     return a.clone()
 
 
@@ -426,10 +438,20 @@ def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any =
 
 
 @composed(np.meshgrid)
-def _meshgrid(*xi: Any, indexing: str = "xy", **rest: Any) -> Any:
+def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     from wengert.functions.joining import meshgrid
 
-    return list(meshgrid(*xi, indexing=indexing))
+    if sparse:
+        along = [*range(len(xi))]
+        if indexing == "xy" and len(xi) > 1:
+            along[:2] = 1, 0
+        grids: list[Any] = [
+            np.reshape(x, [-1 if k == d else 1 for k in range(len(xi))])
+            for d, x in zip(along, xi, strict=True)
+        ]
+    else:
+        grids = list(meshgrid(*xi, indexing=indexing))
+    return list(map(np.copy, grids)) if copy else grids
 
 
 @composed(np.broadcast_arrays)
@@ -439,9 +461,14 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 
 
 @composed(np.sort)
-def _sort(a: Any, axis: int = -1, **rest: Any) -> Any:
+def _sort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
+    """Always the stable order, which every kind allows; `order` names fields, which none has."""
     from wengert.functions.sorting import stable_order
 
+    no_more({"order": order})
+    a, axis = (np.ravel(a), 0) if axis is None else (a, axis)
     return np.take_along_axis(a, stable_order(a._array, axis), axis)
 
 

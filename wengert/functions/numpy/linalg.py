@@ -183,11 +183,11 @@ def _cross(
 
 
 @composed(np.linalg.vecdot, np.vecdot)
-def _vecdot(x1: Any, x2: Any, /, axis: int = -1, **rest: Any) -> Any:
+def _vecdot(x1: Any, x2: Any, /, axis: int = -1, keepdims: bool = False) -> Any:
     """A product of matrices, so that integers keep their dtype and lengths must be equal."""
-    no_more(rest)
     x1, x2 = (np.moveaxis(as_array(x), axis, -1) for x in (x1, x2))
-    return np.matmul(_conjugate(x1)[..., None, :], x2[..., None])[..., 0, 0]
+    products = np.matmul(_conjugate(x1)[..., None, :], x2[..., None])[..., 0, 0]
+    return np.expand_dims(products, axis) if keepdims else products
 
 
 def _conjugate(x: Any) -> Any:

@@ -140,14 +140,16 @@ def _resize(a: Any, new_shape: Any) -> Any:
 
 @composed(np.trim_zeros)
 def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    nonzero = np.flatnonzero(_bare(filt))
-    if len(filt.shape) != 1:
-        raise ValueError("trim_zeros takes vectors of tensors' elements, one dimension at a time")
-    if not nonzero.size:
-        return filt[:0]
-    start = int(nonzero[0]) if "f" in trim.lower() else 0
-    stop = int(nonzero[-1]) + 1 if "b" in trim.lower() else filt.shape[0]
-    return filt[start:stop]
+    """What is left without the zeros at the front and at the back of each axis, or of some."""
+    places = np.argwhere(np.asarray(_bare(filt)))
+    n = len(filt.shape)
+    axes = {k % n for k in (range(n) if axis is None else np.atleast_1d(axis).tolist())}
+    kept = [slice(None)] * n
+    for k in axes:
+        start = int(places[:, k].min(initial=filt.shape[k])) if "f" in trim.lower() else 0
+        stop = int(places[:, k].max(initial=-1)) + 1 if "b" in trim.lower() else filt.shape[k]
+        kept[k] = slice(start, stop) if len(places) else slice(0, 0)
+    return filt[tuple(kept)]
 
 
 @composed(np.partition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from wengert.arrays.facts import composed
 from wengert.dispatch import as_array, require
 from wengert.errors import MissingRuleError
+from wengert.functions.numpy.arguments import LONG, chosen, long
 from wengert.functions.numpy.calls import no_more, root
 from wengert.rules import reductions
 from wengert.tensor import Tensor
@@ -22,21 +24,12 @@ def _bare(x: Any) -> Any:
 # ---- extrema and running sums --------------------------------------------------------------
 
 
-@composed(np.amax)
-def _amax(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
-    no_more(rest)
-    return np.max(a, axis=axis, keepdims=keepdims)
-
-
-@composed(np.amin)
-def _amin(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
-    no_more(rest)
-    return np.min(a, axis=axis, keepdims=keepdims)
+composed(np.amax)(LONG[np.max])
+composed(np.amin)(LONG[np.min])
 
 
 @composed(np.ptp)
-def _ptp(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
-    no_more(rest)
+def _ptp(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
 
 
@@ -54,6 +47,7 @@ def _cumulative(run: Any, first: int) -> Any:
             if len(x.shape) > 1:
                 raise ValueError("for arrays of several dimensions `axis` must be given")
             axis = 0
+        (axis,) = reductions.axes_of(axis)
         result = run(x if dtype is None else np.astype(x, dtype), axis=axis)
         if not include_initial:
             return result
@@ -66,69 +60,53 @@ def _cumulative(run: Any, first: int) -> Any:
 composed(np.cumulative_sum)(_cumulative(np.cumsum, 0))
 composed(np.cumulative_prod)(_cumulative(np.cumprod, 1))
 
-# ---- without NaN ---------------------------------------------------------------------------
+# ---- moments -------------------------------------------------------------------------------
 
 
-def _filled(a: Any, value: Any) -> Any:
-    return np.where(np.isnan(_bare(a)), np.asarray(value, a.dtype), a)
-
-
-def _nan_reduction(reduce: Any, neutral: float) -> Any:
-    def meaning(
-        a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **rest: Any
-    ) -> Any:
-        no_more(rest)
-        a = a if dtype is None else np.astype(a, dtype)
-        return reduce(_filled(a, neutral), axis=axis, keepdims=keepdims is True)
-
-    return meaning
-
-
-composed(np.nansum)(_nan_reduction(np.sum, 0))
-composed(np.nanprod)(_nan_reduction(np.prod, 1))
-
-
-@composed(np.nancumsum)
-def _nancumsum(a: Any, axis: Any = None, dtype: Any = None, **rest: Any) -> Any:
-    no_more(rest)
-    return np.cumsum(_filled(a if dtype is None else np.astype(a, dtype), 0), axis=axis)
-
-
-@composed(np.nancumprod)
-def _nancumprod(a: Any, axis: Any = None, dtype: Any = None, **rest: Any) -> Any:
-    no_more(rest)
-    return np.cumprod(_filled(a if dtype is None else np.astype(a, dtype), 1), axis=axis)
-
-
-def _nan_extremum(reduce: Any, neutral: float) -> Any:
-    def meaning(a: Any, axis: Any = None, keepdims: Any = False, **rest: Any) -> Any:
-        no_more(rest)
-        keepdims = keepdims is True
-        extremum = reduce(_filled(a, neutral), axis=axis, keepdims=keepdims)
-        nothing = np.all(np.isnan(_bare(a)), axis=axis, keepdims=keepdims)
-        return np.where(nothing, np.asarray(math.nan, a.dtype), extremum)
-
-    return meaning
-
-
-composed(np.nanmax)(_nan_extremum(np.max, -math.inf))
-composed(np.nanmin)(_nan_extremum(np.min, math.inf))
-
-
-def _numbers(a: Any, axis: Any, keepdims: bool) -> Any:
-    """How many elements are not NaN."""
-    return np.sum(~np.isnan(_bare(a)), axis=axis, keepdims=keepdims)
-
-
-@composed(np.nanmean)
-def _nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **rest: Any
+@long(np.mean)
+def _mean(
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, where: Any = True
 ) -> Any:
-    no_more(rest)
-    a = a if dtype is None else np.astype(a, dtype)
-    keepdims = keepdims is True
-    total = np.sum(_filled(a, 0), axis=axis, keepdims=keepdims)
-    return total * _over(_numbers(a, axis, keepdims), total.dtype)
+    a = as_array(a)
+    a = a if dtype is None else np.astype(a, np.dtype(dtype))
+    if where is True:
+        return np.mean(a, axis=axis, keepdims=keepdims is True)
+    total = np.sum(_inexact(chosen(a, where, 0)), axis=axis, keepdims=keepdims is True)
+    return total * _over(_numbers(a, axis, keepdims is True, where), total.dtype)
+
+
+@composed(np.var)
+def _var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = np._NoValue,
+    correction: Any = None,
+) -> Any:
+    ddof = ddof if correction in (None, np._NoValue) else correction
+    a = _inexact(as_array(a) if dtype is None else np.astype(as_array(a), np.dtype(dtype)))
+    middle = np.mean(a, axis=axis, keepdims=True, where=where) if mean is np._NoValue else mean
+    away = chosen(a - middle, where, 0)
+    square = np.real(away * np.conj(away)) if a.dtype.kind == "c" else away * away
+    total = np.sum(square, axis=axis, keepdims=keepdims is True)
+    if where is True:
+        n = reductions.count(a.shape, axis) - ddof
+        return total * (1 / n) if n else total * math.nan
+    return total * _over(_numbers(a, axis, keepdims is True, where) - ddof, total.dtype)
+
+
+@composed(np.std)
+def _std(a: Any, *args: Any, **kwargs: Any) -> Any:
+    return root(_var(a, *args, **kwargs))
+
+
+def _numbers(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+    """How many elements are chosen."""
+    return np.sum(np.broadcast_to(_bare(where), a.shape), axis=axis, keepdims=keepdims)
 
 
 def _over(n: Any, dtype: Any) -> Any:
@@ -136,31 +114,83 @@ def _over(n: Any, dtype: Any) -> Any:
     return np.where(n > 0, 1 / np.maximum(n, 1), math.nan).astype(np.empty(0, dtype).real.dtype)
 
 
-@composed(np.nanvar)
-def _nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: float = 0,
-    keepdims: Any = False,
-    *,
-    correction: Any = None,
-    **rest: Any,
-) -> Any:
-    no_more(rest)
-    ddof = ddof if correction in (None, np._NoValue) else correction
-    a = a if dtype is None else np.astype(a, dtype)
-    keepdims = keepdims is True
-    away = _filled(a, 0) - np.nanmean(a, axis=axis, keepdims=True)
-    away = np.where(np.isnan(_bare(a)), np.zeros((), a.dtype), away)
-    square = np.real(away * np.conj(away)) if a.dtype.kind == "c" else away * away
-    total = np.sum(square, axis=axis, keepdims=keepdims)
-    return total * _over(_numbers(a, axis, keepdims) - ddof, total.dtype)
+def _inexact(a: Any) -> Any:
+    return np.astype(a, np.float64) if a.dtype.kind in "biu" else a
+
+
+# ---- without NaN: the same, of the elements that are numbers -------------------------------
+
+
+def _without_nan(function: Any) -> Any:
+    """A function of NumPy's that has `where=`, of the elements that are not NaN."""
+
+    def meaning(a: Any, *args: Any, where: Any = True, **kwargs: Any) -> Any:
+        a = as_array(a)
+        kept = ~np.isnan(_bare(a))
+        return function(a, *args, where=kept if where is True else kept & _bare(where), **kwargs)
+
+    return meaning
+
+
+def _signed(meaning: Any, like: Any) -> Any:
+    """A meaning with the arguments of another one."""
+    meaning.__signature__ = inspect.signature(like)
+    return meaning
+
+
+for _nan, _all in (
+    (np.nansum, LONG[np.sum]), (np.nanprod, LONG[np.prod]), (np.nanmean, _mean),
+    (np.nanvar, _var),
+):  # fmt: skip
+    composed(_nan)(_signed(_without_nan(_all), _all))
 
 
 @composed(np.nanstd)
 def _nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
     return root(np.nanvar(a, *args, **kwargs))
+
+
+for _function in (_std, _nanstd):
+    _signed(_function, _var)
+
+
+def _nan_extremum(whole: Any, neutral: float) -> Any:
+    def meaning(
+        a: Any,
+        axis: Any = None,
+        keepdims: Any = False,
+        initial: Any = np._NoValue,
+        where: Any = True,
+    ) -> Any:
+        a = as_array(a)
+        kept = ~np.isnan(_bare(a))
+        kept = kept if where is True else kept & _bare(where)
+        start = neutral if initial is np._NoValue else initial
+        extremum = whole(a, axis, None, keepdims is True, start, kept)
+        if initial is not np._NoValue:
+            return extremum
+        nothing = ~np.any(kept, axis=axis, keepdims=keepdims is True)
+        return np.where(nothing, np.asarray(math.nan, a.dtype), extremum)
+
+    return meaning
+
+
+composed(np.nanmax)(_nan_extremum(LONG[np.max], -math.inf))
+composed(np.nanmin)(_nan_extremum(LONG[np.min], math.inf))
+
+
+def _filled(a: Any, value: Any) -> Any:
+    return chosen(a, ~np.isnan(_bare(a)), value)
+
+
+@composed(np.nancumsum)
+def _nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return np.cumsum(_filled(a if dtype is None else np.astype(a, dtype), 0), axis=axis)
+
+
+@composed(np.nancumprod)
+def _nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return np.cumprod(_filled(a if dtype is None else np.astype(a, dtype), 1), axis=axis)
 
 
 # ---- quantiles -----------------------------------------------------------------------------

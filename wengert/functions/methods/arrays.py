@@ -1,0 +1,106 @@
+"""The methods of NumPy's arrays, on tensors.
+
+`Array` is what code gets that was written for arrays: each name that NumPy's arrays have means
+there what it means on them, `x.std()` with ddof=0, `x.max(0)` without indices, `x.size` a number.
+What they are is said once, for every kind of array (`arrays/methods.py`). The package's own code
+takes tensors of both kinds and speaks PyTorch: it is told apart by who calls. On other tensors
+only those names are NumPy's that PyTorch has no use for.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from wengert.arrays.methods import METHODS
+from wengert.functions import indexing
+from wengert.functions.methods import conversations, inplace, named, operators
+from wengert.history import modes
+from wengert.tensor import Array, Tensor
+
+_OTHERS = conversations, inplace, named, operators
+"""The files that give Tensor its methods before this one adds those that are not there."""
+
+
+def _as_numpys() -> bool:
+    """Whether the code that asks for a method means NumPy's."""
+    if not (modes.special and modes.current().numpy_code):
+        return False
+    name = sys._getframe(2).f_globals.get("__name__") or ""
+    return not name.startswith("wengert.")
+
+
+def _either(name: str, numpys: Any) -> Any:
+    """A member of `Array` that means NumPy's or PyTorch's, by who asks."""
+    pytorchs = vars(Tensor)[name]
+
+    def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return (numpys if _as_numpys() else pytorchs)(self, *args, **kwargs)
+
+    def read(self: Any) -> Any:
+        return (numpys if _as_numpys() else pytorchs).__get__(self, type(self))
+
+    member = asked if isinstance(numpys, FunctionType) and callable(pytorchs) else read
+    member.__name__ = name
+    member.__doc__ = f"NumPy's `ndarray.{name}` in code written for arrays."
+    return member if member is asked else property(read)
+
+
+# ---- x[index] ------------------------------------------------------------------------------
+#
+# Where a number stands beside an array of indices PyTorch takes the number first; to NumPy it is
+# one of the arrays, which are broadcast, and their dimensions go to the front if they are apart.
+
+
+def _numpys_index(index: Any) -> Any:
+    """An index that means to PyTorch what this one means to NumPy."""
+    parts = [
+        np.asarray(p) if isinstance(p, list) else p
+        for p in (index if type(index) is tuple else (index,))
+    ]
+    if any(len(getattr(p, "shape", ())) for p in parts):
+        parts = [np.asarray([p]) if type(p) is int or isinstance(p, np.integer) else p
+                 for p in parts]  # fmt: skip
+    return tuple(parts) if type(index) is tuple else parts[0]
+
+
+def _get(self: Any, index: Any) -> Any:
+    if type(index) in (tuple, list) and _as_numpys():
+        index = _numpys_index(index)
+    return indexing.get(self, index)
+
+
+def _put(self: Any, index: Any, value: Any) -> None:
+    if type(index) in (tuple, list) and _as_numpys():
+        index = _numpys_index(index)
+    indexing.put(self, index, value)
+
+
+def _strides(self: Any) -> tuple[int, ...]:
+    """How many bytes lie between neighbours along each dimension."""
+    return self._array.strides
+
+
+def _divmod(self: Any, other: Any) -> Any:
+    return self // other, self % other
+
+
+def _rdivmod(self: Any, other: Any) -> Any:
+    return other // self, other % self
+
+
+for _name, _member in METHODS.items():
+    if hasattr(Tensor, _name):
+        if _name not in ("T", "mT", "itemsize", "nbytes"):  # which are the same
+            setattr(Array, _name, _either(_name, _member))
+    else:
+        setattr(Tensor, _name, _member)
+for _name, _member in {
+    "strides": property(_strides), "__divmod__": _divmod, "__rdivmod__": _rdivmod,
+}.items():  # fmt: skip
+    setattr(Tensor, _name, _member)
+Array.__getitem__ = _get  # type: ignore[method-assign]
+Array.__setitem__ = _put  # type: ignore[method-assign]
