@@ -126,4 +126,4 @@ def test_modules_with_pytorchs_names_say_so_first(name):
 
 def test_the_front_hall_is_small():
     names = {path.relative_to(ROOT).parts[0] for path in ROOT.rglob("*.py")}
-    assert len(names) <= 40
+    assert len(names) <= 43  # three of them the namespaces of NumPy and SciPy, and of containers

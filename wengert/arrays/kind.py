@@ -223,6 +223,8 @@ def name_of(function: Any) -> str:
     if isinstance(ufunc, np.ufunc):
         return f"numpy.{ufunc.__name__}.{function.__name__}"
     module = getattr(function, "__module__", None) or "numpy"
+    if isinstance(function, np.ufunc) and not hasattr(np, function.__name__):
+        module = "scipy.special"  # whose ufuncs have no module
     return f"{module}.{getattr(function, '__name__', function)}"
 
 

@@ -38,6 +38,41 @@ def here() -> tuple[CodeType, int]:
     return frame.f_code, frame.f_lasti
 
 
+def function_of_scipy(frame: FrameType | None) -> str | None:
+    """The public name of SciPy's function that the user called, if one of SciPy's is running."""
+    found = None
+    while frame is not None:
+        module = frame.f_globals.get("__name__") or ""
+        package = module.partition(".")[0]
+        if package not in ("scipy", "numpy", "wengert"):
+            break
+        if package == "scipy":
+            found = _public_name(module, frame) or found
+        frame = frame.f_back
+    return found
+
+
+def _public_name(module: str, frame: FrameType) -> str | None:
+    """How a function of SciPy's is imported: scipy.linalg.solve, scipy.stats.norm.logpdf."""
+    name = frame.f_code.co_name
+    parts = module.split(".")
+    public = ".".join(part for part in parts if not part.startswith("_"))
+    if parts[1:2] == ["sparse"] and "matmul" in name:
+        return "scipy.sparse's A @ x"
+    owner = getattr(frame.f_locals.get("self"), "name", None)
+    if parts[1:2] == ["stats"] and isinstance(owner, str) and not name.startswith("_"):
+        return f"scipy.stats.{owner}.{name}"
+    if callable(getattr(sys.modules.get(public), name, None)):
+        return f"{public}.{name}"
+    for value in [*frame.f_locals.values()]:  # a decorator, around the function that was called
+        home, name = getattr(value, "__module__", None), getattr(value, "__name__", "")
+        if callable(value) and isinstance(home, str) and home.startswith("scipy."):
+            public = ".".join(part for part in home.split(".") if not part.startswith("_"))
+            if callable(getattr(sys.modules.get(public), name, None)):
+                return f"{public}.{name}"
+    return None
+
+
 def line_number(code: CodeType, at: int) -> int:
     """The number of the line at an offset into a code object."""
     number = next((line for start, end, line in code.co_lines() if start <= at < end), None)

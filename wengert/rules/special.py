@@ -98,6 +98,20 @@ def polygamma(x: Any, order: int) -> Any:
 
 elementwise(gammaln, lambda t, x: t * digamma(x), names="lgamma", doc="log |Gamma(x)|.")
 elementwise(gamma, lambda t, x, y: t * y * digamma(x))
+rgamma = _scipy("rgamma")
+# 1 / Gamma has zeros where digamma has poles: there the derivative is (-1)^n n! (5.7.1).
+elementwise(rgamma, lambda t, x, y: t * _rgamma_slope(x, y))
+gammasgn = _scipy("gammasgn")
+elementwise(gammasgn, lambda t, x: np.zeros_like(t))
+
+
+def _rgamma_slope(x: Any, y: Any) -> Any:
+    pole = (x <= 0) & (np.floor(x) == x)
+    n = np.where(pole, -x, 0)
+    at_pole = np.where(np.remainder(n, 2) == 0, 1, -1) * gamma(n + 1)
+    return np.where(pole, at_pole, -y * digamma(np.where(pole, 1, x)))
+
+
 elementwise(
     digamma,
     lambda t, x: t * polygamma(x, 1),

@@ -105,7 +105,9 @@ def _without_rule(function: Any, *args: Any, **kwargs: Any) -> Any:
         has = "requires grad" if tracked else "carries a tangent"
         raise MissingRuleError(
             f"{name_of(function)} has no derivative rule, and an argument {has}. Write it "
-            "with functions that have one, or pass x.detach() if no derivative is wanted."
+            "with functions that have one, give it a rule (a function of your own that calls it, "
+            "with @wengert.primitive.elementwise, linear or general), or pass x.detach() if no "
+            "derivative is wanted."
         )
     if writes(function) and isinstance(args[0], Tensor):
         inplace.refuse(args[0])

@@ -1,0 +1,291 @@
+"""`wengert.scipy`: values are SciPy's, derivatives are those of differences, in both modes."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+import scipy.integrate
+import scipy.interpolate
+import scipy.linalg
+import scipy.ndimage
+import scipy.signal
+import scipy.spatial.distance
+import scipy.special
+import scipy.stats
+
+import wengert as wg
+import wengert.scipy
+
+_random = np.random.default_rng(1964)
+A = _random.normal(size=(3, 3)) + 3 * np.eye(3)
+B = _random.normal(size=(3, 2))
+V = _random.normal(size=7)
+W = _random.normal(size=4)
+M = _random.normal(size=(4, 5))
+K = _random.normal(size=(2, 3))
+T = np.array([0.0, 0.4, 1.0, 1.3, 2.1, 2.2, 3.0])
+AT = np.array([[-0.3, 0.2], [1.0, 3.4]])
+
+
+def _positive(a: Any) -> Any:
+    return a @ a.T + np.eye(3)
+
+
+CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "linalg.solve": (lambda s, a, b: s.linalg.solve(a, b), (A, B)),
+    "linalg.solve pos": (
+        lambda s, a, b: s.linalg.solve(_positive(a), b, assume_a="pos", lower=True), (A, B)),
+    "linalg.solve transposed": (
+        lambda s, a, b: s.linalg.solve(a, b, transposed=True), (A, B[:, 0])),
+    "linalg.solve_triangular": (
+        lambda s, a, b: s.linalg.solve_triangular(a, b, trans="T", lower=True), (A, B)),
+    "linalg.inv": (lambda s, a: s.linalg.inv(a), (A,)),
+    "linalg.det": (lambda s, a: s.linalg.det(a), (A,)),
+    "linalg.pinv": (lambda s, a: s.linalg.pinv(a), (M,)),
+    "linalg.cholesky": (lambda s, a: s.linalg.cholesky(_positive(a)), (A,)),
+    "linalg.cholesky lower": (lambda s, a: s.linalg.cholesky(_positive(a), lower=True), (A,)),
+    "linalg.cho_solve": (
+        lambda s, a, b: s.linalg.cho_solve(s.linalg.cho_factor(_positive(a)), b), (A, B)),
+    "linalg.expm": (lambda s, a: s.linalg.expm(a), (A / 3,)),
+    "linalg.sqrtm": (lambda s, a: s.linalg.sqrtm(_positive(a)), (A,)),
+    "linalg.eigh": (lambda s, a: np.abs(s.linalg.eigh(a + a.T)[1]), (A,)),
+    "linalg.eigvalsh of two": (
+        lambda s, a: s.linalg.eigh(a + a.T, _positive(a), eigvals_only=True), (A,)),
+    "linalg.svdvals": (lambda s, a: s.linalg.svdvals(a), (M,)),
+    "linalg.qr": (lambda s, a: s.linalg.qr(a, mode="economic")[1] ** 2, (M.T,)),
+    "linalg.lstsq": (lambda s, a, b: s.linalg.lstsq(a, b)[0], (M.T, V[:5])),
+    "linalg.norm": (lambda s, a: s.linalg.norm(a, 1, axis=0), (M,)),
+    "linalg.block_diag": (lambda s, a, b: s.linalg.block_diag(a, b), (A, B)),
+    "linalg.toeplitz": (lambda s, c, r: s.linalg.toeplitz(c, r), (V, W)),
+    "linalg.circulant": (lambda s, c: s.linalg.circulant(c), (V,)),
+    "linalg.solve_sylvester": (
+        lambda s, a, b, q: s.linalg.solve_sylvester(a, b, q), (A, A[:2, :2], B)),
+    "linalg.solve_banded": (
+        lambda s, ab, b: s.linalg.solve_banded((1, 1), ab, b), (M[:3] + 3, V[:5])),
+    "special.logsumexp": (
+        lambda s, a, b: s.special.logsumexp(a, axis=1, b=b * b, keepdims=True), (M, M[:, ::-1])),
+    "special.softmax": (lambda s, a: s.special.softmax(a, axis=0), (M,)),
+    "special.log_softmax": (lambda s, a: s.special.log_softmax(a, axis=1), (M,)),
+    "special.multigammaln": (lambda s, a: s.special.multigammaln(a, 3), (np.abs(V) + 2,)),
+    "special.polygamma": (lambda s, a: s.special.polygamma(1, a), (np.abs(V) + 1,)),
+    "special.rgamma": (lambda s, a: s.special.rgamma(a), (V + 0.1,)),
+    **{
+        f"signal.{name} {mode}": (
+            lambda s, a, b, name=name, mode=mode: getattr(s.signal, name)(a, b, mode=mode), (M, K))
+        for name in ("convolve", "fftconvolve", "correlate", "convolve2d")
+        for mode in ("full", "same", "valid")
+    },
+    "signal.convolve of vectors": (lambda s, a, b: s.signal.convolve(a, b, "same"), (V, W)),
+    "signal.correlate of vectors": (lambda s, a, b: s.signal.correlate(b, a, "same"), (V, W)),
+    "integrate.trapezoid": (lambda s, y, x: s.integrate.trapezoid(y, x), (V, T)),
+    "integrate.cumulative_trapezoid": (
+        lambda s, y: s.integrate.cumulative_trapezoid(y, dx=0.3, axis=0, initial=0), (M,)),
+    "integrate.simpson": (lambda s, y, x: s.integrate.simpson(y, x), (V, T)),
+    "integrate.simpson even": (lambda s, y, x: s.integrate.simpson(y, x), (V[:6], T[:6])),
+    "integrate.simpson of rows": (lambda s, y: s.integrate.simpson(y, dx=0.2, axis=0), (M,)),
+    "integrate.quad": (
+        lambda s, a, b, p: s.integrate.quad(lambda x, p: np.exp(-p * x * x), a, b, args=(p,))[0],
+        (0.1, 1.9, 0.7)),
+    "integrate.quad infinite": (
+        lambda s, p: s.integrate.quad(lambda x: np.exp(-p * x * x), -np.inf, np.inf)[0], (0.7,)),
+    "integrate.quad half": (
+        lambda s, a: s.integrate.quad(lambda x: np.exp(-x) * x, a, np.inf)[0], (0.7,)),
+    "interpolate.CubicSpline": (
+        lambda s, x, y, at: s.interpolate.CubicSpline(x, y)(at), (T, V, AT)),
+    "interpolate.CubicSpline natural": (
+        lambda s, x, y, at: s.interpolate.CubicSpline(x, y, bc_type="natural")(at, 1), (T, V, AT)),
+    "interpolate.CubicSpline clamped": (
+        lambda s, x, y: s.interpolate.CubicSpline(x, y, bc_type="clamped")(1.1, 2), (T, V)),
+    "interpolate.CubicSpline of columns": (
+        lambda s, y, at: s.interpolate.CubicSpline(T[:5], y, axis=1)(at), (M, AT[0])),
+    "interpolate.CubicSpline of three": (
+        lambda s, x, y, at: s.interpolate.CubicSpline(x, y)(at), (T[:3], V[:3], AT)),
+    "spatial.distance.pdist": (lambda s, x: s.spatial.distance.pdist(x, "cosine"), (M,)),
+    "spatial.distance.squareform": (
+        lambda s, x: s.spatial.distance.squareform(s.spatial.distance.pdist(x)), (M,)),
+    **{
+        f"spatial.distance.cdist {metric}": (
+            lambda s, a, b, metric=metric: s.spatial.distance.cdist(a, b, metric),
+            (M, M[:3] * 0.7 + 0.3))
+        for metric in (
+            "euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine", "canberra",
+            "braycurtis",
+        )
+    },
+    **{
+        f"ndimage.{name} {mode}": (
+            lambda s, x, w, name=name, mode=mode: getattr(s.ndimage, name)(x, w, mode=mode), (M, K))
+        for name in ("convolve", "correlate")
+        for mode in ("reflect", "nearest", "mirror", "wrap", "constant")
+    },
+    "ndimage.gaussian_filter": (
+        lambda s, x: s.ndimage.gaussian_filter(x, 0.8, mode="nearest"), (M,)),
+    "ndimage.gaussian_filter1d": (lambda s, x: s.ndimage.gaussian_filter1d(x, 0.6, axis=0), (M,)),
+    "ndimage.uniform_filter": (lambda s, x: s.ndimage.uniform_filter(x, (2, 3)), (M,)),
+    "ndimage.convolve1d": (
+        lambda s, x, w: s.ndimage.convolve1d(x, w, axis=0, mode="wrap"), (M, W[:2])),
+}  # fmt: skip
+
+X = np.array([0.2, 0.7, 1.4, 3.1, -0.6])
+FAMILIES = {
+    "norm": (), "expon": (), "gamma": (2.2,), "chi2": (3.1,), "invgamma": (2.4,),
+    "beta": (2.1, 3.2),
+    "t": (4.5,), "f": (3.2, 5.1), "lognorm": (0.8,), "uniform": (), "laplace": (), "logistic": (),
+    "cauchy": (), "weibull_min": (1.7,), "pareto": (2.3,), "halfnorm": (), "halfcauchy": (),
+    "gumbel_r": (), "gumbel_l": (), "rayleigh": (),
+}  # fmt: skip
+DISCRETE = {"poisson": (1.7,), "geom": (0.3,), "nbinom": (3.0, 0.4), "bernoulli": (0.3,),
+            "binom": (5.0, 0.3)}  # fmt: skip
+# SciPy has no exact derivative in the parameters of t's distribution function, nor have we.
+for _name, _shapes in FAMILIES.items():
+    for _method in ("logpdf", "pdf", "cdf", "sf", "logcdf", "logsf"):
+        _kept = (1.05 if _name == "pareto" else 0) < X if _method[:3] == "log" else X < 9
+        _inside = (
+            _kept & (X < 1) if _name in ("beta", "uniform") and _method[:3] == "log" else _kept
+        )
+        CALLS[f"stats.{_name}.{_method}"] = (
+            lambda s, x, loc, scale, name=_name, method=_method, shapes=_shapes: getattr(
+                getattr(s.stats, name), method
+            )(x, *shapes, loc=loc, scale=scale),
+            (X[_inside], -0.02, 1.1),
+        )
+        if (_shapes and _name not in ("t", "f")) or (_method.endswith("pdf") and _shapes):
+            CALLS[f"stats.{_name}.{_method} by shapes"] = (
+                lambda s, *shapes, name=_name, method=_method, x=X[_inside]: getattr(
+                    getattr(s.stats, name), method
+                )(x, *shapes),
+                _shapes,
+            )
+for _name, _shapes in DISCRETE.items():
+    for _method in ("logpmf", "pmf", "cdf"):
+        _k = np.array([1.0, 1.0]) if _name == "bernoulli" else np.array([1.0, 2.0, 4.0])
+        CALLS[f"stats.{_name}.{_method}"] = (
+            lambda s, p, name=_name, method=_method, first=_shapes[:-1], k=_k: getattr(
+                getattr(s.stats, name), method
+            )(k, *first, p),
+            _shapes[-1:],
+        )
+CALLS |= {
+    "stats.multivariate_normal.logpdf": (
+        lambda s, x, m, a: s.stats.multivariate_normal.logpdf(x, m, _positive(a)),
+        (M[:, :3], V[:3], A)),
+    "stats.multivariate_normal.entropy": (
+        lambda s, a: s.stats.multivariate_normal.entropy(V[:3], _positive(a)), (A,)),
+    "stats.dirichlet.logpdf": (
+        lambda s, a: s.stats.dirichlet.logpdf(np.array([0.2, 0.3, 0.5]), a),
+        (np.array([1.2, 2.0, 3.0]),)),
+    "stats frozen": (lambda s, m: s.stats.norm(m, 2.0).logpdf(X), (0.4,)),
+}  # fmt: skip
+
+
+# Of each family the log density and the distribution function; the rest follows from those.
+LONG = [n for n in CALLS if n.startswith("stats.") and not n.endswith((".logpdf", ".cdf"))]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.sweep if n in LONG else ()) for n in CALLS]
+)
+def test_value_is_scipys_and_derivatives_are_those_of_differences(name: str) -> None:
+    call, args = CALLS[name]
+
+    def ours(*xs: Any) -> Any:
+        return call(wengert.scipy, *xs)
+
+    with np.errstate(all="ignore"):
+        expected = np.asarray(call(scipy, *args))
+        ts = [np.asarray(_random.normal(size=np.shape(x)))[()] for x in args]
+        y, pushed = wg.jvp(ours, args, tuple(ts))
+        np.testing.assert_allclose(y, expected, rtol=1e-7, atol=1e-10)
+        h = 1e-6
+        up, down = (call(scipy, *(x + s * t for x, t in zip(args, ts, strict=True)))
+                    for s in (h, -h))  # fmt: skip
+        quotient = (np.asarray(up) - np.asarray(down)) / (2 * h)
+        scale = max(1.0, float(np.max(np.abs(quotient))))
+        np.testing.assert_allclose(pushed, quotient, rtol=1e-5, atol=3e-6 * scale)
+        weights = np.cos(np.arange(expected.size)).reshape(expected.shape)
+        pulled = wg.func.vjp(ours, *args)[1](weights)
+    found = sum(np.sum(g * t) for g, t in zip(pulled, ts, strict=True))
+    assert found == pytest.approx(np.sum(weights * pushed), rel=1e-7, abs=1e-9)
+
+
+def test_plain_arrays_are_scipys_own_business() -> None:
+    assert wengert.scipy.linalg.lu(A)[0].shape == (3, 3)
+    assert wengert.scipy.stats.norm.rvs(size=3, random_state=0).shape == (3,)
+    assert wengert.scipy.linalg.solve(A, B, check_finite=False).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    [
+        (lambda x: scipy.linalg.solve(x, B), r"wengert\.scipy\.linalg\.solve"),
+        (lambda x: scipy.linalg.expm(x), r"wengert\.scipy\.linalg\.expm"),
+        (lambda x: scipy.signal.convolve(x, K), r"wengert\.scipy\.signal\.convolve"),
+        (lambda x: scipy.integrate.simpson(x), r"wengert\.scipy\.integrate\.simpson"),
+        (lambda x: scipy.stats.norm.logpdf(x), r"wengert\.scipy\.stats\.norm\.logpdf"),
+        (lambda x: scipy.spatial.distance.cdist(x, B.T), r"scipy\.spatial\.distance\.cdist"),
+        (lambda x: scipy.ndimage.gaussian_filter(x, 1), r"scipy\.ndimage\.gaussian_filter"),
+        (lambda x: scipy.sparse.csr_array(A) @ x, r"wengert\.scipy\.sparse\.matrix\(A\) @ x"),
+        (lambda x: scipy.linalg.logm(x), r"scipy\.linalg\.logm .*wengert\.primitive"),
+        (lambda x: scipy.special.wofz(x), r"scipy\.special\.wofz .*wengert\.primitive"),
+        (lambda x: wengert.scipy.linalg.logm(x), r"scipy\.linalg\.logm .*wengert\.primitive"),
+    ],
+)
+def test_scipys_own_function_says_which_one_was_found_and_what_to_write(
+    call: Any, instead: str
+) -> None:
+    with pytest.raises(wg.errors.MissingRuleError, match=instead):
+        wg.grad(lambda x: np.sum(call(x)))(A)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s, x: s.linalg.pinv(x, return_rank=True), "return_rank"),
+        (lambda s, x: s.signal.convolve2d(x, K, boundary="wrap"), "boundary"),
+        (lambda s, x: s.spatial.distance.cdist(x, x, "jaccard"), "jaccard"),
+        (lambda s, x: s.interpolate.CubicSpline(T[:3], x, bc_type="periodic"), "periodic"),
+        (lambda s, x: s.stats.norm.logpdf(x, sigma=2), "sigma"),
+    ],
+)
+def test_an_argument_that_has_no_meaning_on_tensors_is_an_error(call: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call(wengert.scipy, wg.from_numpy(A))
+
+
+def test_what_is_outside_of_a_support_has_no_density_and_no_gradient_of_nan() -> None:
+    x = wg.tensor([-1.0, 0.5, 2.0], dtype=wg.float64, requires_grad=True)
+    y = wengert.scipy.stats.beta.pdf(x, 2.0, 2.0)
+    y.sum().backward()
+    assert y.tolist() == pytest.approx([0.0, 1.5, 0.0])
+    assert x.grad.tolist() == pytest.approx([0.0, 0.0, 0.0], abs=1e-12)
+
+
+def test_quantiles_are_the_inverse_of_the_distribution_function() -> None:
+    for name, shapes in FAMILIES.items():
+        ours = getattr(wengert.scipy.stats, name)
+        if ours.quantile is None:
+            continue
+        q = wg.tensor([0.2, 0.7], dtype=wg.float64, requires_grad=True)
+        x = ours.ppf(q, *shapes, loc=0.5, scale=2.0)
+        expected = getattr(scipy.stats, name).ppf(q.detach().numpy(), *shapes, loc=0.5, scale=2.0)
+        np.testing.assert_allclose(x.detach().numpy(), expected, rtol=1e-10)
+
+
+def test_spline_can_be_compiled_and_batched() -> None:
+    def at(y: Any) -> Any:
+        return np.sum(wengert.scipy.interpolate.CubicSpline(T, y)(AT[0]))
+
+    rows = np.stack([V, V * V])
+    expected = [scipy.interpolate.CubicSpline(T, y)(AT[0]).sum() for y in rows]
+    np.testing.assert_allclose(wg.vmap(at)(rows), expected)
+    np.testing.assert_allclose(wg.compile(wg.grad(at))(V), wg.grad(at)(V))
+
+
+def test_modules_have_all_of_scipys_names() -> None:
+    for name in ("linalg", "signal", "integrate", "interpolate", "stats", "ndimage", "special"):
+        ours, theirs = (importlib.import_module(f"{p}scipy.{name}") for p in ("wengert.", ""))
+        assert all(hasattr(ours, n) for n in theirs.__all__)
