@@ -527,6 +527,7 @@ if _TYPE_CHECKING:
     from wengert import special as special
     from wengert import symbolic as symbolic
     from wengert import tape as tape
+    from wengert import tree as tree
     from wengert import utils as utils
     from wengert import visual as visual
     from wengert.amp import GradScaler as GradScaler
@@ -538,6 +539,8 @@ if _TYPE_CHECKING:
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
     )
     from wengert.autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
+    from wengert.compile.call.abstract import ShapeDtype as ShapeDtype
+    from wengert.compile.call.abstract import eval_shape as eval_shape
     from wengert.compile.call.function import compile as compile
     from wengert.control.branches import cond as cond
     from wengert.control.branches import switch as switch
@@ -648,6 +651,7 @@ if _TYPE_CHECKING:
     from wengert.sparse.tensors import mm as spmm
     from wengert.sparse.tensors import sparse_coo_tensor as sparse_coo_tensor
     from wengert.sparse.tensors import sparse_csr_tensor as sparse_csr_tensor
+    from wengert.transforms.constant import stop_gradient as stop_gradient
     from wengert.transforms.forward import jacfwd as jacfwd
     from wengert.transforms.forward import jvp as jvp
     from wengert.transforms.reverse import grad as grad

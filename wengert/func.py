@@ -3,6 +3,7 @@
 from wengert.imports import lacking as _lacking
 from wengert.sparse.derivatives import sparse_hessian as sparse_hessian
 from wengert.sparse.derivatives import sparse_jacobian as sparse_jacobian
+from wengert.transforms.constant import stop_gradient as stop_gradient
 from wengert.transforms.forward import jacfwd as jacfwd
 from wengert.transforms.forward import jvp as jvp
 from wengert.transforms.forward import linearize as linearize

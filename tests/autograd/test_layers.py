@@ -18,7 +18,7 @@ import wengert
 ROOT = Path(wengert.__file__).parent
 
 LAYERS = [
-    {"errors", "imports", "dispatch", "dtypes"},
+    {"errors", "imports", "dispatch", "dtypes", "containers"},
     {"rules"},
     {"history"},
     {"arrays"},

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.autograd.operands import cast
+from wengert.containers import named_parts
 from wengert.errors import GradError, PatternError, ShapeError
 from wengert.functions.shapes import view_as_complex, view_as_real
 from wengert.solvers.parameters import as_given, bare
@@ -206,7 +207,7 @@ def _in_places(tree: Any, bounds: Any, step: str) -> list[Any]:
         chosen = dict(enumerate(bounds))
         keys: Any = range(len(tree.parts))
     else:
-        chosen = calls.names_of(bounds)  # type: ignore[assignment]
+        chosen = named_parts(bounds)  # type: ignore[assignment]
         keys = tree.keys
         if chosen is None or not set(chosen) <= set(keys):
             raise ValueError(

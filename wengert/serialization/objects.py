@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from wengert import nn
+from wengert.containers import REGISTERED
 from wengert.nn.module import HOOKS, Module
 
 _allowed: dict[str, Any] = {}
@@ -70,7 +71,7 @@ def attributes(value: Any) -> dict[str, Any] | None:
         state = {name: part for name, part in vars(value).items() if name not in HOOKS}
         return None if hooks else state
     is_data = isinstance(value, Namespace) or dataclasses.is_dataclass(type(value))
-    allowed = is_data or type(value) in _allowed.values()
+    allowed = is_data or type(value) in REGISTERED or type(value) in _allowed.values()
     return dict(_slots(value)) if allowed and not isinstance(value, type) else None
 
 
@@ -99,7 +100,13 @@ def refused(where: str, value: Any) -> str:
 
 def allowed(name: str, trusted: bool) -> Any:
     """The class of this name, if a file may hold instances of it."""
-    return _allowed.get(name) or _own(name) or (_imported(name) if trusted else None)
+    registered = {name_of(kind): kind for kind in REGISTERED}
+    return (
+        _allowed.get(name)
+        or registered.get(name)
+        or _own(name)
+        or (_imported(name) if trusted else None)
+    )
 
 
 def require(name: str, trusted: bool) -> Any:

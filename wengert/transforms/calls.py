@@ -7,8 +7,6 @@ each result takes the kind that its caller used.
 
 from __future__ import annotations
 
-import dataclasses
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -18,6 +16,8 @@ from wengert import dtypes
 from wengert.arrays.kind import number
 from wengert.autograd import forward
 from wengert.autograd.operands import cast
+from wengert.containers import Constants, named_parts, opened
+from wengert.containers import made as remade
 from wengert.errors import GradError
 from wengert.history.node import Node
 from wengert.tensor import Array, Tensor, carries, cell_of, current_node, settle, suited, wrap
@@ -35,6 +35,8 @@ class Tree(NamedTuple):
     def __repr__(self) -> str:
         if self.kind is type(None):
             return "None"
+        if type(self.keys) is Constants:
+            return f"{self.kind.__name__}({', '.join(map(repr, self.parts))})"
         if self.keys is None:
             inside = ", ".join(map(repr, self.parts))
             comma = "," if len(self.parts) == 1 else ""
@@ -72,23 +74,15 @@ def flatten(item: Any, leaves: list[Any]) -> Any:
         return NOTHING
     if kind is tuple or kind is list:
         return Tree(kind, None, tuple([flatten(part, leaves) for part in item]))
-    named = names_of(item)
+    named = named_parts(item)
     if named is None:
+        registered = opened(item)
+        if registered is not None:
+            constants, parts = registered
+            return Tree(kind, constants, tuple([flatten(part, leaves) for part in parts]))
         leaves.append(item)
         return LEAF
     return Tree(kind, tuple(named), tuple([flatten(part, leaves) for part in named.values()]))
-
-
-def names_of(item: Any) -> dict[Any, Any] | None:
-    """The parts of a container whose parts have names; None for anything else."""
-    kind = type(item)
-    if kind is dict or kind is OrderedDict:
-        return item
-    if isinstance(item, tuple) and hasattr(kind, "_fields"):
-        return dict(zip(kind._fields, item, strict=True))
-    if dataclasses.is_dataclass(kind):
-        return {f.name: getattr(item, f.name) for f in dataclasses.fields(kind) if f.init}
-    return None
 
 
 def rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
@@ -101,6 +95,8 @@ def rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
     made = [rebuild(part, leaves) for part in parts]
     if keys is None:
         return kind(made)
+    if type(keys) is Constants:
+        return remade(kind, keys, made)
     pairs = zip(keys, made, strict=True)
     return kind(pairs) if issubclass(kind, dict) else kind(**dict(pairs))
 
@@ -111,7 +107,7 @@ def paths(tree: Any, before: str = "") -> Iterator[str]:
         yield before
         return
     for i, part in enumerate(tree.parts):
-        if tree.keys is None:
+        if tree.keys is None or type(tree.keys) is Constants:
             step = f"[{i}]"
         elif issubclass(tree.kind, dict):
             step = f"[{tree.keys[i]!r}]"
@@ -144,8 +140,13 @@ def _collect(tree: Any, item: Any, leaves: list[Any]) -> bool:
         if type(item) is not kind or len(item) != len(parts):
             return False
         given = item
+    elif type(keys) is Constants:
+        registered = opened(item) if type(item) is kind else None
+        if registered is None or registered[0] != keys or len(registered[1]) != len(parts):
+            return False
+        given = registered[1]
     else:
-        named = names_of(item) if isinstance(item, (dict, kind)) else None
+        named = named_parts(item) if isinstance(item, (dict, kind)) else None
         if named is None or set(named) != set(keys):
             return False
         given = [named[key] for key in keys]
@@ -227,7 +228,8 @@ def array_of(leaf: Any, where: Callable[[], str]) -> Any:
     raise TypeError(
         f"{where()} is {_article(type(leaf).__name__)}, by which nothing can be differentiated: "
         "tensors, NumPy arrays, numbers, and lists, tuples, dicts, named tuples and dataclasses of "
-        "them can. Leave it out of argnums, pass it as a keyword argument, or close over it."
+        "them can, and objects of classes that wengert.tree.register was told of. Leave it out of "
+        "argnums, pass it as a keyword argument, or close over it."
     )
 
 

@@ -18,6 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert import containers
+from wengert.compile.trace import watch
+from wengert.containers import REGISTERED
+from wengert.errors import TracingError
 from wengert.tensor import Tensor
 
 _LEAVES = frozenset({Tensor, np.ndarray, float, int, bool, complex, str, type(None)})
@@ -74,10 +78,19 @@ def opened(item: Any) -> tuple[Any, tuple[Any, ...] | None, Collection[Any]] | N
         return kind, None, item
     parts = named_parts_of(item)
     if parts is None:
-        return None
+        registered = registered_parts(item)
+        return None if registered is None else (kind, *registered)
     if kind is defaultdict:
         kind = Defaulting(item.default_factory)
     return kind, tuple(parts), parts.values()
+
+
+def registered_parts(item: Any) -> Any:
+    """What `containers.opened` gives: it asks the user's class, which is no code to be observed."""
+    if type(item) not in REGISTERED:
+        return None
+    with watch.aside():
+        return containers.opened(item)
 
 
 def named_parts_of(item: Any) -> dict[Any, Any] | None:
@@ -85,6 +98,8 @@ def named_parts_of(item: Any) -> dict[Any, Any] | None:
     kind: Any = type(item)
     if kind in _MAPPINGS:
         return item
+    if kind in REGISTERED:
+        return None
     form = _looked_into(kind)
     if form == "named":
         return dict(zip(kind._fields, item, strict=True))
@@ -103,6 +118,8 @@ def _built(part: Any, items: Iterator[Any]) -> Any:
     made = [_built(p, items) for p in parts]
     if keys is None:
         return kind(made)
+    if type(keys) is containers.Constants:
+        return containers.made(kind, keys, made)
     named = dict(zip(keys, made, strict=True))
     if type(kind) is Defaulting:
         return defaultdict(kind.factory, named)
@@ -228,6 +245,11 @@ def tracked(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     changes = {}
     for place, (container, old) in enumerate(zip(containers, before, strict=True)):
         change = _change(container, old, _contents(container))
+        if change is not None and type(container) in REGISTERED:
+            raise TracingError(
+                f"a compiled function changes what a {type(container).__name__} holds, which is a "
+                "container by wengert.tree.register: its objects are values. Return a new one."
+            )
         if change is not None:
             changes[place] = change
     return Changed(result, changes) if changes else result
@@ -273,6 +295,9 @@ def _changeable(item: Any, around: tuple[int, ...]) -> Iterator[Any]:
 def _contents(container: Any) -> dict[Any, Any]:
     if isinstance(container, list):
         return dict(enumerate(container))
+    registered = registered_parts(container)
+    if registered is not None:
+        return dict(enumerate(registered[1]))
     return dict(container) if isinstance(container, dict) else _attributes(container)
 
 
@@ -282,7 +307,7 @@ def _change(container: Any, old: dict[Any, Any], new: dict[Any, Any]) -> Change 
         return Change((len(old),), new)
     gone = tuple(key for key in old if key not in new)
     parts = {key: x for key, x in new.items() if key not in old or old[key] is not x}
-    if parts and not isinstance(container, (list, dict)):
+    if parts and not isinstance(container, (list, dict)) and type(container) not in REGISTERED:
         cached = functools.cached_property
         kind = type(container)
         parts = {k: x for k, x in parts.items() if not isinstance(getattr(kind, k, None), cached)}

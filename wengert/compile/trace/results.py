@@ -11,6 +11,8 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from wengert import containers
+from wengert.compile.trace.arguments import registered_parts as _registered
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import Output, Place
 from wengert.tensor import Tensor
@@ -28,11 +30,24 @@ class Filled(NamedTuple):
     @classmethod
     def like(cls, container: Any, parts: dict[Any, Any]) -> Filled:
         """Without the parts themselves, which may be large."""
+        registered = _registered(container)
+        if registered is not None:
+            return cls(Registered(type(container), registered[0]), parts)
         return cls(_with(container, dict.fromkeys(parts)), parts)
 
 
+class Registered(NamedTuple):
+    """An object of a class that was registered as a container, without its parts."""
+
+    kind: type
+    constants: containers.Constants
+
+
 def named_parts(container: Any) -> dict[Any, Any] | None:
-    """What a dictionary or a dataclass holds; None for all else."""
+    """What a dictionary, a dataclass or a registered object holds; None for all else."""
+    registered = _registered(container)
+    if registered is not None:
+        return dict(enumerate(registered[1]))
     if isinstance(container, dict):
         return dict(container.items())
     if dataclasses.is_dataclass(container) and not isinstance(container, type):
@@ -101,6 +116,8 @@ def filled(structure: Any, value_of: Callable[[Any], Any]) -> Any:
 
 def _with(container: Any, parts: dict[Any, Any]) -> Any:
     """A copy of a dataclass or dictionary that holds other parts."""
+    if type(container) is Registered:
+        return containers.made(*container, [*parts.values()])
     made = copy.copy(container)
     for key, part in parts.items():
         if isinstance(made, dict):

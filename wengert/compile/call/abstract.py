@@ -1,0 +1,79 @@
+"""`eval_shape`: what a function would return, without its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compile.call.function import CompiledFunction
+from wengert.containers import made, named_parts, opened
+
+
+class ShapeDtype(NamedTuple):
+    """The shape and the dtype of an array that need not exist."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The shapes and dtypes of `f(*args, **kwargs)`, in the containers that it returns.
+
+    `f` is traced as `wengert.compile` traces it, and nothing is computed: an argument may be a
+    `ShapeDtype(shape, dtype)` in the place of an array, and be larger than the memory. What a
+    compiled function cannot have, a branch on a value, is the same error here.
+
+    >>> import wengert as wg
+    >>> big = ShapeDtype((10**6, 10**6), np.dtype(float))
+    >>> eval_shape(lambda x, y: {"product": x @ y}, big, np.ones((10**6, 3)))
+    {'product': ShapeDtype(shape=(1000000, 3), dtype=dtype('float64'))}
+    """
+    found: list[Any] = []
+
+    def described(*args: Any, **kwargs: Any) -> Any:
+        result = f(*args, **kwargs)
+        found.append(_shapes(result))
+        return result
+
+    CompiledFunction(described).capture(
+        tuple(map(_stand_in, args)), {name: _stand_in(x) for name, x in kwargs.items()}
+    )
+    return found[-1]
+
+
+def _each(change: Callable[[Any], Any], item: Any) -> Any:
+    """The containers of an item, around what is made of its leaves."""
+    if type(item) in (list, tuple):
+        return type(item)(_each(change, part) for part in item)
+    registered = opened(item)
+    if registered is not None:
+        constants, parts = registered
+        return made(type(item), constants, [_each(change, part) for part in parts])
+    named = None if type(item) is ShapeDtype else named_parts(item)
+    if named is None:
+        return change(item)
+    changed = {name: _each(change, part) for name, part in named.items()}
+    return type(item)(changed) if isinstance(item, dict) else type(item)(**changed)
+
+
+def _stand_in(item: Any) -> Any:
+    """Arrays of one number, repeated, for shapes; other arguments as they are."""
+
+    def array(x: Any) -> Any:
+        if type(x) is ShapeDtype:
+            return np.broadcast_to(np.zeros((), x.dtype), x.shape)
+        return x
+
+    return _each(array, item)
+
+
+def _shapes(result: Any) -> Any:
+    def shape(x: Any) -> Any:
+        if x is None or isinstance(x, (str, bytes)):
+            return x
+        x = x if hasattr(x, "shape") else np.asarray(x)
+        return ShapeDtype(tuple(x.shape), np.dtype(x.dtype))
+
+    return _each(shape, result)

@@ -1,0 +1,22 @@
+"""`stop_gradient`: values that count as constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.tensor import Tensor
+from wengert.transforms.calls import flatten, rebuild
+
+
+def stop_gradient(x: Any) -> Any:
+    """The same numbers, which count as constants: a tensor, or containers of tensors.
+
+    Inside of a transform, `x.detach()` for whole trees; arrays and numbers are given back.
+
+    >>> import wengert as wg
+    >>> wg.grad(lambda x: x * stop_gradient(x))(3.0)
+    3.0
+    """
+    leaves: list[Any] = []
+    tree = flatten(x, leaves)
+    return rebuild(tree, iter([v.detach() if isinstance(v, Tensor) else v for v in leaves]))
