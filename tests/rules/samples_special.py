@@ -82,6 +82,8 @@ SAMPLES: dict[Any, list[Call]] = {
     ],
     special.stdtr: two(_above, _nonzero),
     special.stdtrit: two(_above, between(0.55, 0.8)),
+    special.rgamma: one(_above),
+    special.gammasgn: one(_above),
     special.erfc: one(normal),
     special.erfcx: one(unit_interval),
     special.erfi: one(unit_interval),

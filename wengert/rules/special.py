@@ -108,7 +108,7 @@ elementwise(gammasgn, lambda t, x: np.zeros_like(t))
 def _rgamma_slope(x: Any, y: Any) -> Any:
     pole = (x <= 0) & (np.floor(x) == x)
     n = np.where(pole, -x, 0)
-    at_pole = np.where(np.remainder(n, 2) == 0, 1, -1) * gamma(n + 1)
+    at_pole = (1 - 2 * np.remainder(n, 2)) * gamma(n + 1)
     return np.where(pole, at_pole, -y * digamma(np.where(pole, 1, x)))
 
 
