@@ -17,7 +17,6 @@ from wengert.functions.elementary import exp2 as exp2
 from wengert.functions.elementary import expm1 as expm1
 from wengert.functions.elementary import i0 as i0
 from wengert.functions.elementary import log1p as log1p
-from wengert.functions.elementary import sigmoid as expit
 from wengert.functions.elementary import sinc as sinc
 from wengert.functions.math import log_softmax as log_softmax
 from wengert.functions.math import round as round
