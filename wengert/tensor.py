@@ -8,7 +8,6 @@ attached by `autograd/methods.py` (history) and `functions/methods/` (operators 
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +19,7 @@ from wengert import dtypes
 from wengert.arrays.kind import TENSORS
 from wengert.errors import InplaceError, MissingRuleError
 from wengert.history import modes
-from wengert.history.location import function_of_scipy
+from wengert.history.location import refuse_scipy
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer, source, tick
 
 if TYPE_CHECKING:
@@ -182,14 +181,14 @@ class Tensor(Methods):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self.requires_grad and modes.is_grad_enabled():
-            _refuse_scipy()
+            refuse_scipy(sys._getframe(1))
             raise RuntimeError(
                 "Can't call numpy() on a Tensor that requires grad: NumPy would drop its history. "
                 "Use tensor.detach().numpy(), or NumPy's functions on the tensor itself. An array "
                 "to be filled is made with np.zeros_like(x), one of results with np.stack([...])."
             )
         if carries(self):
-            _refuse_scipy()
+            refuse_scipy(sys._getframe(1))
             raise RuntimeError(
                 "Can't call numpy() on a Tensor that carries a tangent of forward mode: NumPy "
                 "would drop it, and the derivative would be wrong. Use tensor.detach().numpy(), or "
@@ -286,41 +285,6 @@ def _detached(x: Tensor) -> Any:
             "x.detach() if no derivative is wanted."
         )
     return x._array
-
-
-def _refuse_scipy() -> None:
-    """The error of a function of SciPy's that makes an array of what is being differentiated."""
-    name = function_of_scipy(sys._getframe(2))
-    if name is None:
-        return
-    if name.endswith("A @ x"):
-        instead = "import wengert.scipy.sparse, and write wengert.scipy.sparse.matrix(A) @ x"
-    elif _is_written(f"wengert.{name}"):
-        module = f"wengert.{'.'.join(name.split('.')[:2])}"
-        instead = f"import {module}, and write wengert.{name}, which keeps the derivative"
-    else:
-        instead = (
-            "give it a rule: a function of your own that calls it, with @wengert.primitive.general "
-            "(or elementwise, or linear)"
-        )
-    raise MissingRuleError(
-        f"{name} makes a NumPy array of a tensor that is being differentiated, and its derivative "
-        f"would be lost: {instead}. Pass x.detach().numpy() if no derivative is wanted."
-    )
-
-
-def _is_written(name: str) -> bool:
-    """Whether `wengert.scipy` itself defines what is called so, and does not only hand it on."""
-    found: Any = importlib.import_module("wengert.scipy")
-    for part in name.split(".")[2:]:
-        found = (
-            vars(found).get(part)
-            or getattr(type(found), f"_{part}", None)
-            or vars(type(found)).get(part)
-        )
-        if found is None:
-            return False
-    return True
 
 
 TENSORS.type, TENSORS.wrap, TENSORS.detached = Tensor, wrap, _detached

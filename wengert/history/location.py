@@ -7,10 +7,14 @@ user's variables alive.
 
 from __future__ import annotations
 
+import importlib
 import linecache
 import os
 import sys
 from types import CodeType, FrameType
+from typing import Any
+
+from wengert.errors import MissingRuleError
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INTERNAL = {
@@ -71,6 +75,41 @@ def _public_name(module: str, frame: FrameType) -> str | None:
             if callable(getattr(sys.modules.get(public), name, None)):
                 return f"{public}.{name}"
     return None
+
+
+def refuse_scipy(frame: FrameType | None) -> None:
+    """The error of a function of SciPy's that makes an array of what is being differentiated."""
+    name = function_of_scipy(frame)
+    if name is None:
+        return
+    if name.endswith("A @ x"):
+        instead = "import wengert.scipy.sparse, and write wengert.scipy.sparse.matrix(A) @ x"
+    elif _is_written(f"wengert.{name}"):
+        module = f"wengert.{'.'.join(name.split('.')[:2])}"
+        instead = f"import {module}, and write wengert.{name}, which keeps the derivative"
+    else:
+        instead = (
+            "give it a rule: a function of your own that calls it, with @wengert.primitive.general "
+            "(or elementwise, or linear)"
+        )
+    raise MissingRuleError(
+        f"{name} makes a NumPy array of a tensor that is being differentiated, and its derivative "
+        f"would be lost: {instead}. Pass x.detach().numpy() if no derivative is wanted."
+    )
+
+
+def _is_written(name: str) -> bool:
+    """Whether `wengert.scipy` itself defines what is called so, and does not only hand it on."""
+    found: Any = importlib.import_module("wengert.scipy")
+    for part in name.split(".")[2:]:
+        found = (
+            vars(found).get(part)
+            or getattr(type(found), f"_{part}", None)
+            or vars(type(found)).get(part)
+        )
+        if found is None:
+            return False
+    return True
 
 
 def line_number(code: CodeType, at: int) -> int:
