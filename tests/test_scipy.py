@@ -13,6 +13,7 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
 import scipy.signal
+import scipy.sparse
 import scipy.spatial.distance
 import scipy.special
 import scipy.stats
@@ -274,6 +275,17 @@ def test_quantiles_are_the_inverse_of_the_distribution_function() -> None:
         x = ours.ppf(q, *shapes, loc=0.5, scale=2.0)
         expected = getattr(scipy.stats, name).ppf(q.detach().numpy(), *shapes, loc=0.5, scale=2.0)
         np.testing.assert_allclose(x.detach().numpy(), expected, rtol=1e-10)
+
+
+def test_a_product_with_a_sparse_matrix_is_differentiated_in_both_modes() -> None:
+    sparse = scipy.sparse.csr_array(np.where(M > 0, M, 0))
+    ours, x = wengert.scipy.sparse.matrix(sparse), _random.normal(size=(5, 2))
+    y, pushed = wg.jvp(lambda x: ours @ x, (x,), (2 * x,))
+    np.testing.assert_allclose(y, sparse @ x)
+    np.testing.assert_allclose(pushed, 2 * y)
+    np.testing.assert_allclose(wg.func.vjp(lambda x: ours @ x, x)[1](y)[0], sparse.T @ y)
+    np.testing.assert_allclose(wg.hessian(lambda v: np.sum((ours @ v) ** 2))(V[:5]),
+                               2 * (sparse.T @ sparse).toarray())  # fmt: skip
 
 
 def test_spline_can_be_compiled_and_batched() -> None:

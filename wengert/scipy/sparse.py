@@ -14,6 +14,11 @@ from wengert.dispatch import as_array
 from wengert.scipy.meaning import holds_arrays, otherwise
 
 
+@primitive.linear(lambda g, A: _times(g, A.T.conj()), None, opaque=True)
+def _times(x: Any, A: Any) -> Any:
+    return A @ x
+
+
 class matrix:
     """A sparse matrix of SciPy's whose products with tensors are differentiated by the tensor.
 
@@ -27,20 +32,6 @@ class matrix:
     def __init__(self, A: Any) -> None:
         self.A = A if scipy.sparse.issparse(A) else scipy.sparse.csr_array(A)
         self.shape = self.A.shape
-        transposed = self.A.T.conj()
-
-        def of(A: Any, B: Any) -> Any:
-            @primitive.linear(lambda g: back(g), opaque=True)
-            def times(x: Any) -> Any:
-                return A @ x
-
-            @primitive.linear(lambda g: times(g), opaque=True)
-            def back(x: Any) -> Any:
-                return B @ x
-
-            return times, back
-
-        self._times, self._transposed = of(self.A, transposed)
 
     @property
     def T(self) -> matrix:
@@ -48,7 +39,7 @@ class matrix:
         return matrix(self.A.T)
 
     def __matmul__(self, x: Any) -> Any:
-        return self._times(as_array(x)) if holds_arrays(x) else self.A @ x
+        return _times(as_array(x), self.A) if holds_arrays(x) else self.A @ x
 
     def dot(self, x: Any) -> Any:
         """`self @ x`."""
