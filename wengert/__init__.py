@@ -631,6 +631,9 @@ if _TYPE_CHECKING:
     from wengert.pytorch.native import lstm_cell as lstm_cell
     from wengert.pytorch.native import margin_ranking_loss as margin_ranking_loss
     from wengert.pytorch.native import max_pool1d_with_indices as max_pool1d_with_indices
+    from wengert.pytorch.native import native_batch_norm as native_batch_norm
+    from wengert.pytorch.native import native_group_norm as native_group_norm
+    from wengert.pytorch.native import native_layer_norm as native_layer_norm
     from wengert.pytorch.native import poisson_nll_loss as poisson_nll_loss
     from wengert.pytorch.native import rnn_relu as rnn_relu
     from wengert.pytorch.native import rnn_relu_cell as rnn_relu_cell

@@ -487,3 +487,33 @@ def test_out_takes_one_tensor_or_one_for_each_result():
     found = wg.linalg.eigh(x, out=(values, vectors))
     assert found.eigenvalues is values
     np.testing.assert_allclose(values, np.linalg.eigvalsh(P))
+
+
+# ---- as in PyTorch's table of operators ----------------------------------------------------------
+
+
+def test_the_power_0_of_a_tracked_matrix_is_tracked():
+    # It was a constant, so that a power that varies left the graph at 0.
+    x = wg.tensor(P, requires_grad=True)
+    power = wg.linalg.matrix_power(x, 0)
+    assert wg.equal(power, wg.eye(len(P), dtype=wg.float64))
+    assert not wg.autograd.grad(power.sum(), x)[0].any()
+
+
+def test_the_default_driver_leaves_out_residuals():
+    x, y = wg.tensor([[1.0], [1.0]], requires_grad=True), wg.tensor([[1.0], [3.0]])
+    assert wg.linalg.lstsq(x, y).residuals.shape == (0,)
+    assert wg.linalg.lstsq(x, y).residuals.requires_grad
+    assert wg.linalg.lstsq(x, y, driver="gelsd").residuals.tolist() == [2]
+
+
+def test_powers_of_a_number_are_one_row():
+    assert wg.linalg.vander(wg.tensor(2.0), N=3).tolist() == [[1, 2, 4]]
+    with pytest.raises(RuntimeError, match="must be greater than 1"):
+        wg.linalg.vander(wg.ones(2), N=0)
+
+
+def test_the_older_lu_takes_out_for_as_many_results_as_it_has():
+    # It asked for three, the third of which it did not return.
+    out = wg.empty(0, dtype=wg.float64), wg.empty(0, dtype=wg.int32)
+    assert wg.lu(wg.tensor(P), out=out)[0] is out[0]

@@ -7,7 +7,10 @@ are compared. A `Difference` says what was found.
 
 from __future__ import annotations
 
+import fnmatch
+import functools
 import itertools
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -50,71 +53,110 @@ def numbers(x: Any) -> np.ndarray:
     return x.numpy()
 
 
-def translated(x: Any) -> Any:
-    """A sample's argument for wengert: tensors copied, with their layout in memory."""
+def translated(x: Any, storages: dict[int, np.ndarray] | None = None) -> Any:
+    """A sample's arguments for wengert: tensors copied, with their layout in memory.
+
+    What shares memory there does so here.
+    """
+    storages = {} if storages is None else storages
     if isinstance(x, torch.Tensor):
-        array = numbers(x)
-        copy = wg.from_numpy(np.copy(array, order="C" if x.is_contiguous() else "K"))
+        copy = wg.from_numpy(_laid_out(x, storages))
         return copy.requires_grad_() if x.requires_grad else copy
     if isinstance(x, torch.Size):
         return wg.Size(tuple(x))
     if isinstance(x, (list, tuple)):
-        return type(x)(translated(item) for item in x)
+        return type(x)(translated(item, storages) for item in x)
     if isinstance(x, dict):
-        return {name: translated(value) for name, value in x.items()}
+        return {name: translated(value, storages) for name, value in x.items()}
     if isinstance(x, slice):
-        return slice(*(translated(v) for v in (x.start, x.stop, x.step)))
+        return slice(*(translated(v, storages) for v in (x.start, x.stop, x.step)))
     if isinstance(x, torch.device):
         return "cpu"
     if x is torch.strided:
         return wg.strided
+    if isinstance(x, torch.nn.Module):  # a distance, without parameters
+        return getattr(wg.nn, type(x).__name__)()
     return (
         DTYPES.get(x, FORMATS.get(x, x)) if isinstance(x, (torch.dtype, torch.memory_format)) else x
     )
 
 
-CASTS = {
-    "bfloat16",
-    "bool",
-    "byte",
-    "cdouble",
-    "cfloat",
-    "char",
-    "double",
-    "float",
-    "half",
-    "int",
-    "long",
-    "short",
-}
-
-
 def our_function(op: Any) -> Callable[..., Any] | None:
-    """What wengert has under an operator's name: a function, a method or an attribute."""
-    if op.name == "einsum":  # the table has the operands first
-        return lambda xs, equation, **k: wg.einsum(equation, *xs, **k)
-    if op.name == "where":
-        return lambda x, condition, y, **k: wg.where(condition, x, y, **k)
-    if op.formatted_name == "normal_in_place":
-        return lambda x, *a, **k: x.clone().normal_(*a, **k)
-    if op.name.startswith("polygamma"):
-        return lambda x, n, **k: wg.polygamma(n, x, **k)
-    if op.name in CASTS:
-        return lambda x, *a, **k: getattr(x, op.name)(*a, **k)
-    if op.name.endswith("_") and hasattr(wg.Tensor, op.name):
-        return lambda x, *a, **k: getattr(x.clone(), op.name)(*a, **k)
+    """What wengert has for an operator: by its name, or what the table itself writes with torch."""
+    if of_the_table(op.op):
+        return with_names(op.op, torch=wg, wrapper_set_seed=call)
+    if getattr(op.op, "__objclass__", None) in TENSORS:
+        return getattr(wg.Tensor, op.op.__name__, None)
     found: Any = wg
     theirs: Any = torch
     for part in op.name.split("."):
         found, theirs = getattr(found, part, None), getattr(theirs, part, None)
-    if theirs is not None:
-        return found
-    attribute = getattr(torch.Tensor, op.name, None)
-    if not hasattr(wg.Tensor, op.name):
-        return None
-    if not callable(attribute):
-        return lambda x: getattr(x, op.name)
-    return lambda x, *a, **k: getattr(x, op.name)(*a, **k)
+    return found if theirs is not None else getattr(wg.Tensor, op.name, None)
+
+
+def their_function(op: Any) -> Callable[..., Any]:
+    """PyTorch's; functions that draw numbers take them from the generator as it is."""
+    return with_names(op.op, wrapper_set_seed=call) if of_the_table(op.op) else op.op
+
+
+def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
+TENSORS = (torch.Tensor, torch.Tensor.__mro__[1])
+
+
+INTERNAL = """_softmax_backward_data _native_batch_norm_legit _batch_norm_with_update slice
+    _upsample_bilinear2d_aa max_pool2d_with_indices_backward torch_ops_aten_* hash_tensor
+    _unsafe_masked_index* _chunk_cat native_dropout_backward _segment_reduce_* torch__scaled_mm*
+    jiterator_*"""
+"""Operators that are PyTorch's own business, in the patterns of files."""
+DRAWN = """bernoulli cauchy empty empty_like empty_permuted empty_strided exponential geometric
+    log_normal multinomial new_empty new_empty_strided normal rand_like randint randint_like randn
+    randn_like resize_ resize_as_ uniform svd_lowrank pca_lowrank"""
+"""Operators whose numbers are random, or left open."""
+
+
+def among(op: Any, patterns: str) -> bool:
+    return any(fnmatch.fnmatchcase(op.formatted_name, p) for p in patterns.split())
+
+
+def comparable(op: Any) -> bool:
+    """Whether both have it, and its numbers tell something."""
+    return (
+        our_function(op) is not None
+        and op.name not in DRAWN.split()
+        and not among(op, INTERNAL)
+        and not op.name.startswith(("sparse.", "to_sparse", "chalf", "native_", "grid_sampler_"))
+    )
+
+
+def of_the_table(function: Any) -> bool:
+    """Whether it is a Python function of PyTorch's tests."""
+    inner = function.func if isinstance(function, functools.partial) else function
+    return isinstance(inner, types.FunctionType) and inner.__module__.startswith("torch.testing")
+
+
+def with_names(function: Any, **names: Any) -> Any:
+    """A Python function in which these names mean something else."""
+    if isinstance(function, functools.partial):
+        inner = with_names(function.func, **names)
+        return functools.partial(inner, *function.args, **function.keywords)
+    cells = (
+        types.CellType(with_names(cell.cell_contents, **names))
+        if of_the_table(cell.cell_contents)
+        else cell
+        for cell in function.__closure__ or ()
+    )
+    copy = types.FunctionType(
+        function.__code__,
+        {**function.__globals__, **names},
+        function.__name__,
+        function.__defaults__,
+        tuple(cells),
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
 
 
 def samples(op: Any, dtype: Any, limit: int) -> Iterator[Any]:
@@ -125,6 +167,22 @@ def samples(op: Any, dtype: Any, limit: int) -> Iterator[Any]:
     chosen = np.unique(np.linspace(0, len(found) - 1, limit).astype(int)) if found else []
     for k in chosen:
         yield found[k]
+
+
+def _laid_out(x: Any, storages: dict[int, np.ndarray]) -> np.ndarray:
+    """The numbers of a tensor, as a view of a copy of its storage."""
+    array = numbers(x)
+    address = x.untyped_storage().data_ptr()
+    if not array.size or array.__array_interface__["data"][0] != x.data_ptr() or not address:
+        return np.copy(array)
+    if address not in storages:
+        whole = numbers(
+            x.detach().as_strided((x.untyped_storage().nbytes() // x.itemsize,), (1,), 0)
+        )
+        storages[address] = np.copy(whole)
+    home = storages[address].view(array.dtype)[x.storage_offset() :]
+    steps = tuple(n * x.itemsize for n in x.stride())
+    return np.lib.stride_tricks.as_strided(home, array.shape, steps)
 
 
 # ---- comparing -----------------------------------------------------------------------------
@@ -143,24 +201,6 @@ def leaves_of(x: Any) -> list[Any]:
     if isinstance(x, (list, tuple)) and not isinstance(x, (torch.Size, wg.Size)):
         return [y for item in x for y in leaves_of(item)]
     return [x]
-
-
-def compare(theirs: Any, ours: Any, what: str) -> None:
-    """The same numbers, dtypes, shapes and whether they are tracked; else a `Difference`."""
-    ys, zs = leaves_of(theirs), leaves_of(ours)
-    if len(ys) != len(zs):
-        raise Difference(f"{what}: {len(ys)} results there, {len(zs)} here")
-    for y, z in zip(ys, zs, strict=True):
-        if not isinstance(y, torch.Tensor):
-            if not isinstance(z, wg.Tensor) and (y == z or y != y):
-                continue
-            raise Difference(f"{what}: {y!r} there, {z!r} here")
-        described = [
-            (str(t.dtype).replace("torch.", ""), tuple(t.shape), t.requires_grad) for t in (y, z)
-        ]
-        if described[0] != described[1]:
-            raise Difference(f"{what}: {described[0]} there, {described[1]} here")
-        close(numbers(y), numbers(z), what)
 
 
 def close(y: np.ndarray, z: np.ndarray, what: str, tolerance: float | None = None) -> None:
@@ -199,35 +239,6 @@ def gradients(library: Any, result: Any, arguments: Any, second: bool) -> list[l
         product = g * like(g)
         total = total + (product.real if g.is_complex() else product).sum()
     return [list(first), list(library.autograd.grad(total, xs, allow_unused=True)) if bent else []]
-
-
-SLOPES = {torch.bfloat16: 4e-2, torch.float16: 1e-2, torch.float64: 1e-6, torch.complex128: 1e-6}
-"""How far derivatives may be apart."""
-
-
-def compare_gradients(op: Any, dtype: Any, theirs: tuple[Any, Any], ours: tuple[Any, Any]) -> None:
-    second = op.supports_gradgrad and dtype in (torch.float64, torch.complex128)
-    try:
-        expected = gradients(torch, *theirs, second)
-    except (RuntimeError, NotImplementedError):
-        return  # PyTorch has no derivative here
-    found = gradients(wg, *ours, second)
-    shapes = [tuple(x.shape) for x in tensors(theirs[1]) if x.requires_grad]
-    for order, (gs, hs) in enumerate(zip(expected, found, strict=True), 1):
-        missing: list[Any] = [None] * len(shapes)
-        for k, (g, h, shape) in enumerate(zip(gs or missing, hs or missing, shapes, strict=True)):
-            zero = np.zeros(shape)
-            close(
-                zero if g is None else numbers(g),
-                zero if h is None else numbers(h),
-                f"derivative {order} by tensor {k}",
-                {
-                    torch.float64: 1e-6,
-                    torch.complex128: 1e-6,
-                    torch.bfloat16: 4e-2,
-                    torch.float16: 1e-2,
-                }.get(dtype, 1e-3),
-            )
 
 
 # ---- extreme values ------------------------------------------------------------------------
@@ -301,75 +312,3 @@ def run_extreme(op: Any, sample: Any, values: tuple[float, ...]) -> None:
     (found,) = gradients(wg, ours, copies, False) or [[None] * len(expected)]
     for k, (g, h) in enumerate(zip(expected, found, strict=True)):
         finite(g, h, f"derivative by tensor {k}")
-
-
-# ---- one sample ----------------------------------------------------------------------------
-
-
-def run(op: Any, dtype: Any, sample: Any, random: bool) -> None:
-    """The function, its derivatives, its method, its in-place form and `out=` on one sample.
-
-    With `random` results only their dtypes and shapes are compared.
-    """
-    x, args, kwargs = sample.input, sample.args, sample.kwargs
-    try:
-        theirs = op.op(x, *args, **kwargs)
-    except Exception:
-        return  # some samples are errors in PyTorch
-    if any(t.layout != torch.strided or t.dtype not in DTYPES for t in tensors(theirs)):
-        return
-    function = our_function(op)
-    assert function is not None, f"wengert has no {op.name}"
-    ours_in = (translated(x), translated(tuple(args)), translated(dict(kwargs)))
-    ours = function(ours_in[0], *ours_in[1], **ours_in[2])
-    if random:
-        theirs, ours = ([0 * t.detach() for t in tensors(r)] for r in (theirs, ours))
-        compare([torch.zeros_like(t) for t in theirs], [wg.zeros_like(t) for t in ours], "result")
-        return
-    compare(theirs, ours, "result")
-    compare_gradients(op, dtype, (theirs, [x, args, kwargs]), (ours, list(ours_in)))
-    if isinstance(x, torch.Tensor):
-        for name, variant in ((op.name, op.method_variant), (f"{op.name}_", op.inplace_variant)):
-            if variant is not None and callable(getattr(torch.Tensor, name, None)):
-                _run_method(name, x, args, kwargs)
-    if op.supports_out and all(isinstance(y, torch.Tensor) for y in leaves_of(theirs)):
-        _run_out(op, function, theirs, x, args, kwargs)
-
-
-def _run_method(name: str, x: Any, args: Any, kwargs: Any) -> None:
-    copies = []
-    for library, value in ((torch, x), (wg, translated(x))):
-        arguments = (
-            (args, kwargs)
-            if library is torch
-            else (translated(tuple(args)), translated(dict(kwargs)))
-        )
-        copy = value.clone()
-        try:
-            copies.append(getattr(copy, name)(*arguments[0], **arguments[1]))
-        except Exception:
-            if library is torch:
-                return
-            raise
-    compare(*copies, name)
-
-
-def _run_out(op: Any, function: Any, theirs: Any, x: Any, args: Any, kwargs: Any) -> None:
-    """Into tensors of the right shape, and into empty ones, which take on the shape."""
-    parts = leaves_of(theirs)
-    for empty in (False, True):
-        outs = [
-            [library.empty(0 if empty else tuple(y.shape), dtype=kind(y.dtype)) for y in parts]
-            for library, kind in ((torch, lambda d: d), (wg, DTYPES.__getitem__))
-        ]
-        single = isinstance(theirs, torch.Tensor)
-        there, here = (
-            o[0] if single else type(theirs)(o) if type(theirs) is list else tuple(o) for o in outs
-        )
-        with torch.no_grad(), wg.no_grad():
-            try:
-                op.op(x, *args, **kwargs, out=there)
-            except (RuntimeError, TypeError, NotImplementedError):
-                return
-            function(translated(x), *translated(tuple(args)), **translated(dict(kwargs)), out=here)
-        compare(there, here, "out=")

@@ -19,9 +19,8 @@ pytest.importorskip("expecttest")
 
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 
-from tests.parity.op_db import our_function, samples, tensors, translated  # noqa: E402
+from tests.parity.op_db import comparable, our_function, samples, tensors, translated  # noqa: E402
 from tests.parity.test_extremes import NOT_HERE  # noqa: E402
-from tests.parity.test_op_db import _ABSENT, RANDOM  # noqa: E402
 
 LIMIT = 6
 NOT_WRITTEN = {
@@ -41,9 +40,7 @@ NOT_WRITTEN = {
 OPERATORS = [
     op
     for op in op_db
-    if op.supports_autograd
-    and op.name not in (*_ABSENT, *RANDOM, *NOT_HERE, *NOT_WRITTEN)
-    and our_function(op) is not None
+    if op.supports_autograd and op.name not in (*NOT_HERE, *NOT_WRITTEN) and comparable(op)
 ]
 
 

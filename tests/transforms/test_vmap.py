@@ -434,3 +434,30 @@ def test_randomness_is_repeatable() -> None:
     first = f(x)
     wg.manual_seed(5)
     same(f(x), first)
+
+
+# ---- functions that are not differentiable -----------------------------------------------------
+
+OPAQUE = {
+    "geqrf": lambda x: wg.geqrf(x.reshape(3, 2))[0],
+    "nonzero_static": lambda x: wg.nonzero_static(x > 2, size=4),
+    "histogram": lambda x: wg.histogram(x, 3)[0],
+    "as_strided": lambda x: x.as_strided((2, 3), (1, 2)),
+    "linspace": lambda x: wg.linspace(x[0], x[1], 4),
+    "integers of linspace": lambda x: wg.linspace(x[0], x[1], 4, dtype=wg.int64),
+    "logspace": lambda x: wg.logspace(x[0], x[1], 3),
+}
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("name", OPAQUE)
+def test_functions_of_numbers_alone_are_mapped(name):
+    # They asked a batched array for its numbers, or for its memory.
+    f = OPAQUE[name]
+    x = wg.arange(12.0).reshape(2, 6) % 7
+    same(wg.vmap(f)(x), wg.stack([f(row) for row in x]))
+
+
+def test_strides_within_an_example_are_of_one_piece():
+    with pytest.raises(RuntimeError, match="does not lie in one piece"):
+        wg.vmap(lambda x: x.as_strided((2,), (1,)), 1)(wg.ones(3, 2))

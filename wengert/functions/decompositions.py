@@ -8,6 +8,7 @@ of the values, and of what depends on the values alone, are not.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
-from wengert.dispatch import require
+from wengert.dispatch import primitive, require
 from wengert.functions import joining, random, results
 from wengert.functions.arguments import constant, takes_out, tensor_of
 from wengert.functions.linalg import (
@@ -199,6 +200,11 @@ def geqrf(input: Any) -> Any:
     """
     A = matrices(input, "geqrf")
     a = untracked(A, "geqrf", "Use linalg.qr, or pass x.detach().")
+    return results.geqrf_result(*map(constant, _reflections(a)))
+
+
+@functools.partial(primitive, opaque=True)
+def _reflections(a: Any) -> tuple[Any, Any]:
     from scipy.linalg.lapack import get_lapack_funcs
 
     (factor,) = get_lapack_funcs(("geqrf",), (a,))
@@ -207,7 +213,7 @@ def geqrf(input: Any) -> Any:
     for place in np.ndindex(*a.shape[:-2]):
         if a[place].size:
             made[place], tau[place], _, _ = factor(a[place])
-    return results.geqrf_result(constant(made), constant(tau))
+    return made, tau
 
 
 # ---- eigenvalues -------------------------------------------------------------------------------
@@ -447,8 +453,7 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
 
 def old_lu(A: Any, pivot: bool = True, get_infos: bool = False, *, out: Any = None) -> Any:
     """`linalg.lu_factor`, under its older signature; with `get_infos` a third result, the codes."""
-    LU, pivots, info = lu_factor_ex(A, pivot=pivot, out=out)
-    return (LU, pivots, info) if get_infos else (LU, pivots)
+    return tuple((lu_factor_ex if get_infos else lu_factor)(A, pivot=pivot, out=out))
 
 
 @takes_out

@@ -253,8 +253,9 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
 
     By singular values, whatever the `driver`: those below `rcond` times the largest count as 0, by
     default max(m, n) times the machine epsilon. `residuals` are the squares of ||A X - B||, if A
-    has more rows than columns and full rank, and else empty. The driver "gels" leaves out
-    `rank`, and "gelsd" and "gelss" give `singular_values`.
+    has more rows than columns and full rank, and else empty. The driver says what else is found:
+    "gelsy", the default, leaves out `residuals`, "gels" leaves out `rank`, and "gelsd" and "gelss"
+    give `singular_values` too.
     """
     name = "linalg.lstsq"
     A, B = matrices(input, name), inexact(b, name, "B")
@@ -276,18 +277,20 @@ def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None 
     s = np.linalg.svdvals(A._array)
     rank = np.sum(s > rcond * s[..., :1], axis=-1)
     m, n = A.shape[-2:]
-    full = m > n and (not known(rank) or bool(np.all(rank == n)))
-    rest = reductions.real_square(A @ X - columns).sum(-2) if full else _empty(X)
+    wanted = m > n and driver not in (None, "gelsy")
+    full = wanted and (not known(rank) or bool(np.all(rank == n)))
+    rest = reductions.real_square(A @ X - columns).sum(-2) if full else _none_of(X)
     return results.lstsq_result(
         X.squeeze(-1) if vector else X,
         rest.squeeze(-1) if vector and full else rest,
         constant(rank) if driver != "gels" else constant(np.empty(0, np.int64)),
-        constant(s) if driver in ("gelsd", "gelss") else _empty(X),
+        constant(s) if driver in ("gelsd", "gelss") else _none_of(X.detach()),
     )
 
 
-def _empty(x: Tensor) -> Tensor:
-    return constant(np.empty(0, x._array.real.dtype))
+def _none_of(x: Tensor) -> Tensor:
+    """No numbers, of the real dtype and with the history of `x`."""
+    return (x.real if x.is_complex() else x).reshape(-1)[:0]
 
 
 def _tolerance(A: Tensor, largest: Any, atol: Any, rtol: Any) -> Any:
@@ -537,7 +540,9 @@ def matrix_power(A: Any, n: int) -> Tensor:
     if n < 0:
         A, n = _inv(A), -n
     if not n:
-        return constant(np.zeros_like(A._array) + np.eye(A.shape[-1], dtype=A.dtype))
+        return A.clone().copy_(
+            constant(np.zeros_like(A._array) + np.eye(A.shape[-1], dtype=A.dtype))
+        )
     power: Any = A
     made: Any = None
     while True:
@@ -651,8 +656,7 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tens
 def vander(x: Any, N: int | None = None) -> Tensor:
     """Each element's powers 0, 1, ..., N - 1 as a last dimension; as many as there are elements."""
     x = tensor_of(x)
-    if not x.ndim:
-        raise RuntimeError("linalg.vander: expected a tensor of at least 1 dimension")
+    x = x if x.ndim else x.reshape(1)
     n = x.shape[-1] if N is None else N
     if n < 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {n}.")

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.dispatch import known
 from wengert.functions.creation import factory, finish, kind
 from wengert.tensor import Tensor
 
 
 def _number(x: Any) -> Any:
-    """A bound given as a number or as a tensor with one element."""
+    """A bound given as a number or as a tensor with one element; an array if it is not known."""
+    if isinstance(x, Tensor) and not known(x._array):
+        return np.reshape(x._array, ()).astype(np.complex128 if x.is_complex() else np.float64)
     return x.item() if isinstance(x, (Tensor, np.ndarray, np.generic)) else x
 
 
@@ -75,7 +78,7 @@ def _evenly(start: Any, end: Any, steps: Any, whole: bool) -> Any:
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, got {steps}")
     if whole:
-        start, end = int(start), int(end)
+        start, end = (np.trunc(x) if hasattr(x, "dtype") else int(x) for x in (start, end))
         # Counted from the nearer end, and cut: the whole numbers mirror when the ends are swapped.
         if steps > 1:
             width, k = (end - start) / (steps - 1), np.arange(steps)

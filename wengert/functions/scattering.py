@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
-from wengert.dispatch import as_array, known
+from wengert.dispatch import as_array, known, primitive
 from wengert.functions.arguments import (
     array_of,
     constant,
@@ -335,10 +336,16 @@ def as_strided_scatter(
 @of_tensors(1)
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Tensor:
     """The indices of the elements that are not zero in a fixed number of rows, cut or filled up."""
-    places = np.argwhere(tensor_of(input)._array)[:size]
-    rows = np.full((size, places.shape[1]), fill_value, np.int64)
+    return constant(_places_of_others(tensor_of(input)._array, size, fill_value))
+
+
+@functools.partial(primitive, opaque=True)
+def _places_of_others(x: Any, size: int, fill: int) -> Any:
+    """Where numbers other than 0 are, in `size` rows."""
+    places = np.argwhere(x)[:size]
+    rows = np.full((size, places.shape[1]), fill, np.int64)
     rows[: len(places)] = places
-    return constant(rows)
+    return rows
 
 
 @of_tensors(2)

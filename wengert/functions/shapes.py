@@ -13,6 +13,7 @@ from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.arrays.memory import storage
 from wengert.autograd.record import recorder, usually
+from wengert.dispatch import known
 from wengert.errors import ShapeError
 from wengert.functions.arguments import (
     array_of,
@@ -648,16 +649,30 @@ def as_strided(
             "as_strided: Negative strides are not supported at the moment, got strides: "
             f"{list(stride)}"
         )
-    start = input.storage_offset()
+    start, have = _memory(input)
     offset = start if storage_offset is None else storage_offset
     last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-    have = storage(input._array).nbytes // input._array.itemsize
     if (math.prod(size) and last >= have) or offset < 0:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} "
             f"are out of bounds for storage of {have} elements"
         )
     return _as_strided(input, tuple(size), tuple(stride), offset - start, input.stride())
+
+
+def _memory(x: Tensor) -> tuple[int, int]:
+    """Where a tensor begins in its storage, and how many elements that has.
+
+    Of an example of a batch the storage is the example.
+    """
+    if known(x._array):
+        return x.storage_offset(), storage(x._array).nbytes // x._array.itemsize
+    if tuple(x.stride()) != tuple(math.prod(x.shape[k + 1 :]) for k in range(x.ndim)):
+        raise RuntimeError(
+            f"as_strided: an example of shape {list(x.shape)} inside of vmap does not lie in one "
+            "piece, so that strides mean nothing. Use x.contiguous()."
+        )
+    return 0, math.prod(x.shape)
 
 
 def unfold(input: Any, dimension: int, size: int, step: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
-from wengert.dispatch import as_array, require
+from wengert.dispatch import as_array, primitive, require
 from wengert.functions import results
 from wengert.functions.arguments import (
     array_of,
@@ -247,20 +248,25 @@ def histogramdd(
             "input tensor excluding its innermost dimension, but got input with shape "
             f"{list(input.shape)} and weight with shape {list(weight.shape)}"
         )
-    points = input._array.reshape(-1, d)
-    edges = [_edges(bins[k], points[:, k], range, k).astype(input.dtype) for k in np.arange(d)]
-    flat = None if weight is None else array_of(weight).ravel()
+    bins = [b if isinstance(b, int) else array_of(b) for b in bins]
+    points, flat = input._array.reshape(-1, d), None if weight is None else array_of(weight).ravel()
+    counts, *edges = _counted(points, bins, range, flat, density)
+    return results.histogramdd_result(constant(counts), tuple(constant(e) for e in edges))
+
+
+@functools.partial(primitive, opaque=True)
+def _counted(points: Any, bins: Any, span: Any, weights: Any, density: bool) -> tuple[Any, ...]:
+    """The counts, and the bounds of each coordinate."""
+    edges = [_edges(b, points[:, k], span, k).astype(points.dtype) for k, b in enumerate(bins)]
     with np.errstate(invalid="ignore"):  # the density of no points is NaN
-        counts = np.histogramdd(points, edges, density=density, weights=flat)[0]
-    return results.histogramdd_result(
-        constant(counts.astype(input.dtype)), tuple(constant(e) for e in edges)
-    )
+        counts = np.histogramdd(points, edges, density=density, weights=weights)[0]
+    return counts.astype(points.dtype), *edges
 
 
 def _edges(bins: Any, x: Any, span: Any, k: int) -> Any:
     """The bounds of the intervals of one coordinate."""
     if not isinstance(bins, int):
-        edges = np.asarray(array_of(bins))
+        edges = np.asarray(bins)
         if edges.ndim != 1 or np.any(np.diff(edges) < 0):
             raise RuntimeError(
                 f"torch.histogramdd: the bounds of bins must increase, for dimension {k} they are "

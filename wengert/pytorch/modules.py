@@ -559,22 +559,22 @@ LACKING = {
         miopen_convolution miopen_convolution_add_relu miopen_convolution_relu
         miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn
         mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights
-        mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer native_batch_norm
-        native_dropout native_group_norm native_layer_norm native_norm parse_ir parse_schema
-        parse_type_comment q_per_channel_axis q_per_channel_scales q_per_channel_zero_points
-        q_scale q_zero_point qint32 qint8 qscheme quantize_per_channel quantize_per_tensor
-        quantize_per_tensor_dynamic quantized_batch_norm quantized_gru_cell
-        quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d
-        quantized_rnn_relu_cell quantized_rnn_tanh_cell quint2x4 quint4x2 quint8
-        resize_as_sparse_ row_indices_copy saddmm set_autocast_cache_enabled
-        set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
-        set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype
-        set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled
-        set_deterministic_debug_mode set_num_interop_threads set_warn_always slice_inverse
-        smm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor
-        sspaddmm sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size
-        sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum thread_safe_generator uint1
-        uint2 uint3 uint4 uint5 uint6 uint7 unify_type_list values_copy wait
+        mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer native_dropout native_norm
+        parse_ir parse_schema parse_type_comment q_per_channel_axis q_per_channel_scales
+        q_per_channel_zero_points q_scale q_zero_point qint32 qint8 qscheme
+        quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic
+        quantized_batch_norm quantized_gru_cell quantized_lstm_cell quantized_max_pool1d
+        quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell
+        quantized_rnn_tanh_cell quint2x4 quint4x2 quint8 resize_as_sparse_ row_indices_copy
+        saddmm set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+        set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
+        set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype
+        set_autocast_xla_enabled set_deterministic_debug_mode set_num_interop_threads
+        set_warn_always slice_inverse smm sparse_bsc_tensor sparse_bsr_tensor
+        sparse_compressed_tensor sparse_csc_tensor sspaddmm sym_constrain_range
+        sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max
+        sym_min sym_not sym_sqrt sym_sum thread_safe_generator uint1 uint2 uint3 uint4 uint5
+        uint6 uint7 unify_type_list values_copy wait
     """,
     "accelerator": """
         Graph current_device_idx current_stream device_index empty_host_cache
@@ -723,6 +723,9 @@ LACKING = {
         SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
         SparseSemiStructuredTensorCUTLASS as_sparse_gradcheck check_sparse_tensor_invariants
         solve to_sparse_semi_structured
+    """,
+    "special": """
+        expit
     """,
     "utils": """
         ThroughputBenchmark generate_methods_for_privateuse1_backend get_cpp_backtrace

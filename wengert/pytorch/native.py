@@ -77,6 +77,49 @@ def batch_norm(
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
+@of_tensors(1)
+def native_batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None,
+    running_mean: Tensor | None, running_var: Tensor | None,
+    training: bool, momentum: float, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """`batch_norm`, and in training the means and the inverse deviations of the channels,
+    which are constants."""
+    dims = [d for d in range(input.ndim) if d != 1]
+    made = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if training:
+        return made, *_scales(input.detach(), dims, False, eps)
+    none = input.detach().reshape(-1)[:0]
+    return made, none, none.clone()
+
+
+@of_tensors(1)
+def native_layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`nn.functional.layer_norm`, and, as constants, the means and inverse deviations it
+    scales by."""
+    dims = list(range(input.ndim - len(normalized_shape), input.ndim))
+    made = F.layer_norm(input, normalized_shape, weight, bias, eps)
+    return made, *_scales(input.detach(), dims, True, eps)
+
+
+@of_tensors(1)
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None,
+    N: int, C: int, HxW: int, group: int, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """`nn.functional.group_norm`, and the means and inverse deviations of the groups."""
+    made = F.group_norm(input, group, weight, bias, eps)
+    return made, *_scales(input.reshape(N, group, -1), [2], False, eps)
+
+
+def _scales(x: Tensor, dims: list[int], keepdim: bool, eps: float) -> tuple[Tensor, Tensor]:
+    """The means along dimensions, and 1 / sqrt(variance + eps)."""
+    mean = x.mean(dims, keepdim)
+    return mean, (x.var(dims, correction=0, keepdim=keepdim) + eps).rsqrt()
+
+
 def instance_norm(
     input: Tensor,
     weight: Tensor | None,

@@ -194,11 +194,11 @@ def _fractional(
         shape[axis], shape[n + axis] = place.shape[2:]
         flat = flat * size + place.reshape(batch, channels, *shape)
     flat = flat.reshape(batch, channels, math.prod(out), math.prod(kernel))
-    rows = x._array.reshape(batch, channels, 1, -1)
-    best = np.take_along_axis(rows, flat.reshape(batch, channels, 1, -1), 3)
+    rows = x._array.reshape(batch, channels, math.prod(spatial))
+    best = np.take_along_axis(rows, flat.reshape(batch, channels, math.prod((*out, *kernel))), 2)
     best = best.reshape(flat.shape).argmax(-1)
     places = np.take_along_axis(flat, best[..., None], 3)[..., 0]
-    values = apply(np.take_along_axis, reshape(x, (batch, channels, -1)), places, 2)
+    values = apply(np.take_along_axis, reshape(x, rows.shape), places, 2)
     whole = (batch, channels, *out)
     values, indices = reshape(values, whole), wrap(places.reshape(whole))
     if lone:
@@ -209,7 +209,7 @@ def _fractional(
 def _starts(sample: Any, size: int, kernel: int, out: int) -> Any:
     """Where windows begin: steps of two neighbouring lengths, in an order that u decides.
 
-    Graham (2014): start[i] = floor(a (i + u)) - floor(a u), and the last at the end.
+    Graham (2014): start[i] = [a (i + u)] - [a u], and the last at the end.
     """
     last = np.full((*sample.shape, 1), size - kernel)
     if out == 1:
@@ -217,8 +217,8 @@ def _starts(sample: Any, size: int, kernel: int, out: int) -> Any:
     step = sample.dtype.type((size - kernel) / (out - 1))
     i = np.arange(out - 1, dtype=sample.dtype)
     u = sample[..., None]
-    starts = np.floor((i + u) * step) - np.floor(u * step)
-    return np.concatenate([starts.astype(np.int64), last], -1)
+    starts = ((i + u) * step).astype(np.int64) - (u * step).astype(np.int64)
+    return np.concatenate([starts, last], -1)
 
 
 @of_tensors(1)
