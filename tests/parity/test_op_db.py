@@ -101,6 +101,7 @@ OTHER_ERRORS = {
     "results are computed before they are written, so that out= may overlap arguments": """kthvalue
         masked_select gather take cat""",
     "out= is of any dtype that holds the result": "complex aminmax gather multinomial",
+    "a dimension that is not there is an IndexError, as everywhere": "narrow_copy",
     "out= may grow though others look into its memory": "cat",
 }
 """Operators that do not raise PyTorch's kind of error, for each reason."""
