@@ -147,3 +147,17 @@ def test_derivatives_of_a_small_function_under_vmap_keep_whole_arrays():
         results.append(x.grad.numpy())
     for found in results[1:]:
         np.testing.assert_allclose(found, results[0], rtol=1e-10)
+
+
+def test_rows_between_products_of_matrices_stay_whole():
+    # Each product would have all of their columns joined before it and cut out after it.
+    net = wg.nn.Sequential(*(m for _ in range(4) for m in (wg.nn.Linear(8, 8), wg.nn.LayerNorm(8))))
+
+    @wg.compile
+    def loss(x):
+        out = net(x).square().sum()
+        out.backward()
+        return out
+
+    loss(wg.ones(128, 8))
+    assert not any(s.name == "np.concatenate" for s in loss.program.statements)

@@ -31,8 +31,13 @@ MANY, SHORT = 64, 32
 PIECES = 12
 """So many statements that cut rows are worth the change: fewer do not fall into many loops."""
 
-LIMIT = 6000
-"""Statements that the columns may become."""
+LIMIT = 2000
+"""Statements that the columns may become: more are long to compile."""
+
+CROSSING = 8
+"""So many columns are computed for each that is cut out of, or joined into, an array on the way.
+
+Products of matrices and other whole statements between would have each array copied twice."""
 
 REDUCTIONS = {
     np.sum: np.add,
@@ -52,9 +57,7 @@ def columns(program: Program, many: int = MANY, pieces: int = PIECES) -> bool:
     if n is None:
         return False
     apart = _Apart(program, n)
-    if sum(map(apart.cuts, program.statements)) < pieces:
-        return False
-    if sum(s.output.size // n for s in program.statements if apart.takes(s)) > LIMIT:
+    if not apart.pays(pieces):
         return False
     apart.run()
     return True
@@ -90,6 +93,25 @@ class _Apart:
         program.outputs = [self.together(v) for v in program.outputs]
         program.updates = {k: self.together(v) for k, v in program.updates.items()}
         program.statements = self.statements
+
+    def pays(self, pieces: int) -> bool:
+        """Whether rows are cut so often, and arrays so seldom, that columns are less work."""
+        inside = [s for s in self.program.statements if self.takes(s)]
+        if sum(map(self.cuts, inside)) < pieces:
+            return False
+        made = {s.output for s in inside}
+        work = 0
+        for s in inside:
+            if _kind(s) in ("map", take):
+                work += s.output.size
+            elif _kind(s) == "reduce":
+                work += s.inputs[0].size
+        # Inputs and results are read and written in any case.
+        others = [s for s in self.program.statements if made.isdisjoint(s.outputs)]
+        between = {v for s in others for v in s.outputs} & {v for s in inside for v in s.inputs}
+        between |= made & {v for s in others for v in s.inputs}
+        wide = sum(v.size for v in between if len(v.shape) > 1)
+        return work // self.n <= LIMIT and (not pieces or CROSSING * wide <= work)
 
     # ---- what is taken apart --------------------------------------------------------------------
 
