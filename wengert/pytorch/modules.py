@@ -724,9 +724,6 @@ LACKING = {
         SparseSemiStructuredTensorCUTLASS as_sparse_gradcheck check_sparse_tensor_invariants
         solve to_sparse_semi_structured
     """,
-    "special": """
-        expit
-    """,
     "utils": """
         ThroughputBenchmark generate_methods_for_privateuse1_backend get_cpp_backtrace
         rename_privateuse1_backend set_module swap_tensors
