@@ -336,8 +336,9 @@ elementwise(
 @neural.in_single
 def logit(x: Any) -> Any:
     """log(x / (1 - x)); near 1/2, where the quotient is near 1, by log1p."""
-    odds, away = x / (1 - x), (2 * x - 1) / (1 - x)
-    return np.where(np.absolute(x - 0.5) < 0.25, np.log1p(away), np.log(odds))
+    with np.errstate(divide="ignore", invalid="ignore"):  # infinite at 0 and 1, NaN outside
+        odds, away = x / (1 - x), (2 * x - 1) / (1 - x)
+        return np.where(np.absolute(x - 0.5) < 0.25, np.log1p(away), np.log(odds))
 
 
 SCIPY["logit"] = logit
