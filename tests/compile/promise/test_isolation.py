@@ -301,7 +301,9 @@ def test_signals_at_any_time_of_a_trace_leave_all_as_it_was() -> None:
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         duration = min(capture() for _ in range(3))
         hits = 0
-        for _ in range(100):
+        for _ in range(1000):
+            if hits == 50:
+                break
             try:
                 signal.setitimer(signal.ITIMER_REAL, random.random() * duration + 1e-5)
                 capture()
@@ -317,7 +319,7 @@ def test_signals_at_any_time_of_a_trace_leave_all_as_it_was() -> None:
             assert type(optimizer.param_groups[0]["lr"]) is float
             for p in net.parameters():
                 assert type(p._array) is np.ndarray and p.grad is None and p.is_leaf
-        assert hits > 5, hits
+        assert hits == 50, hits
         """
     )
 
