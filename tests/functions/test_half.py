@@ -90,3 +90,19 @@ def test_what_overflows_or_stops_on_the_way_is_computed_in_single_precision(name
         for t in (wg, torch)
     )
     assert abs(found - expected).max() <= 0.01 * abs(expected).max()
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"is_causal": True}, {"attn_mask": wg.linspace(-3, 3, 16).reshape(4, 4)}]
+)
+@pytest.mark.parametrize("dtype", [wg.float16, wg.bfloat16])
+def test_attention_is_rounded_once(dtype, how):
+    # Scores, mask, weights and products each were rounded: an error 14 times PyTorch's.
+    wg.manual_seed(0)
+    q, k, v = (wg.randn(2, 4, 8).to(dtype) for _ in range(3))
+    half = {n: x.to(dtype) if isinstance(x, wg.Tensor) else x for n, x in how.items()}
+    single = {n: x.float() if isinstance(x, wg.Tensor) else x for n, x in half.items()}
+    attend = wg.nn.functional.scaled_dot_product_attention
+    found = attend(q, k, v, **half)
+    assert found.dtype == dtype
+    assert wg.equal(found, attend(q.float(), k.float(), v.float(), **single).to(dtype))

@@ -62,7 +62,6 @@ DEPARTURES: dict[str, dict[str, str]] = {
         "mode sort argsort msort topk kthvalue": "forward grad gradgrad forward_ad method out vmap",
     },
     "numbers of 16 bits are rounded elsewhere": {
-        "nn_functional_scaled_dot_product_attention": NUMBERS,
         "nn_functional_huber_loss scatter_reduce_prod addcdiv dist linalg_vector_norm": "gradgrad",
     },
     "PyTorch's exponential of float16 overflows": {"nn_functional_soft_margin_loss": NUMBERS},

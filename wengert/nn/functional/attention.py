@@ -48,6 +48,12 @@ def scaled_dot_product_attention(
             [0.3302, 0.6698]])
     """
     _check(query, key, value, attn_mask, is_causal)
+    dtype = query._array.dtype
+    single = dtypes.is_half(dtype)
+    if single:  # rounded once, in the end
+        query, key, value = (x.float() for x in (query, key, value))
+        if attn_mask is not None and attn_mask._array.dtype == dtype:
+            attn_mask = attn_mask.float()
     if enable_gqa:
         key, value = (_repeat_heads(x, query.shape[-3]) for x in (key, value))
     weights = attention_weights(query, key, attn_mask, is_causal, scale)
@@ -57,7 +63,8 @@ def scaled_dot_product_attention(
             weights = where(empty, 0, weights)
     if dropout_p:
         weights = dropout(weights, dropout_p)
-    return _matmul(weights, value)
+    out = _matmul(weights, value)
+    return out.to(dtype) if single else out
 
 
 def attention_weights(
