@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytest.importorskip("torch")
+
 from benchmarks.gradbench import in_torch, named
 from benchmarks.gradbench.table import check
 from tests.test_gradbench import SMALL, given, uncompiled

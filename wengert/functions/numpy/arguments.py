@@ -107,7 +107,7 @@ def _before(
         del around["order"]
     for name, value in around.items():
         if name == "where":
-            raise ValueError(
+            raise TypeError(
                 f"{name_of(function)} with where= needs out=, which has the other elements; or "
                 "write np.where(condition, f(x), other)"
             )
