@@ -10,12 +10,15 @@ from __future__ import annotations
 import fnmatch
 import functools
 import itertools
+import random
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
+from torch.testing._internal import common_utils
+from torch.testing._internal.opinfo import core
 
 import wengert as wg
 
@@ -32,6 +35,19 @@ FORMATS = {
     torch.channels_last: wg.channels_last,
     torch.channels_last_3d: wg.channels_last_3d,
 }
+
+
+def _seed(seed: int = common_utils.SEED) -> None:
+    """As PyTorch's own, which also notes the stack, for each kind of GPU that is not there."""
+    torch.default_generator.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed)
+
+
+# Each series of samples is seeded, and looks through the stack for a test of PyTorch's own: under
+# pytest, whose stack is deep, that took most of the time.
+common_utils.set_rng_seed = _seed
+common_utils.extract_test_fn = core.extract_test_fn = lambda: None
 
 
 class Difference(AssertionError):
@@ -161,7 +177,7 @@ def with_names(function: Any, **names: Any) -> Any:
 
 def samples(op: Any, dtype: Any, limit: int) -> Iterator[Any]:
     """At most `limit` sample inputs, spread over those that the table has."""
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     tracked = op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
     found = list(op.sample_inputs("cpu", dtype, requires_grad=tracked))
     chosen = np.unique(np.linspace(0, len(found) - 1, limit).astype(int)) if found else []
