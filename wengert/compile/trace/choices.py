@@ -11,40 +11,34 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import saved
 from wengert.compile.program.program import Value
 from wengert.compile.trace.array import Trace, TracedArray
-from wengert.compile.trace.repeats import Place, array_of, edge_to, history_of, reached, swept
+from wengert.compile.trace.repeats import (
+    BodyNode,
+    Place,
+    array_of,
+    edge_to,
+    history_of,
+    reached,
+    swept,
+)
 from wengert.compile.trace.scopes import Branch, chosen
 from wengert.history import modes
-from wengert.history.location import here
-from wengert.history.node import Node, Output
+from wengert.history.node import Output
 from wengert.tensor import Tensor, wrap
 
 
-class Chosen(Node):
-    """A choice as one node of the history around it."""
+class Chosen(BodyNode):
+    """A choice."""
+
+    title = "Chosen"
 
     def __init__(self, choice: Choice) -> None:
-        self.begin(tuple(edge_to(place) for place in choice.targets))
+        super().__init__(tuple(map(edge_to, choice.targets)), len(choice.results[0]))
         self.choice = choice
-        self.outputs = len(choice.results[0])
-        self.frees = True
-        self.code, self.at = here()
 
-    def name(self) -> str:
-        return "ChosenBackward0"
-
-    def pull(self, g: Any) -> Any:
-        return self._pulled(g, False)
-
-    def pull_recorded(self, g: Any) -> Any:
-        return self._pulled(g, True)
-
-    def _pulled(self, gs: Any, recorded: bool) -> Any:
-        if type(self.saved) is saved.Freed:
-            raise saved.freed(self)
-        return self.choice.pulled(gs if self.outputs > 1 else [gs], recorded)
+    def pulled(self, gs: list[Any], recorded: bool) -> Any:
+        return self.choice.pulled(gs, recorded)
 
 
 class Choice:

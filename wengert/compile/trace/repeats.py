@@ -56,22 +56,19 @@ class Entry(Node):
         return Output(self, self.outputs - 1) if self.outputs > 1 else self
 
 
-class Repeated(Node):
-    """A loop as one node of the history around it.
+class BodyNode(Node):
+    """A loop or a choice as one node of the history around it; `pulled` is its derivative."""
 
-    Its outputs are the final state and the rows of all results; then, for derivatives of
-    derivatives, the state before each iteration.
-    """
+    title = ""
 
-    def __init__(self, loop: Recorded, edges: tuple[Any, ...]) -> None:
+    def __init__(self, edges: tuple[Any, ...], outputs: int) -> None:
         self.begin(edges)
-        self.loop = loop
-        self.outputs = len(loop.news) + len(loop.ys) + len(loop.news)
+        self.outputs = outputs
         self.frees = True
         self.code, self.at = here()
 
     def name(self) -> str:
-        return "RepeatedBackward0"
+        return f"{self.title}Backward0"
 
     def pull(self, g: Any) -> Any:
         return self._pulled(g, False)
@@ -79,10 +76,31 @@ class Repeated(Node):
     def pull_recorded(self, g: Any) -> Any:
         return self._pulled(g, True)
 
-    def _pulled(self, gs: Any, recorded: bool) -> Any:
+    def _pulled(self, g: Any, recorded: bool) -> Any:
         if type(self.saved) is saved.Freed:
             raise saved.freed(self)
-        return self.loop.pulled(self, gs if self.outputs > 1 else [gs], recorded)
+        return self.pulled(g if self.outputs > 1 else [g], recorded)
+
+    def pulled(self, gs: list[Any], recorded: bool) -> Any:
+        """What the edges get for the outputs' cotangents."""
+        raise NotImplementedError
+
+
+class Repeated(BodyNode):
+    """A loop of known length.
+
+    Its outputs are the final state and the rows of all results; then, for derivatives of
+    derivatives, the state before each iteration.
+    """
+
+    title = "Repeated"
+
+    def __init__(self, loop: Recorded, edges: tuple[Any, ...]) -> None:
+        super().__init__(edges, len(loop.news) + len(loop.ys) + len(loop.news))
+        self.loop = loop
+
+    def pulled(self, gs: list[Any], recorded: bool) -> Any:
+        return self.loop.pulled(self, gs, recorded)
 
 
 class Recorded:

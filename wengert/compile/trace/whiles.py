@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.autograd import saved
 from wengert.compile.program.bodies import Rewind, Until
 from wengert.compile.program.program import Statement, Value
 from wengert.compile.trace.array import Trace
 from wengert.compile.trace.repeats import (
+    BodyNode,
     Entry,
     Recorded,
     array_of,
@@ -32,28 +32,22 @@ from wengert.compile.trace.scopes import Back, Loop
 from wengert.errors import TracingError
 from wengert.history import modes
 from wengert.history.location import here, line_of
-from wengert.history.node import Node, Output
+from wengert.history.node import Output
 from wengert.tensor import Tensor, wrap
 
 
-class Ended(Node):
-    """A loop of unknown length as one node of the history around it."""
+class Ended(BodyNode):
+    """A loop of unknown length."""
+
+    title = "While"
 
     def __init__(self, loop: Recorded, until: Statement) -> None:
-        self.begin(loop.edges())
+        super().__init__(loop.edges(), len(loop.news))
         self.loop = loop
         self.until = until
-        self.outputs = len(loop.news)
-        self.frees = True
-        self.code, self.at = here()
 
-    def name(self) -> str:
-        return "WhileBackward0"
-
-    def pull(self, g: Any) -> Any:
-        if type(self.saved) is saved.Freed:
-            raise saved.freed(self)
-        return _pulled(self.loop, self.until, g if self.outputs > 1 else [g])
+    def pulled(self, gs: list[Any], recorded: bool) -> Any:
+        return _pulled(self.loop, self.until, gs)
 
     def pull_recorded(self, g: Any) -> Any:
         raise TracingError(
