@@ -11,7 +11,7 @@ from wengert.amp import GradScaler, autocast, get_autocast_dtype, is_autocast_en
 def nothing_told(monkeypatch):
     import sys
 
-    monkeypatch.setattr(sys.modules["wengert.amp.autocast"], "_told", set())
+    monkeypatch.setattr(sys.modules["wengert.pytorch.amp.autocast"], "_told", set())
 
 
 def test_a_region_keeps_dtypes_and_says_so_once():

@@ -506,11 +506,9 @@ from wengert.tensor import Tensor as Tensor
 # What a program may do without is imported when it is first asked for, so that importing stays
 # quick: `__getattr__` reads these lines.
 if _TYPE_CHECKING:
-    from wengert import amp as amp
     from wengert import datasets as datasets
     from wengert import distributions as distributions
     from wengert import errors as errors
-    from wengert import fft as fft
     from wengert import func as func
     from wengert import interop as interop
     from wengert import linalg as linalg
@@ -519,21 +517,15 @@ if _TYPE_CHECKING:
     from wengert import optim as optim
     from wengert import optimize as optimize
     from wengert import profiler as profiler
-    from wengert import random as random
     from wengert import rules as rules
     from wengert import solvers as implicit
     from wengert import solvers as solvers
     from wengert import sparse as sparse
-    from wengert import special as special
     from wengert import symbolic as symbolic
     from wengert import tape as tape
     from wengert import tree as tree
     from wengert import utils as utils
     from wengert import visual as visual
-    from wengert.amp import GradScaler as GradScaler
-    from wengert.amp import autocast as autocast
-    from wengert.amp import get_autocast_dtype as get_autocast_dtype
-    from wengert.amp import is_autocast_enabled as is_autocast_enabled
     from wengert.autograd import primitive as primitive
     from wengert.autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
@@ -593,18 +585,26 @@ if _TYPE_CHECKING:
     from wengert.nn.functional.images import constant_pad_nd as constant_pad_nd
     from wengert.nn.functional.images import native_channel_shuffle as native_channel_shuffle
     from wengert.pytorch import accelerator as accelerator
+    from wengert.pytorch import amp as amp
     from wengert.pytorch import as_torch as as_torch
     from wengert.pytorch import backends as backends
     from wengert.pytorch import compiler as compiler
     from wengert.pytorch import cuda as cuda
     from wengert.pytorch import distributed as distributed
+    from wengert.pytorch import fft as fft
     from wengert.pytorch import jit as jit
     from wengert.pytorch import masked as masked
     from wengert.pytorch import multiprocessing as multiprocessing
     from wengert.pytorch import overrides as overrides
+    from wengert.pytorch import random as random
     from wengert.pytorch import signal as signal
+    from wengert.pytorch import special as special
     from wengert.pytorch import testing as testing
     from wengert.pytorch import version as version
+    from wengert.pytorch.amp import GradScaler as GradScaler
+    from wengert.pytorch.amp import autocast as autocast
+    from wengert.pytorch.amp import get_autocast_dtype as get_autocast_dtype
+    from wengert.pytorch.amp import is_autocast_enabled as is_autocast_enabled
     from wengert.pytorch.native import adaptive_max_pool1d as adaptive_max_pool1d
     from wengert.pytorch.native import affine_grid_generator as affine_grid_generator
     from wengert.pytorch.native import alpha_dropout_ as alpha_dropout_

@@ -21,9 +21,6 @@ from griffe import Parameters as Given
 
 SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 
-EXPORTING = {"fft", "func", "linalg", "random", "special"}
-"""Modules that export what others hold, as the `__init__` files of folders do."""
-
 OPEN = {
     "autograd.forward_ad", "autograd.functional", "autograd.graph", "autograd.primitive",
     "datasets", "errors", "functions.elementary",
@@ -45,10 +42,10 @@ class Sessions(Extension):
 
     def on_package(self, *, pkg: Module, **kwargs: Any) -> None:
         modules = list(_modules(pkg))
-        exported = {
+        exported = {  # by folders, and by files that hold nothing of their own
             path
             for module in modules
-            if module.is_init_module or _inner(module) in EXPORTING
+            if module.is_init_module or all(item.is_alias for item in module.members.values())
             for path in module.imports.values()
         }
         for module in modules:

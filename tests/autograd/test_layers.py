@@ -26,7 +26,7 @@ LAYERS = [
     {"numeric"},
     {"autograd"},
     {"functions"},
-    {"compile", "transforms", "amp"},
+    {"compile", "transforms"},
     {"nn", "solvers", "sparse", "symbolic"},
     {"optim", "serialization", "explain"},
 ]

@@ -1,6 +1,6 @@
 """Discrete Fourier transforms under PyTorch's names, and the short-time transform.
 
-They are NumPy's, recorded; the adjoints are in `rules/fft.py`. `wengert/fft.py` is the namespace.
+They are NumPy's, recorded; the adjoints are in `rules/fft.py`. `pytorch/fft.py` is the namespace.
 What NumPy means on Tensors by the transforms that are compositions is said here too.
 """
 

@@ -1,6 +1,6 @@
 """Special functions under PyTorch's names: gamma, error, Bessel functions, orthogonal polynomials.
 
-The derivatives, and where they come from, are in `rules/special.py`. `wengert/special.py` is the
+The derivatives, and where they come from, are in `rules/special.py`. `pytorch/special.py` is the
 namespace; the names that PyTorch has in the package itself are taken from here too.
 """
 

@@ -53,7 +53,7 @@ ABOVE = {
     "return_types": "wengert",
     "storage": "wengert",
     "torch_version": "wengert.pytorch.version",
-    "cpu.amp": "wengert.amp",
+    "cpu.amp": "wengert.pytorch.amp",
     "nn.backends": "",
 }
 """Where names of a module are found, if not in the nearest package above it that is here."""

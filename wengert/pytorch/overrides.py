@@ -27,9 +27,9 @@ from wengert.tensor import Tensor
 NAMESPACES = (
     "wengert",
     "wengert.nn.functional",
-    "wengert.fft",
+    "wengert.pytorch.fft",
     "wengert.linalg",
-    "wengert.special",
+    "wengert.pytorch.special",
 )
 OURS = ("wengert.functions", "wengert.nn.functional", "wengert.autograd.methods", "None")
 """Where functions that are asked about come from; recorders have no module."""

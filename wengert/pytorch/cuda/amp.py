@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert import amp
-from wengert.amp import custom_bwd as custom_bwd
-from wengert.amp import custom_fwd as custom_fwd
 from wengert.imports import lacking as _lacking
+from wengert.pytorch import amp
+from wengert.pytorch.amp import custom_bwd as custom_bwd
+from wengert.pytorch.amp import custom_fwd as custom_fwd
 
 
 class autocast(amp.autocast):
