@@ -28,8 +28,8 @@ NAMESPACES = [
     "wengert", "wengert.amp", "wengert.autograd", "wengert.autograd.forward_ad", "wengert.datasets",
     "wengert.distributions", "wengert.fft", "wengert.func", "wengert.implicit", "wengert.linalg",
     "wengert.nn", "wengert.nn.functional", "wengert.nn.utils", "wengert.optim", "wengert.optimize",
-    "wengert.optim.lr_scheduler", "wengert.special", "wengert.tape", "wengert.utils.data",
-    "wengert.visual",
+    "wengert.optim.lr_scheduler", "wengert.special", "wengert.tape", "wengert.tree",
+    "wengert.utils.data", "wengert.visual",
 ]  # fmt: skip
 """Where people find names; each of the names comes from a module that the reference describes."""
 
@@ -204,7 +204,8 @@ def described():
 def names(namespace):
     """What is found in a namespace, though it be imported when it is first asked for."""
     module = importlib.import_module(namespace)
-    return {name: getattr(module, name) for name in dir(module)}
+    public = vars(module).get("__all__", dir(module))
+    return {name: getattr(module, name) for name in public}
 
 
 @pytest.mark.parametrize("namespace", NAMESPACES)

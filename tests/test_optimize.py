@@ -11,6 +11,7 @@ from scipy import integrate, optimize, sparse
 
 import wengert as wg
 from wengert.errors import GradError
+from wengert.tree import collect
 
 
 def rosenbrock(x):
@@ -117,7 +118,7 @@ STRUCTURES = {
 
 def kinds(item):
     leaves = []
-    tree = wg.transforms.calls.flatten(item, leaves)
+    tree = collect(item, leaves)
     return repr(tree), [(type(x), getattr(x, "dtype", None), np.shape(x)) for x in leaves]
 
 

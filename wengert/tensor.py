@@ -21,6 +21,7 @@ from wengert.errors import InplaceError, MissingRuleError
 from wengert.history import modes
 from wengert.history.location import refuse_scipy
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer, source, tick
+from wengert.tree import ATOMS
 
 if TYPE_CHECKING:
     from wengert.tensor_methods import Methods
@@ -220,6 +221,9 @@ class Array(Tensor):
     """
 
     __slots__ = ()
+
+
+ATOMS.update((Tensor, Array))
 
 
 class _Meanings(dict[Any, Callable[..., Any]]):

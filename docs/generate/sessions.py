@@ -47,7 +47,7 @@ class Sessions(Extension):
             for module in modules
             if module.is_init_module or all(item.is_alias for item in module.members.values())
             for path in module.imports.values()
-        }
+        } | {f"{module.path}.{name}" for module in modules for name in module.exports or ()}
         for module in modules:
             if module.docstring is not None and _inner(module) not in OPEN:
                 # What follows is for readers of the source.

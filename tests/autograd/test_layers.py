@@ -18,8 +18,8 @@ import wengert
 ROOT = Path(wengert.__file__).parent
 
 LAYERS = [
-    {"errors", "imports", "dispatch", "dtypes", "containers"},
-    {"rules"},
+    {"errors", "imports", "dispatch", "dtypes"},
+    {"rules", "tree"},
     {"history"},
     {"arrays"},
     {"tensor"},

@@ -20,7 +20,7 @@ import numpy as np
 
 import wengert as wg
 import wengert.numpy
-from wengert.transforms.calls import flatten, rebuild
+from wengert.tree import collect, rebuild
 
 _STEP = 1e-6
 _TOLERANCE = 2e-5  # the differential equations are solved to 1e-8
@@ -28,14 +28,14 @@ _TOLERANCE = 2e-5  # the differential equations are solved to 1e-8
 
 def _arrays(item: Any) -> tuple[list[np.ndarray], Any]:
     leaves: list[Any] = []
-    tree = flatten(item, leaves)
+    tree = collect(item, leaves)
     return [np.asarray(x.detach() if isinstance(x, wg.Tensor) else x) for x in leaves], tree
 
 
 def _floating(item: Any) -> Any:
     """What is differentiated by: whole numbers as floating-point ones."""
     leaves: list[Any] = []
-    tree = flatten(item, leaves)
+    tree = collect(item, leaves)
     return rebuild(tree, iter([x if np.result_type(x).kind in "fc" else x * 1.0 for x in leaves]))
 
 
@@ -52,7 +52,7 @@ def _random(item: Any) -> Any:
 
 def _moved(item: Any, direction: Any, step: float) -> Any:
     leaves: list[Any] = []
-    tree = flatten(item, leaves)
+    tree = collect(item, leaves)
     along, _ = _arrays(direction)
     return rebuild(tree, iter([x + step * t for x, t in zip(leaves, along, strict=True)]))
 

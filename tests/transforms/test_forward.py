@@ -109,9 +109,9 @@ def test_jacobians_of_containers():
         forward, reverse = wg.func.jacfwd(f, argnums)(*args), wg.jacrev(f, argnums)(*args)
         leaves: list = []
         others: list = []
-        from wengert.transforms.calls import flatten
+        from wengert.tree import collect
 
-        assert flatten(forward, leaves) == flatten(reverse, others)
+        assert collect(forward, leaves) == collect(reverse, others)
         for a, b in zip(leaves, others, strict=True):
             np.testing.assert_allclose(a, b)
             assert np.shape(a) == np.shape(b)

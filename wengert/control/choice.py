@@ -15,7 +15,7 @@ from wengert.arrays.kind import bare
 from wengert.errors import StateError
 from wengert.functions.choosing import where
 from wengert.tensor import Tensor, wrap
-from wengert.transforms.calls import flatten, rebuild
+from wengert.tree import collect, rebuild
 
 
 def array_of(predicate: Any, what: str) -> Any:
@@ -44,9 +44,9 @@ def anywhere(array: Any) -> Any:
 def chosen(predicate: Any, one: Any, other: Any) -> Any:
     """A state with the leaves of `one` where a predicate holds, of `other` elsewhere."""
     first: list[Any] = []
-    tree = flatten(one, first)
+    tree = collect(one, first)
     second: list[Any] = []
-    flatten(other, second)
+    collect(other, second)
     return rebuild(tree, map(_either, [predicate] * len(first), first, second))
 
 

@@ -20,7 +20,7 @@ from wengert.control.states import Form, agreed, length_of, row, split, stacked
 from wengert.errors import StateError
 from wengert.functions.creation import zeros
 from wengert.tensor import Tensor, wrap
-from wengert.transforms.calls import flatten, rebuild
+from wengert.tree import collect, rebuild
 
 
 def fori_loop(
@@ -213,17 +213,17 @@ def _pair(made: Any, f: Any) -> Any:
 
 def _has_tensors(*states: Any) -> bool:
     leaves: list[Any] = []
-    flatten(states, leaves)
+    collect(states, leaves)
     return any(isinstance(x, Tensor) for x in leaves)
 
 
 def _no_rows(f: Any, init: Any, xs: Any, tensors: bool) -> Any:
     """Results of no iterations: their form is that of one iteration on zeros."""
     leaves: list[Any] = []
-    tree = flatten(xs, leaves)
+    tree = collect(xs, leaves)
     blank = [_zeros(x, x.shape[1:]) for x in leaves]
     ys: list[Any] = []
-    made = flatten(_pair(f(init, rebuild(tree, iter(blank))), f)[1], ys)
+    made = collect(_pair(f(init, rebuild(tree, iter(blank))), f)[1], ys)
     empty = (_zeros(y, (0, *np.shape(bare(y))), tensors) for y in ys)
     return rebuild(made, empty)
 

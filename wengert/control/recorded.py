@@ -20,7 +20,7 @@ from wengert.errors import StateError, TracingError
 from wengert.history import modes
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor, wrap
-from wengert.transforms.calls import NOTHING, flatten, rebuild
+from wengert.tree import NOTHING, collect, rebuild
 
 
 def tracing() -> Trace | None:
@@ -83,7 +83,7 @@ class Loop:
 
         leaves, form = split(init, f"the state of {self.what}: init")
         rows: list[Any] = []
-        self.rows_tree = flatten(xs, rows)
+        self.rows_tree = collect(xs, rows)
         self.tensors = any(isinstance(x, Tensor) for x in (*leaves, *rows))
         leaves = [self._begun(x) for x in leaves]
         rows = [x if isinstance(x, Tensor) else self.trace.as_array(x) for x in rows]

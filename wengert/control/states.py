@@ -17,7 +17,7 @@ from wengert.functions.creation import as_tensor
 from wengert.functions.joining import stack
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor
-from wengert.transforms.calls import flatten, paths, rebuild
+from wengert.tree import collect, paths, rebuild
 
 NUMBERS = (bool, int, float, complex)
 
@@ -32,7 +32,7 @@ class Form(NamedTuple):
 def split(state: Any, what: str) -> tuple[list[Any], Form]:
     """The leaves of a state, and its form. `what` names it, for errors."""
     leaves: list[Any] = []
-    tree = flatten(state, leaves)
+    tree = collect(state, leaves)
     forms = tuple([_form(leaf) for leaf in leaves])
     if NotImplemented in forms:
         k = forms.index(NotImplemented)
@@ -128,7 +128,7 @@ def length_of(xs: Any, length: int | None, what: str) -> int:
 def row(xs: Any, k: Any) -> Any:
     """Row k of all leaves."""
     leaves: list[Any] = []
-    tree = flatten(xs, leaves)
+    tree = collect(xs, leaves)
     return rebuild(tree, iter([leaf[k] for leaf in leaves]))
 
 

@@ -17,9 +17,9 @@ from wengert.errors import TracingError
 from wengert.history.location import line_of
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
-from wengert.transforms.calls import LEAF, flatten, rebuild
 from wengert.transforms.forward import jvp
 from wengert.transforms.reverse import value_and_grad, vjp
+from wengert.tree import LEAF, collect, rebuild
 
 
 class Source:
@@ -128,7 +128,7 @@ def _backward(f: Any, example: Any, places: list[int]) -> Any:
         return value, gradients[0] if len(places) == 1 else gradients
 
     leaves: list[Any] = []
-    tree = flatten(_value(f, example, places), leaves)
+    tree = collect(_value(f, example, places), leaves)
     return function, (rebuild(tree, iter([np.ones_like(leaf) for leaf in leaves])),), "vjp"
 
 
@@ -182,14 +182,14 @@ def _captured(function: Any, args: tuple[Any, ...]) -> Any:
 def _array_code(item: Any) -> Any:
     """An argument as NumPy code has it."""
     leaves: list[Any] = []
-    tree = flatten(item, leaves)
+    tree = collect(item, leaves)
     arrays = [x.detach().numpy() if isinstance(x, Tensor) else x for x in leaves]
     return arrays[0] if tree is LEAF else rebuild(tree, iter(arrays))
 
 
 def _differentiable(item: Any) -> bool:
     leaves: list[Any] = []
-    flatten(item, leaves)
+    collect(item, leaves)
     return bool(leaves) and all(
         isinstance(x, (float, complex)) or getattr(x, "dtype", np.dtype(int)).kind in "fc"
         for x in leaves
@@ -198,12 +198,12 @@ def _differentiable(item: Any) -> bool:
 
 def _ones(item: Any) -> Any:
     leaves: list[Any] = []
-    tree = flatten(item, leaves)
+    tree = collect(item, leaves)
     return rebuild(tree, iter([np.ones_like(x) if np.ndim(x) else 1.0 for x in leaves]))
 
 
 def _is_scalar(value: Any) -> bool:
-    return flatten(value, []) is LEAF and np.size(value) == 1
+    return collect(value, []) is LEAF and np.size(value) == 1
 
 
 def _parameters(f: Any, count: int) -> list[str]:

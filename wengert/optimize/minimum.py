@@ -19,10 +19,10 @@ from wengert.optimize.vector import (
     flat_tensor,
 )
 from wengert.tensor import Tensor
-from wengert.transforms.calls import paths, rebuild
 from wengert.transforms.reverse import value_and_gradient_of
 from wengert.transforms.run import called, checked
 from wengert.transforms.second import hessian, hvp, jacobian
+from wengert.tree import paths, rebuild
 
 # What each method takes: gradients all of them; the Hessian as products or as a matrix.
 _GRADIENT = ("CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP")

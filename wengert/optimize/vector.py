@@ -14,16 +14,15 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.autograd.operands import cast
-from wengert.containers import named_parts
 from wengert.errors import GradError, PatternError, ShapeError
 from wengert.functions.shapes import view_as_complex, view_as_real
 from wengert.solvers.parameters import as_given, bare
 from wengert.sparse.derivatives import sparse_jacobian
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
-from wengert.transforms.calls import flatten, paths, rebuild
 from wengert.transforms.run import called, described
 from wengert.transforms.second import jacobian
+from wengert.tree import LEAF, collect, matched, named_parts, paths, rebuild
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
@@ -35,7 +34,7 @@ class Vector:
     def __init__(self, name: str, what: str, start: Any) -> None:
         self.name, self.what = name, what
         self.given: list[Any] = []
-        self.tree = flatten(start, self.given)
+        self.tree = collect(start, self.given)
         if not self.given:
             raise GradError(f"{name}: {what} has no parameters in it, but is {start!r}")
         self.arrays = [
@@ -72,7 +71,7 @@ class Vector:
 
     def leaves_of(self, item: Any, what: str) -> list[Any]:
         """The leaves of an item of the parameters' structure and shapes, a gradient say."""
-        leaves = calls.matched(self.tree, item, f"{self.name}: {what}")
+        leaves = matched(self.tree, item, f"{self.name}: {what}")
         for step, leaf, like in zip(paths(self.tree), leaves, self.arrays, strict=True):
             shape = tuple(np.shape(bare(leaf)))
             if shape != like.shape:
@@ -139,7 +138,7 @@ class Vector:
 def flat_tensor(made: Any) -> Any:
     """The leaves of what a function returned as one vector of real tensors, recorded."""
     leaves: list[Any] = []
-    flatten(made, leaves)
+    collect(made, leaves)
     parts = []
     for leaf in leaves:
         if isinstance(leaf, Tensor) and leaf.dtype.kind == "c":
@@ -151,7 +150,7 @@ def flat_tensor(made: Any) -> Any:
 def flat_array(made: Any, name: str, f: Any) -> Array:
     """The leaves of what `f` returned as one vector of numbers."""
     leaves: list[Any] = []
-    flatten(made, leaves)
+    collect(made, leaves)
     parts = []
     for leaf in leaves:
         x = np.asarray(bare(leaf))
@@ -194,7 +193,7 @@ def bounds_of(vector: Vector, bounds: Any, pairs: bool) -> Any:
 
 def _in_places(tree: Any, bounds: Any, step: str) -> list[Any]:
     """What stands in the places of the leaves; parts that are left out are None."""
-    if tree is calls.LEAF:
+    if tree is LEAF:
         return [bounds]
     if bounds is None:
         bounds = [None] * len(tree.parts) if tree.keys is None else {}

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from wengert import nn
-from wengert.containers import REGISTERED
 from wengert.nn.module import HOOKS, Module
+from wengert.tree import REGISTERED
 
 _allowed: dict[str, Any] = {}
 

@@ -29,9 +29,9 @@ from wengert.solvers.parameters import Call, Equations, as_given, bare, fitting
 from wengert.solvers.systems import Packing, System, Tensors, checked_solver, ordinarily, pushed
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
-from wengert.transforms.calls import flatten, rebuild
 from wengert.transforms.reverse import grad, vjp
 from wengert.transforms.run import called, described
+from wengert.tree import collect, matched, rebuild
 
 Equation = Callable[..., Any]
 Solver = Callable[[Equation, Any], Any]
@@ -200,7 +200,7 @@ class _Problem:
                     f"{call.name}: the solver returned SciPy's {type(made).__name__}. Return the "
                     "solution that is in it: .x, or .root."
                 )
-            leaves = calls.matched(call.tree, made, f"{call.name}: what the solver returns")
+            leaves = matched(call.tree, made, f"{call.name}: what the solver returns")
             found = [self._checked(x, like) for x, like in zip(leaves, arrays[:n], strict=True)]
             if self.recorded:  # the solver may have asked by tensors only, or not at all
                 pairs = zip(call.given, found, strict=True)
@@ -242,7 +242,7 @@ class _Answers:
 
     def __call__(self, x: Any) -> Any:
         call = self.call
-        leaves = calls.matched(call.tree, x, f"{call.name}: what the solver asks for")
+        leaves = matched(call.tree, x, f"{call.name}: what the solver asks for")
         tensors = any(isinstance(leaf, Tensor) for leaf in leaves)
         if call.kind == calls.TENSOR and not tensors:
             leaves = [wrap(calls.array_of(leaf, lambda: "the unknown")) for leaf in leaves]
@@ -252,7 +252,7 @@ class _Answers:
         if tensors:
             return made
         out: list[Any] = []
-        tree = flatten(made, out)
+        tree = collect(made, out)
         if self.recorded and any(isinstance(t, Tensor) and t.requires_grad for t in out):
             raise call.lost()
         return rebuild(tree, iter([t._array[()] if isinstance(t, Tensor) else t for t in out]))
@@ -327,7 +327,7 @@ class _Kind:
 def _displacement(call: Call, x: Sequence[Any], arrays: Sequence[Any]) -> Any:
     """T(x) - x."""
     image = call.value(x, arrays)
-    leaves = calls.matched(call.tree, image, f"{call.name}: what {called(call.f)} returns")
+    leaves = matched(call.tree, image, f"{call.name}: what {called(call.f)} returns")
     return rebuild(call.tree, iter([t - u for t, u in zip(leaves, x, strict=True)]))
 
 
@@ -379,7 +379,7 @@ class _Flat:
     def __init__(self, f: Any, x0: Any) -> None:
         self.f = f
         leaves: list[Any] = []
-        self.tree = flatten(x0, leaves)
+        self.tree = collect(x0, leaves)
         self.tensors_given = any(isinstance(x, Tensor) for x in leaves)
         arrays = [np.asarray(bare(x)) for x in leaves]
         self.packing = Packing(arrays)
@@ -396,7 +396,7 @@ class _Flat:
         return self.packing.vector([np.asarray(bare(x)) for x in leaves]).astype(np.float64)
 
     def leaves(self, made: Any) -> list[Any]:
-        return calls.matched(self.tree, made, "what the function returns")
+        return matched(self.tree, made, "what the function returns")
 
     def __call__(self, v: Any) -> Any:
         with modes.no_grad():

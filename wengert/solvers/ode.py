@@ -30,8 +30,8 @@ from wengert.solvers.trajectories import (
 )
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
-from wengert.transforms.calls import rebuild
 from wengert.transforms.run import described
+from wengert.tree import rebuild
 
 
 def odeint(

@@ -19,8 +19,8 @@ from wengert.errors import GradError, ShapeError
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
-from wengert.transforms.calls import flatten, paths, rebuild
 from wengert.transforms.run import Run, called
+from wengert.tree import collect, matched, paths, rebuild
 
 Tensors = list[Tensor]
 Equation = Callable[..., Any]
@@ -37,11 +37,11 @@ class Call:
         self.name, self.f = name, f
         self.kind = calls.kind_of(x, args, kwargs)
         self.given: list[Any] = []
-        self.tree = flatten(x, self.given)
+        self.tree = collect(x, self.given)
         if not self.given:
             raise GradError(f"{name}: the unknown {self.tree!r} has no numbers in it.")
         self.others: list[Any] = []
-        self.rest = flatten((args, kwargs), self.others)
+        self.rest = collect((args, kwargs), self.others)
         self.unknowns = [self._unknown(leaf) for leaf in self.given]
         self.places = [k for k, leaf in enumerate(self.others) if _is_array(leaf)]
         self.arrays = [self.others[k] for k in self.places]
@@ -141,7 +141,7 @@ class Equations:
 
 def fitting(call: Call, made: Any, x: Sequence[Any]) -> list[Any]:
     """The leaves of what f returned; ShapeError unless they are like those of the unknown."""
-    leaves = calls.matched(call.tree, made, f"{call.name}: what {called(call.f)} returns")
+    leaves = matched(call.tree, made, f"{call.name}: what {called(call.f)} returns")
     for step, leaf, like in zip(paths(call.tree), leaves, x, strict=True):
         own, shape = tuple(np.shape(bare(leaf))), tuple(np.shape(bare(like)))
         if own != shape:

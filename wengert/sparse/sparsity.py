@@ -20,10 +20,10 @@ from wengert.autograd.batching import each
 from wengert.errors import BatchingError, GradError, PatternError
 from wengert.history import modes
 from wengert.tensor import Tensor, current_node, wrap
-from wengert.transforms.calls import flatten, rebuild
 from wengert.transforms.forward import Push
 from wengert.transforms.reverse import MOST_NUMBERS, Again
 from wengert.transforms.run import Argnums, Function, Run, called, places
+from wengert.tree import collect, rebuild
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -46,7 +46,7 @@ class At:
         self.shape = shape
         self.places = places(name, argnums, len(args))
         self.leaves: list[Any] = []
-        flatten([args[i] for i in self.places], self.leaves)
+        collect([args[i] for i in self.places], self.leaves)
         self.shapes = [tuple(getattr(leaf, "shape", ())) for leaf in self.leaves]
         self.n = sum(map(math.prod, self.shapes))
         for leaf in self.leaves:
@@ -70,7 +70,7 @@ class At:
         given = []
         for i, arg in enumerate(self.args):
             leaves: list[Any] = []
-            tree = flatten(arg, leaves)
+            tree = collect(arg, leaves)
             made = []
             for leaf in leaves:
                 count = 0

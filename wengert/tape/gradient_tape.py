@@ -26,7 +26,7 @@ from wengert.history.location import line_of
 from wengert.history.node import AccumulateGrad, Node, source, tick
 from wengert.tape.variables import EagerTensor, Variable, active, eager, read
 from wengert.tensor import Tensor, require, wrap
-from wengert.transforms.calls import flatten, rebuild
+from wengert.tree import collect, rebuild
 
 Place = tuple[Node, int]
 
@@ -125,7 +125,7 @@ class GradientTape:
         if self not in active.tapes:
             raise RuntimeError("watch() is for inside the tape's with block, while it records.")
         leaves: list[Any] = []
-        flatten(tensor, leaves)
+        collect(tensor, leaves)
         for x in leaves:
             if not isinstance(x, Tensor):
                 raise ValueError(
@@ -193,7 +193,7 @@ class GradientTape:
         """
         zero = _wants_zeros(unconnected_gradients)
         targets: list[Any] = []
-        flatten(target, targets)
+        collect(target, targets)
         self._check_tensors(targets, "target")
         weights = _weights(output_gradients, len(targets))
         question = self._ask(targets, sources)
@@ -306,7 +306,7 @@ class _Question:
     def __init__(self, tape: GradientTape, targets: list[Any], sources: Any) -> None:
         self.tape = tape
         self.sources: list[Any] = []
-        self.tree = flatten(sources, self.sources)
+        self.tree = collect(sources, self.sources)
         tape._check_tensors(self.sources, "source")
         self.places = [tape.place(x) for x in self.sources]
         edges = [edge_of(read(y)) for y in targets]

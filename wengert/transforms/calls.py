@@ -7,8 +7,8 @@ each result takes the kind that its caller used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -16,142 +16,10 @@ from wengert import dtypes
 from wengert.arrays.kind import number
 from wengert.autograd import forward
 from wengert.autograd.operands import cast
-from wengert.containers import Constants, named_parts, opened
-from wengert.containers import made as remade
 from wengert.errors import GradError
 from wengert.history.node import Node
-from wengert.tensor import Array, Tensor, carries, cell_of, current_node, settle, suited, wrap
-
-# ---- containers ----------------------------------------------------------------------------
-
-
-class Tree(NamedTuple):
-    """A container without its leaves: its type, its keys (None for sequences) and its parts."""
-
-    kind: type
-    keys: tuple[Any, ...] | None
-    parts: tuple[Any, ...]
-
-    def __repr__(self) -> str:
-        if self.kind is type(None):
-            return "None"
-        if type(self.keys) is Constants:
-            return f"{self.kind.__name__}({', '.join(map(repr, self.parts))})"
-        if self.keys is None:
-            inside = ", ".join(map(repr, self.parts))
-            comma = "," if len(self.parts) == 1 else ""
-            return f"[{inside}]" if self.kind is list else f"({inside}{comma})"
-        pairs = zip(self.keys, self.parts, strict=True)
-        if issubclass(self.kind, dict):
-            return "{" + ", ".join(f"{key!r}: {part!r}" for key, part in pairs) + "}"
-        return f"{self.kind.__name__}(" + ", ".join(f"{k}={p!r}" for k, p in pairs) + ")"
-
-
-class _Leaf:
-    def __repr__(self) -> str:
-        return "*"
-
-
-LEAF = _Leaf()
-NOTHING = Tree(type(None), None, ())
-_ATOMS = frozenset({Tensor, Array, np.ndarray, float, int, bool, complex, np.float64, np.float32})
-
-
-def flatten(item: Any, leaves: list[Any]) -> Any:
-    """Collect the leaves of nested containers; what is returned says how to put them together.
-
-    None is a container of nothing.
-
-    >>> leaves = []
-    >>> flatten({"a": 1.0, "b": [2.0, None]}, leaves), leaves
-    ({'a': *, 'b': [*, None]}, [1.0, 2.0])
-    """
-    kind = type(item)
-    if kind in _ATOMS:
-        leaves.append(item)
-        return LEAF
-    if item is None:
-        return NOTHING
-    if kind is tuple or kind is list:
-        return Tree(kind, None, tuple([flatten(part, leaves) for part in item]))
-    named = named_parts(item)
-    if named is None:
-        registered = opened(item)
-        if registered is not None:
-            constants, parts = registered
-            return Tree(kind, constants, tuple([flatten(part, leaves) for part in parts]))
-        leaves.append(item)
-        return LEAF
-    return Tree(kind, tuple(named), tuple([flatten(part, leaves) for part in named.values()]))
-
-
-def rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
-    """The containers of `flatten`, around other leaves."""
-    if tree is LEAF:
-        return next(leaves)
-    kind, keys, parts = tree
-    if kind is type(None):
-        return None
-    made = [rebuild(part, leaves) for part in parts]
-    if keys is None:
-        return kind(made)
-    if type(keys) is Constants:
-        return remade(kind, keys, made)
-    pairs = zip(keys, made, strict=True)
-    return kind(pairs) if issubclass(kind, dict) else kind(**dict(pairs))
-
-
-def paths(tree: Any, before: str = "") -> Iterator[str]:
-    """How to reach each leaf, as Python writes it: [0]['weight']."""
-    if tree is LEAF:
-        yield before
-        return
-    for i, part in enumerate(tree.parts):
-        if tree.keys is None or type(tree.keys) is Constants:
-            step = f"[{i}]"
-        elif issubclass(tree.kind, dict):
-            step = f"[{tree.keys[i]!r}]"
-        else:
-            step = f".{tree.keys[i]}"
-        yield from paths(part, before + step)
-
-
-def matched(tree: Any, item: Any, what: str) -> list[Any]:
-    """The leaves of an item that must have the containers of `tree`; keys in any order."""
-    leaves: list[Any] = []
-    if not _collect(tree, item, leaves):
-        got = repr(flatten(item, []))
-        raise GradError(
-            f"{what} must have the structure {tree!r}, but {got} was given, where each * is a "
-            "tensor, an array or a number."
-        )
-    return leaves
-
-
-def _collect(tree: Any, item: Any, leaves: list[Any]) -> bool:
-    """Add the leaves of an item, in the order of `tree`; False if it has other containers."""
-    if tree is LEAF:
-        leaves.append(item)
-        return flatten(item, []) is LEAF
-    kind, keys, parts = tree
-    if kind is type(None):
-        return item is None
-    if keys is None:
-        if type(item) is not kind or len(item) != len(parts):
-            return False
-        given = item
-    elif type(keys) is Constants:
-        registered = opened(item) if type(item) is kind else None
-        if registered is None or registered[0] != keys or len(registered[1]) != len(parts):
-            return False
-        given = registered[1]
-    else:
-        named = named_parts(item) if isinstance(item, (dict, kind)) else None
-        if named is None or set(named) != set(keys):
-            return False
-        given = [named[key] for key in keys]
-    return all(_collect(part, x, leaves) for part, x in zip(parts, given, strict=True))
-
+from wengert.tensor import Tensor, carries, cell_of, current_node, settle, suited, wrap
+from wengert.tree import collect
 
 # ---- what a function is differentiated by --------------------------------------------------
 
@@ -270,7 +138,7 @@ def kind_of(*values: Any) -> int:
     if values and type(values[0]) is tuple and Tensor in map(type, values[0]):
         return TENSOR
     leaves: list[Any] = []
-    flatten(values, leaves)
+    collect(values, leaves)
     kind = NUMBER
     for leaf in leaves:
         if isinstance(leaf, Tensor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.tensor import Tensor
-from wengert.transforms.calls import flatten, rebuild
+from wengert.tree import collect, rebuild
 
 
 def stop_gradient(x: Any) -> Any:
@@ -18,5 +18,5 @@ def stop_gradient(x: Any) -> Any:
     3.0
     """
     leaves: list[Any] = []
-    tree = flatten(x, leaves)
+    tree = collect(x, leaves)
     return rebuild(tree, iter([v.detach() if isinstance(v, Tensor) else v for v in leaves]))

@@ -22,7 +22,7 @@ from wengert.errors import GradError
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
-from wengert.transforms.calls import Results, flatten, paths, rebuild
+from wengert.transforms.calls import Results
 from wengert.transforms.reverse import MOST_NUMBERS, derivatives, pullback
 from wengert.transforms.run import (
     Argnums,
@@ -34,6 +34,7 @@ from wengert.transforms.run import (
     of_arrays,
     places,
 )
+from wengert.tree import collect, matched, paths, rebuild
 
 
 class _Pushing(forward.within):
@@ -118,7 +119,7 @@ def jvp(
     args = primals if type(primals) is tuple else (primals,)
     if type(primals) is tuple and type(tangents) is list:
         tangents = tuple(tangents)
-    given = calls.matched(flatten(primals, []), tangents, "jvp: the tangents")
+    given = matched(collect(primals, []), tangents, "jvp: the tangents")
     run = Push("jvp", func, None, args, {}, given=given, has_aux=has_aux)
     for where, t in zip(paths(run.tree), run.tangents, strict=True):
         if strict and t is None:
@@ -145,12 +146,12 @@ def linearize(func: Function, *primals: Any) -> Any:
     value, pull = pullback("linearize", func, primals)
     _, transposed = pullback("linearize", pull, (value,))
     leaves: list[Any] = []
-    tree = flatten(primals, leaves)
+    tree = collect(primals, leaves)
     points = [wrap(np.asarray(x)) if not isinstance(x, Tensor) else x for x in leaves]
 
     def push(*tangents: Any) -> Any:
         """The derivative in the direction of the tangents, one for each primal."""
-        given = calls.matched(tree, tangents, "linearize: the tangents")
+        given = matched(tree, tangents, "linearize: the tangents")
         where = [f"linearize: the tangent{step and f' at {step}'}" for step in paths(tree)]
         vectors = [
             calls.vector(t, x, w, "argument") for t, x, w in zip(given, points, where, strict=True)
@@ -210,7 +211,7 @@ def by_columns(
     """The Jacobian of a function at a point, by forward mode."""
     chosen = [args[i] for i in places(name, argnums, len(args))]
     leaves: list[Any] = []
-    flatten(chosen, leaves)
+    collect(chosen, leaves)
     shapes = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
     ends = list(itertools.accumulate((math.prod(shape) for shape in shapes), initial=0))
     run: Any = None

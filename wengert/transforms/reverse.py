@@ -17,8 +17,9 @@ from wengert.history import modes
 from wengert.history.node import Node
 from wengert.tensor import Tensor, current_node, wrap
 from wengert.transforms import calls
-from wengert.transforms.calls import Results, paths, rebuild
+from wengert.transforms.calls import Results
 from wengert.transforms.run import Argnums, Function, Run, checked, like
+from wengert.tree import matched, paths, rebuild
 
 # ---- gradients -----------------------------------------------------------------------------
 
@@ -147,7 +148,7 @@ def pullback(name: str, f: Function, primals: tuple[Any, ...], has_aux: bool = F
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         """The cotangents of the primals for those of the output."""
-        given = calls.matched(run.tree, cotangents, f"{name}: the cotangents")
+        given = matched(run.tree, cotangents, f"{name}: the cotangents")
         where = [f"{name}: the cotangent{step and f' at {step}'}" for step in paths(run.tree)]
         gs = [calls.vector(g, t, w, "output") for g, t, w in zip(given, outs, where, strict=True)]
         wanted = modes.is_grad_enabled() if create_graph is None else create_graph

@@ -25,7 +25,8 @@ from wengert.history import modes
 from wengert.history.node import Output, tick
 from wengert.tensor import Tensor, current_node, suited, wrap
 from wengert.transforms import calls
-from wengert.transforms.calls import Results, flatten, paths, rebuild
+from wengert.transforms.calls import Results
+from wengert.tree import LEAF, NOTHING, Tree, collect, paths, rebuild
 
 Function = Callable[..., Any]
 Argnums = int | Sequence[int]
@@ -57,7 +58,7 @@ class Run:
         self.places = places(name, argnums, len(args))
         chosen = [args[i] for i in self.places]
         self.leaves: list[Any] = []
-        self.inputs = [flatten(arg, self.leaves) for arg in chosen]
+        self.inputs = [collect(arg, self.leaves) for arg in chosen]
         self.variables = [
             self.variable(leaf, self.tracked, lasting, functools.partial(self._where, k))
             for k, leaf in enumerate(self.leaves)
@@ -79,7 +80,7 @@ class Run:
                 )
             result, self.aux = result
         self.out: list[Any] = []
-        self.tree = flatten(result, self.out)
+        self.tree = collect(result, self.out)
 
     variable = staticmethod(calls.variable)
     """What the function is given for an argument."""
@@ -138,7 +139,7 @@ class Run:
     def auxiliary(self) -> Any:
         """The other part of what it returned; tensors in the caller's kind, the rest as it is."""
         leaves: list[Any] = []
-        tree = flatten(self.aux, leaves)
+        tree = collect(self.aux, leaves)
         if not any(isinstance(x, Tensor) for x in leaves):
             return self.aux
         return rebuild(
@@ -198,9 +199,9 @@ class Run:
     def scalar(self) -> Tensor:
         """The output, after the check that it is one real number."""
         name, f = self.name, called(self.f)
-        if self.tree is not calls.LEAF:
+        if self.tree is not LEAF:
             hint = " For a pair (output, aux) pass has_aux=True." if _pair(self.tree) else ""
-            if self.tree is calls.NOTHING:
+            if self.tree is NOTHING:
                 hint = " Is a `return` missing?"
             raise GradError(
                 f"{name} needs {f} to return one number, but it returned {self.tree!r}.{hint}"
@@ -242,7 +243,7 @@ def _at(where: str) -> str:
 
 
 def _pair(tree: Any) -> bool:
-    return isinstance(tree, calls.Tree) and tree.kind is tuple and len(tree.parts) == 2
+    return isinstance(tree, Tree) and tree.kind is tuple and len(tree.parts) == 2
 
 
 def checked(name: str, f: Any, argnums: Any = 0) -> Any:

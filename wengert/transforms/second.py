@@ -12,10 +12,10 @@ from typing import Any
 from wengert.errors import ForwardModeError, GradError
 from wengert.tensor import Tensor
 from wengert.transforms import calls
-from wengert.transforms.calls import flatten, matched, paths
 from wengert.transforms.forward import Push, by_columns
 from wengert.transforms.reverse import by_rows, derivatives, gradient_of, pullback, rows_of
 from wengert.transforms.run import Argnums, Function, Run, checked, like
+from wengert.tree import collect, matched, paths
 
 
 def jacobian(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
@@ -82,7 +82,7 @@ def hvp(f: Function, primals: Any, tangents: Any) -> Any:
     array([6., 0.])
     """
     gradient, args, vectors = _of_gradient("hvp", f, primals, tangents)
-    given = matched(flatten(args, []), vectors, "hvp: the vector")
+    given = matched(collect(args, []), vectors, "hvp: the vector")
     try:
         run = Push("hvp", gradient, None, args, {}, given=given)
     except ForwardModeError:
@@ -108,7 +108,7 @@ def _of_gradient(name: str, f: Function, primals: Any, vectors: Any) -> tuple[An
     """The gradient of f as a function, the tuples of its arguments and of vectors that fit them."""
     checked(name, f)
     leaves: list[Any] = []
-    tree = flatten(primals, leaves)
+    tree = collect(primals, leaves)
     given = matched(tree, vectors, f"{name}: the vector")
     for step, x, v in zip(paths(tree), leaves, given, strict=True):
         shape, found = (

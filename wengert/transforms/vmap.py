@@ -19,7 +19,7 @@ from wengert.autograd.levels import entering, leaving, leaving_view
 from wengert.errors import BatchingError
 from wengert.functions import random
 from wengert.tensor import Tensor, View, carries, wrap
-from wengert.transforms.calls import LEAF, NOTHING, flatten, rebuild
+from wengert.tree import LEAF, NOTHING, collect, rebuild
 
 Dims = Any  # an int, None, or (nested) tuples, lists and dicts of them
 _PLAIN = (int, float, complex, bool, np.generic)
@@ -96,7 +96,7 @@ class _Call:
             with within(level):
                 result = self.f(*rebuild(self.tree, iter(inside)), **self.kwargs)
             made: list[Any] = []
-            tree = flatten(result, made)
+            tree = collect(result, made)
             places = _places(self.name, self.out_dims, tree, len(made), result)
             outs = [self.taken_out(x, d, level) for x, d in zip(made, places, strict=True)]
         return tree, iter(outs), places
@@ -164,14 +164,14 @@ def _inputs(name: str, in_dims: Dims, args: tuple[Any, ...]) -> Any:
             "trying to vmap over a function with no inputs. The latter is unsupported."
         )
     leaves: list[Any] = []
-    tree = flatten(args, leaves)
+    tree = collect(args, leaves)
     dims: list[Any] = []
     if isinstance(in_dims, list):
         in_dims = tuple(in_dims)
     if not _spread(tree, in_dims, dims):
         raise ValueError(
             f"{head}in_dims is not compatible with the structure of `inputs`. in_dims has "
-            f"structure {flatten(in_dims, [])!r} but inputs has structure {tree!r}."
+            f"structure {collect(in_dims, [])!r} but inputs has structure {tree!r}."
         )
     sizes = []
     for x, dim in zip(leaves, dims, strict=True):
@@ -236,7 +236,7 @@ def _places(name: str, out_dims: Dims, tree: Any, count: int, result: Any) -> li
     if not _spread(tree, out_dims, places):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): out_dims is not compatible with the "
-            f"structure of `outputs`. out_dims has structure {flatten(out_dims, [])!r} but outputs "
+            f"structure of `outputs`. out_dims has structure {collect(out_dims, [])!r} but outputs "
             f"has structure {tree!r}."
         )
     for dim in places:

@@ -24,7 +24,7 @@ from wengert.nn.module import Module
 from wengert.serialization.files import whole
 from wengert.symbolic.expressions import Expression
 from wengert.tensor import Tensor
-from wengert.transforms.calls import flatten, rebuild
+from wengert.tree import collect, rebuild
 from wengert.visual.folding import Calls
 from wengert.visual.graph import Graph, Names, Vertex, graph, tensors
 
@@ -111,7 +111,7 @@ def _outside(what: Callable[..., Any]) -> dict[str, Any]:
 def _tracked(argument: Any) -> Any:
     """The argument with what can be differentiated by as tensors that require grad."""
     leaves: list[Any] = []
-    tree = flatten(argument, leaves)
+    tree = collect(argument, leaves)
     return rebuild(tree, iter([_leaf(item) for item in leaves]))
 
 
@@ -138,7 +138,7 @@ def _named_arguments(
 
 def _leaves(name: str, argument: Any) -> list[tuple[str, Any]]:
     leaves: list[Any] = []
-    flatten(argument, leaves)
+    collect(argument, leaves)
     if len(leaves) == 1:
         return [(name, leaves[0])]
     return [(f"{name}[{k}]", leaf) for k, leaf in enumerate(leaves)]

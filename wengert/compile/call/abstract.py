@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert import tree
 from wengert.compile.call.function import CompiledFunction
-from wengert.containers import made, named_parts, opened
 
 
 class ShapeDtype(NamedTuple):
@@ -16,6 +16,9 @@ class ShapeDtype(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: Any
+
+
+tree.ATOMS.add(ShapeDtype)
 
 
 def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -43,21 +46,6 @@ def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return found[-1]
 
 
-def _each(change: Callable[[Any], Any], item: Any) -> Any:
-    """The containers of an item, around what is made of its leaves."""
-    if type(item) in (list, tuple):
-        return type(item)(_each(change, part) for part in item)
-    registered = opened(item)
-    if registered is not None:
-        constants, parts = registered
-        return made(type(item), constants, [_each(change, part) for part in parts])
-    named = None if type(item) is ShapeDtype else named_parts(item)
-    if named is None:
-        return change(item)
-    changed = {name: _each(change, part) for name, part in named.items()}
-    return type(item)(changed) if isinstance(item, dict) else type(item)(**changed)
-
-
 def _stand_in(item: Any) -> Any:
     """Arrays of one number, repeated, for shapes; other arguments as they are."""
 
@@ -66,14 +54,14 @@ def _stand_in(item: Any) -> Any:
             return np.broadcast_to(np.zeros((), x.dtype), x.shape)
         return x
 
-    return _each(array, item)
+    return tree.map(array, item)
 
 
 def _shapes(result: Any) -> Any:
     def shape(x: Any) -> Any:
-        if x is None or isinstance(x, (str, bytes)):
+        if isinstance(x, (str, bytes)):
             return x
         x = x if hasattr(x, "shape") else np.asarray(x)
         return ShapeDtype(tuple(x.shape), np.dtype(x.dtype))
 
-    return _each(shape, result)
+    return tree.map(shape, result)

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import containers
+from wengert import tree
 from wengert.compile.trace import watch
-from wengert.containers import REGISTERED
 from wengert.errors import TracingError
 from wengert.tensor import Tensor
+from wengert.tree import REGISTERED
 
 _LEAVES = frozenset({Tensor, np.ndarray, float, int, bool, complex, str, type(None)})
 _MAPPINGS = (dict, OrderedDict, defaultdict)
@@ -86,11 +86,11 @@ def opened(item: Any) -> tuple[Any, tuple[Any, ...] | None, Collection[Any]] | N
 
 
 def registered_parts(item: Any) -> Any:
-    """What `containers.opened` gives: it asks the user's class, which is no code to be observed."""
+    """What `tree.opened` gives: it asks the user's class, which is no code to be observed."""
     if type(item) not in REGISTERED:
         return None
     with watch.aside():
-        return containers.opened(item)
+        return tree.opened(item)
 
 
 def named_parts_of(item: Any) -> dict[Any, Any] | None:
@@ -118,8 +118,8 @@ def _built(part: Any, items: Iterator[Any]) -> Any:
     made = [_built(p, items) for p in parts]
     if keys is None:
         return kind(made)
-    if type(keys) is containers.Constants:
-        return containers.made(kind, keys, made)
+    if type(keys) is tree.Constants:
+        return tree.made(kind, keys, made)
     named = dict(zip(keys, made, strict=True))
     if type(kind) is Defaulting:
         return defaultdict(kind.factory, named)

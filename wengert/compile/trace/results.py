@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from wengert import containers
+from wengert import tree
 from wengert.compile.trace.arguments import registered_parts as _registered
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import Output, Place
@@ -40,7 +40,7 @@ class Registered(NamedTuple):
     """An object of a class that was registered as a container, without its parts."""
 
     kind: type
-    constants: containers.Constants
+    constants: tree.Constants
 
 
 def named_parts(container: Any) -> dict[Any, Any] | None:
@@ -117,7 +117,7 @@ def filled(structure: Any, value_of: Callable[[Any], Any]) -> Any:
 def _with(container: Any, parts: dict[Any, Any]) -> Any:
     """A copy of a dataclass or dictionary that holds other parts."""
     if type(container) is Registered:
-        return containers.made(*container, [*parts.values()])
+        return tree.made(*container, [*parts.values()])
     made = copy.copy(container)
     for key, part in parts.items():
         if isinstance(made, dict):
