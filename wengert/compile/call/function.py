@@ -83,7 +83,13 @@ def compile(function: Any = None, **options: Any) -> Any:
 
 
 class CompiledFunction:
-    """A function and its specializations. `program` and `explain()` show what became of it."""
+    """A function and its specializations. `program` and `explain()` show what became of it.
+
+    A call is one of `_entry`, with no Python around it: see the end of the class.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_entry")
+    __call__: Callable[..., Any]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -99,9 +105,6 @@ class CompiledFunction:
         self._gradients: CompiledFunction | None = None
         self._entry: Callable[..., Any] = self._call
         functools.update_wrapper(self, function, updated=())
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._entry(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -350,6 +353,10 @@ class CompiledFunction:
             flatten((args, kwargs), flat)
             reason = self._last.difference(flat)
         self.retraces.append(reason)
+
+
+# The slot's descriptor finds what to call in each object: a method would cost more than the entry.
+CompiledFunction.__call__ = vars(CompiledFunction)["_entry"]  # type: ignore[method-assign]
 
 
 class _Raised(Exception):
