@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,55 +41,68 @@ def refused(error: WengertError) -> Refused:
 
 
 class CompiledBackward(Node):
-    """One call of a compiled function, waiting for the cotangents of its results."""
+    """One call of a compiled function, waiting for the cotangents of its results.
 
-    __slots__ = ("flat", "outputs", "owner")
+    `saved` has the call's arguments, what else it found, and what the forward program saved.
+    """
+
+    __slots__ = ("outputs", "owner")
     owner: Any
-    flat: Sequence[Any]
 
     def pull(self, g: Any) -> Any:
-        values = self._values()
-        gs = [
-            np.zeros(like.shape, like.dtype) if c is None else c
-            for c, like in zip(self._listed(g), self.owner.likes, strict=True)
-        ]
-        return self.owner.pull(*self.flat, *values, *gs)
+        return self.owner.pull(self.saved, self, g if self.outputs == 1 else self._full(g))
 
     def pull_recorded(self, g: Any) -> Any:
-        self._values()
-        gs = [
-            Tensor(np.zeros(like.shape, like.dtype)) if c is None else c
-            for c, like in zip(self._listed(g), self.owner.likes, strict=True)
+        found, gs = self.values(), [g] if self.outputs == 1 else self._full(g, Tensor)
+        return tuple(self.owner.recorded_gradients(found, gs))
+
+    def _full(self, g: Any, of: Callable[[Any], Any] = np.asarray) -> list[Any]:
+        """The cotangents, zeros where none arrived."""
+        return [
+            of(np.zeros(like.shape, like.dtype)) if c is None else c
+            for c, like in zip(g, self.owner.likes, strict=True)
         ]
-        return tuple(self.owner.recorded_gradients(self.flat, gs))
 
-    def release(self, freed: Any) -> None:
-        self.saved = freed
-
-    def _listed(self, g: Any) -> list[Any]:
-        return [g] if self.outputs == 1 else g
-
-    def _values(self) -> Any:
+    def values(self) -> tuple[Any, ...]:
+        """What is saved, if it is still there, and as it was."""
         if type(self.saved) is saved.Freed:
             raise saved.freed(self)
+        found: tuple[Any, ...] = self.saved
         for place in self.owner.tensors_back:
-            tensor = place.read(self.flat)
+            tensor = place.read(found)
             if tensor._cell is not None and tensor._cell.stamp > self.order:
                 raise saved.modified(self, tensor._array, tensor._cell)
-        return self.saved
+        return found
 
 
-def record(
-    owner: Any, flat: Sequence[Any], results: Sequence[Tensor], values: Sequence[Any]
-) -> None:
-    """Give the results of one call their history."""
-    node = CompiledBackward()
-    node.begin(tuple([current_node(place.read(flat)) for place in owner.joint.leaves]))
-    node.owner, node.flat, node.saved = owner, flat, values
-    node.outputs = len(results)
-    node.code, node.at = here()
-    for slot, tensor in enumerate(results):
-        tensor._node = Output(node, slot) if slot else node
+@dataclass(frozen=True, slots=True, eq=False)
+class Recording:
+    """The node that a call makes: from the tensors at `edges`, for those that are `results`.
+
+    It keeps what is at `saved`, and has these attributes beside.
+    """
+
+    owner: Any
+    edges: Sequence[Any]
+    saved: Sequence[Any]
+    results: Sequence[Any]
+
+    def attributes(self) -> dict[str, Any]:
+        """What the node of every call has."""
+        one = len(self.results) == 1
+        known = {"owner": self.owner, "outputs": len(self.results)}
+        return {**known, "extras": None, "direct": one, "frees": True}
+
+    def record(self, found: Callable[[Any], Any]) -> None:
+        """Give the results of one call their history; `found` gives what is at a place in it."""
+        node = CompiledBackward()
+        node.begin(tuple([current_node(found(place)) for place in self.edges]))
+        node.saved = tuple([found(place) for place in self.saved])
+        node.code, node.at = here()
+        for name, value in self.attributes().items():
+            setattr(node, name, value)
+        for slot, result in enumerate(self.results):
+            found(result)._node = Output(node, slot) if slot else node
 
 
 def gradients_of(function: Any, states: list[Tensor]) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from wengert.compile.call.derivative import Recording
 from wengert.compile.trace.arguments import Spread
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
@@ -84,6 +85,8 @@ class Entry:
     outputs: tuple[Array | Number, ...] = ()
     writes: tuple[Write, ...] = ()
     pieces: tuple[Piece, ...] = ()
+    recording: Recording | None = None
+    """The history that results get; its edges are places, the rest is found as results are."""
     results: tuple[Output | Piece | Place, ...] = ()
     many: bool = False
     rebuild: Callable[[Any], Any] | None = None

@@ -27,6 +27,9 @@ _ROOM = "entry", "entry_words", "entry_parts", "entry_writer", "entry_code", "la
 """The files whose text the machine code depends on."""
 
 
+_STAMP = sys.intern("stamp")
+
+
 class _Entry:
     """The entry, phase by phase. `slow` is where to go before the body ran, `lost` after."""
 
@@ -52,6 +55,7 @@ class _Entry:
         self.count_writes()
         self.finish_outputs()
         self.pieces()
+        self.recording()
         self.result()
         w.build.position_at_end(self.slow)
         self.leave()
@@ -161,6 +165,9 @@ class _Entry:
                 w.need(w.same(node, self.none), self.slow)
                 w.need(w.same(origin, w.known("entry.INFERENCE")), self.slow)
             w.store(found, record, Field.FOUND)
+            since = w.word(record, Field.SINCE)
+            with w.when(w.differs(since, 0)):
+                w.need(w.call("unwritten", found, w.word(since, 0)), self.slow)
             w.build.store(w.load(found, self.offsets.array), self.array)
         array = w.build.load(self.array)
         w.need(w.call("alike", record, array), self.slow)
@@ -382,6 +389,41 @@ class _Entry:
                     maker = w.word(record, Field.OBJECT)
                     self.made(record, w.call("python.PyObject_CallOneArg", maker, base))
 
+    def recording(self) -> None:
+        """The node of the call's results, with what derivatives need of the call."""
+        w, table, offsets = self.w, self.table, self.offsets.recorded
+        with w.section(table, Head.RECORDING) as record:
+            empty = w.word(table, Head.EMPTY)
+            node = w.call("entry.object_new", w.word(record, Field.OBJECT), empty, w.number(0))
+            self.made(record, node)
+            with w.each(w.word(record, Field.PARTS), w.word(record, Field.COUNT), 2) as pair:
+                value = w.word(pair, 1)
+                w.call("python.Py_IncRef", value)
+                w.store(value, w.build.add(node, w.word(pair, 0)))
+            for name, section in (("edges", Head.EDGES), ("saved", Head.SAVED)):
+                self.fill(node, name, w.call("gathered", *w.span(table, section)))
+            time = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CLOCK))
+            self.fill(node, "order", time)
+            line = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CALL))
+            w.need(w.differs(line, 0), self.lost)
+            for k, name in enumerate(("code", "at")):
+                w.put(node, offsets[name], w.load(line, at.TUPLE_ITEMS + 8 * k))
+            w.call("python.Py_DecRef", line)
+            begin = w.word(table, Head.RECORDED)
+            with w.section(table, Head.RECORDED) as given:
+                number = w.build.udiv(w.build.sub(given, begin), w.number(8 * RECORD))
+                self.fill(self.find(given), None, w.call("slot_of", node, number, empty))
+
+    def fill(self, x: ir.Value, name: str | None, value: ir.Value) -> None:
+        """Let the slot of a new node hold this, which is ours; with no name, a tensor's history."""
+        w = self.w
+        w.need(w.differs(value, 0), self.lost)
+        place = w.build.add(x, w.number(self.offsets.recorded[name] if name else self.offsets.node))
+        before = w.word(place, 0)
+        w.store(value, place)
+        with w.when(w.differs(before, 0)):
+            w.call("python.Py_DecRef", before)
+
     def result(self) -> None:
         w, table = self.w, self.table
         value = w.variable()
@@ -392,15 +434,9 @@ class _Entry:
                     w.build.store(self.find(record), value)
                 w.call("python.Py_IncRef", w.build.load(value))
             with many:
-                made = w.call("python.PyTuple_New", w.word(table, Head.RESULTS + 1))
+                made = w.call("gathered", *w.span(table, Head.RESULTS))
                 w.need(w.differs(made, 0), self.lost)
                 w.build.store(made, value)
-                begin = w.word(table, Head.RESULTS)
-                with w.section(table, Head.RESULTS) as record:
-                    item = self.find(record)
-                    w.call("python.Py_IncRef", item)
-                    number = w.build.udiv(w.build.sub(record, begin), w.number(8 * RECORD))
-                    w.call("python.PyTuple_SetItem", made, number, item)
         self.leave()
         rebuild = w.word(table, Head.REBUILD)
         with w.when(w.differs(rebuild, 0)):
@@ -422,13 +458,14 @@ def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
 @functools.cache
 def entry_code(table_offset: int) -> Code:
     """The machine code of all entries; `table_offset` is where a frame keeps its table."""
-    from wengert.history.node import SharedCell
+    from wengert.history.node import Output, SharedCell
     from wengert.tensor import INFERENCE, Tensor, View
 
     offsets = at.layouts()
-    for known in (np.ndarray, Tensor, View, SharedCell):
+    for known in (np.ndarray, Tensor, View, SharedCell, Output):
         register(f"entry.{known.__name__}", id(known))
     register("entry.INFERENCE", id(INFERENCE))
+    register("entry.stamp", id(_STAMP))
     for name, address in at.functions().items():
         register(f"entry.{name}", address)
     try:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.call import layouts as at
+from wengert.compile.call.derivative import CompiledBackward, Recording
 from wengert.compile.call.entry import KEPT, Entry, Piece, Region, keeps, regions
 from wengert.compile.call.entry_code import entry_code
 from wengert.compile.call.entry_words import (
@@ -51,8 +52,9 @@ from wengert.compile.trace.places import (
     Variable,
     same,
 )
+from wengert.history.location import here
 from wengert.history.node import tick
-from wengert.tensor import INFERENCE, Tensor
+from wengert.tensor import INFERENCE, Tensor, current_node
 
 _PLAIN = at.C_CONTIGUOUS | at.ALIGNED
 _OWN = _PLAIN | at.WRITEABLE | at.OWNS_DATA
@@ -138,16 +140,23 @@ class _Table:
             self.buffers[buffer] = address
 
     def words(self) -> np.ndarray:
-        entry = self.entry
+        entry, history = self.entry, self.entry.recording
         sections: list[tuple[Head, list[Record]]] = [
             (Head.CONTAINERS, [self.container(c) for c in entry.spread.containers]),
             (Head.GUARDS, list(self.guards())),
             (Head.INPUTS, [self.input(i) for i in entry.inputs]),
             (Head.REGIONS, [self.region(r) for r in regions(entry)]),
             (Head.OUTPUTS, self.outputs()),
+            (Head.RECORDING, [] if history is None else [self.recording(history)]),
+            (Head.EDGES, [] if history is None else [*map(self.edge, history.edges)]),
         ]
-        count = sum(len(records) for _, records in sections)
-        count += len(entry.aliasing or ()) + len(entry.pieces) + len(entry.results)
+        found = {
+            Head.RESULTS: entry.results,
+            Head.SAVED: () if history is None else history.saved,
+            Head.RECORDED: () if history is None else history.results,
+        }
+        count = sum(len(records) for _, records in sections) + sum(map(len, found.values()))
+        count += len(entry.aliasing or ()) + len(entry.pieces)
         table = np.zeros(Head.WORDS + count * RECORD, np.int64)
         at_word = int(Head.WORDS)
         for section, records in sections:
@@ -157,7 +166,8 @@ class _Table:
         table[Head.PIECES] = table.ctypes.data + 8 * at_word  # a piece may lie in another one
         pieces = [self.piece(p, table) for p in entry.pieces]
         at_word = self.put(table, Head.PIECES, at_word, pieces)
-        self.put(table, Head.RESULTS, at_word, [self.found(r, table) for r in entry.results])
+        for section, places in found.items():
+            at_word = self.put(table, section, at_word, [self.found(x, table) for x in places])
         self.head(table)
         return table
 
@@ -382,6 +392,8 @@ class _Table:
         record = {**place, **self.array(form, _PLAIN)}
         if form.type is not None:
             record[Field.HISTORY] = _history(form)
+        if input.since is not None:
+            record[Field.SINCE] = self.argument(input.since.number)
         if input.writes:
             record[Field.WRITES] = input.writes
             record[Field.WROTE] = self.object(functools.partial(_tell, self.entry, input.writes))
@@ -436,6 +448,20 @@ class _Table:
             return self.place(x)
         begin, number = made
         return {Field.KIND: Kind.POINTER, Field.OWNER: begin + 8 * (RECORD * number + Field.MADE)}
+
+    def recording(self, recording: Recording) -> Record:
+        offsets = at.layouts().recorded
+        slots = [(offsets[k], self.object(x)) for k, x in recording.attributes().items()]
+        return {
+            Field.OBJECT: self.object(CompiledBackward),
+            Field.PARTS: self.numbers(tuple(word for pair in slots for word in pair)),
+            Field.COUNT: len(slots),
+            Field.CLOCK: self.object(tick),
+            Field.CALL: self.object(here),
+        }
+
+    def edge(self, place: Place) -> Record:
+        return {**self.place(place), Field.CALL: self.object(current_node)}
 
     def piece(self, piece: Piece, table: np.ndarray) -> Record:
         record = {

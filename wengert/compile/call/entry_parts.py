@@ -308,6 +308,74 @@ def find(w: Writer, record: ir.Value) -> None:
 
 
 @part(BIT)
+def unwritten(w: Writer, tensor: ir.Value, node: ir.Value) -> None:
+    """Whether nothing has written to a tensor since a node was made."""
+    cell, stamp = w.load(tensor, w.offsets.cell), w.variable()
+    with w.when(w.same(cell, w.known("python._Py_NoneStruct"))):
+        w.build.ret(w.number(1, BIT))
+    order = w.call("python.PyLong_AsLongLong", w.load(node, w.offsets.recorded["order"]))
+    shared = w.same(w.load(cell, at.TYPE), w.known("entry.SharedCell"))
+    with w.build.if_else(shared) as (here, there):
+        with here:
+            w.build.store(w.word(w.load(w.load(cell, w.offsets.memory), at.ITEMS), 1), stamp)
+        with there:
+            found = w.call("attribute", cell, w.known("entry.stamp"))
+            w.build.store(w.call("python.PyLong_AsLongLong", found), stamp)
+    w.build.ret(w.build.icmp_signed("<=", w.build.load(stamp), order))
+
+
+@part(WORD)
+def edge(w: Writer, record: ir.Value, tensor: ir.Value) -> None:
+    """What a node has for a tensor it is made from, with a reference; or 0."""
+    view = w.block("view")
+    none = w.known("python._Py_NoneStruct")
+    w.need(w.same(w.load(tensor, w.offsets.origin), none), view)
+    node = w.load(tensor, w.offsets.node)
+    w.call("python.Py_IncRef", node)
+    w.build.ret(node)
+    w.build.position_at_end(view)
+    w.build.ret(w.call("python.PyObject_CallOneArg", w.word(record, Field.CALL), tensor))
+
+
+@part(WORD)
+def gathered(w: Writer, begin: ir.Value, count: ir.Value) -> None:
+    """A tuple of what records are about, of the edges if they are to tensors; or 0."""
+    failed = w.block("failed")
+    made = w.call("python.PyTuple_New", count)
+    w.need(w.differs(made, 0), failed)
+    place = w.variable()
+    w.build.store(w.build.add(made, w.number(at.TUPLE_ITEMS)), place)
+    with w.each(begin, count) as record:
+        found, here = w.call("find", record), w.build.load(place)
+        with w.build.if_else(w.same(w.word(record, Field.CALL), 0)) as (object_, tensor):
+            with object_:
+                w.call("python.Py_IncRef", found)
+                w.store(found, here)
+            with tensor:
+                w.store(w.call("edge", record, found), here)
+        w.need(w.differs(w.word(here, 0), 0), failed)
+        w.build.store(w.build.add(here, w.number(8)), place)
+    w.build.ret(made)
+    w.build.position_at_end(failed)
+    w.call("python.Py_DecRef", made)
+    w.build.ret(w.number(0))
+
+
+@part(WORD)
+def slot_of(w: Writer, node: ir.Value, number: ir.Value, empty: ir.Value) -> None:
+    """What the history of a node's result is, with a reference: the node itself for the first."""
+    with w.when(w.same(number, 0)):
+        w.call("python.Py_IncRef", node)
+        w.build.ret(node)
+    made = w.call("entry.object_new", w.known("entry.Output"), empty, w.number(0))
+    with w.when(w.differs(made, 0)):
+        w.put(made, w.offsets.output["node"], node)
+        counted = w.call("python.PyLong_FromLongLong", number)
+        w.store(counted, w.build.add(made, w.number(w.offsets.output["slot"])))
+    w.build.ret(made)
+
+
+@part(BIT)
 def is_key(w: Writer, a: ir.Value, b: ir.Value) -> None:
     """Whether two keys are one object, or equal strings."""
     with w.when(w.same(a, b)):
@@ -459,6 +527,7 @@ def release(w: Writer, table: ir.Value) -> None:
         (Head.OUTPUTS, Field.MADE),
         (Head.PIECES, Field.ARRAY),
         (Head.PIECES, Field.MADE),
+        (Head.RECORDING, Field.MADE),
     ):
         with w.section(table, section) as record:
             reference = w.word(record, field)

@@ -65,6 +65,10 @@ def _has_history(x: Tensor, form: Array) -> bool:
     return x._node is None and view.base._node is None
 
 
+def _written_since(x: Tensor, node: Any) -> bool:
+    return x._cell is not None and x._cell.stamp > node.order
+
+
 class _Running:
     """One call at a time: the table of addresses, and the arrays that lie at them."""
 
@@ -108,6 +112,8 @@ class _Running:
             return self._number(form, value)
         if form.type is not None:
             if type(value) is not form.type or not _has_history(value, form):
+                return False
+            if input.since is not None and _written_since(value, input.since.read(args)):
                 return False
             value = value._array
         return self._lies(form, value)
@@ -218,6 +224,8 @@ class _Running:
 
         for piece in entry.pieces:
             pieces[piece] = piece.of(found(piece.base))
+        if entry.recording is not None:
+            entry.recording.record(found)
         values = tuple(map(found, entry.results))
         return values if entry.many else values[0] if values else None
 

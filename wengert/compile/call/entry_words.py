@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-RECORD = 19  # words
+RECORD = 20  # words
 
 
 class Head(IntEnum):
@@ -30,7 +30,11 @@ class Head(IntEnum):
     RESULTS = 23
     ALIASING = 25
     PIECES = 27
-    WORDS = 29
+    RECORDING = 29  # one record, if results get a history
+    EDGES = 31
+    SAVED = 33
+    RECORDED = 35
+    WORDS = 37
 
 
 class Kind(IntEnum):
@@ -103,19 +107,20 @@ class Field(IntEnum):
     KEYS = 2  # of a dictionary: where they lie
     FAR = 2  # of UNCHANGED and SEEN: the bytes from the one to the other
     FORM = 3
-    OBJECT = 4  # expected; or a Tensor's type, or 0; or a container to look at
+    OBJECT = 4  # expected; or a Tensor's or node's type, or 0; or a container to look at
     OFFSET = 5  # of a piece: how many bytes after the base it begins
     BUFFER = 5  # where the buffer's address goes, or where a number lies
     DTYPE = 6
-    CALL = 6  # of a view: what makes it again
+    CALL = 6  # of a view: what makes it again; of an edge and a node: the function to ask
     EQUAL = 6  # of a guard: the function to ask
     SIGHT = 7  # of a piece
     TYPE_NUMBER = 7
     NDIM = 8  # of a piece that is all of its base: -1
-    COUNT = 8  # of a container's parts, or a number's words
+    COUNT = 8  # of a container's parts, a number's words, or a node's slots
     DIMENSIONS = 9
     LEAST = 9  # of an int
-    PARTS = 9  # the slots of a container's parts; or where those that it must have lie
+    PARTS = 9  # the slots of a container's parts; or where those that it must have lie; or pairs
+    # of a node's slot and what is put there
     CREATION = 10  # of a view: why it may not be written, or None
     FLAGS = 10  # that an array must have
     GREATEST = 10  # of an int
@@ -128,10 +133,11 @@ class Field(IntEnum):
     ARRAY = 14  # while a call runs
     MADE = 15  # while a call runs: an output's object, or a container's parts; ours
     FOUND = 15  # while a call runs: an input's object
-    CLOCK = 16  # of a view: to be called for the time at which it is taken
+    CLOCK = 16  # of a view, a node: to be called for the time at which it is taken
     WROTE = 16  # to be called with it, if something is written
     STRIDES = 18  # that an array must have; 0 if it is row-major, -1 if any will do
     COPY = 17  # while a call runs: of an input that is not laid out as the body reads it; ours
+    SINCE = 19  # the slot of the node since which nothing may have written to an input; or 0
 
 
 class Span(IntEnum):

@@ -33,7 +33,6 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.PyDict_Next": (HALF, (WORD, WORD, WORD, WORD)),
     "python.PyUnicode_Compare": (HALF, (WORD, WORD)),
     "python.PyTuple_New": (WORD, (WORD,)),
-    "python.PyTuple_SetItem": (HALF, (WORD, WORD, WORD)),
     "python.PyFloat_FromDouble": (WORD, (DOUBLE,)),
     "python.PyComplex_FromDoubles": (WORD, (DOUBLE, DOUBLE)),
     "python.PyLong_AsLongLong": (WORD, (WORD,)),

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compile.call.derivative import CompiledBackward
 from wengert.compile.llvm.machine.host import capsule_pointer
-from wengert.history.node import Cell, SharedCell
+from wengert.history.node import Cell, Node, Output, SharedCell
 from wengert.tensor import Tensor, View, wrap
 
 
@@ -41,6 +42,8 @@ class Layouts:
     origin: int
     cell: int
     view: dict[str, int]  # the slots of a View
+    recorded: dict[str, int]  # those of a CompiledBackward
+    output: dict[str, int]  # those of a node's Output
     memory: int  # of a SharedCell
     contents: int  # of a closure's cell
     version: int  # of a dict: a number that each change makes another; 0 if it has none
@@ -93,7 +96,10 @@ def layouts() -> Layouts:
     _check_numbers()
     _check_arrays()
     functions()
-    return Layouts(*_slots(), _view(), _memory(), _contents(), _version())
+    return Layouts(
+        *(*_slots(), _all_slots(View), _all_slots(CompiledBackward, Node), _all_slots(Output)),
+        *(_memory(), _contents(), _version()),
+    )
 
 
 @functools.cache
@@ -189,9 +195,10 @@ def member(owner: Any, name: str) -> int | None:
     return offset if known and _word(id(owner) + offset) == id(getattr(owner, name, None)) else None
 
 
-def _view() -> dict[str, int]:
-    view: Any = View()
-    return {name: _slot(view, name) for name in View.__slots__}
+def _all_slots(kind: Any, *bases: Any) -> dict[str, int]:
+    made = kind.__new__(kind)
+    names = [name for cls in (kind, *bases) for name in cls.__slots__ if name[0] != "_"]
+    return {name: _slot(made, name) for name in names}
 
 
 def _slot(x: Any, name: str) -> int:

@@ -16,7 +16,7 @@ from wengert.compile.call.entry import Entry, Piece
 from wengert.compile.call.specialization import wrote
 from wengert.compile.program.program import Value
 from wengert.compile.trace import watch
-from wengert.compile.trace.arguments import Changed, Spread, applied
+from wengert.compile.trace.arguments import Changed, Container, Spread, applied
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
     INT64,
@@ -53,6 +53,9 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
     spread = Spread.of(spec.structure)
     pieces = _pieces(spec, flat)
     results, rebuild = _results(spec, spread, pieces)
+    recording = None
+    if spec.joint is not None:
+        recording = spec.recording(lambda leaf: pieces.get(leaf, leaf))
     return make(
         Entry(
             body=executable.body,
@@ -67,6 +70,7 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
             outputs=tuple(_outputs(spec)),
             writes=tuple(filter(_is_native, spec.captured.writes)),
             pieces=tuple(pieces.values()),
+            recording=recording,
             results=results,
             many=rebuild is not None or type(spec.captured.result) is tuple,
             rebuild=rebuild,
@@ -76,26 +80,35 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
     )
 
 
-def _first_pull(spec: Any, *given: Any) -> Any:
+def _first_pull(spec: Any, saved: Any, node: Any, g: Any) -> Any:
     """From now on the derivative's native callable runs."""
-    spec.pull = _link_pull(spec, given)
-    return spec.pull(*given)
+    spec.pull = _link_pull(spec, node.values(), node, g)
+    return spec.pull(saved, node, g)
 
 
-def _link_pull(spec: Any, given: tuple[Any, ...]) -> Callable[..., Any]:
+def _link_pull(spec: Any, saved: tuple[Any, ...], node: Any, g: Any) -> Callable[..., Any]:
     """The callable of a specialization's derivative, which does what `pulled` says."""
     executable = spec.backward
     plan, table = executable.plan, executable.table
-    places = [*spec.read_back, *map(Argument, range(spec.known(), len(given)))]
+    begin, known = 3, len(saved)  # the arguments, then what their parts are
+    containers = [Container(0, tuple, None, begin, known)]
+    gs, values = [2], [*saved, g]
+    if node.outputs > 1:
+        containers.append(Container(2, list, None, begin + known, len(g)))
+        gs, values = [*range(begin + known, begin + known + len(g))], [*saved, *g]
+    places = [*spec.read_back, *map(Argument, range(spec.known(), len(values)))]
     return make(
         Entry(
             body=executable.body,
             buffers=table.size,
             slow=spec.pulled,
-            spread=Spread(len(given), slots=tuple(range(len(given)))),
+            spread=Spread(3, (), tuple(containers), (*range(begin, begin + known), *gs, 1)),
             inputs=tuple(
                 [
-                    _anyhow(_input(place, given, table.input(i), value))
+                    _anyhow(
+                        _input(place, values, table.input(i), value),
+                        Argument(len(values)) if place in spec.tensors_back else None,
+                    )
                     for i, (place, value) in enumerate(zip(places, plan.inputs, strict=True))
                 ]
             ),
@@ -192,12 +205,12 @@ def _input(
     return Input(place, form, writes)
 
 
-def _anyhow(read: Input) -> Input:
+def _anyhow(read: Input, since: Argument | None) -> Input:
     """An input that is only read, in any strides and with any history."""
     form = read.form
     if isinstance(form, Array):
         form = dataclasses.replace(form, strides=..., history=None, origin=None)
-    return Input(read.place, form)
+    return Input(read.place, form, since=since)
 
 
 def _number(value: Value) -> Any:
@@ -293,14 +306,12 @@ def _results(
     spec: Any, spread: Spread, pieces: dict[Any, Piece]
 ) -> tuple[tuple[Any, ...], Callable[..., Any] | None]:
     """What the entry returns, and what is made of it in Python, if anything."""
-    structure, joint = spec.captured.whole(), spec.captured.joint
+    structure = spec.captured.whole()
     leaves = tuple(dict.fromkeys(leaves_of(structure)))
-    saved = [] if joint is None else range(spec.results, len(spec.program.outputs))
     flat = [Argument(i) for i in range(len(spec.examples))]
     afterwards = _Afterwards()
-    recorded = [] if joint is None else [*map(Output, saved), *flat, *spec.fetched]
     found = [pieces.get(leaf, leaf) for leaf in leaves]
-    afterwards.then([*found, *recorded], _finished(spec, leaves, len(saved)))
+    afterwards.then(found, _finished(structure, leaves))
     writes = [write for write in spec.captured.writes if not _is_native(write)]
     if writes:
         outputs = [Known(None) if w.number is None else Output(w.number) for w in writes]
@@ -310,7 +321,7 @@ def _results(
     if type(spec.captured.result) is Changed:
         containers = [Argument(i) for i in range(len(flat), len(spread.slots))]
         afterwards.then(containers, applied)
-    if len(afterwards.steps) == 1 and joint is None:
+    if len(afterwards.steps) == 1:
         if structure is None or isinstance(structure, LEAVES):
             return tuple(found), None
         if type(structure) is tuple and all(isinstance(part, LEAVES) for part in structure):
@@ -318,19 +329,12 @@ def _results(
     return tuple(afterwards.places), afterwards.alone() or afterwards
 
 
-def _finished(spec: Any, leaves: Any, saved: int) -> Callable[[Any, tuple[Any, ...]], Any]:
-    """The result around its leaves, with the history of this call."""
-    structure, joint = spec.captured.whole(), spec.captured.joint
+def _finished(structure: Any, leaves: Any) -> Callable[[Any, tuple[Any, ...]], Any]:
+    """The result around its leaves."""
     places = {leaf: k for k, leaf in enumerate(leaves)}
-    slots = [] if joint is None else [places[leaf] for leaf in joint.slots]
-    begin, end = len(leaves), len(leaves) + saved
-    one = isinstance(structure, LEAVES)
 
     def finish(_: Any, values: tuple[Any, ...]) -> Any:
-        if joint is not None:
-            results = [values[k] for k in slots]
-            derivative.record(spec, values[end:], results, values[begin:end])
-        return values[0] if one else filled(structure, lambda leaf: values[places[leaf]])
+        return filled(structure, lambda leaf: values[places[leaf]])
 
     return finish
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.autograd.engine import mark_written
 from wengert.compile.call import derivative
+from wengert.compile.call.derivative import CompiledBackward, Recording
 from wengert.compile.call.executable import executable
 from wengert.compile.program.partition import partition
 from wengert.compile.program.passes import by_columns, clean
@@ -172,8 +173,9 @@ class Specialization:
         made: dict[Any, Any] = {}
         whole = structured(captured.whole(), outputs, made, flat)
         if self.joint is not None and modes.is_grad_enabled():
-            known = [*flat, *(place.read(flat) for place in self.fetched)]
-            derivative.record(self, known, [made[leaf] for leaf in self.joint.slots], values)
+            found = {Output(k): value for k, value in enumerate(values, self.results)}
+            found |= {leaf: made[leaf] for leaf in self.joint.slots}
+            self.recording().record(lambda x: found[x] if x in found else x.read(flat))
         elif captured.refusal is not None:
             node = derivative.refused(captured.refusal)
             for leaf, tensor in made.items():
@@ -188,8 +190,17 @@ class Specialization:
 
     # ---- what a node of the history asks for ---------------------------------------------------
 
-    def pulled(self, *given: Any) -> tuple[Any, ...]:
-        """Gradients, of what a node keeps of a call, what that saved, and the cotangents."""
+    def recording(self, place_of: Callable[[Any], Any] = lambda leaf: leaf) -> Recording:
+        """The node of a call; `place_of` a leaf of the result is where its tensor is found."""
+        assert self.joint is not None
+        known = [*map(Argument, range(len(self.examples))), *self.fetched]
+        saved = map(Output, range(self.results, len(self.program.outputs)))
+        results = [*map(place_of, self.joint.slots)]
+        return Recording(self, self.joint.leaves, [*known, *saved], results)
+
+    def pulled(self, saved: Any, node: CompiledBackward, g: Any) -> tuple[Any, ...]:
+        """Gradients, of what a node keeps of a call, and of the cotangents."""
+        given = [*node.values(), *(g if node.outputs > 1 else [g])]
         arrays = [array_at(place, given) for place in self.read_back]
         return tuple(self.backward.run([*arrays, *given[self.known() :]]))
 
@@ -197,7 +208,7 @@ class Specialization:
         """How much of a call a node keeps, beside what the program saved."""
         return len(self.examples) + len(self.fetched)
 
-    def recorded_gradients(self, flat: Sequence[Any], gs: list[Tensor]) -> list[Any]:
+    def recorded_gradients(self, found: Sequence[Any], gs: list[Tensor]) -> list[Any]:
         """The gradients as tensors with a history of their own."""
         program, captured = self.captured.program, self.captured
         draws = any(getattr(s.function, "draws", False) for s in program.statements)
@@ -207,7 +218,8 @@ class Specialization:
                 "random numbers cannot be differentiated twice: the second derivative would run "
                 "it again. Leave the function uncompiled, or move that out of it."
             )
-        flat, kept = flat[: len(self.examples)], flat[len(self.examples) :]
+        count = len(self.examples)
+        flat, kept = found[:count], found[count : self.known()]
         for place, before in zip(self.fetched, kept, strict=True):
             now = place.read(flat)
             if now is not before and not same(now, before):
@@ -217,9 +229,9 @@ class Specialization:
         assert self.joint is not None
         places = [i for i, x in enumerate(flat) if isinstance(x, Tensor) and x.requires_grad]
         states = [place.object for place in self.joint.leaves if isinstance(place, Known)]
-        found = self.owner.gradients(states)(rebuild(self.structure, flat), gs)
+        gradients = self.owner.gradients(states)(rebuild(self.structure, flat), gs)
         tensors = [*(flat[i] for i in places), *states]
-        by_tensor = {id(x): g for x, g in zip(tensors, found, strict=True)}
+        by_tensor = {id(x): g for x, g in zip(tensors, gradients, strict=True)}
         return [by_tensor[id(place.read(flat))] for place in self.joint.leaves]
 
 

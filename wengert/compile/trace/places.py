@@ -327,12 +327,14 @@ class Number:
 class Input:
     """What a call reads: of this form, from this place.
 
-    `writes` is how often it writes to the tensor: by so much its version goes up.
+    `writes` is how often it writes to the tensor: by so much its version goes up. Nothing may have
+    written to it since the node at the place `since` was made.
     """
 
     place: Place
     form: Array | Number
     writes: int = 0
+    since: Argument | None = None
 
 
 # ---- what must hold -----------------------------------------------------------------------------
