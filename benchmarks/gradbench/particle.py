@@ -46,15 +46,11 @@ def solver(outer, inner):
 
 
 SOLVERS = {name: solver(*(MODES[mode] for mode in name)) for name in NAMES}
-EAGER = frozenset({"ff", "fr", "rf"})  # forward mode through a loop of unknown length
 
 PROBLEM = Problem(
     fields={"w": "number"},
-    functions={
-        name: solve if name in EAGER else wg.compile(solve) for name, solve in SOLVERS.items()
-    },
+    functions={name: wg.compile(solve) for name, solve in SOLVERS.items()},
     derivatives=NAMES,
     workloads=lambda data: [Workload("", lambda: {"w": 0.0})],
     prepare=lambda w: (np.array(w),),
-    eager=EAGER,
 )

@@ -59,7 +59,6 @@ class Problem:
     answer: Callable[[str, Any], Any] = lambda function, result: nested(result)
     repeated: bool = True  # whether inputs say how often and how long to run
     shown: int | None = None  # how many of the workloads the table chooses from; None: all
-    eager: frozenset[str] = frozenset()  # functions that the compiler does not take: minutes
 
     def arguments(self, message: Any) -> Arguments:
         """What the functions take, from the fields of a message. InputError if they do not fit."""

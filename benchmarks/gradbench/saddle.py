@@ -30,14 +30,10 @@ def solver(outer, inner):
 
 
 SOLVERS = {name: solver(*(MODES[mode] for mode in name)) for name in NAMES}
-EAGER = frozenset({"ff", "fr"})  # forward mode through a loop of unknown length
 
 PROBLEM = Problem(
     fields={"start": "2"},
-    functions={
-        name: solve if name in EAGER else wg.compile(solve) for name, solve in SOLVERS.items()
-    },
+    functions={name: wg.compile(solve) for name, solve in SOLVERS.items()},
     derivatives=NAMES,
     workloads=lambda data: [Workload("", lambda: {"start": np.ones(2)})],
-    eager=EAGER,
 )

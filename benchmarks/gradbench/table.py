@@ -69,7 +69,7 @@ def run(peers, quick: bool, only, data: Path | None = None) -> Report:
             objective = None
             for function in named(name).functions:
                 title = f"{workload.name} {function}".strip()
-                if function in named(name).eager or not chosen(name, title, only):
+                if not chosen(name, title, only):
                     continue
                 entrants = [
                     peer

@@ -151,15 +151,6 @@ def test_map_is_a_loop():
     check(lambda x, w: wg.map(lambda row: (row @ w).tanh(), x), tensor(5, 3), tensor(3, 3, seed=1))
 
 
-def test_inside_vmap_and_forward_mode_iterations_are_compiled_one_by_one():
-    x, w = np.random.default_rng(0).normal(size=(2, 5))
-    f = lambda x, w: wg.fori_loop(0, 4, lambda i, y: np.sin(y * w), x)
-    batched = wg.compile(wg.vmap(f, in_dims=(0, None)))
-    assert np.allclose(batched(x, w[0]), wg.vmap(f, in_dims=(0, None))(x, w[0]))
-    pushed = wg.compile(lambda x, t: wg.jvp(lambda x: f(x, w), (x,), (t,))[1])
-    assert np.allclose(pushed(x, w), wg.jvp(lambda x: f(x, w), (x,), (w,))[1])
-
-
 def test_invariants_are_computed_once():
     f = wg.compile(lambda x, w: wg.fori_loop(0, 9, lambda i, y: y * w.exp().sum(), x))
     f(tensor(3), tensor(3))

@@ -74,16 +74,6 @@ def test_a_particle_that_meets_a_wall():
     assert np.allclose(compiled(2.0), wg.value_and_grad(flight)(2.0))
 
 
-def test_second_derivatives_and_forward_mode_are_refused():
-    f = lambda x: growing(x, x).sum()
-    with pytest.raises(TracingError, match=r"second derivative of wg\.while_loop"):
-        wg.compile(wg.grad(lambda x: wg.grad(f)(x).sum()))(np.ones(2))
-    with pytest.raises(TracingError, match=r"inside of vmap or forward mode"):
-        wg.compile(lambda x: wg.jvp(f, (x,), (x,)))(np.ones(2))
-    with pytest.raises(TracingError, match=r"inside of vmap or forward mode"):
-        wg.compile(wg.vmap(f))(np.ones((2, 2)))
-
-
 def test_a_loop_that_never_ends_can_be_interrupted():
     lines = [
         "import _thread, os, threading, time, wengert as wg",

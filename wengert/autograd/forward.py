@@ -68,12 +68,13 @@ class Level:
     the tangents away from the tensors that carry them.
     """
 
-    __slots__ = ("_known", "_stores", "start")
+    __slots__ = ("_known", "_stores", "lasting", "start")
 
     def __init__(self, lasting: bool = False) -> None:
+        self.lasting = lasting
         self.start: float = float("inf") if lasting else tick()
         self._known: dict[int, bool] = {}
-        self._stores: weakref.WeakSet[Tangents] | None = weakref.WeakSet() if lasting else None
+        self._stores: weakref.WeakSet[Tangents] | None = None
 
     def give(self, x: Tensor, tangent: Tensor | None) -> None:
         """Let `x` carry a tangent of this level; None says that it carries none."""
@@ -81,11 +82,17 @@ class Level:
         if store is None:
             store = x._tangents = Tangents()
         store[self] = tangent
-        if self._stores is not None:
-            self._stores.add(store)  # type: ignore[arg-type]
+        if self.lasting:
+            self.remember(store)  # type: ignore[arg-type]
+
+    def remember(self, store: Tangents) -> None:
+        """Have `forget` take the tangents of this level away from there."""
+        if self._stores is None:
+            self._stores = weakref.WeakSet()
+        self._stores.add(store)
 
     def forget(self) -> None:
-        """Take this level's tangents away from all tensors."""
+        """The level is over: take its tangents away from what would keep them."""
         for store in list(self._stores or ()):
             store.pop(self, None)
 
@@ -97,7 +104,7 @@ class Level:
         known, path = self._known, [node]
         while path:
             node = path[-1]
-            if abs(node.order) < self.start:  # a leaf's order is negative
+            if abs(node.order) < self.start or node.opens:  # a leaf's order is negative
                 known[node.order] = True
             if node.order not in known:
                 below = [child for e in node.edges if (child := source(e)[0]) is not None]
@@ -238,6 +245,8 @@ def _remember(y: Tensor) -> None:
         node.saved = (*node.saved[:k], kept, *node.saved[k + 1 :])
     if kept is not None:
         kept._tangents = Tangents(y._tangents or {})
+        for level in kept._tangents:  # else the node holds what was computed with it, for ever
+            level.remember(kept._tangents)
 
 
 def _pushed(

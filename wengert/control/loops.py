@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.arrays.kind import bare
 from wengert.control import choice
-from wengert.control.recorded import Loop, is_traced, tracing, undecided_loop
+from wengert.control.recorded import Loop, tracing
 from wengert.control.states import Form, agreed, length_of, row, split, stacked
 from wengert.errors import StateError
 from wengert.functions.creation import zeros
@@ -126,16 +126,11 @@ def while_loop(
         holds = choice.array_of(cond_fun(state.now), "the condition of wg.while_loop")
         if choice.is_batched(on) or choice.is_batched(holds):
             on = np.logical_and(on, holds)
-            anywhere = choice.anywhere(on)
-            if is_traced(anywhere):
-                raise undecided_loop()
-            if not anywhere:
+            if not choice.anywhere(on):
                 return state.now
             before = state.now
             state.follow(body_fun(before))
             state.now = choice.chosen(on, state.now, before)
-        elif is_traced(holds):
-            raise undecided_loop()
         elif not holds:
             return state.now
         else:

@@ -12,42 +12,27 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.batched.array import BatchedArray
 from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray
-from wengert.control.choice import array_of
+from wengert.control.choice import anywhere, array_of, chosen, is_batched
 from wengert.control.states import Form, agreed, split
 from wengert.errors import StateError, TracingError
-from wengert.history import modes
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor, wrap
 from wengert.tree import NOTHING, collect, rebuild
 
 
 def tracing() -> Trace | None:
-    """The trace that writes loops down as they are.
-
-    Inside of `vmap` and of forward mode iterations are traced one by one.
-    """
+    """The trace that writes loops down as they are."""
     capture = watch.active()
-    if capture is None:
-        return None
-    state = modes.current()
-    usual = state.level is None and not state.duals
-    return capture.trace if usual else None
+    return None if capture is None else capture.trace
 
 
 def is_traced(predicate: Any) -> bool:
     """Whether a predicate has no number yet."""
     return type(predicate) is TracedArray and (
         predicate.value not in predicate.trace.program.constants
-    )
-
-
-def undecided_loop() -> TracingError:
-    return TracingError(
-        "wg.while_loop inside of vmap or forward mode in a compiled function, at\n  "
-        f"{line_of(*here())}\nHow often it runs is not known there yet. Take the derivative by "
-        "wg.grad, use wg.scan of a fixed length, or leave the function uncompiled."
     )
 
 
@@ -86,7 +71,7 @@ class Loop:
         self.rows_tree = collect(xs, rows)
         self.tensors = any(isinstance(x, Tensor) for x in (*leaves, *rows))
         leaves = [self._begun(x) for x in leaves]
-        rows = [x if isinstance(x, Tensor) else self.trace.as_array(x) for x in rows]
+        rows = [_held(x, self.trace) for x in rows]
         while True:
             self.begun = leaves
             self.first = Form(form.tree, tuple(map(_form_of, leaves)))
@@ -110,16 +95,35 @@ class Loop:
         leaves = [self._begun(x) for x in leaves]
         self.rows_tree = NOTHING
 
-        def holds(state: list[Any]) -> Any:
+        def asked(state: list[Any]) -> Any:
+            """The condition, for each example of the vmaps around."""
             found = array_of(test(rebuild(form.tree, iter(state))), f"the condition of {self.what}")
-            return np.not_equal(self.trace.as_array(found), 0)
+            return np.not_equal(_held(found, self.trace), 0)
+
+        batched = False
+
+        def holds(state: list[Any]) -> Any:
+            nonlocal batched
+            found = asked(state)
+            batched = is_batched(found)
+            if batched and any(s.acts and s.outputs for s in self.trace.program.statements):
+                raise TracingError(
+                    f"the condition of {self.what} draws random numbers inside of vmap in a "
+                    f"compiled function, at\n  {line_of(*here())}\nIt is asked twice there: draw "
+                    "them in the body, and keep them in the state."
+                )
+            return self.trace.as_array(anywhere(found))
+
+        def following(state: list[Any]) -> list[Any]:
+            news = self._body(None, state, []).state
+            return chosen(asked(state), news, state) if batched else news
 
         while True:
             self.begun = leaves
             self.first = Form(form.tree, tuple(map(_form_of, leaves)))
             effects = len(watch.active().world.effects)
             try:
-                finals = until(self.trace, holds, lambda s: self._body(None, s, []).state, leaves)
+                finals = until(self.trace, holds, following, leaves)
             except Again as again:
                 leaves = again.leaves
                 continue
@@ -130,7 +134,7 @@ class Loop:
         """A leaf of the first state: a tensor, or a traced array."""
         if isinstance(x, Tensor):
             return x
-        array = self.trace.as_array(x)
+        array = _held(x, self.trace)
         if isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic):
             array.value.weak = True
         return array
@@ -149,7 +153,7 @@ class Loop:
         return Made(news, [x if isinstance(x, Tensor) else self._row(x) for x in ys])
 
     def _row(self, x: Any) -> Any:
-        array = self.trace.as_array(x)
+        array = _held(x, self.trace)
         return wrap(array) if self.tensors else array
 
     def _check_kinds(self, state: list[Any], news: list[Any]) -> None:
@@ -175,19 +179,25 @@ def _array(x: Any) -> Any:
     return x._array if isinstance(x, Tensor) else x
 
 
+def _held(x: Any, trace: Trace) -> Any:
+    """A leaf as an array, unless it is a tensor."""
+    return x if isinstance(x, Tensor | BatchedArray) else trace.as_array(x)
+
+
+def _is_weak(x: Any) -> bool:
+    return getattr(_array(x), "weak", False)
+
+
 def _form_of(x: Any) -> Any:
-    array = _array(x)
-    if not isinstance(array, TracedArray):
-        return split(x, "state")[1].leaves[0]
-    return None if array.weak else (tuple(array.shape), array.dtype)
+    return split(x, "state")[1].leaves[0]
 
 
 def _restarted(x: Any, before: Any, after: Any) -> Any:
     """What a part of the state begins as, if the body makes `after` of it; `x` itself if it can."""
     form = _form_of(after)
-    if before.weak and form is not None:
+    if _is_weak(before) and form is not None:
         x = x.astype(form[1])
-    elif before.weak:
+    elif _is_weak(before):
         dtype = getattr(_array(after), "dtype", np.dtype(type(after)))
         dtype = np.promote_types(dtype, before.dtype)
         x = x if dtype == before.dtype else x.trace.number_like(x, dtype)
@@ -198,8 +208,8 @@ def _like(x: Any, before: Any, trace: Trace) -> Any:
     """A leaf of the next state, as an array of the trace."""
     if isinstance(x, Tensor):
         return x
-    array = trace.as_array(x)
-    if _array(before).weak and array.dtype != _array(before).dtype:
+    array = _held(x, trace)
+    if _is_weak(before) and array.dtype != _array(before).dtype:
         array = array.astype(_array(before).dtype)
     return wrap(array) if isinstance(before, Tensor) else array
 
@@ -246,7 +256,7 @@ def _converter(trace: Trace, column: Any) -> Any:
     def convert(x: Any) -> Any:
         if isinstance(x, Tensor):
             return x
-        array = trace.as_array(x)
+        array = _held(x, trace)
         if array.dtype != dtype:
             array = array.astype(dtype)
         if not known:

@@ -76,6 +76,7 @@ class Push(Run):
         with forward.within(self.level):
             self.tangents = [forward.tangent(y, self.level) for y in self.out]
             self.out = [forward.beneath(y, self.level) for y in self.out]
+        self.level.forget()
 
     def differentiating(self) -> AbstractContextManager[Any]:
         leaves = [step for tree in self.inputs for step in paths(tree)]

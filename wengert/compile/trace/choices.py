@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.compile.program.program import Value
 from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.layers import all_joined, apart, together
 from wengert.compile.trace.repeats import (
     BodyNode,
     Place,
@@ -50,7 +51,12 @@ class Choice:
         self.trace = trace
         self.index = index
         self.branches = branches
-        self.results = results
+        self.layers = list(map(all_joined, zip(*results, strict=True)))
+        self.results = []
+        for branch, made in zip(branches, results, strict=True):
+            with branch:
+                self.results.append(apart(trace, made, self.layers))
+        results = self.results
         found: dict[Place, None] = {}
         self.tracked = []
         for column in zip(*results, strict=True):
@@ -79,7 +85,7 @@ class Choice:
                 made.append(wrap(array))
             else:
                 made.append(wrap(array, Output(node, k) if k else node))
-        return made
+        return together(made, self.layers)
 
     def pulled(self, gs: list[Any], recorded: bool) -> list[Any]:
         """The cotangents of what lies around, by a choice between sweeps."""
@@ -88,7 +94,7 @@ class Choice:
             scope = Branch(self.trace, branch.lineage)
             with scope:
                 roots = [(history_of(x), g) for x, g in zip(made, gs, strict=True)]
-                found.append(swept([r for r in roots if None not in r], self.targets, recorded))
+                found.append(swept(roots, self.targets, recorded))
             branches.append(scope)
         columns = list(zip(*found, strict=True))
         kept = [k for k, column in enumerate(columns) if any(g is not None for g in column)]

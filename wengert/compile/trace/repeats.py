@@ -23,6 +23,7 @@ from wengert.autograd.hooks import shown
 from wengert.compile.program import operations
 from wengert.compile.program.program import Value
 from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.layers import Layers, apart, joined, layers_of, together
 from wengert.compile.trace.scopes import Scope
 from wengert.compile.trace.storage import Storage
 from wengert.history import modes
@@ -46,6 +47,8 @@ class Made:
 class Entry(Node):
     """Where the history of a body begins: its outputs are the state and the rows."""
 
+    opens = True
+
     def __init__(self) -> None:
         self.begin()
         self.outputs = 0
@@ -62,7 +65,8 @@ class BodyNode(Node):
     title = ""
 
     def __init__(self, edges: tuple[Any, ...], outputs: int) -> None:
-        self.begin(edges)
+        self.begin()
+        self.edges = edges  # `apart` has told the vmaps around of all that was made before them
         self.outputs = outputs
         self.frees = True
         self.code, self.at = here()
@@ -74,7 +78,7 @@ class BodyNode(Node):
         return self._pulled(g, False)
 
     def pull_recorded(self, g: Any) -> Any:
-        return self._pulled(g, True)
+        return self._pulled(g, modes.is_grad_enabled())
 
     def _pulled(self, g: Any, recorded: bool) -> Any:
         if type(self.saved) is saved.Freed:
@@ -173,7 +177,7 @@ class Recorded:
         def body(index: Any, state: list[Any], given: list[Any]) -> Made:
             roots = [(self.news[k], g) for k, g in zip(self.alive, state, strict=True)]
             roots += [(self.ys[j], g) for j, g in zip(rows, given, strict=False)]
-            pulled = swept([r for r in roots if r[0] is not None], places, recorded)
+            pulled = swept(roots, places, recorded)
             before = pulled[: len(self.alive)]
             extra = dict(zip(hidden, given[len(rows) :], strict=True))
             state = [
@@ -209,12 +213,12 @@ class Recorded:
         return place
 
 
-def started(loop: Recorded, k: int, g: Any, recorded: bool = False) -> Any:
+def started(loop: Recorded, k: int, g: Any, recorded: bool) -> Any:
     """The cotangent of a part of the final state."""
     if g is None:
         v = loop.scope.carries[k]
         g = zeros(loop.scope.trace, v.shape, v.dtype)
-    return shown(g) if recorded else g
+    return shown(g) if recorded or engine.on_tensors() else g
 
 
 def reached(edge: Any, scope: Scope, known: dict[Place, Any], entries: Any) -> dict[Place, None]:
@@ -268,8 +272,9 @@ class Ends(engine.Targets):
 
 
 def swept(roots: list[Any], places: list[Any], recorded: bool) -> list[Any]:
-    """What a sweep from some roots brings to some places."""
+    """What a sweep from those roots that are tracked and have a cotangent brings to some places."""
     targets = Ends(places)
+    roots = [(edge, g) for edge, g in roots if edge is not None and g is not None]
     if roots:
         engine.run(roots, True, recorded, targets)
     return [targets.captured[p] for p in places]
@@ -286,6 +291,24 @@ def total(g: Any, h: Any, like: Any) -> Any:
 # ---- a loop --------------------------------------------------------------------------------------
 
 
+def carried(inits: list[Any], run: Callable[[list[Layers]], tuple[list[Layers], Any]]) -> Any:
+    """What `run` makes of the layers of a state, which also tells those of the next one.
+
+    A state that gets more layers in an iteration, by what the body closes over, has them from the
+    start: then it is run again.
+    """
+    layers = list(map(layers_of, inits))
+    while True:
+        found, made = run(layers)
+        if found == layers:
+            return made
+        layers = found
+
+
+def widened(layers: list[Layers], news: list[Any]) -> list[Layers]:
+    return [joined(own, layers_of(x)) for own, x in zip(layers, news, strict=True)]
+
+
 def repeated(
     trace: Trace,
     body: Body,
@@ -299,38 +322,55 @@ def repeated(
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Write a loop: the final state, the rows of the results, and the sums of the terms.
 
-    `inits` and `xs` are traced arrays or tensors of them; the body gets the like, and the number of
-    the iteration, counted from `first`. `along` is the loop whose history the body goes through,
-    and `steps` where places in that lead to.
+    `inits` and `xs` are arrays or tensors; the body gets the like, and the number of the iteration,
+    counted from `first`. `along` is the loop whose history the body goes through, and `steps` where
+    places in that lead to.
     """
-    inits, xs = [traced(trace, x) for x in inits], [traced(trace, x) for x in xs]
-    scope = Scope(trace, length, () if along is None else along.scope.lineage)
-    with scope:
-        recorded = Recorded(scope, Entry(), backwards)
-        recorded.steps = dict(steps or {})
-        index = trace.array(scope.index)
-        index = index + first if first else index
-        state = [inside(trace, scope.carries, x, recorded) for x in inits]
-        given = []
-        for x in xs:
-            given.append(inside(trace, scope.rows, x, recorded, row=True))
-        made = body(index, state, given)
-        terms = [term(trace, scope, t, recorded) for t in made.terms]
-        news = [*made.state, *terms]
-        new_values = [value_like(x, v) for x, v in zip(news, scope.carries, strict=True)]
-        y_values = [array_of(y).value for y in made.rows]
-    trace.counters[scope.index] = 0, length - 1
-    trace.counters[index.value] = first, first + length - 1
-    recorded.news, recorded.ys = [history_of(x) for x in news], [history_of(y) for y in made.rows]
-    starts = [array_of(x).value for x in inits]
-    starts += [zeros(trace, v.shape, v.dtype).value for v in scope.carries[len(starts) :]]
-    outputs = scope.close(starts, [array_of(x).value for x in xs], new_values, y_values, backwards)
-    initial = [history_of(x) for x in inits] + [None] * len(terms)
-    recorded.connect(initial)
-    results = [trace.array(v) for v in outputs]
-    shown_results = _with_history(recorded, results, [*news, *made.rows])
-    n = len(inits)
-    return shown_results[:n], shown_results[len(news) :], shown_results[n : len(news)]
+    row_layers = list(map(layers_of, xs))
+    rows = apart(trace, xs, row_layers, axis=1)
+
+    def run(layers: list[Layers]) -> tuple[list[Layers], Any]:
+        starts = apart(trace, inits, layers)
+        scope = Scope(trace, length, () if along is None else along.scope.lineage)
+        with scope:
+            recorded = Recorded(scope, Entry(), backwards)
+            recorded.steps = dict(steps or {})
+            index = trace.array(scope.index)
+            index = index + first if first else index
+            state = [inside(trace, scope.carries, x, recorded) for x in starts]
+            given = [inside(trace, scope.rows, x, recorded, row=True) for x in rows]
+            made = body(index, together(state, layers), together(given, row_layers))
+            if (wider := widened(layers, made.state)) != layers:
+                return wider, None
+            kinds = layers, list(map(layers_of, made.rows)), list(map(layers_of, made.terms))
+            leaves = made.state, made.rows, made.terms
+            state, ys, terms = [apart(trace, *pair) for pair in zip(leaves, kinds, strict=True)]
+            terms = [term(trace, scope, t, recorded) for t in terms]
+        trace.counters[scope.index] = 0, length - 1
+        trace.counters[index.value] = first, first + length - 1
+        results = _closed(recorded, starts, rows, [*state, *terms], ys)
+        n, m = len(starts), len(state) + len(terms)
+        parts = results[:n], results[m:], results[n:m]
+        return layers, [together(*x) for x in zip(parts, kinds, (0, 1, 0), strict=True)]
+
+    return carried(inits, run)
+
+
+def _closed(
+    loop: Recorded, starts: list[Any], rows: list[Any], news: list[Any], ys: list[Any]
+) -> list[Any]:
+    """Write the loop down, whose body was run: what it makes of the next state and the results."""
+    scope = loop.scope
+    trace = scope.trace
+    updates, row = values_in(scope, news), values_in(scope, ys)
+    check_alike(updates, scope.carries)
+    loop.news, loop.ys = list(map(history_of, news)), list(map(history_of, ys))
+    begun = [array_of(x).value for x in starts]
+    begun += [zeros(trace, v.shape, v.dtype).value for v in scope.carries[len(begun) :]]
+    given = [array_of(x).value for x in rows]
+    outputs = scope.close(begun, given, updates, row, loop.backwards)
+    loop.connect([*map(history_of, starts)] + [None] * (len(news) - len(starts)))
+    return _with_history(loop, list(map(trace.array, outputs)), [*news, *ys])
 
 
 def _with_history(loop: Recorded, arrays: list[TracedArray], insides: list[Any]) -> list[Any]:
@@ -352,18 +392,19 @@ def array_of(x: Any) -> TracedArray:
     return x._array if isinstance(x, Tensor) else x
 
 
-def traced(trace: Trace, x: Any) -> Any:
-    return x if isinstance(x, Tensor) else trace.as_array(x)
-
-
 def history_of(x: Any) -> Any:
     return current_node(x) if isinstance(x, Tensor) else None
 
 
-def value_like(x: Any, like: Value) -> Value:
-    value = array_of(x).value
-    assert (value.shape, value.dtype) == (like.shape, like.dtype), f"{value} follows {like}"
-    return value
+def values_in(scope: Scope, xs: list[Any]) -> list[Value]:
+    """What some arrays of a body hold."""
+    with scope:  # which makes what is a view
+        return [array_of(x).value for x in xs]
+
+
+def check_alike(news: list[Value], befores: list[Value]) -> None:
+    for value, like in zip(news, befores, strict=True):
+        assert (value.shape, value.dtype) == (like.shape, like.dtype), f"{value} follows {like}"
 
 
 def inside(trace: Trace, values: list[Value], x: Any, recorded: Recorded, row: bool = False) -> Any:

@@ -13,19 +13,22 @@ from typing import Any
 from wengert.compile.program.bodies import Rewind, Until
 from wengert.compile.program.program import Statement, Value
 from wengert.compile.trace.array import Trace
+from wengert.compile.trace.layers import Layers, apart, layers_of, together
 from wengert.compile.trace.repeats import (
     BodyNode,
     Entry,
     Recorded,
     array_of,
+    carried,
+    check_alike,
     history_of,
     inside,
     started,
     swept,
     term,
     total,
-    traced,
-    value_like,
+    values_in,
+    widened,
     zeros,
 )
 from wengert.compile.trace.scopes import Back, Loop
@@ -47,13 +50,29 @@ class Ended(BodyNode):
         self.until = until
 
     def pulled(self, gs: list[Any], recorded: bool) -> Any:
-        return _pulled(self.loop, self.until, gs)
+        made = _pulled(self.loop, self.until, gs, recorded)
+        if not recorded:
+            return made
+        pulls = [history_of(g) for g in gs if isinstance(g, Tensor)]
+        node = Rewound((*self.edges, *(edge for edge in pulls if edge is not None)))
+        node.code, node.at = self.code, self.at
+        return [wrap(g._array, node) if isinstance(g, Tensor) else g for g in made]
 
-    def pull_recorded(self, g: Any) -> Any:
+
+class Rewound(BodyNode):
+    """The derivative of such a loop, which has none itself."""
+
+    title = "Rewound"
+
+    def __init__(self, edges: tuple[Any, ...]) -> None:
+        super().__init__(edges, 1)
+
+    def pulled(self, gs: list[Any], recorded: bool) -> Any:
         raise TracingError(
-            "a second derivative of wg.while_loop in a compiled function, recorded at\n  "
-            f"{line_of(self.code, self.at)}\nThere are first ones only: differentiate twice "
-            "outside of compiled functions, or use wg.scan of a fixed length."
+            "a second derivative of wg.while_loop in a compiled function by reverse mode, of\n  "
+            f"{line_of(self.code, self.at)}\nTake one of the two by wg.jvp or wg.jacfwd (wg.hvp "
+            "and wg.hessian do), differentiate twice outside of compiled functions, or use wg.scan "
+            "of a fixed length."
         )
 
 
@@ -64,58 +83,98 @@ def until(
     inits: list[Any],
 ) -> list[Any]:
     """The state when the test no longer holds: tensors and traced arrays."""
-    inits = [traced(trace, x) for x in inits]
-    scope, asking = Loop(trace, 0), Loop(trace, 0)
-    with scope:
-        recorded = Recorded(scope, Entry(), False)
-        state = [inside(trace, scope.carries, x, recorded) for x in inits]
-    asking.carries = scope.carries
-    with asking, modes.no_grad():
-        holds = array_of(test(state)).value
-    with scope:
-        news = body(state)
-        values = [value_like(x, v) for x, v in zip(news, scope.carries, strict=True)]
-    recorded.news = [history_of(x) for x in news]
+
+    def run(layers: list[Layers]) -> tuple[list[Layers], Any]:
+        starts = apart(trace, inits, layers)
+        scope, asking = Loop(trace, 0), Loop(trace, 0)
+        with scope:
+            recorded = Recorded(scope, Entry(), False)
+            parts = [inside(trace, scope.carries, x, recorded) for x in starts]
+            state = together(parts, layers)
+        asking.carries = scope.carries
+        with asking, modes.no_grad():
+            holds = array_of(test(state)).value
+        with scope:
+            made = body(state)
+            if (wider := widened(layers, made)) != layers:
+                return wider, None
+            news = apart(trace, made, layers)
+        return layers, together(_written(recorded, asking, holds, starts, news), layers)
+
+    return carried(inits, run)
+
+
+def _written(
+    loop: Recorded, asking: Loop, holds: Value, starts: list[Any], news: list[Any]
+) -> list[Any]:
+    """Write the loop down; returns the final state."""
+    scope: Any = loop.scope
+    trace = scope.trace
+    values = values_in(scope, news)
+    check_alike(values, scope.carries)
+    loop.news = list(map(history_of, news))
     first, around = asking.program([holds])
     second, more = scope.program(values)
     first.outputs = [holds]
     second.updates = dict(zip(scope.carries, values, strict=True))
     outputs = tuple(Value(v.shape, v.dtype, v.weak) for v in scope.carries)
     count = Value((), int)
-    starts = [array_of(x).value for x in inits]
-    function = Until(first, second, len(inits))
-    statement = Statement(function, (*starts, *around, *more), {}, (*outputs, count), *here())
+    args = (*(array_of(x).value for x in starts), *around, *more)
+    function = Until(first, second, len(starts))
+    statement = Statement(function, args, {}, (*outputs, count), *here())
     trace.program.statements.append(statement)
-    recorded.connect([history_of(x) for x in inits])
-    tracked = modes.is_grad_enabled() and any(recorded.results)
-    node = Ended(recorded, statement) if tracked else None
+    loop.connect([history_of(x) for x in starts])
+    tracked = modes.is_grad_enabled() and any(loop.results)
+    node = Ended(loop, statement) if tracked else None
     made: list[Any] = []
     for k, (value, new) in enumerate(zip(outputs, news, strict=True)):
         # Where no iteration runs, the final state is the first.
-        depends = recorded.results[k] or k in recorded.alive
+        depends = loop.results[k] or k in loop.alive
         edge = None if node is None or not depends else Output(node, k) if k else node
         array = trace.array(value)
         made.append(wrap(array, edge) if isinstance(new, Tensor) else array)
     return made
 
 
-def _pulled(loop: Recorded, until: Statement, gs: list[Any]) -> list[Any]:
+def _pulled(loop: Recorded, until: Statement, gs: list[Any], recorded: bool) -> list[Any]:
     """The cotangents of the initial state, and of what the body closes over."""
     trace, forth = loop.scope.trace, loop.scope
-    inits = [started(loop, k, gs[k]) for k in loop.alive]
+    inits = [started(loop, k, gs[k], recorded) for k in loop.alive]
     places = [*map(loop.place, loop.alive), *(p for p, _ in loop.targets)]
-    scope = Back(trace, 0, forth.lineage)
-    with scope:
-        own = Recorded(scope, Entry(), True)
-        state = [inside(trace, scope.carries, x, own) for x in inits]
-        roots = list(zip([loop.news[k] for k in loop.alive], state, strict=True))
-        pulled = swept([r for r in roots if r[0] is not None], places, False)
-        n = len(loop.alive)
-        news = [total(g, None, like) for g, like in zip(pulled[:n], state, strict=True)]
-        news += [term(trace, scope, g, own) for g in pulled[n:] if g is not None]
-        values = [value_like(x, v) for x, v in zip(news, scope.carries, strict=True)]
-    starts = [array_of(x).value for x in inits]
-    starts += [zeros(trace, v.shape, v.dtype).value for v in scope.carries[n:]]
+
+    def run(layers: list[Layers]) -> tuple[list[Layers], Any]:
+        starts = apart(trace, inits, layers)
+        scope = Back(trace, 0, forth.lineage)
+        with scope:
+            own = Recorded(scope, Entry(), True)
+            state = together([inside(trace, scope.carries, x, own) for x in starts], layers)
+            roots = list(zip([loop.news[k] for k in loop.alive], state, strict=True))
+            pulled = swept(roots, places, False)
+            n = len(loop.alive)
+            made = [total(g, None, like) for g, like in zip(pulled[:n], state, strict=True)]
+            if (wider := widened(layers, made)) != layers:
+                return wider, None
+            sums = [g for g in pulled[n:] if g is not None]
+            kinds = [*layers, *map(layers_of, sums)]
+            parts = apart(trace, [*made, *sums], kinds)
+            news, terms = parts[: len(starts)], parts[len(starts) :]
+            news += [term(trace, scope, g, own) for g in terms]
+        finals = together(_rewound(scope, until, forth, starts, news), kinds)
+        rest = iter(finals[n:])
+        return layers, [*finals[:n], *(None if g is None else next(rest) for g in pulled[n:])]
+
+    return carried(inits, run)
+
+
+def _rewound(
+    scope: Back, until: Statement, forth: Any, starts: list[Any], news: list[Any]
+) -> list[Any]:
+    """Write the derivative down; returns the cotangents."""
+    trace = scope.trace
+    values = values_in(scope, news)
+    check_alike(values, scope.carries)
+    begun = [array_of(x).value for x in starts]
+    begun += [zeros(trace, v.shape, v.dtype).value for v in scope.carries[len(starts) :]]
     scope.rows = list(forth.carries)
     back, around = scope.program(values)
     back.updates = dict(zip(scope.carries, values, strict=True))
@@ -124,9 +183,10 @@ def _pulled(loop: Recorded, until: Statement, gs: list[Any]) -> list[Any]:
     carries = function.carries
     states, invariants = until.args[:carries], until.args[len(test.inputs) :]
     outputs = tuple(Value(v.shape, v.dtype) for v in scope.carries)
-    args = (until.outputs[-1], *states, *starts, *invariants, *around)
-    rewind = Rewind(body, back, carries, len(starts))
+    args = (until.outputs[-1], *states, *begun, *invariants, *around)
+    rewind = Rewind(body, back, carries, len(begun))
     trace.program.statements.append(Statement(rewind, args, {}, outputs, *here()))
-    results = iter([trace.array(v) for v in outputs])
-    finals = [next(results) for _ in loop.alive]
-    return [*finals, *(None if g is None else next(results) for g in pulled[n:])]
+    return [
+        wrap(trace.array(v)) if isinstance(x, Tensor) else trace.array(v)
+        for v, x in zip(outputs, news, strict=True)
+    ]

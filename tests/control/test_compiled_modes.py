@@ -1,0 +1,170 @@
+"""Loops and choices within vmap and forward mode, in every order with reverse mode.
+
+Compiled, each is one statement, which gives what eager mode gives.
+"""
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import TracingError
+
+# ---- functions of two vectors -------------------------------------------------------------------
+
+
+def counted(x, w):
+    return wg.fori_loop(0, 4, lambda i, y: np.sin(y * w) + 0.1 * i * x[::-1], x)
+
+
+def along_rows(x, w):
+    # The carry begins without a batch and without a tangent, and gets both in the body.
+    step = lambda c, row: (np.tanh(c * w + row), c.sum() * row)
+    c, ys = wg.scan(step, np.zeros(3), np.stack([x, 2 * x, x * x, w]))
+    return c * ys[1] + ys.sum()
+
+
+def of_unknown_length(x, w):
+    grow = lambda y: y * (1.5 + np.sin(w * y) ** 2) + 0.1 * x
+    return wg.while_loop(lambda y: (y * y).sum() < 50, grow, x)
+
+
+def with_numbers(x, w):
+    def body(state):
+        n, total, y = state
+        return n + 1, total + y.sum() * x[0], y * 1.3 + w * w
+
+    going = lambda state: (state[0] < 20) & (np.sum(state[2] ** 2) < 30)
+    n, total, y = wg.while_loop(going, body, (0, 0.0, x))
+    return y * n + total
+
+
+def with_a_choice(x, w):
+    choose = lambda i, y: wg.cond((w * w).sum() > i, lambda: y * w, lambda: np.cos(y))
+    return wg.fori_loop(0, 4, choose, x)
+
+
+def nested(x, w):
+    inner = lambda y: wg.while_loop(lambda z: (z * z).sum() < 20, lambda z: z * 1.7 + w * w, y)
+    return wg.fori_loop(0, 3, lambda i, y: np.sin(inner(y)) * 0.2 + x * w, x)
+
+
+def around_reverse_mode(x, w):
+    slope = wg.grad(lambda y: (np.sin(y) * w).sum())
+    return wg.fori_loop(0, 4, lambda i, y: y - 0.1 * slope(y), x)
+
+
+def around_forward_mode(x, w):
+    slope = wg.jacfwd(lambda y: (np.sin(y) * w).sum())
+    return wg.while_loop(lambda y: (y * y).sum() < 30, lambda y: 1.4 * y - 0.1 * slope(y), x)
+
+
+LOOPS = [
+    counted, along_rows, of_unknown_length, with_numbers, with_a_choice, nested,
+    around_reverse_mode, around_forward_mode,
+]  # fmt: skip
+ENDLESS = [of_unknown_length, with_numbers, nested, around_forward_mode]
+
+# ---- transforms, and what they are of -----------------------------------------------------------
+
+x, w = np.random.default_rng(0).normal(size=(2, 3))
+xs, ws = np.random.default_rng(1).normal(size=(2, 4, 3))
+
+
+def grad(f):
+    return wg.grad(lambda x, w: f(x, w).sum(), (0, 1))
+
+
+def by_x(f):
+    """The derivative by x in the direction of w."""
+    return lambda x, w: wg.jvp(lambda x: f(x, w), (x,), (w,))[1]
+
+
+def by_w(f):
+    return lambda x, w: wg.jvp(lambda w: f(x, w), (w,), (x,))[1]
+
+
+def of_x(f):
+    """The first of the gradients, and so on."""
+    return lambda x, w: f(x, w)[0]
+
+
+WAYS = {
+    "jvp": (by_x, x, w),
+    "vmap": (wg.vmap, xs, ws),
+    "vmap of a gradient": (lambda f: wg.vmap(grad(f), (0, None)), xs, w),
+    "gradient of a vmap": (lambda f: grad(wg.vmap(f, (None, 0))), x, ws),
+    "jvp of a gradient": (lambda f: by_w(of_x(grad(f))), x, w),
+    "gradient of a jvp": (lambda f: grad(by_w(f)), x, w),
+    "jacfwd": (lambda f: wg.jacfwd(f, (0, 1)), x, w),
+    "jacrev": (lambda f: wg.jacrev(f, (0, 1)), x, w),
+    "jvp of a vmap": (lambda f: by_x(wg.vmap(f)), xs, ws),
+    "vmap of a hessian": (lambda f: wg.vmap(wg.hessian(lambda x, w: f(x, w).sum())), xs, ws),
+}
+PAIRS = [(loop, way) for loop in LOOPS for way in WAYS]
+QUICK = [
+    (along_rows, "jvp"),
+    (along_rows, "gradient of a vmap"),
+    (along_rows, "jvp of a gradient"),
+    (of_unknown_length, "vmap"),
+    (of_unknown_length, "jvp of a gradient"),
+    (with_numbers, "vmap of a gradient"),
+    (with_a_choice, "vmap of a gradient"),
+    (nested, "gradient of a vmap"),
+    (around_forward_mode, "gradient of a vmap"),
+    (counted, "gradient of a jvp"),
+]
+
+
+def flat(made):
+    return [a for y in made for a in flat(y)] if isinstance(made, tuple) else [np.asarray(made)]
+
+
+def check(loop, transform, *args):
+    f = transform(loop)
+    compiled = wg.compile(f)
+    for scale in (1.0, 0.7):
+        given = args[0] * scale, args[1]
+        for mine, known in zip(flat(compiled(*given)), flat(f(*given)), strict=True):
+            assert mine.dtype == known.dtype
+            assert mine.shape == known.shape
+            assert np.allclose(mine, known, rtol=1e-9, atol=1e-10)
+    names = {s.name for s in compiled.program.statements}
+    assert names & {"repeat", "until", "rewind"}
+    assert not compiled.retraces
+
+
+@pytest.mark.parametrize(("loop", "way"), QUICK)
+def test_a_loop_in_other_modes_is_one_statement(loop, way):
+    check(loop, *WAYS[way])
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("loop", "way"), [pair for pair in PAIRS if pair not in QUICK])
+def test_a_loop_in_all_orders_of_modes_is_one_statement(loop, way):
+    check(loop, *WAYS[way])
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("loop", [f for f in LOOPS if f not in ENDLESS])
+def test_gradients_of_gradients_within_a_vmap(loop):
+    check(loop, lambda f: grad(wg.vmap(of_x(grad(f)), (0, None))), xs, w)
+
+
+@pytest.mark.parametrize("loop", [with_numbers, nested])
+def test_reverse_mode_twice_through_a_loop_of_unknown_length_says_what_to_do(loop):
+    with pytest.raises(TracingError, match=r"wg\.while_loop .* by reverse mode(.|\n)*wg\.jvp"):
+        wg.compile(grad(of_x(grad(loop))))(x, w)
+
+
+def test_a_condition_that_draws_cannot_be_asked_twice():
+    f = lambda x: wg.while_loop(lambda y: y.sum() + wg.rand(()) < 9, lambda y: y + 1, x)
+    with pytest.raises(TracingError, match="draws random numbers inside of vmap"):
+        wg.compile(wg.vmap(f, randomness="different"))(wg.ones(3, 2))
+
+
+def test_what_a_body_saved_does_not_outlive_forward_mode():
+    # A node held its output's tangent, and that the node. So tensors of a body that was run once
+    # more, for its carry got a tangent, counted as results of the compiled function.
+    compiled = wg.compile(by_x(along_rows))
+    compiled(x, w)
+    assert len(compiled.program.outputs) == 1
