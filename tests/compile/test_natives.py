@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert.compile.backend import backend
-from wengert.compile.llvm.library import sorts
+from wengert.compile.llvm.machine import scratch
 from wengert.compile.plan.plan import Call
 from wengert.compile.program.operations import check
 from wengert.rules.reductions import recurrence
@@ -196,16 +196,10 @@ def test_a_row_whose_digits_are_all_the_same_needs_no_pass() -> None:
 
 
 def test_no_memory_for_a_sort_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from llvmlite import ir
-
-    def refused(b: Any, nbytes: int) -> Any:
-        true = ir.Constant(ir.IntType(1), 1)
-        with b.if_then(true):
-            sorts._call(b, "python.PyErr_NoMemory", sorts.POINTER, [])
-            b.ret(sorts.I32(-1))
-        return ir.Constant(sorts.POINTER, None)
-
-    monkeypatch.setattr(sorts, "_malloc", refused)
+    # Asked for so much that there is none: malloc says no.
+    real = scratch.Scratch.allocated
+    much = scratch.I64(1 << 62)
+    monkeypatch.setattr(scratch.Scratch, "allocated", lambda self, size: real(self, much))
     with pytest.raises(MemoryError):
         wg.compile(lambda x: np.argsort(x, kind="stable"))(np.zeros(30000))
 

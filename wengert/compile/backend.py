@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from wengert.compile.plan.outer import Outer
 from wengert.compile.plan.plan import Call, Plan
 
 
@@ -47,6 +48,12 @@ class Backend(Protocol):
     def code(self, plan: Plan, name: str, timed: bool = False) -> Code:
         """The code of all steps. A timed one notes a clock before each step and at the end, as
         int64, where `Table.counters` says."""
+
+    def outer(self, plan: Plan, function: Outer) -> Code:
+        """A plan as this function of C, which needs no Python; `body` is its address."""
+
+    def object_file(self, plan: Plan, function: Outer) -> bytes:
+        """The same as an object file, for linkers."""
 
 
 _chosen: ContextVar[Backend | None] = ContextVar("back end", default=None)

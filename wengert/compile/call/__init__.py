@@ -6,8 +6,9 @@ the back end, `derivative.py` what runs when cotangents arrive. `entry.py` is ho
 code without Python in between: in machine code (`entry_native.py` fills the table of
 `entry_words.py`, and `entry_code.py` reads it), or in Python (`entry_reference.py`) where objects
 are not laid out as `layouts.py` expects. `link.py` makes entries, of calls and of derivatives.
-`report.py` explains a function, `standalone.py` writes it out as text that needs no compiler, and
-`by_blocks.py` lends machine code to eager mode.
+`report.py` explains a function, `standalone.py` writes it out as text that needs no compiler,
+`exports.py` and `lowlevel.py` hand its code to C and SciPy, and `by_blocks.py` lends machine code
+to eager mode.
 
 Imports all of the compiler, the back end through `backend.py`. What a call may read or must check
 is one more class there and one more case of the entry, native and in Python.

@@ -134,6 +134,58 @@ class CompiledFunction:
         statements = len(latest.program.statements)
         return explain(name, latest.forward.plan, statements, self.retraces)
 
+    def save(self, path: Any, *, header: bool = False, name: str | None = None) -> None:
+        """Write the machine code of the latest specialization as an object file, for C.
+
+        The function is called `name`, by default as in Python. It takes the arguments in their
+        order, numbers by value and arrays by address, and then addresses for the results; with
+        `header`, a file beside it that ends in ".h" declares it and says their shapes. What it
+        reads around it, such as parameters and a learning rate, becomes data that C may read and
+        write: it begins as it is now, and what the function changes it changes there.
+
+        Errors: TracingError for what is called in Python, and TypeError for what C has no type for.
+
+        >>> import pathlib, tempfile
+        >>> import wengert as wg
+        >>> @wg.compile
+        ... def norm(x):
+        ...     return (x * x).sum().sqrt()
+        >>> norm(wg.tensor([3.0, 4.0]))
+        tensor(5.)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     norm.save(f"{folder}/norm.o", header=True)
+        ...     text = pathlib.Path(folder, "norm.h").read_text()
+        >>> print(text[text.index("int norm") : text.index(";")])  # doctest: +SKIP
+        int norm(
+            const float *x,  /* [2] */
+            float *result  /* one number */
+        );
+        """
+        from wengert.compile.call.exports import save
+
+        save(self._latest(), path, name, header)
+
+    @property
+    def lowlevel(self) -> Any:
+        """The latest specialization as a `scipy.LowLevelCallable`, which SciPy calls at C's speed.
+
+        For `scipy.integrate` it was called with numbers and returned one; for `scipy.ndimage` with
+        an array of float64. What it reads around it is as it is now.
+
+        Errors: TracingError for what is called in Python, and TypeError for other arguments.
+
+        >>> import numpy as np
+        >>> from scipy.integrate import quad
+        >>> import wengert as wg
+        >>> bell = wg.compile(lambda x: np.exp(-x * x))
+        >>> _ = bell(0.5)
+        >>> round(quad(bell.lowlevel, -np.inf, np.inf)[0] ** 2, 12) == round(np.pi, 12)
+        True
+        """
+        from wengert.compile.call.lowlevel import lowlevel
+
+        return lowlevel(self._latest())
+
     def gradients(self, states: list[Tensor]) -> CompiledFunction:
         """The compiled function from arguments and cotangents to gradients: differentiable too."""
         if self._gradients is None:

@@ -46,6 +46,7 @@ class Specialization:
         self.captured = captured
         self.structure = structure
         self.examples = [_described(x) for x in flat]
+        self.forms = [_form(x) for x in flat]
         self.joint = captured.joint
         self.guards = [*captured.guards, *captured.flags()]
         read = [p for value, p in captured.places.items() if value in captured.program.inputs]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm import body
+from wengert.compile.llvm import body, outer
 from wengert.compile.llvm.elementary import scalars
 from wengert.compile.llvm.library import natives
 from wengert.compile.llvm.machine import host
+from wengert.compile.plan.outer import Outer
 from wengert.compile.plan.plan import Call, Plan
 
 
@@ -39,6 +40,19 @@ class LLVM:
         code = host.compile_module(module, name)
         host.dismantle(module)
         return Body(code, code.address(entry))
+
+    def outer(self, plan: Plan, function: Outer) -> Body:
+        code = host.compile_module(_outer(plan, function), function.name)
+        return Body(code, code.address(function.name))
+
+    def object_file(self, plan: Plan, function: Outer) -> bytes:
+        return host.object_file(_outer(plan, function))
+
+
+def _outer(plan: Plan, function: Outer) -> ir.Module:
+    module = ir.Module(function.name)
+    outer.define(module, plan, function)
+    return module
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from wengert.compile.llvm.library import scans as scans
 from wengert.compile.llvm.library import sorts as sorts
 from wengert.compile.llvm.library.natives import is_native
 from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.scratch import call
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.llvm.nests import loops
 from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table, numbered
@@ -28,11 +29,15 @@ INLINED = 6000
 """Instructions of small steps that may become part of the body; if there are more, none do."""
 
 
-def define(module: ir.Module, plan: Plan, timed: bool = False) -> str:
-    """Add the body of a plan to a module; returns its name."""
+def define(module: ir.Module, plan: Plan, timed: bool = False, alone: bool = False) -> str:
+    """Add the body of a plan to a module; returns its name.
+
+    One that is `alone` calls nothing in Python: a check that fails makes its number and 1 the
+    result.
+    """
     function = ir.Function(module, ir.FunctionType(I32, [POINTER]), NAME)
     function.attributes.add("nounwind")
-    _Body(function, plan, 0, timed).emit()
+    _Body(function, plan, 0, timed, alone).emit()
     return NAME
 
 
@@ -40,8 +45,11 @@ _CLOCK = ir.FunctionType(I64, [])
 
 
 class _Body:
-    def __init__(self, function: Any, plan: Plan, first: int, timed: bool = False) -> None:
+    def __init__(
+        self, function: Any, plan: Plan, first: int, timed: bool = False, alone: bool = False
+    ) -> None:
         self.timed = timed
+        self.alone = alone
         self.numbers = {
             id(step): (number, inside) for number, step, inside in numbered(plan, first)
         }
@@ -124,7 +132,11 @@ class _Body:
 
     def _check(self, number: int, step: Call) -> None:
         holds = self.builder.load(self._at(step.arrays[0].place), typ=BYTE, align=1)
-        with self.builder.if_then(self.builder.icmp_unsigned("==", holds, BYTE(0)), likely=False):
+        fails = self.builder.icmp_unsigned("==", holds, BYTE(0))
+        if self.alone:
+            self._stop_if(fails, I32(number + 1))
+            return
+        with self.builder.if_then(fails, likely=False):
             self._call(number, step)
 
     def _call(self, number: int, step: Call) -> None:
@@ -153,7 +165,7 @@ class _Body:
             body = ir.Function(self.module, kind, f"{self.function.name}.{number}.{first}")
             body.linkage = "internal"
             body.attributes.add("alwaysinline")
-            _Body(body, plan, first).emit()
+            _Body(body, plan, first, alone=self.alone).emit()
             inside.append(body)
         function = bodies.define(self.module, step, f"{self.function.name}.{number}", inside)
         self.called.append(function)
@@ -181,11 +193,7 @@ def _caller(module: ir.Module) -> Any:
     null = ir.Constant(POINTER, None)
 
     def python(member: str, result: Any, arguments: list[Any]) -> Any:
-        known = module.globals.get(f"python.{member}")
-        if known is None:
-            kinds = [argument.type for argument in arguments]
-            known = ir.Function(module, ir.FunctionType(result, kinds), f"python.{member}")
-        return builder.call(known, arguments)
+        return call(builder, f"python.{member}", result, arguments)
 
     def is_null(value: Any) -> Any:
         return builder.icmp_unsigned("==", value, null)

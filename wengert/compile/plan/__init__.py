@@ -12,6 +12,7 @@ before it made:
                knows where values lie, `homes.py` where new ones go
     memory     where in the arena
 
-`kernel.py` and `plan.py` are the language of the result, `indices.py`, `strides.py` and `reads.py`
-the arithmetic. Imports `program` and `backend.py`. A new kind of statement begins with a role.
+`kernel.py` and `plan.py` are the language of the result, `outer.py` how C calls it, `indices.py`,
+`strides.py` and `reads.py` the arithmetic. Imports `program` and `backend.py`. A new kind of
+statement begins with a role.
 """

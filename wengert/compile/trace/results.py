@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from wengert import tree
@@ -83,15 +83,21 @@ def sequence(kind: type, parts: list[Any]) -> Any:
 
 def leaves_of(structure: Any) -> list[Any]:
     """What each call puts into a result's structure."""
+    return [leaf for _, leaf in named_leaves(structure, ())]
+
+
+def named_leaves(structure: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The leaves of a result's structure, each with the keys that lead to it behind `path`."""
     if isinstance(structure, LEAVES):
-        return [structure]
-    if type(structure) is Filled:
-        return leaves_of(structure.parts)
-    if type(structure) is dict:
-        return [leaf for part in structure.values() for leaf in leaves_of(part)]
-    if isinstance(structure, (list, tuple)):
-        return [leaf for part in structure for leaf in leaves_of(part)]
-    return []
+        yield path, structure
+        return
+    parts: Any = structure.parts if type(structure) is Filled else structure
+    if hasattr(type(parts), "_fields"):
+        parts = parts._asdict()
+    if isinstance(parts, (list, tuple)):
+        parts = dict(enumerate(parts))
+    for key, part in parts.items() if type(parts) is dict else ():
+        yield from named_leaves(part, (*path, key))
 
 
 def outputs_in(structure: Any) -> list[Output]:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from llvmlite import ir
 
+from wengert.compile.llvm.machine import scratch
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.plan.plan import Call, Plan, Table
 from wengert.compile.program.bodies import Choose, Repeat, Rewind, Until
@@ -20,10 +21,6 @@ from wengert.compile.program.program import Value
 
 B: TypeAlias = ir.IRBuilder
 V: TypeAlias = ir.Value
-
-STACK = 1 << 16
-"""Bytes of working memory that are taken from the stack; more are allocated."""
-ALIGNMENT = 64
 
 
 def define(module: ir.Module, step: Call, name: str, bodies: list[ir.Function]) -> ir.Function:
@@ -39,16 +36,15 @@ def define(module: ir.Module, step: Call, name: str, bodies: list[ir.Function]) 
     return function
 
 
-class Frame:
+class Frame(scratch.Scratch):
     """The function that is being written: where its arrays are, and its memory."""
 
     def __init__(self, function: ir.Function, step: Call, bodies: list[ir.Function]) -> None:
         self.module = function.module
         self.name = function.name
-        self.b: B = ir.IRBuilder(function.append_basic_block("entry"))
+        super().__init__(ir.IRBuilder(function.append_basic_block("entry")))
         self.step = step
         self.bodies = bodies
-        self.borrowed: list[V] = []
         self.given = function.args
         self.inputs = [self._input(k, x) for k, x in enumerate(step.statement.args)]
         self.outputs = list(function.args[len(step.inputs) : -1])
@@ -78,57 +74,17 @@ class Frame:
 
     # ---- memory ---------------------------------------------------------------------------------
 
-    def room(self, size: int) -> V:
-        """Memory that is good as long as the function runs."""
-        b = self.b
-        if size <= STACK:
-            room = b.alloca(ir.ArrayType(BYTE, max(size, 1)))
-            room.align = ALIGNMENT
-            room.type = POINTER  # llvmlite gives it a type that knows its contents
-            return room
-        return self.allocated(I64(size))
-
-    def allocated(self, size: V) -> V:
-        """Memory of the C library's; without it, the function returns with a MemoryError set."""
-        b = self.b
-        memory = self.call("malloc", POINTER, [b.add(size, I64(ALIGNMENT))])
-        with b.if_then(b.icmp_unsigned("==", memory, ir.Constant(POINTER, None)), likely=False):
-            self.call("python.PyErr_NoMemory", POINTER, [])
-            self._free()
-            b.ret(I32(-1))
-        self.borrowed.append(memory)
-        number = b.add(b.ptrtoint(memory, I64), I64(ALIGNMENT - 1))
-        return b.inttoptr(b.and_(number, I64(-ALIGNMENT)), POINTER)
-
-    def finish(self, status: V) -> None:
-        self._free()
-        self.b.ret(status)
-
-    def _free(self) -> None:
-        for memory in self.borrowed:
-            self.call("free", ir.VoidType(), [memory])
-
     def copy(self, to: V, source: V, nbytes: int) -> None:
         if nbytes:
             self.call("memcpy", POINTER, [to, source, I64(nbytes)])
 
     def constant(self, array: np.ndarray) -> V:
-        data = bytearray(np.ascontiguousarray(array).tobytes())
-        kind = ir.ArrayType(BYTE, len(data))
         name = self.module.get_unique_name(f"{self.name}.constant")
-        made = ir.GlobalVariable(self.module, kind, name)
-        made.linkage = "internal"
-        made.global_constant = True
-        made.align = ALIGNMENT
-        made.initializer = ir.Constant(kind, data)
+        made = scratch.constant(self.module, name, np.ascontiguousarray(array).tobytes())
         return self.b.gep(made, [I64(0)], inbounds=True, source_etype=BYTE)
 
     def call(self, name: str, result: ir.Type, arguments: list[V]) -> V:
-        function = self.module.globals.get(name)
-        if function is None:
-            kind = ir.FunctionType(result, [x.type for x in arguments])
-            function = ir.Function(self.module, kind, name)
-        return self.b.call(function, arguments)
+        return scratch.call(self.b, name, result, arguments)
 
 
 class Entries:

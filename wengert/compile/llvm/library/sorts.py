@@ -22,6 +22,7 @@ from wengert.compile.llvm.library.natives import NATIVES, Native
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import fold, repeat
 from wengert.compile.llvm.machine.memory import gather, load, offset, one_by_one, splat, store
+from wengert.compile.llvm.machine.scratch import Scratch
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, INTP, POINTER, lanes_of, like, wide
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
@@ -31,8 +32,6 @@ V: TypeAlias = ir.Value
 
 RANKED = {2: 32, 4: 64, 8: 128}
 """Elements of a row up to which ranks are counted, by the lanes of a vector of 64-bit integers."""
-STACK = 1 << 15
-"""Bytes of working memory up to which they are the stack's."""
 TOGETHER = 4
 """Vectors whose ranks are counted at once."""
 
@@ -233,17 +232,11 @@ class _Digits:
         self.size = self.kind.width // 8
         self.tables = b.alloca(ir.ArrayType(I32, _DIGITS * self.passes))
         self.tables.type = POINTER
-        nbytes = 2 * self.size * count
-        self.borrowed = nbytes > STACK
-        if self.borrowed:
-            self.memory = _malloc(b, nbytes)
-        else:
-            self.memory = b.alloca(ir.ArrayType(I64, nbytes // 8))
-            self.memory.type = POINTER
+        self.scratch = Scratch(b)
+        self.memory = self.scratch.room(2 * self.size * count)
 
     def finish(self) -> None:
-        if self.borrowed:
-            _call(self.b, "free", ir.VoidType(), [self.memory])
+        self.scratch.free()
 
     def _bump(self, place: V) -> V:
         """What a counter holds, which is one more from now on."""
@@ -338,23 +331,6 @@ class _Digits:
 
 def _as(b: B, i: V, kind: Any) -> V:
     return b.zext(i, kind) if kind.width > 64 else i
-
-
-def _call(b: B, name: str, result: Any, args: list[Any]) -> V:
-    function = b.module.globals.get(name)
-    if function is None:
-        kinds = [a.type for a in args]
-        function = ir.Function(b.module, ir.FunctionType(result, kinds), name)
-    return b.call(function, args)
-
-
-def _malloc(b: B, nbytes: int) -> V:
-    """Memory of the C library's; without it, the function returns with a MemoryError set."""
-    memory = _call(b, "malloc", POINTER, [I64(nbytes)])
-    with b.if_then(b.icmp_unsigned("==", memory, ir.Constant(POINTER, None)), likely=False):
-        _call(b, "python.PyErr_NoMemory", POINTER, [])
-        b.ret(I32(-1))
-    return memory
 
 
 # ---- searchsorted -------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from llvmlite import ir
 from wengert.compile.llvm.library.tiles import Vectors
 from wengert.compile.llvm.machine import memory
 from wengert.compile.llvm.machine.control import repeat
+from wengert.compile.llvm.machine.scratch import Scratch
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.plan.plan import Call, Layout
 
@@ -93,30 +94,11 @@ def defined(module: Any, step: Call, working: int, emit: Emit) -> Any:
     for argument in function.args:
         argument.add_attribute("noalias")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    addresses = list(function.args)
-    if not working:
-        emit(builder, addresses)
-    else:
-        held = _python(builder, "PyMem_RawMalloc", POINTER, [I64(working + LINE)])
-        empty = builder.icmp_unsigned("==", held, ir.Constant(POINTER, None))
-        with builder.if_then(empty, likely=False):
-            _python(builder, "PyErr_NoMemory", POINTER, [])
-            builder.ret(I32(-1))
-        number = builder.add(builder.ptrtoint(held, I64), I64(LINE - 1))
-        aligned = builder.inttoptr(builder.and_(number, I64(-LINE)), POINTER)
-        emit(builder, [*addresses, aligned])
-        _python(builder, "PyMem_RawFree", ir.VoidType(), [held])
-    builder.ret(I32(0))
+    memory = Scratch(builder)
+    room = [memory.allocated(I64(working))] if working else []
+    emit(builder, [*function.args, *room])
+    memory.finish(I32(0))
     return function
-
-
-def _python(builder: Any, member: str, result: Any, args: list[Any]) -> Any:
-    module = builder.module
-    known = module.globals.get(f"python.{member}")
-    if known is None:
-        kind = ir.FunctionType(result, [arg.type for arg in args])
-        known = ir.Function(module, kind, f"python.{member}")
-    return builder.call(known, args)
 
 
 class Working:

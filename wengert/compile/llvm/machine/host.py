@@ -18,6 +18,7 @@ import functools
 import hashlib
 import itertools
 import json
+import re
 import sys
 import threading
 import weakref
@@ -254,6 +255,13 @@ def _cached(key: str, write: Callable[[], Written], name: str) -> Code:
 
 def _object_of(text: str) -> bytes:
     return bytes(_shared_target_machine().emit_object(optimized(text)))
+
+
+def object_file(module: ir.Module) -> bytes:
+    """A module as an object file: routines of BLAS have the names that Fortran gives them."""
+    text, _ = _written(module)
+    with _lock:
+        return _object_of(re.sub(r'@"blas\.(\w+)"', r'@"\1_"', text))
 
 
 def optimized(text: str) -> Any:

@@ -1,0 +1,71 @@
+"""Working memory of a function, and calls of what a module does not define itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER, VOID
+
+STACK = 1 << 16
+"""Bytes of working memory that are taken from the stack; more are allocated."""
+ALIGNMENT = 64
+
+
+def call(b: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
+    """Call a function of the C library, or of Python's (`python.NAME`)."""
+    function = b.module.globals.get(name)
+    if function is None:
+        kind = ir.FunctionType(result, [x.type for x in arguments])
+        function = ir.Function(b.module, kind, name)
+    return b.call(function, arguments)
+
+
+class Scratch:
+    """The working memory of a function whose result is an i32; it ends by `finish`."""
+
+    def __init__(self, b: ir.IRBuilder) -> None:
+        self.b = b
+        self.borrowed: list[ir.Value] = []
+
+    def room(self, size: int) -> ir.Value:
+        """Memory that is good as long as the function runs."""
+        if size > STACK:
+            return self.allocated(I64(size))
+        room = self.b.alloca(ir.ArrayType(BYTE, max(size, 1)))
+        room.align = ALIGNMENT
+        room.type = POINTER  # llvmlite gives it a type that knows its contents
+        return room
+
+    def allocated(self, size: ir.Value) -> ir.Value:
+        """Memory of the C library's; without it, the function returns with a MemoryError set."""
+        b = self.b
+        memory = call(b, "malloc", POINTER, [b.add(size, I64(ALIGNMENT))])
+        with b.if_then(b.icmp_unsigned("==", memory, ir.Constant(POINTER, None)), likely=False):
+            call(b, "python.PyErr_NoMemory", POINTER, [])
+            self.finish(I32(-1))
+        self.borrowed.append(memory)
+        number = b.add(b.ptrtoint(memory, I64), I64(ALIGNMENT - 1))
+        return b.inttoptr(b.and_(number, I64(-ALIGNMENT)), POINTER)
+
+    def finish(self, result: Any) -> None:
+        """Give the memory back, and return."""
+        self.free()
+        self.b.ret(result)
+
+    def free(self) -> None:
+        for memory in self.borrowed:
+            call(self.b, "free", VOID, [memory])
+
+
+def constant(module: ir.Module, name: str, data: bytes, shown: bool = False) -> ir.GlobalVariable:
+    """Bytes that are part of the module; those that are `shown` may be written from outside."""
+    data = data or b"\0"  # what is empty has an address too
+    kind = ir.ArrayType(BYTE, len(data))
+    made = ir.GlobalVariable(module, kind, name)
+    made.linkage = "" if shown else "internal"
+    made.global_constant = not shown
+    made.align = ALIGNMENT
+    made.initializer = ir.Constant(kind, bytearray(data))
+    return made
