@@ -521,6 +521,7 @@ if _TYPE_CHECKING:
     from wengert import solvers as implicit
     from wengert import solvers as solvers
     from wengert import sparse as sparse
+    from wengert import studies as studies
     from wengert import symbolic as symbolic
     from wengert import tape as tape
     from wengert import tree as tree

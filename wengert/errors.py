@@ -119,6 +119,14 @@ class StateError(WengertError, TypeError):
     """
 
 
+class StudyError(WengertError):
+    """A parameter study cannot go on, or not with this file.
+
+    What was finished is kept in the study's file, and the same call of `wengert.studies.map` goes
+    on from there. A file belongs to one function and its parameters: another study needs another.
+    """
+
+
 class BatchingError(RuntimeError):
     """A function cannot be vmapped as it is written: it needs the numbers of one example.
 

@@ -149,6 +149,9 @@ class _Leaf:
     def __repr__(self) -> str:
         return "*"
 
+    def __reduce__(self) -> str:
+        return "LEAF"  # there is one, also where containers come from another process
+
 
 LEAF = _Leaf()
 NOTHING = Tree(type(None), None, ())

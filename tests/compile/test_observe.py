@@ -7,6 +7,7 @@ import functools
 import json.encoder
 import os
 import random
+import subprocess
 import sys
 import textwrap
 import threading
@@ -539,3 +540,22 @@ def test_methods_that_a_library_calls_are_observed():
     observer = observe(lambda: library(CONFIGURATION))
     assert observer.read("attribute", "width") == (CONFIGURATION, 3)
     assert observer.unobserved == []
+
+
+def test_all_folders_of_installed_packages_are_libraries(tmp_path):
+    # NumPy of the system or of the user, beside an environment's own packages, was taken for the
+    # user's code, and no function that called np.all could be compiled.
+    place = tmp_path / "site-packages"
+    place.mkdir()
+    (place / "lent.py").write_text("")
+    program = (
+        "import lent, sys\n"
+        "from wengert.compile.trace.observe.users import is_library\n"
+        "print(is_library(vars(lent)), is_library({'__file__': sys.argv[1]}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "mine.py")],
+        capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(place), *sys.path])},
+    )  # fmt: skip
+    assert done.stdout.split() == ["True", "False"]

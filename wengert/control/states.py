@@ -104,24 +104,26 @@ def place(function: Any) -> str:
 # ---- rows ---------------------------------------------------------------------------------------
 
 
-def length_of(xs: Any, length: int | None, what: str) -> int:
+def length_of(xs: Any, length: int | None, what: str, name: str = "xs") -> int:
     """How many rows there are: the first extent of all leaves."""
-    leaves, form = split(xs, "xs")
+    leaves, form = split(xs, name)
     counts = {}
     for at, leaf, known in zip(paths(form.tree), leaves, form.leaves, strict=True):
         if known is None or not known[0]:
             raise StateError(
-                f"{what}: xs{at} is {described(known)}, and has no rows to go through. Give it one "
-                "more dimension, or let the body close over it."
+                f"{what}: {name}{at} is {described(known)}, and has no rows to go through. Give "
+                "it one more dimension, or let the body close over it."
             )
-        counts[f"xs{at}"] = leaf.shape[0]
+        counts[f"{name}{at}"] = leaf.shape[0]
     if length is not None:
         counts["length"] = length
     if not counts:
-        raise StateError(f"{what} needs xs to go through, or length=, the number of iterations.")
+        raise StateError(
+            f"{what} needs {name} to go through, or length=, the number of iterations."
+        )
     if len(set(counts.values())) > 1:
         told = ", ".join(f"{name}: {n}" for name, n in counts.items())
-        raise StateError(f"{what} goes through all of xs at once, but there are ({told}) rows.")
+        raise StateError(f"{what} goes through all of {name} at once, but there are ({told}) rows.")
     return next(iter(counts.values()))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -211,6 +212,17 @@ def progress(
     >>> for x in progress([1.0, 2.0], "training", loss=loss):
     ...     loss.update(x)
     """
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    with bar(total, description) as show:
+        for item in items:
+            yield item
+            show(1, "  ".join(f"{name} {metric.value:.4g}" for name, metric in metrics.items()))
+
+
+@contextmanager
+def bar(total: int | None, description: str, completed: int = 0) -> Iterator[Callable[..., None]]:
+    """A bar in the terminal, and the function that moves it on: `show(steps, text beside it)`."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -219,8 +231,6 @@ def progress(
         TimeRemainingColumn,
     )
 
-    if total is None and isinstance(items, Sized):
-        total = len(items)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -228,10 +238,7 @@ def progress(
         TimeRemainingColumn(),
         TextColumn("{task.fields[metrics]}"),
     )
-    with Progress(*columns) as bar:
-        bar.disable = not bar.console.is_terminal
-        task = bar.add_task(description, total=total, metrics="")
-        for item in items:
-            yield item
-            shown = "  ".join(f"{name} {metric.value:.4g}" for name, metric in metrics.items())
-            bar.update(task, advance=1, metrics=shown)
+    with Progress(*columns) as shown:
+        shown.disable = not shown.console.is_terminal
+        task = shown.add_task(description, total=total, completed=completed, metrics="")
+        yield lambda steps, text="": shown.update(task, advance=steps, metrics=text)

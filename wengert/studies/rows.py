@@ -1,0 +1,125 @@
+"""Rows of parameters and of results: both are containers whose leaves have a row for each call."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.control.states import agreed, length_of, split, stacked
+from wengert.tensor import Tensor, wrap
+from wengert.tree import flatten, paths, rebuild
+
+
+class Rows:
+    """Containers whose leaves have one row for each call of a study's function.
+
+    Leaves are kept as NumPy arrays, which executors can send; `tensors` says which were Tensors.
+    """
+
+    def __init__(self, tree: Any, arrays: list[Any], tensors: list[bool]) -> None:
+        self.tree, self.arrays, self.tensors = tree, arrays, tensors
+
+    @classmethod
+    def of(cls, value: Any) -> Rows:
+        """Of containers of tensors and arrays."""
+        leaves, tree = flatten(value)
+        tensors = [isinstance(x, Tensor) for x in leaves]
+        return cls(tree, [_array(x) for x in leaves], tensors)
+
+    def __len__(self) -> int:
+        return len(self.arrays[0])
+
+    def value(self) -> Any:
+        """The containers, around all rows."""
+        return self.around(self.arrays)
+
+    def around(self, arrays: Any) -> Any:
+        """The containers, around other arrays."""
+        pairs = zip(arrays, self.tensors, strict=True)
+        return rebuild(self.tree, iter([wrap(np.asarray(x)) if t else x for x, t in pairs]))
+
+    def row(self, k: int) -> Any:
+        """What row k is, without the dimension of rows."""
+        return self.around([x[k] for x in self.arrays])
+
+    def taken(self, which: Any) -> Rows:
+        """Some of the rows, by a slice or their numbers."""
+        return Rows(self.tree, [x[which] for x in self.arrays], self.tensors)
+
+    def empty(self, count: int) -> Rows:
+        """Room for so many rows like these: NaN where there can be one, else zero."""
+        arrays = [
+            np.full((count, *x.shape[1:]), np.nan if x.dtype.kind in "fc" else 0, x.dtype)
+            for x in self.arrays
+        ]
+        return Rows(self.tree, arrays, self.tensors)
+
+
+def _array(x: Any) -> Any:
+    return x.detach().numpy() if isinstance(x, Tensor) else np.asarray(x)
+
+
+def parameters(value: Any) -> Rows:
+    """The rows of a study's parameters; StateError if leaves have none, or not equally many."""
+    count = length_of(value, None, "studies.map", "parameters")
+    if not count:
+        raise ValueError("studies.map: the parameters have no rows, so there is nothing to run")
+    return Rows.of(value)
+
+
+def collected(results: list[Any], function: Any) -> Any:
+    """Results of single calls, stacked; StateError names two that differ in form."""
+    parts = [split(result, f"the result of row {k}") for k, result in enumerate(results)]
+    _, form = parts[0]
+    for k, (_, other) in enumerate(parts):
+        names = ("the result of a batch's row 0", f"that of its row {k}", function)
+        form = agreed(form, other, functools.partial(tuple, names))
+    return rebuild(form.tree, stacked([leaves for leaves, _ in parts], False))
+
+
+def checked(results: Rows, like: Rows | None, function: Any) -> Rows:
+    """Results whose leaves are numbers, in the form of those before; TypeError, StateError."""
+    for at, x in zip(paths(results.tree), results.arrays, strict=True):
+        if x.dtype.kind not in "biufc" and x.dtype.name != "bfloat16":
+            raise TypeError(
+                f"studies.map: the function's result{at} has dtype {x.dtype}. Results are tensors, "
+                "arrays and numbers, and containers of them: return a number that says which."
+            )
+    if like is not None:
+        names = ("an earlier result", "a later one", function)
+        agreed(_form(like), _form(results), lambda: names)
+    return results
+
+
+def _form(rows: Rows) -> Any:
+    return split(rows.taken(slice(0, 1)).value(), "the result")[1]
+
+
+# ---- batches ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Batch:
+    """Rows that go to one worker together; `losses` counts the workers that were lost with it."""
+
+    rows: np.ndarray[Any, Any]
+    losses: int = 0
+
+    def __str__(self) -> str:
+        first, last = self.rows[0], self.rows[-1]
+        return f"row {first}" if first == last else f"rows {first} to {last}"
+
+
+def batches(open_rows: Any, size: int) -> Iterator[Batch]:
+    """The rows that are not finished, so many at a time."""
+    for start in range(0, len(open_rows), size):
+        yield Batch(open_rows[start : start + size])
+
+
+def padded(rows: Any, size: int) -> Any:
+    """As many rows as every batch has, the last repeated: one shape is compiled, and no second."""
+    return np.concatenate([rows, np.repeat(rows[-1:], size - len(rows))])

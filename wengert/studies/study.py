@@ -1,0 +1,239 @@
+"""`studies.map` and `studies.as_completed`: batches go out, results come in, lost ones go again."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import StudyError
+from wengert.studies.executors import LOST, Crew
+from wengert.studies.kept import Kept, identity
+from wengert.studies.rows import Batch, Rows, batches, padded
+from wengert.studies.rows import parameters as rows_of
+from wengert.studies.work import Job
+from wengert.utils.training import bar
+
+PARTS = 64
+"""A study is cut into about so many batches, if nothing is said."""
+
+PATIENCE = 3
+"""A batch is given up when so many workers were lost with it, the last with it alone."""
+
+
+def map(
+    f: Callable[[Any], Any],
+    parameters: Any,
+    *,
+    executor: Any = None,
+    vmap: bool = True,
+    compile: bool = True,
+    batch: int | None = None,
+    file: Any = None,
+    progress: bool = True,
+    timeout: float | None = None,
+) -> Any:
+    """f of each row of `parameters`, in order, each leaf of the results stacked to one array.
+
+        map(f, {"a": a, "b": b})  ->  [f({"a": a[0], "b": b[0]}), f({"a": a[1], "b": b[1]}), ...]
+
+    `parameters` is a container of arrays or tensors, (n, ...), with a row for each call. Rows go
+    out in batches of `batch` (by default n/64), which `wg.vmap` runs at once, in one compiled
+    function: f decides nothing by numbers then (but `wg.where`, `wg.cond`). With `vmap=False` f is
+    compiled and called for one row after the other, with `compile=False` it is not compiled.
+
+    `executor` runs the batches: None this process, else an executor of `concurrent.futures` or what
+    has its `submit`: `ProcessPoolExecutor()`, `mpi4py.futures.MPIPoolExecutor()`, Dask's
+    `client.get_executor()`, `studies.RayExecutor()`; or a function that makes one. f has to be one
+    that workers can import. The batch of a worker that was lost is run again. With `file`, finished
+    rows are kept there, and a study that was ended half way goes on with the others when it is
+    called again. A bar shows the progress, if the output is a terminal and `progress` is true.
+
+    Errors: what f raises, with the rows in question; StudyError if a batch loses three workers, if
+    the file is another study's, or if no batch was finished for `timeout` seconds; StateError if
+    leaves differ in their number of rows, or results in shape; TypeError if f cannot be sent.
+
+    >>> import numpy as np
+    >>> map(lambda p: {"area": p["r"] ** 2 * np.pi}, {"r": np.array([1.0, 2.0])})["area"].round(2)
+    array([ 3.14, 12.57])
+    """
+    study = Study(f, parameters, executor, vmap, compile, batch, file, progress, timeout)
+    for _ in study.run():
+        pass
+    assert study.kept.results is not None
+    return study.kept.results.value()
+
+
+def as_completed(
+    f: Callable[[Any], Any],
+    parameters: Any,
+    *,
+    executor: Any = None,
+    vmap: bool = True,
+    compile: bool = True,
+    batch: int | None = None,
+    file: Any = None,
+    progress: bool = True,
+    timeout: float | None = None,
+) -> Iterator[tuple[int, Any]]:
+    """(k, f of row k) for all rows, as they come; what a file holds comes first.
+
+    Arguments and errors are those of `map`. Without a file, results are not kept.
+
+    >>> import numpy as np
+    >>> sorted(as_completed(lambda x: x * x, np.array([1.0, 2.0, 3.0])))
+    [(0, np.float64(1.0)), (1, np.float64(4.0)), (2, np.float64(9.0))]
+    """
+    study = Study(f, parameters, executor, vmap, compile, batch, file, progress, timeout)
+    return _by_row(study, file is not None)
+
+
+def _by_row(study: Study, keeps: bool) -> Iterator[tuple[int, Any]]:
+    for k in np.flatnonzero(study.kept.done):
+        assert study.kept.results is not None
+        yield int(k), study.kept.results.row(int(k))
+    for rows, results in study.run(keeps):
+        for at, k in enumerate(rows):
+            yield int(k), results.row(at)
+
+
+class Study:
+    """One study: the rows that are finished, those that wait, and those with the executor."""
+
+    def __init__(
+        self, f: Any, parameters: Any, executor: Any, vmap: bool, compile: bool, batch: int | None,
+        file: Any, progress: bool, timeout: float | None,
+    ) -> None:  # fmt: skip
+        if not callable(f):
+            raise TypeError(f"studies.map takes a function, but got {type(f).__name__}")
+        self.parameters = rows_of(parameters)
+        count = len(self.parameters)
+        self.size = max(1, -(-count // PARTS)) if batch is None else batch
+        if type(self.size) is not int or self.size < 1:
+            raise ValueError(f"studies.map: batch should be a number of rows, not {batch!r}")
+        self.job, self.executor = Job(f, vmap, compile), executor
+        self.pads, self.progress, self.timeout = vmap, progress, timeout
+        study = None if file is None else identity(f, self.parameters)
+        self.kept = Kept(count, file, study)
+
+    def run(self, keeps: bool = True) -> Iterator[tuple[Any, Rows]]:
+        """The rows and results of each batch, when it is finished."""
+        waiting = deque(batches(np.flatnonzero(~self.kept.done), self.size))
+        if not waiting:
+            return
+        crew = Crew(self.executor, self.job)
+        with self._shown() as show, contextlib.closing(self._finished(crew, waiting)) as finished:
+            try:
+                for batch, results in finished:
+                    if keeps:
+                        self.kept.add(batch.rows, results, self.job.function)
+                    show(len(batch.rows))
+                    yield batch.rows, results
+            except Exception as error:
+                error.add_note(self._standing())
+                raise
+            finally:
+                self.kept.write()
+                crew.close()
+
+    def _finished(self, crew: Crew, waiting: deque[Batch]) -> Generator[tuple[Batch, Rows]]:
+        running: dict[Future[Rows], tuple[Batch, int]] = {}
+        alone = True  # the first batch compiles; the machine code of the others is on the disk then
+        try:
+            while waiting or running:
+                while waiting and _fits(waiting[0], running, 1 if alone else crew.ahead):
+                    batch = waiting.popleft()
+                    self._submit(crew, batch, running)
+                done, _ = wait(running, self.timeout, FIRST_COMPLETED)
+                if not done:
+                    raise StudyError(
+                        f"no batch was finished for {self.timeout} seconds: its workers hang, or "
+                        f"are gone. Waited for {_listed(running)}."
+                    )
+                for future in [future for future in running if future in done]:
+                    batch, generation = running.pop(future)
+                    if lost := _lost(future):
+                        self._again(crew, batch, generation, lost)
+                        waiting.appendleft(batch)
+                        continue
+                    alone = False
+                    yield batch, _result(future, batch)
+        finally:
+            for future in running:
+                future.cancel()
+
+    def _submit(self, crew: Crew, batch: Batch, running: dict[Any, Any]) -> None:
+        rows = padded(batch.rows, self.size) if self.pads else batch.rows
+        try:
+            future = crew.submit(self.parameters.taken(rows), len(batch.rows))
+        except LOST as error:  # it broke since the last look at it
+            future = Future()
+            future.set_exception(error)
+        except Exception as error:
+            error.add_note(f"in {batch} of the study")
+            raise
+        running[future] = batch, crew.generation
+
+    def _again(self, crew: Crew, batch: Batch, generation: int, lost: BaseException) -> None:
+        """Note that a worker was lost with this batch; StudyError if it is not to run again."""
+        batch.losses += 1
+        if batch.losses >= PATIENCE:
+            raise StudyError(
+                f"{batch}: {PATIENCE} workers were lost with this batch, the last one while it ran "
+                "alone. Does it need more memory than there is, or crash? Run it by itself, "
+                "without an executor."
+            ) from lost
+        if generation == crew.generation and not crew.renew():
+            raise StudyError(
+                f"{type(crew.executor).__name__} is broken and cannot be replaced: a worker was "
+                f"lost with {batch}. Call again with another executor, or pass a function that "
+                "makes one, such as executor=lambda: ProcessPoolExecutor(4)."
+            ) from lost
+
+    def _standing(self) -> str:
+        done, count = int(self.kept.done.sum()), len(self.kept.done)
+        if self.kept.path is None:
+            return f"{done} of {count} rows of the study were finished; file= would have kept them."
+        return (
+            f"{done} of {count} rows of the study are finished and kept in {self.kept.path}; the "
+            "same call goes on with the others."
+        )
+
+    @contextlib.contextmanager
+    def _shown(self) -> Iterator[Callable[[int], None]]:
+        if not self.progress:
+            yield lambda rows: None
+            return
+        with bar(len(self.kept.done), "study", completed=int(self.kept.done.sum())) as show:
+            yield show
+
+
+def _fits(batch: Batch, running: dict[Any, tuple[Batch, int]], ahead: int) -> bool:
+    """Whether a batch may go out: one that lost two workers runs alone, to know that it was it."""
+    alone = PATIENCE - 1
+    if batch.losses >= alone or any(b.losses >= alone for b, _ in running.values()):
+        return not running
+    return len(running) < ahead
+
+
+def _lost(future: Future[Rows]) -> BaseException | None:
+    if future.cancelled():
+        return LOST[1]()
+    error = future.exception()
+    return error if isinstance(error, LOST) else None
+
+
+def _result(future: Future[Rows], batch: Batch) -> Rows:
+    try:
+        return future.result()
+    except Exception as error:
+        error.add_note(f"in {batch} of the study")
+        raise
+
+
+def _listed(running: dict[Any, tuple[Batch, int]]) -> str:
+    return ", ".join(str(batch) for batch, _ in running.values())
