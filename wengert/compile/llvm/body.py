@@ -11,11 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from wengert.compile.llvm.library import bodies, matmul, natives
-from wengert.compile.llvm.library import convolution as convolution  # it and the next three
-from wengert.compile.llvm.library import pooling as pooling  # register what they have
-from wengert.compile.llvm.library import scans as scans
-from wengert.compile.llvm.library import sorts as sorts
+from wengert.compile.llvm.library import matmul, natives
 from wengert.compile.llvm.library.natives import is_native
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.scratch import call
@@ -158,6 +154,8 @@ class _Body:
 
     def _run_bodies(self, step: Call) -> None:
         """A loop or a choice: a function of its own, which calls those of its bodies."""
+        from wengert.compile.llvm.library import bodies  # few programs need it
+
         number, begins = self.numbers[id(step)]
         inside = []
         for plan, first in zip(step.bodies, begins, strict=True):

@@ -6,5 +6,5 @@ a step has code here: `convolution.py` (by `correlation.py`) and `pooling.py`, b
 (`windows.py`), `scans.py`, `sorts.py`.
 
 Begin with `natives.py`. Imports `machine` and `elementary`, and of the plan its steps. A new file
-registers its functions in `NATIVES`, and `body.py` imports it.
+registers its functions in `NATIVES`, and is one of the `FILES`.
 """

@@ -1,17 +1,19 @@
 """Whole statements that have machine code of their own: running sums, sorts, convolutions.
 
 A `Call` step of a plan is carried out by what is registered here for its function, if that fits the
-step's layouts and dtypes; otherwise by calling the function in Python. The files that register
-what they have are imported by `body.py`.
+step's layouts and dtypes; otherwise by calling the function in Python.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from wengert.compile.plan.plan import Call
+from wengert.compile.program.operations import check
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +30,29 @@ class Native:
 
 
 NATIVES: dict[Any, Native] = {}
+FILES = "convolution", "pooling", "scans", "sorts"
+"""Which register what they have. They take long to import, and most programs need none."""
+
+
+def native_of(function: Any) -> Native | None:
+    """How a function's statements become machine code, if there is a way."""
+    if function is check:  # Python is called for the error only
+        return None
+    _import_all()
+    return NATIVES.get(function)
+
+
+@functools.cache
+def _import_all() -> None:
+    for name in FILES:
+        importlib.import_module(f"{__package__}.{name}")
 
 
 def is_native(step: Call) -> bool:
     """Whether a step is machine code, rather than a call of Python: loops are."""
     if step.bodies:
         return True
-    native = NATIVES.get(step.statement.function)
+    native = native_of(step.statement.function)
     return native is not None and native.fits(step)
 
 
