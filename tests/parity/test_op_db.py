@@ -64,6 +64,9 @@ DEPARTURES: dict[str, dict[str, str]] = {
     "numbers of 16 bits are rounded elsewhere": {
         "nn_functional_huber_loss scatter_reduce_prod addcdiv dist linalg_vector_norm": "gradgrad",
     },
+    "numbers of 16 bits are rounded once, not at each step": {
+        "nn_functional_grid_sample grid_sampler_*": "forward grad gradgrad vmap",
+    },
     "PyTorch's exponential of float16 overflows": {"nn_functional_soft_margin_loss": NUMBERS},
     "not in bfloat16": {"matrix_exp nn_functional_linear_cross_entropy": "forward"},
 }

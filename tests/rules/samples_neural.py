@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tests.rules.data import (
     Call,
     away_from_zero,
@@ -20,7 +22,7 @@ from tests.rules.data import (
     scattered,
     two,
 )
-from wengert.rules import convolution, indexing, neural, normalization, shapes
+from wengert.rules import alignment, convolution, indexing, neural, normalization, sampling, shapes
 
 _targets = integers(0, 2, 1, 2)
 _probabilities = between(0.25, 0.75)
@@ -68,7 +70,20 @@ LOSSES: dict[Any, list[Call]] = {
         {"x": normal(), "target_": normal()},
     ],
     neural.mse_slope: [{"scale": normal(), "x": normal(2, 3), "target_": normal(2, 3)}],
-    neural.picked: [{"x": normal(4, 3), "target": _targets}],
+    neural.picked: [
+        {"x": normal(4, 3), "target": _targets, "weights": None, "axis": 1},
+        {"x": normal(3, 2), "target": integers(1, -1), "weights": normal(2), "axis": 0},
+    ],
+    neural.unpicked: [
+        {"g": normal(4), "target": _targets, "weights": None, "shape": (4, 3), "axis": 1},
+        {
+            "g": normal(2),
+            "target": integers(1, -1),
+            "weights": normal(2),
+            "shape": (3, 2),
+            "axis": 0,
+        },
+    ],
     neural.cross_entropy: [
         {"x": normal(4, 3), "target": _targets, "kept": None},
         {"x": normal(4, 3), "target": _targets, "kept": _targets > 0},
@@ -191,6 +206,57 @@ WINDOWS: dict[Any, list[Call]] = {
     ),
 }
 
+# ---- between pixels ------------------------------------------------------------------------
+
+
+def _places(low: int, high: int, points: tuple[int, ...]) -> np.ndarray:
+    """A coordinate of points, in the upper half of what lies between two pixels."""
+    whole = np.arange(math.prod(points)).reshape(*points, 1) * 5 % (high - low) + low
+    return whole + between(0.6, 0.9)(*points, 1)
+
+
+def _sampled(mode: str, padding: str, corners: bool, *orders: int) -> list[Call]:
+    """Calls of `sample` and of `spread`."""
+    n = len(orders)
+    x, points = (2, 2, 4, 3, 5)[: 2 + n], (2, 3, 2, 1)[: 1 + n]
+    # Away from places between which an image has a kink or, of the nearest pixel, a step.
+    sizes = np.array(x[:1:-1])
+    places = np.concatenate([_places(-1, size, points) for size in sizes], -1)
+    grid = fixed(2 * places / (sizes - 1) - 1 if corners else (2 * places + 1) / sizes - 1)
+    how = {"mode": mode, "padding": padding, "corners": corners, "orders": orders}
+    return [
+        {"x": normal(*x), "grid": grid} | how,
+        {"g": normal(2, 2, *points[1:]), "grid": grid, "shape": x} | how,
+    ]
+
+
+_samples = [
+    _sampled("bilinear", "zeros", False, 0, 0),
+    _sampled("bilinear", "reflection", True, 0, 0, 0),
+    _sampled("bicubic", "border", False, 0, 1),
+    _sampled("nearest", "border", True, 0, 0),
+]
+_spelled = {
+    "states": fixed([[0, 1, 0, 2, 0], [0, 2, 0, 2, 0]]),
+    "frames": integers(4, 3),
+    "lengths": integers(2, 1),
+}
+_band = {"starts": integers(0, 0, 2), "weights": normal(3, 2)}
+SAMPLING: dict[Any, list[Call]] = {
+    sampling.sample: [forward for forward, _ in _samples],
+    sampling.spread: [backward for _, backward in _samples],
+    alignment.alignments: [{"x": normal(4, 2, 3)} | _spelled],
+    sampling.resize: [
+        {"x": normal(4), "axis": 0} | _band,
+        {"x": normal(2, 4, 3), "axis": 1} | _band,
+        {"x": complex_normal(2, 4), "axis": 1} | _band,
+    ],
+    sampling.unresize: [
+        {"g": normal(2, 3), "axis": 1, "size": 4} | _band,
+        {"g": complex_normal(3, 2), "axis": 0, "size": 4} | _band,
+    ],
+}
+
 # ---- layouts and overwriting ---------------------------------------------------------------
 
 LAYOUTS: dict[Any, list[Call]] = {
@@ -238,4 +304,4 @@ LAYOUTS: dict[Any, list[Call]] = {
     indexing.zeroed: real_and_complex({"old": normal(2, 3)}, {"old": normal()}),
 }
 
-SAMPLES: dict[Any, list[Call]] = ACTIVATIONS | LOSSES | WINDOWS | LAYOUTS
+SAMPLES: dict[Any, list[Call]] = ACTIVATIONS | LOSSES | WINDOWS | SAMPLING | LAYOUTS

@@ -206,10 +206,11 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
 
 def one_dtype(name: str, tensors: Iterable[Any]) -> None:
     """DtypeError if there are tensors of different dtypes among these values."""
-    kinds = dict.fromkeys(str(x._array.dtype) for x in tensors if isinstance(x, Tensor))
+    kinds = dict.fromkeys([x._array.dtype for x in tensors if isinstance(x, Tensor)])
     if len(kinds) > 1:
         raise DtypeError(
-            f"{name}: expected tensors to have the same dtype, but got {' and '.join(kinds)}. "
+            f"{name}: expected tensors to have the same dtype, but got "
+            f"{' and '.join(map(str, kinds))}. "
             "Convert one, as in b.to(a.dtype), or a layer, as in layer.double()."
         )
 

@@ -16,6 +16,7 @@ end through `backend.py`; nothing but the entry of Python's calls, in `call`, im
 import functools
 from typing import Any
 
+from wengert.rules import loops
 from wengert.rules.blocks import MACHINE
 
 
@@ -34,4 +35,10 @@ def _in_turn(*call: Any) -> None:
     _by_blocks().in_turn(*call)
 
 
-MACHINE.run, MACHINE.in_turn = _code, _in_turn
+def _loops(*call: Any) -> Any:
+    from wengert.compile.call import by_loops
+
+    return by_loops.code(*call)
+
+
+MACHINE.run, MACHINE.in_turn, loops.MACHINE.loops = _code, _in_turn, _loops

@@ -32,7 +32,7 @@ from wengert.functions.indexing import masked_fill
 from wengert.rules import indexing as indexing_rules
 from wengert.rules import reductions as rules
 from wengert.rules.blocks import EXACT  # noqa: F401  (`_USUAL` names it)
-from wengert.rules.reductions import count
+from wengert.rules.reductions import count, running_places
 from wengert.tensor import Tensor, wrap
 
 _sum, _mean, _prod = recorder(np.sum), recorder(np.mean), recorder(np.prod)
@@ -559,10 +559,7 @@ def _running_extremum(extremum: Any, result: Any, name: str, doc: str) -> Any:
             return result(input.clone(), constant(np.zeros((), np.int64)))
         if not input._array.size:
             return result(input.clone(), constant(np.zeros(input.shape, np.int64)))
-        x = input._array
-        wins = (x == extremum.accumulate(x, axis=axis)) | (x != x)
-        steps = np.arange(x.shape[axis]).reshape(-1, *[1] * (x.ndim - 1 - axis))
-        indices = np.maximum.accumulate(np.where(wins, steps, 0), axis=axis)
+        indices = running_places(input._array, axis, extremum)
         return result(_pick_along(input, indices, axis), constant(indices))
 
     running.__name__ = running.__qualname__ = name

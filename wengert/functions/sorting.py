@@ -17,6 +17,8 @@ from wengert.functions import results
 from wengert.functions.arguments import array_of, constant, one_dim, takes_out, tensor_of
 from wengert.functions.indexing import index_select
 from wengert.functions.reductions import picked
+from wengert.rules.indexing import take_along_axis as _taken
+from wengert.rules.reductions import ends_of_longest_runs
 from wengert.tensor import Tensor
 
 _pick, _amax, _where = recorder(np.take_along_axis), recorder(np.max), recorder(np.where)
@@ -44,7 +46,7 @@ def stable_order(x: Any, axis: int) -> Any:
         return np.argsort(x, axis=axis, kind="stable")
     lines = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
     order = np.argsort(lines, axis=-1)
-    found = np.take_along_axis(lines, order, -1)
+    found = _taken(lines, order, -1)
     ties = np.any(found[:, 1:] == found[:, :-1], axis=-1) | (found[:, -1] != found[:, -1])  # or NaN
     if ties.any():
         order[ties] = np.argsort(lines[ties], axis=-1, kind="stable")
@@ -161,7 +163,7 @@ def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:
     else:
         place = np.where(nans > 0, n - nans, (n - 1) // 2)
     place = np.broadcast_to(place, [1 if i == axis else s for i, s in enumerate(x.shape)])
-    return np.take_along_axis(order, place, axis)
+    return _taken(order, place, axis)
 
 
 @takes_out
@@ -178,12 +180,11 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
         nowhere = np.zeros([1 if d == axis else n for d, n in enumerate(input.shape)], np.int64)
         return picked(results.mode_result, input, nowhere, dim, keepdim)
 
-    def last_of_most_frequent(row: Any) -> Any:
-        _, which, counts = np.unique(row, return_inverse=True, return_counts=True)
-        return np.flatnonzero(which == np.argmax(counts))[-1]
-
-    modes = np.apply_along_axis(last_of_most_frequent, axis, input._array)
-    return picked(results.mode_result, input, np.expand_dims(modes, axis), dim, keepdim)
+    x = np.moveaxis(input._array, axis, -1)
+    order = stable_order(x, -1)
+    ends = ends_of_longest_runs(_taken(x, order, -1))
+    modes = np.moveaxis(_taken(order, np.expand_dims(ends, -1), -1), -1, axis)
+    return picked(results.mode_result, input, modes, dim, keepdim)
 
 
 # ---- sets ----------------------------------------------------------------------------------

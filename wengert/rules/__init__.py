@@ -2,8 +2,8 @@
 
 Begin with `rule.py`, which says what a rule is and how it is read in both directions, and then with
 `elementwise.py`, where `elementwise(np.tanh, lambda t, y: t * (1 - y * y))` is a whole rule. The
-other files are families: shapes, reductions, products, linalg, indexing, networks. `rows`, `blocks`
-and `stacks` hold implementations for large or small arrays; `ways` says how a function states which
+other files are families: shapes, reductions, products, linalg, indexing, networks. `rows`, `blocks`,
+`loops` and `stacks` hold implementations for large or small arrays; `ways` says how a function states which
 of them computes it when.
 
 To add a function, state its rule and its names in the file of its family, and give `tests/rules/` a
@@ -12,6 +12,7 @@ written with NumPy functions alone, so that they run on every kind of array; the
 `wengert.dispatch`, `dtypes` and `errors`.
 """
 
+from wengert.rules import alignment as alignment
 from wengert.rules import convolution as convolution
 from wengert.rules import eigen as eigen
 from wengert.rules import elementwise as elementwise
@@ -22,6 +23,7 @@ from wengert.rules import neural as neural
 from wengert.rules import normalization as normalization
 from wengert.rules import products as products
 from wengert.rules import reductions as reductions
+from wengert.rules import sampling as sampling
 from wengert.rules import shapes as shapes
 from wengert.rules import special as special
 from wengert.rules.rule import RULES as RULES

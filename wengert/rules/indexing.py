@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive
+from wengert.rules.blocks import EXACT
+from wengert.rules.loops import as_lines, loops
 from wengert.rules.rule import general, linear, unbroadcast
 
 
@@ -284,6 +286,10 @@ def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
     """
     if axis is None:
         return np.reshape(add_rows.plain(g, indices, (math.prod(shape),)), shape)  # type: ignore[attr-defined]
+    if _alike_outside(g, indices, shape, axis):
+        out = np.zeros(shape, g.dtype)
+        if not _put_lines(*as_lines(axis, g, indices, out)):
+            return out
     outside = [n for d, n in enumerate(shape) if d != axis % len(shape)]
     if g.shape == indices.shape and np.delete(g.shape, axis).tolist() == outside:
         return _added(g, _flat(indices, shape, axis), shape)
@@ -292,6 +298,66 @@ def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
     out = np.zeros(shape, g.dtype)
     np.add.at(out, tuple(grid), g)
     return out
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """np.take_along_axis of plain arrays."""
+    if axis is not None and _alike_outside(arr, indices, arr.shape, axis):
+        out = np.empty(indices.shape, arr.dtype)
+        if not _take_lines(*as_lines(axis, arr, indices, out)):
+            return out
+    return np.take_along_axis(arr, indices, axis)
+
+
+@loops
+def _take_lines(x, indices, out):
+    """Along the second of three dimensions; how many indices are out of range."""
+    outer, many, inner = indices.shape
+    n, wrong = x.shape[1], 0
+    for i in range(outer):
+        for j in range(many):
+            for k in range(inner):
+                at = indices[i, j, k]
+                if at < 0:
+                    at += n
+                if at < 0 or at >= n:
+                    wrong += 1
+                else:
+                    out[i, j, k] = x[i, at, k]
+    return wrong
+
+
+@loops
+def _put_lines(g, indices, out):
+    """What was taken, added back; how many indices are out of range."""
+    outer, many, inner = indices.shape
+    n, wrong = out.shape[1], 0
+    for i in range(outer):
+        for j in range(many):
+            for k in range(inner):
+                at = indices[i, j, k]
+                if at < 0:
+                    at += n
+                if at < 0 or at >= n:
+                    wrong += 1
+                else:
+                    out[i, at, k] += g[i, j, k]
+    return wrong
+
+
+def _alike_outside(x: Any, indices: Any, shape: Any, axis: int) -> bool:
+    """Whether arrays are plain, and `shape` is that of the indices but along an axis."""
+    return (
+        type(x) is type(indices) is np.ndarray
+        and x.dtype in (*EXACT, indices.dtype)
+        and indices.dtype == np.int64
+        and len(shape) == indices.ndim > 0
+        and -len(shape) <= axis < len(shape)
+        and all(
+            a == b or d == axis % len(shape)
+            for d, (a, b) in enumerate(zip(shape, indices.shape, strict=True))
+        )
+    )
 
 
 linear(

@@ -16,9 +16,10 @@ from wengert.dispatch import ERRORS, QUIET, Function, as_array, primitive
 from wengert.errors import DtypeError
 from wengert.rules.blocks import EXACT
 from wengert.rules.elementwise import FEW, masked
-from wengert.rules.indexing import gather, scatter_add
+from wengert.rules.indexing import put_along_axis
+from wengert.rules.loops import as_lines, loops, plain
 from wengert.rules.reductions import softmax, tops
-from wengert.rules.rule import elementwise, general
+from wengert.rules.rule import elementwise, general, linear
 
 # ---- activations ---------------------------------------------------------------------------
 
@@ -365,19 +366,80 @@ general(
 
 
 @primitive
-def picked(x: Any, target: Any) -> Any:
-    """`-x[i, target[i]]` for each row i of a matrix of log probabilities."""
-    return -x[np.arange(len(target)), target]
+def picked(x: Any, target: Any, weights: Any, axis: int) -> Any:
+    """`-weights x[target]` along `axis`, of log probabilities; 0 where the target is negative."""
+    if plain(x) and type(target) is np.ndarray:
+        out = np.empty(target.shape, x.dtype)
+        (lines,) = as_lines(axis, x)
+        places = target.reshape(lines.shape[::2])
+        _pick_classes(lines, places, out.reshape(places.shape))
+    else:
+        found = np.take_along_axis(x, np.expand_dims(np.maximum(target, 0), axis), axis)
+        out = np.where(target < 0, 0, -np.squeeze(found, axis))
+    return out if weights is None else out * weights
 
 
-general(
+@primitive
+def unpicked(g: Any, target: Any, weights: Any, shape: Any, axis: int) -> Any:
+    """Zeros of `shape` with `-weights g` at the targets along `axis`: picked transposed."""
+    g = g if weights is None else g * weights
+    if plain(g) and type(target) is np.ndarray:
+        out = np.zeros(shape, g.dtype)
+        (lines,) = as_lines(axis, out)
+        places = target.reshape(lines.shape[::2])
+        _unpick_classes(lines, places, g.reshape(places.shape))
+        return out
+    shares = np.expand_dims(np.where(target < 0, 0, -g), axis)
+    return put_along_axis(shares, np.expand_dims(np.maximum(target, 0), axis), shape, axis)
+
+
+@loops
+def _pick_classes(x, target, out):
+    outer, inner = target.shape
+    for i in range(outer):
+        for k in range(inner):
+            at = target[i, k]
+            out[i, k] = x.dtype.type(0)
+            if at >= 0:
+                out[i, k] = -x[i, at, k]
+
+
+@loops
+def _unpick_classes(out, target, g):
+    outer, inner = target.shape
+    for i in range(outer):
+        for k in range(inner):
+            if target[i, k] >= 0:
+                out[i, target[i, k], k] = -g[i, k]
+
+
+@loops
+def note_classes(target, classes, ignored, places):
+    """The targets, -1 for those that are ignored: how many are not; -1 if one is no class."""
+    kept, wrong = 0, 0
+    for i in range(len(target)):
+        places[i] = -1
+        if target[i] != ignored:
+            places[i] = target[i]
+            kept += 1
+            if target[i] < 0 or target[i] >= classes:
+                wrong = 1
+    return -1 if wrong else kept
+
+
+linear(
     picked,
-    reverse={
-        "x": lambda g, x_shape, target: scatter_add(-g[:, None], target[:, None], x_shape, 1),
-    },
-    forward={"x": lambda t, target: -gather(t, target[:, None], 1)[:, 0]},
+    lambda g, x_shape, target, weights, axis: unpicked(g, target, weights, x_shape, axis),
     name="NllLoss",
-    constants=("target",),
+    constants=("target", "weights"),
+    axes=("axis",),
+)
+linear(
+    unpicked,
+    lambda h, target, weights, axis: picked(h, target, weights, axis),
+    name="NllLossBackward",
+    constants=("target", "weights"),
+    axes=("axis",),
 )
 
 

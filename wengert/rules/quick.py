@@ -14,7 +14,7 @@ import numpy as np
 from wengert.dispatch import Function
 from wengert.rules import fft, linalg
 from wengert.rules.blocks import ENOUGH, EXACT, FLOATING, HALF, at_once, by_elements, many
-from wengert.rules.indexing import getitem, select, slices
+from wengert.rules.indexing import getitem, select, slices, take_along_axis
 from wengert.rules.products import by_matrix
 from wengert.rules.reductions import count, cumsum, prod
 from wengert.rules.shapes import astype
@@ -132,6 +132,7 @@ QUICK: dict[Function, Function] = {
     np.transpose: _transpose,
     np.swapaxes: _swapaxes,
     np.expand_dims: _expand_dims,
+    np.take_along_axis: take_along_axis,
     np.squeeze: _squeeze,
     select: _select,
     slices: _slices,

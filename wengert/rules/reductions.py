@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -11,6 +12,7 @@ from wengert.dispatch import primitive
 from wengert.rules import rows
 from wengert.rules.blocks import by_rows, by_samples, in_rows, many_rows
 from wengert.rules.elementwise import exponential_share
+from wengert.rules.loops import as_lines, loops, plain
 from wengert.rules.rule import general, linear
 from wengert.rules.ways import implemented, way
 
@@ -148,6 +150,62 @@ for extremum, label in ((np.max, "Amax"), (np.min, "Amin")):
         arguments=("a", "axis", "keepdims"),
         name=label,
     )
+
+
+def running_places(x: Any, axis: int, extremum: Any) -> Any:
+    """Where along `axis` np.maximum or np.minimum of all so far was met, last of equal ones.
+
+    NaN counts as more extreme than any number.
+    """
+    if plain(x):
+        places = np.empty(x.shape, np.int64)
+        _running_places(*as_lines(axis, x, places), 1.0 if extremum is np.maximum else -1.0)
+        return places
+    wins = (x == extremum.accumulate(x, axis=axis)) | (x != x)
+    steps = np.arange(x.shape[axis]).reshape(-1, *[1] * (x.ndim - 1 - axis))
+    return np.maximum.accumulate(np.where(wins, steps, 0), axis=axis)
+
+
+@loops
+def _running_places(x, places, sign):
+    outer, n, inner = x.shape
+    for i in range(outer):
+        for k in range(inner):
+            best = x.dtype.type(sign) * x[i, 0, k]
+            place = 0
+            for j in range(n):
+                here = x.dtype.type(sign) * x[i, j, k]
+                if not here < best and (here != here or best == best):
+                    best = here
+                    place = j
+                places[i, j, k] = place
+
+
+@functools.partial(primitive, opaque=True, result=lambda rows: np.empty(rows.shape[:-1], np.int64))
+def ends_of_longest_runs(rows: Any) -> Any:
+    """Of each row of sorted numbers, where the first of its longest runs of equal ones ends."""
+    ends = np.empty(rows.shape[:-1], np.int64)
+    if rows.dtype.kind not in "biuf" or rows.dtype.itemsize == 2:
+        rows = np.cumsum(np.diff(rows, axis=-1, prepend=rows[..., :1]) != 0, axis=-1)
+    _ends_of_longest_runs(rows.reshape(ends.size, rows.shape[-1]), ends.reshape(-1))
+    return ends
+
+
+@loops
+def _ends_of_longest_runs(rows, ends):
+    count, n = rows.shape
+    for i in range(count):
+        longest = 0
+        start = 0
+        for j in range(n):
+            x = rows[i, j]
+            before = rows[i, start]
+            if x != before and (x == x or before == before):  # a NaN equals a NaN here
+                start = j
+            if j - start >= longest:
+                longest = j - start + 1
+                ends[i] = j
+
 
 # ---- products ------------------------------------------------------------------------------
 #

@@ -38,11 +38,6 @@ def _mse_slope(level: Level, scale: Any, x: Any, target_: Any) -> Any:
     return (x - target_) * (2 / math.prod(x.shape) * scale)
 
 
-@means(neural.picked)
-def _picked(level: Level, x: Any, target: Any) -> Any:
-    return -np.take_along_axis(x, target[:, None], 1)[:, 0]
-
-
 # ---- convolution ----------------------------------------------------------------------------
 
 

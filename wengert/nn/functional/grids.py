@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import warnings
 from typing import Any
 
@@ -12,13 +10,11 @@ import numpy as np
 from wengert.autograd.record import recorder
 from wengert.functions.arguments import of_tensors
 from wengert.history.location import stacklevel
-from wengert.nn.functional.shared import apply, reshape, where
-from wengert.rules import neural
+from wengert.nn.functional.shared import reshape
+from wengert.rules.sampling import sample
 from wengert.tensor import Tensor, wrap
 
-_matmul = recorder(np.matmul)
-CUBIC = -0.75
-"""The free parameter of cubic interpolation, as PyTorch and OpenCV choose it (Keys, 1981)."""
+_matmul, _sample = recorder(np.matmul), recorder(sample)
 
 
 def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> Tensor:
@@ -87,30 +83,7 @@ def grid_sample(
     n = input.ndim - 2
     _check(input, grid, mode, padding_mode, n)
     corners = _told(align_corners, "grid_sample")
-    spatial = tuple(input.shape[2:])
-    # One coordinate for each dimension, in the input's order: the grid has x, the last, first.
-    places = []
-    for axis, size in enumerate(spatial):
-        x = grid[..., n - 1 - axis]
-        x = (x + 1) * ((size - 1) / 2) if corners else ((x + 1) * size - 1) * 0.5
-        places.append(x if mode == "bicubic" else _padded(x, size, padding_mode, corners))
-    if mode == "nearest":
-        nearest = [np.rint(x._array).astype(np.int64) for x in places]
-        return _values(input, nearest, None)
-    if mode == "bilinear":
-        taps = [_linear_taps(x) for x in places]
-    else:
-        taps = [
-            _cubic_taps(x, s, padding_mode, corners) for x, s in zip(places, spatial, strict=True)
-        ]
-    out: Any = None
-    for corner in itertools.product(*taps):
-        weight = corner[0][1]
-        for _, more in corner[1:]:
-            weight = weight * more
-        term = _values(input, [index for index, _ in corner], weight)
-        out = term if out is None else out + term
-    return out
+    return _sample(input, grid, mode, padding_mode, corners, (0,) * n)
 
 
 def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str, n: int) -> None:
@@ -141,64 +114,3 @@ def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str, n: int) ->
             "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
             f"sizes {list(input.shape)}"
         )
-
-
-def _padded(x: Tensor, size: int, padding_mode: str, corners: bool) -> Tensor:
-    """Coordinates brought back into the input, unless beyond it lie zeros."""
-    if padding_mode == "zeros":
-        return x
-    if padding_mode == "reflection":
-        x = _reflected(x, *((0, size - 1) if corners else (-0.5, size - 0.5)))
-    return apply(neural.hardtanh, x, 0, size - 1)
-
-
-def _reflected(x: Tensor, low: float, high: float) -> Tensor:
-    span = high - low
-    if span == 0:
-        return x * 0
-    x = (x - low).abs()
-    turns = np.floor(x._array / span)
-    rest = x - wrap((turns * span).astype(x.dtype))
-    return where(turns % 2 == 0, rest + low, (span + low) - rest)
-
-
-def _linear_taps(x: Tensor) -> list[tuple[Any, Tensor]]:
-    below = np.floor(x._array)
-    share = x - wrap(below)
-    index = below.astype(np.int64)
-    return [(index, 1 - share), (index + 1, share)]
-
-
-def _cubic_taps(x: Tensor, size: int, padding_mode: str, corners: bool) -> list[tuple[Any, Tensor]]:
-    below = np.floor(x._array)
-    t = x - wrap(below)
-    taps = []
-    for k, weight in zip((-1, 0, 1, 2), _cubic_weights(t), strict=True):
-        place = _padded(wrap(below + k), size, padding_mode, corners)
-        taps.append((np.rint(place._array).astype(np.int64), weight))
-    return taps
-
-
-def _cubic_weights(t: Any) -> list[Any]:
-    """Of the four neighbours of a place that is t behind the second."""
-    a = CUBIC
-    near = lambda d: ((a + 2) * d - (a + 3)) * d * d + 1
-    far = lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
-
-
-def _values(input: Tensor, index: list[Any], weight: Tensor | None) -> Tensor:
-    """The input's values at whole places, times a weight; zero outside of it."""
-    spatial = input.shape[2:]
-    inside: Any = True
-    flat: Any = 0
-    for i, size in zip(index, spatial, strict=True):
-        inside = inside & (i >= 0) & (i < size)
-        flat = flat * size + np.clip(i, 0, size - 1)
-    batch, channels = input.shape[:2]
-    count = math.prod(flat.shape[1:])
-    rows = reshape(input, (batch, channels, math.prod(spatial)))
-    where_ = np.broadcast_to(flat.reshape(batch, 1, count), (batch, channels, count))
-    pixels = reshape(apply(np.take_along_axis, rows, where_, 2), (batch, channels, *flat.shape[1:]))
-    kept = wrap(inside.astype(input.dtype))
-    return pixels * (kept if weight is None else weight * kept).unsqueeze(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from typing import Any
@@ -11,10 +12,10 @@ import numpy as np
 from wengert import dtypes
 from wengert.functions.arguments import of_tensors
 from wengert.history.location import stacklevel
-from wengert.nn.functional import grids
 from wengert.nn.functional.shared import apply, reshape
-from wengert.nn.functional.windows import _adaptive_avg, along
+from wengert.nn.functional.windows import _adaptive_avg
 from wengert.rules import convolution as rules
+from wengert.rules.sampling import TAPS, band, resize
 from wengert.tensor import Tensor
 
 
@@ -146,14 +147,8 @@ def interpolate(
     for i in range(n):
         axis = 2 + i
         if smooth:
-            corners = bool(align_corners)
-            if antialias:
-                matrix = _smoothing_weights(spatial[i], out[i], scales[i], corners, mode)
-            elif mode == "bicubic":
-                matrix = _cubic_weights(spatial[i], out[i], scales[i], corners)
-            else:
-                matrix = _linear_weights(spatial[i], out[i], scales[i], corners)
-            input = along(input, matrix.astype(input._array.dtype), axis)
+            how = spatial[i], out[i], scales[i], bool(align_corners), mode, antialias
+            input = apply(resize, input, *_weights(*how, input._array.dtype), axis)
         else:
             scale = scales[i] or spatial[i] / out[i]
             half = 0.5 if mode == "nearest-exact" else 0.0
@@ -187,6 +182,20 @@ def _resized(
     return out, [None] * n if recompute else [1.0 / f for f in factors]
 
 
+@functools.lru_cache(256)
+def _weights(
+    size: int, out: int, scale: Any, corners: bool, mode: str, antialias: bool, dtype: Any
+) -> Any:
+    """Each new pixel's share of the old ones, as `resize` takes it."""
+    if antialias:
+        matrix = _smoothing_weights(size, out, scale, corners, mode)
+    elif mode == "bicubic":
+        matrix = _cubic_weights(size, out, scale, corners)
+    else:
+        matrix = _linear_weights(size, out, scale, corners)
+    return band(matrix.astype(dtype))
+
+
 def _linear_weights(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
     """The matrix of linear interpolation from `size` points to `out`."""
     if align_corners:
@@ -211,9 +220,9 @@ def _cubic_weights(size: int, out: int, scale: float | None, align_corners: bool
         place = (np.arange(out) + 0.5) * (scale or size / out) - 0.5
     low = np.floor(place)
     weights = np.zeros((out, size))
-    for k, weight in zip((-1, 0, 1, 2), grids._cubic_weights(place - low), strict=True):
+    for k, weight in zip((-1, 0, 1, 2), TAPS["bicubic"], strict=True):
         columns = np.clip(low + k, 0, size - 1).astype(np.int64)
-        np.add.at(weights, (np.arange(out), columns), weight)
+        np.add.at(weights, (np.arange(out), columns), weight(place - low))
     return weights
 
 

@@ -18,6 +18,7 @@ from wengert.functions.shapes import broadcast_shapes
 from wengert.nn.functional.activations import log_softmax, logsigmoid
 from wengert.nn.functional.shared import (
     apply,
+    array_of,
     check_floats,
     matched,
     mean,
@@ -28,6 +29,8 @@ from wengert.nn.functional.shared import (
     where,
 )
 from wengert.rules import neural, special
+from wengert.rules.loops import plain
+from wengert.rules.neural import note_classes
 from wengert.tensor import Tensor, wrap
 
 # ---- squares and absolute values -----------------------------------------------------------
@@ -264,6 +267,12 @@ def nll_loss(
     classes = 0 if x.ndim == 1 else 1
     one_dtype("nll_loss", (input, weight))
     _check_nll(x, t, weight, classes)
+    if plain(*(a for a in (x, array_of(weight)) if a is not None)) and type(t) is np.ndarray:
+        places = np.empty(t.shape, np.int64)
+        flat = t.reshape(-1), x.shape[classes], ignore_index, places.reshape(-1)
+        kept = note_classes(*flat)
+        if kept >= 0:
+            return _nll_of(input, places, kept, array_of(weight), classes, reduction)
     kept = t != ignore_index
     _check_classes(t, kept, x.shape[classes], ignore_index)
     safe = np.where(kept, t, 0).astype(np.int64)
@@ -282,6 +291,24 @@ def nll_loss(
         return mean(losses)
     with np.errstate(invalid="ignore", divide="ignore"):
         return total(losses) / wrap(as_array(weights.sum(), x.dtype))
+
+
+def _nll_of(
+    input: Tensor, places: Any, kept: int, weight: Any, classes: int, reduction: str
+) -> Tensor:
+    """The loss of targets that are known to be classes, or -1 if they are ignored."""
+    weights = None if weight is None else np.where(places < 0, 0, weight[places])
+    losses = _picked(input, places, weights, classes)
+    if reduction != "mean":
+        return reduced(losses, reduction)
+    if weights is None and kept == places.size > 0:
+        return mean(losses)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        n = kept if weights is None else weights.sum()
+        return total(losses) / wrap(as_array(n, losses._array.dtype))
+
+
+_picked = recorder(neural.picked)
 
 
 def _check_nll(x: Any, t: Any, weight: Any, classes: int) -> None:

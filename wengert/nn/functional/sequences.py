@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,12 @@ from wengert.dispatch import require, within
 from wengert.errors import ShapeError
 from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.losses import cross_entropy
-from wengert.nn.functional.shared import apply, mean, reduction_of, reshape, total, where
+from wengert.nn.functional.shared import mean, reduction_of, reshape, total, where
 from wengert.nn.functional.windows import linear
-from wengert.rules.convolution import pad_with
-from wengert.rules.indexing import slices
+from wengert.rules.alignment import alignments
 from wengert.tensor import Tensor, wrap
 
-_logaddexp = recorder(np.logaddexp)
-_pad = recorder(pad_with)
-_slices = recorder(slices)
-# Stands for log(0): so large that no path through it counts, and finite, so that no inf - inf
-# makes a NaN on the way back.
-_NEVER = -1e30
+_alignments = recorder(alignments)
 
 
 def ctc_loss(
@@ -50,41 +43,17 @@ def ctc_loss(
     inputs, lengths = _numbers(input_lengths), _numbers(target_lengths)
     labels = _labels(targets._array, lengths, batch)
     _check(labels, inputs, lengths, times, batch, classes, blank)
-    # Targets with a blank before, between and behind: (N, 2 S + 1).
-    extended = np.full((batch, 2 * labels.shape[1] + 1), blank)
-    extended[:, 1::2] = labels
-    states = extended.shape[1]
-    skips = np.zeros(extended.shape, bool)  # a blank may be left out between different labels
-    skips[:, 3::2] = labels[:, 1:] != labels[:, :-1]
-    index = np.broadcast_to(extended, (times, batch, states))
-    emitted = apply(np.take_along_axis, log_probs, index, 2)
-    start = np.full((batch, states), _NEVER, log_probs.dtype)
-    start[:, :2] = 0
-    alpha = where(start == 0, emitted[0], wrap(start))
-    for t in range(1, times):
-        stay, step = alpha, _behind(alpha, 1)
-        jump = where(skips, _behind(alpha, 2), _NEVER)
-        fresh = _logaddexp(_logaddexp(stay, step), jump) + emitted[t]
-        ended = (t >= inputs)[:, None]
-        alpha = where(ended, alpha, fresh) if ended.any() else fresh
-    ends = np.stack([2 * lengths, np.maximum(2 * lengths - 1, 0)], 1)
-    last = apply(np.take_along_axis, alpha, ends, 1)
-    final = _slices(last, (slice(None), 0))
-    both = _logaddexp(final, _slices(last, (slice(None), 1)))
-    losses = -where(lengths > 0, both, final)
-    impossible = losses._array > -_NEVER / 2
-    if impossible.any():
-        losses = where(impossible, 0.0 if zero_infinity else math.inf, losses)
+    blanks = np.full_like(labels, blank)
+    pairs = np.stack([blanks, labels], -1).reshape(batch, -1)
+    states = np.concatenate([pairs, np.full_like(lengths, blank)[:, None]], 1).astype(np.int64)
+    losses = _alignments(log_probs, states, inputs, lengths)
+    if zero_infinity:
+        losses = where(np.isinf(losses._array), 0.0, losses)
     if reduction == "sum":
         return total(losses)
     if reduction == "mean":
         return mean(losses / wrap(np.maximum(lengths, 1).astype(losses.dtype)))
     return losses[0] if lone else losses
-
-
-def _behind(alpha: Tensor, k: int) -> Tensor:
-    """Each state's value of k states before."""
-    return _pad(alpha, (0, k), (0, -k), _NEVER)
 
 
 def _numbers(lengths: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -16,6 +17,7 @@ from wengert.nn.functional.shared import apply, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import neural, products
 from wengert.rules.indexing import getitem
+from wengert.rules.sampling import band, resize
 from wengert.tensor import Tensor, wrap
 
 Sizes = tuple[int, ...]
@@ -632,17 +634,17 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
     else:
         result = x
         for i, (s, o) in enumerate(zip(spatial, out, strict=True)):
-            means = np.zeros((o, s), x._array.dtype)
-            for row, (start, stop) in enumerate(_bins(s, o)):
-                means[row, start:stop] = 1 / (stop - start)
-            result = along(result, means, 2 + i)
+            result = apply(resize, result, *_means(s, o, x._array.dtype), 2 + i)
     return result[0] if lone else result
 
 
-def along(x: Tensor, matrix: Any, axis: int) -> Tensor:
-    """A constant matrix applied along one dimension."""
-    out = apply(np.tensordot, x, wrap(matrix), ([axis], [1]))
-    return apply(np.moveaxis, out, -1, axis)
+@functools.lru_cache(256)
+def _means(size: int, out: int, dtype: Any) -> Any:
+    """The matrix of means over bins."""
+    means = np.zeros((out, size), dtype)
+    for row, (start, stop) in enumerate(_bins(size, out)):
+        means[row, start:stop] = 1 / (stop - start)
+    return band(means)
 
 
 @of_tensors(1)

@@ -1,0 +1,179 @@
+"""Functions of loops: their machine code computes what Python computes of the same text."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+import wengert.nn.functional as F
+from wengert.rules import alignment, indexing, neural, reductions, sampling
+from wengert.rules.loops import loops, within_loops
+
+LIMIT = 6
+
+
+@within_loops
+def _half(x):
+    quarter = x / 4
+    return quarter + quarter
+
+
+@loops
+def _everything(x, marks, counts, out, start, sign):
+    """Each kind of statement and expression."""
+    rows, columns = x.shape
+    total, seen = x.dtype.type(0), 0
+    for i in range(start, rows):
+        for j in range(columns - 1, -1, -1):
+            if x[i, j] != x[i, j]:
+                continue
+            if seen > LIMIT and not sign:
+                break
+            elif marks[i, j] and (x[i, j] > 0 or seen % 2 == 1):
+                total += _half(x[i, j]) if sign else -x[i, j]
+            else:
+                total -= 0.5
+            seen += 1
+            counts[i, j] += seen // 2
+            out[i, j] = np.maximum(total, np.floor(x[i, j])) * min(seen, 3)
+    power = 1
+    while power < 40:
+        power *= 3
+    out[0, 0] = power + abs(int(out[0, 0]))
+    return seen
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_machine_code_of_every_statement_is_python_s(dtype):
+    rng = np.random.default_rng(0)
+    x = (4 * rng.standard_normal((5, 8))).astype(dtype)
+    x[1, 2] = np.nan
+    marks = rng.random(x.shape) < 0.5
+    for start, sign in itertools.product((0, 2), (True, False)):
+        given = [(x, marks), (x.T[::-1].T, marks.T[::-1].T)]  # by their strides
+        for numbers, flags in given:
+            results = []
+            for run in (_everything, _everything.plain):
+                counts, out = np.zeros(x.shape, np.int64), np.zeros(x.shape, dtype)
+                seen = run(numbers, flags, counts, out, start, sign)
+                results.append((seen, counts, out))
+            (seen, counts, out), expected = results
+            assert seen == expected[0]
+            np.testing.assert_array_equal(counts, expected[1])
+            np.testing.assert_allclose(out, expected[2], rtol=1e-6)
+
+
+def test_a_variable_that_changes_its_type_is_refused():
+    @loops
+    def changing(x):
+        total = 0
+        for i in range(len(x)):
+            total += x[i]
+        x[0] = total
+
+    with pytest.raises(TypeError, match="total began as int64 and cannot become float64"):
+        changing(np.ones(3))
+
+
+def _in_python(monkeypatch: Any) -> None:
+    """Leave plain arrays to the formulas."""
+    for module in (sampling, alignment, neural, reductions):
+        monkeypatch.setattr(module, "plain", lambda *arrays: False)
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_samples_between_pixels_are_those_of_the_formula(mode, padding, monkeypatch):
+    rng = np.random.default_rng(0)
+    kinds = itertools.product((2, 3), (True, False), (0, 1, 2))
+    cases = []
+    for n, corners, order in kinds:
+        x = rng.standard_normal((2, 3, 5, 4, 1)[: 2 + n])
+        grid = rng.uniform(-2.6, 2.6, (*(2, 4, 3, 2)[: 1 + n], n))
+        how = mode, padding, corners, (order, *(0,) * (n - 1))
+        y = sampling.sample(x, grid, *how)
+        g = rng.standard_normal(y.shape)
+        cases.append((x, grid, how, y, g, sampling.spread(g, grid, x.shape, *how)))
+    _in_python(monkeypatch)
+    for x, grid, how, y, g, back in cases:
+        np.testing.assert_allclose(y, sampling.sample(x, grid, *how), atol=1e-12)
+        np.testing.assert_allclose(back, sampling.spread(g, grid, x.shape, *how), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+def test_alignments_are_those_of_the_formula(monkeypatch):
+    # Of the samples one is too short for its text, one has no text, one repeats a label.
+    rng = np.random.default_rng(0)
+    x = np.log(rng.dirichlet(np.ones(4), (6, 5)))
+    states = np.zeros((5, 7), np.int64)
+    states[:, 1::2] = [[1, 2, 3], [2, 2, 1], [1, 1, 1], [3, 1, 0], [2, 3, 1]]
+    frames, lengths = np.array([6, 5, 4, 6, 0]), np.array([3, 3, 3, 0, 0])
+    call = x, states, frames, lengths
+    g = rng.standard_normal(5)
+    losses, shares = alignment.alignments(*call), alignment.shares(g, *call)
+    assert np.isinf(losses[2])
+    assert losses[4] == 0
+    _in_python(monkeypatch)
+    np.testing.assert_allclose(losses, alignment.alignments(*call), rtol=1e-12)
+    np.testing.assert_allclose(shares, alignment.shares(g, *call), atol=1e-12)
+
+
+def test_alignments_take_a_batch_of_labels_under_vmap():
+    # Labels that vmap maps over were read as numbers, which they were not.
+    rng = np.random.default_rng(0)
+    x = wg.tensor(rng.standard_normal((2, 6, 3, 4))).log_softmax(-1)
+    labels = wg.tensor(rng.integers(1, 4, (2, 3, 2)))
+    loss = lambda x, labels: F.ctc_loss(x, labels, (6, 6, 6), (2, 2, 1))
+    each = [loss(a, b) for a, b in zip(x, labels, strict=True)]
+    np.testing.assert_allclose(wg.vmap(loss)(x, labels), wg.stack(each), rtol=1e-12)
+
+
+def test_ctc_of_no_frames_is_certain_of_no_text_and_of_none_other():
+    # A sample without frames was given the first frame of the others.
+    x = wg.zeros(4, 2, 3).log_softmax(-1)
+    losses = F.ctc_loss(x, wg.tensor([[1], [2]]), (0, 0), (0, 1), reduction="none")
+    assert losses.tolist() == [0, float("inf")]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+def test_lines_are_taken_and_put_back_as_numpy_does(dtype):
+    rng = np.random.default_rng(0)
+    x = rng.integers(-9, 9, (3, 4, 5)).astype(dtype)
+    for axis in (0, 1, -1):
+        shape = list(x.shape)
+        shape[axis] = 7
+        index = rng.integers(-x.shape[axis], x.shape[axis], shape)
+        taken = indexing.take_along_axis(x, index, axis)
+        np.testing.assert_array_equal(taken, np.take_along_axis(x, index, axis))
+        back = indexing.put_along_axis(taken, index, x.shape, axis)
+        expected = np.zeros_like(x)
+        grid = list(np.indices(index.shape, sparse=True))
+        grid[axis] = index
+        np.add.at(expected, tuple(grid), taken)
+        np.testing.assert_array_equal(back, expected)
+        with pytest.raises(IndexError, match="out of bounds"):
+            indexing.take_along_axis(x, index + x.shape[axis], axis)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8", "f2", "?"])
+def test_the_mode_is_the_smallest_of_the_most_frequent_and_its_last_place(dtype):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 3, (6, 7)).astype(dtype)
+    for axis in (0, 1):
+        values, places = wg.tensor(x).mode(axis)
+        for row, value, place in zip(np.moveaxis(x, axis, -1), values, places, strict=True):
+            kinds, counts = np.unique(row, return_counts=True)
+            assert value.item() == kinds[np.argmax(counts)]
+            assert place.item() == np.flatnonzero(row == value.item())[-1]
+
+
+def test_running_extrema_keep_nan_and_the_last_of_equal_places():
+    x = np.array([2, 1, 2, 3, np.nan, 5, np.nan, 4], np.float32)
+    both = [wg.tensor(x).cummax(0), wg.tensor(-x).cummin(0)]
+    for values, places in both:
+        assert places.tolist() == [0, 0, 2, 3, 4, 4, 6, 6]
+        np.testing.assert_array_equal(np.isnan(values.numpy()), np.arange(8) >= 4)

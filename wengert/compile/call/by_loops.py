@@ -1,0 +1,57 @@
+"""Machine code for eager mode: functions of loops, on plain arrays of any shape.
+
+`rules/loops.py` says what such a function is; here its text becomes a native function, once for
+each combination of dtypes. The objects of arrays are handed over as they are.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.call.layouts import (
+    DATA,
+    DIMENSIONS,
+    STRIDES,
+    LayoutError,
+    layouts,
+)
+from wengert.compile.llvm.library import texts
+from wengert.compile.llvm.machine.host import compile_text
+from wengert.dispatch import Function
+
+VERSION = 1
+"""Of the code that is written: raise it with each change of `texts.py`, for what is on disk."""
+
+_ARGUMENTS = {int: ctypes.c_int64, float: ctypes.c_double, bool: ctypes.c_bool}
+
+
+def code(function: Function, kinds: Sequence[Any]) -> Function | None:
+    """A native function of the same arguments; None where Python or NumPy keep arrays otherwise."""
+    try:
+        layouts()
+        source = texts.source(function, kinds)
+    except (LayoutError, OSError):  # or the text is not at hand
+        return None
+
+    def write() -> ir.Module:
+        module = ir.Module("loops")
+        texts.define(module, function, kinds, (DATA, DIMENSIONS, STRIDES))
+        return module
+
+    name = f"loops.{function.__name__}"
+    made = compile_text(f"{name} {VERSION}\n{source}", write, name)
+    arrays = [isinstance(kind, np.dtype) for kind in kinds]
+    types: list[Any] = [
+        ctypes.c_void_p if isinstance(k, np.dtype) else _ARGUMENTS[k] for k in kinds
+    ]
+    native: Any = ctypes.CFUNCTYPE(ctypes.c_int64, *types)(made.address("loops"))
+
+    def run(*values: Any, made: Any = made) -> Any:  # the code lives as long as this does
+        return native(*[id(x) if array else x for x, array in zip(values, arrays)])  # noqa: B905
+
+    return run

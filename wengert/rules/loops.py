@@ -1,0 +1,92 @@
+"""Loops from number to number, as machine code for plain arrays of any shape.
+
+Running extrema, alignments of a sequence, samples between pixels: NumPy has no words for what goes
+from one number to the next in an order of its own. `@loops` marks such a function. The compiler,
+above this, makes machine code of its text, once for each combination of dtypes, and hands that in
+as `MACHINE.loops`; without it, Python runs the text as it stands.
+
+A function of loops takes arrays and numbers, writes into its arrays, and returns nothing, or in
+its last line a whole number. Its text is Python: assignments, `for` over a `range`, `while`, `if`,
+arithmetic, NumPy's elementwise functions, and functions marked with `@within_loops`, which are put
+in where they are called. An array is indexed by one number for each of its dimensions, none of them
+negative, and no index is checked: the caller answers for them. `x.dtype.type(...)` is a number in
+the dtype of `x`, and a variable keeps the type of what it is given first.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.dispatch import Function
+from wengert.rules.blocks import EXACT
+
+
+class _Machine:
+    """What makes loops machine code; `compile/__init__.py`, above this, says so.
+
+    `loops(function, kinds)` is a function of the same arguments, of these dtypes and classes, or
+    None where there is no machine code.
+    """
+
+    loops: Function = staticmethod(lambda function, kinds: None)
+
+
+MACHINE = _Machine()
+
+
+def loops(function: Function) -> Function:
+    """A function of plain arrays and numbers that is machine code.
+
+    >>> @loops
+    ... def running_sum(x, out):
+    ...     total = x.dtype.type(0)
+    ...     for i in range(len(x)):
+    ...         total += x[i]
+    ...         out[i] = total
+    >>> out = np.empty(3)
+    >>> running_sum(np.array([1.0, 2.0, 4.0]), out)
+    >>> out
+    array([1., 3., 7.])
+    """
+    made: dict[Any, Function] = {}
+
+    @functools.wraps(function)
+    def run(*values: Any) -> Any:
+        kinds = tuple([x.dtype if type(x) is np.ndarray else type(x) for x in values])
+        code = made.get(kinds)
+        if code is None:
+            code = made[kinds] = MACHINE.loops(function, kinds) or function
+        return code(*values)
+
+    run.plain = function  # type: ignore[attr-defined]
+    return run
+
+
+def within_loops(function: Function) -> Function:
+    """A function that loops may call: its text stands where it is called."""
+    function.within_loops = True  # type: ignore[attr-defined]
+    return function
+
+
+def plain(*arrays: Any) -> bool:
+    """Whether they are plain arrays of one dtype, float32 or float64."""
+    dtype = arrays[0].dtype
+    if dtype not in EXACT:
+        return False
+    for x in arrays:  # noqa: SIM110  (a generator would take thrice as long)
+        if type(x) is not np.ndarray or x.dtype is not dtype:
+            return False
+    return True
+
+
+def as_lines(axis: int, *arrays: Any) -> list[Any]:
+    """Arrays of three dimensions, with `axis` in the middle."""
+    axis %= arrays[0].ndim
+    return [
+        x.reshape(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
+        for x in arrays
+    ]

@@ -1,0 +1,452 @@
+"""Values between pixels: images sampled at any points, and resized along one dimension.
+
+Between pixels an image is a sum of its pixels nearby, the taps, with weights that are polynomials
+in t, the distance from the pixel below. So is each of its derivatives by the points: `orders` says
+how often it is differentiated along each dimension, and the functions here are closed under
+differentiation, in every direction and order.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.dispatch import primitive
+from wengert.rules.indexing import put_along_axis
+from wengert.rules.loops import as_lines, loops, plain, within_loops
+from wengert.rules.rule import general, linear
+
+CUBIC = -0.75
+"""The free parameter of cubic interpolation, as PyTorch and OpenCV choose it (Keys, 1981)."""
+PADDING = ("zeros", "border", "reflection")
+Orders = tuple[int, ...]
+
+
+def _cubic() -> list[Any]:
+    near = np.poly1d([CUBIC + 2, -CUBIC - 3, 0, 1])
+    far = np.poly1d([CUBIC, -5 * CUBIC, 8 * CUBIC, -4 * CUBIC])
+    ahead, behind = np.poly1d([1, 1]), np.poly1d([-1, 1])
+    return [far(ahead), near, near(behind), far(behind + 1)]
+
+
+TAPS: dict[str, list[Any]] = {
+    "nearest": [np.poly1d([1])],
+    "bilinear": [np.poly1d([-1, 1]), np.poly1d([1, 0])],
+    "bicubic": _cubic(),
+}
+"""By mode: the weights of the pixels around a point, as polynomials in t."""
+
+
+@functools.cache
+def weights_of(mode: str, orders: Orders) -> Any:
+    """The polynomials' coefficients, differentiated: (dimension, tap, power)."""
+    taps = TAPS[mode]
+    found = np.zeros((len(orders), len(taps), len(taps)))
+    for axis, order in enumerate(orders):
+        for k, weight in enumerate(taps):
+            coefficients = np.polyder(weight, order).coefficients[::-1]
+            found[axis, k, : len(coefficients)] = coefficients
+    found.flags.writeable = False
+    return found
+
+
+# ---- at any points ---------------------------------------------------------------------------
+
+
+@primitive
+def sample(x: Any, grid: Any, mode: str, padding: str, corners: bool, orders: Orders) -> Any:
+    """The values of x, (N, C, *S), at the points of grid, (N, *P, n): (N, C, *P).
+
+    A point has the last dimension's coordinate first, with the input between -1 and 1.
+    """
+    if plain(x, grid):
+        batch, spatial, points = x.shape[:2], x.shape[2:], grid.shape[1:-1]
+        around = _pixels(grid, spatial, mode, padding, corners, orders)
+        out = np.empty((*batch, math.prod(points)), x.dtype)
+        _gathered(x.reshape(*batch, math.prod(spatial)), *around, out)
+        return out.reshape(*batch, *points)
+    total: Any = 0
+    for index, weight in _corners(grid, x.shape[2:], mode, padding, corners, orders):
+        flat, batch = np.reshape(index, (x.shape[0], 1, -1)), x.shape[:2]
+        rows = np.reshape(x, (*batch, math.prod(x.shape[2:])))
+        pixels = np.take_along_axis(rows, np.broadcast_to(flat, (*batch, flat.shape[2])), 2)
+        total = total + np.reshape(pixels, (*batch, *grid.shape[1:-1])) * np.expand_dims(weight, 1)
+    return total
+
+
+@primitive
+def spread(
+    g: Any, grid: Any, shape: Any, mode: str, padding: str, corners: bool, orders: Orders
+) -> Any:
+    """`g`, (N, C, *P), added to the pixels of `shape` it came from: `sample` transposed."""
+    if plain(g, grid):
+        batch, spatial, points = shape[:2], shape[2:], g.shape[2:]
+        around = _pixels(grid, spatial, mode, padding, corners, orders)
+        out = np.zeros((*batch, math.prod(spatial)), g.dtype)
+        _scattered(g.reshape(*batch, math.prod(points)), *around, out)
+        return out.reshape(shape)
+    count, total = math.prod(shape[2:]), 0
+    for index, weight in _corners(grid, shape[2:], mode, padding, corners, orders):
+        shares = np.reshape(g * np.expand_dims(weight, 1), (*g.shape[:2], -1))
+        flat = np.broadcast_to(np.reshape(index, (shape[0], 1, -1)), shares.shape)
+        total = total + put_along_axis(shares, flat, (*shape[:2], count), 2)
+    return np.reshape(total, shape)
+
+
+def _pull(g: Any, x: Any, grid: Any, *how: Any) -> Any:
+    """The cotangent of the grid: of each coordinate."""
+    *settings, orders = how
+    if settings[0] == "nearest":
+        return np.zeros_like(grid)
+    slopes = [np.sum(g * sample(x, grid, *settings, o), axis=1) for o in _once_more(orders)]
+    return np.stack(slopes, -1)
+
+
+def _push(t: Any, function: Any, *how: Any) -> Any:
+    """A tangent of the grid, pushed through `function(tangent of each coordinate, orders)`."""
+    *_, orders = how
+    parts = [
+        function(np.expand_dims(t[..., k], 1), more) for k, more in enumerate(_once_more(orders))
+    ]
+    return functools.reduce(np.add, parts)
+
+
+def _once_more(orders: Orders) -> list[Orders]:
+    """Differentiated by each of the coordinates, in their order in a point."""
+    return [
+        tuple(order + (d == axis) for d, order in enumerate(orders))
+        for axis in reversed(range(len(orders)))
+    ]
+
+
+general(
+    sample,
+    reverse={
+        "x": lambda g, x_shape, grid, mode, padding, corners, orders: spread(
+            g, grid, x_shape, mode, padding, corners, orders
+        ),
+        "grid": lambda g, x, grid, mode, padding, corners, orders: _pull(
+            g, x, grid, mode, padding, corners, orders
+        ),
+    },
+    forward={
+        "x": lambda t, grid, mode, padding, corners, orders: sample(
+            t, grid, mode, padding, corners, orders
+        ),
+        "grid": lambda t, x, grid, mode, padding, corners, orders: _push(
+            t, lambda s, more: s * sample(x, grid, mode, padding, corners, more), orders
+        ),
+    },
+    name="GridSampler",
+    promotes=False,
+)
+general(
+    spread,
+    reverse={
+        "g": lambda h, grid, mode, padding, corners, orders: sample(
+            h, grid, mode, padding, corners, orders
+        ),
+        "grid": lambda h, g, grid, mode, padding, corners, orders: _pull(
+            g, h, grid, mode, padding, corners, orders
+        ),
+    },
+    forward={
+        "g": lambda t, grid, shape, mode, padding, corners, orders: spread(
+            t, grid, shape, mode, padding, corners, orders
+        ),
+        "grid": lambda t, g, grid, shape, mode, padding, corners, orders: _push(
+            t, lambda s, more: spread(s * g, grid, shape, mode, padding, corners, more), orders
+        ),
+    },
+    name="GridSamplerBackward",
+    promotes=False,
+)
+
+
+# ---- as a formula ------------------------------------------------------------------------------
+
+
+def _corners(grid: Any, sizes: Any, mode: str, padding: str, corners: bool, orders: Orders) -> Any:
+    """The pixels around each point: where they lie in the flattened image, and their weights."""
+    n = len(sizes)
+    taps = [
+        _taps(grid[..., n - 1 - axis], size, weights, order, mode, padding, corners)
+        for axis, (size, weights, order) in enumerate(
+            zip(sizes, weights_of(mode, orders), orders, strict=True)
+        )
+    ]
+    for corner in itertools.product(*taps):
+        flat, weight = 0, 1
+        for (index, share), size in zip(corner, sizes, strict=True):
+            flat, weight = flat * size + index, weight * share
+        yield flat, weight
+
+
+def _taps(
+    x: Any, size: int, weights: Any, order: int, mode: str, padding: str, corners: bool
+) -> Any:
+    """Along one dimension: the pixels around places, and their weights, 0 outside of the image."""
+    slope = (size - 1) / 2 if corners else size / 2
+    x = (x + 1) * slope if corners else ((x + 1) * size - 1) * 0.5
+    slope = np.ones_like(x) * slope
+    if mode != "bicubic":
+        x, slope = _padded(x, slope, size, padding, corners)
+    below = np.rint(x) if mode == "nearest" else np.floor(x)
+    t = x - below
+    for k, weight in enumerate(weights):
+        at = below + (k - 1 if mode == "bicubic" else k)
+        if mode == "bicubic":
+            at = np.rint(_padded(at, slope, size, padding, corners)[0])
+        inside = (at >= 0) & (at < size)
+        share = functools.reduce(lambda y, c: y * t + c, weight[::-1].tolist(), t * 0)
+        share = np.where(inside, share * slope**order, 0)
+        yield np.where(inside, at, 0).astype(np.int64), share
+
+
+def _padded(x: Any, slope: Any, size: int, padding: str, corners: bool) -> Any:
+    """Places brought back into the image, unless beyond it lie zeros; and their slopes."""
+    if padding == "reflection":
+        low, span = (0, size - 1) if corners else (-0.5, size)
+        if not span:
+            return x * 0, slope * 0
+        x = x - low
+        slope = np.where(x < 0, -slope, slope)
+        turns = np.floor(np.absolute(x) / span)
+        rest = np.absolute(x) - turns * span
+        even = turns % 2 == 0
+        x, slope = np.where(even, rest, span - rest) + low, np.where(even, slope, -slope)
+    if padding != "zeros":
+        slope = np.where((x > 0) & (x < size - 1), slope, 0)
+        x = np.clip(x, 0, size - 1)
+    return x, slope
+
+
+# ---- as loops ----------------------------------------------------------------------------------
+
+
+def _pixels(grid: Any, spatial: Any, mode: str, padding: str, corners: bool, orders: Orders) -> Any:
+    """Of each point, (N, P), the pixels around it: places in a flattened image, and weights.
+
+    A place outside of the image is -1.
+    """
+    weights, how = _settings(spatial, mode, padding, corners, orders)
+    axes, taps, _ = weights.shape
+    grid = grid.reshape(len(grid), math.prod(grid.shape[1:-1]), axes)
+    places = np.empty((*grid.shape[:2], taps**axes), np.int64)
+    shares = np.empty(places.shape, grid.dtype)
+    _around(grid, places, shares, np.empty((2, 3, taps), grid.dtype), weights, how)
+    return places, shares
+
+
+@functools.lru_cache(256)
+def _settings(spatial: Any, mode: str, padding: str, corners: bool, orders: Orders) -> Any:
+    """The weights, and what else `_around` goes by: numbers in one array are handed over sooner."""
+    lead = (0,) * (3 - len(orders))
+    how = (*lead, *orders, *(n + 1 for n in lead), *spatial, PADDING.index(padding), corners)
+    return weights_of(mode, orders), np.array(how)
+
+
+@loops
+def _around(grid, places, shares, room, weights, how):
+    axes, taps = weights.shape[0], weights.shape[1]
+    deep = taps if axes == 3 else 1
+    height, width = how[4], how[5]
+    room[0, 0, 0] = 0
+    room[1, 0, 0] = 1
+    for i in range(len(grid)):
+        for p in range(grid.shape[1]):
+            for row in range(3 - axes, 3):
+                note_taps(grid[i, p, 2 - row], row, row + axes - 3, weights, how, room)
+            k = 0
+            for a in range(deep):
+                for b in range(taps):
+                    for c in range(taps):
+                        z, v, u = room[0, 0, a], room[0, 1, b], room[0, 2, c]
+                        inside = z >= 0 and v >= 0 and u >= 0
+                        place = (int(z) * height + int(v)) * width + int(u)
+                        places[i, p, k] = place if inside else -1
+                        shares[i, p, k] = room[1, 0, a] * room[1, 1, b] * room[1, 2, c]
+                        k += 1
+
+
+@loops
+def _gathered(x, places, shares, y):
+    samples, channels, points = y.shape
+    for i in range(samples):
+        for channel in range(channels):
+            for p in range(points):
+                total = x.dtype.type(0)
+                for k in range(places.shape[2]):
+                    at = places[i, p, k]
+                    if at >= 0:
+                        total += shares[i, p, k] * x[i, channel, at]
+                y[i, channel, p] = total
+
+
+@loops
+def _scattered(y, places, shares, x):
+    samples, channels, points = y.shape
+    for i in range(samples):
+        for channel in range(channels):
+            for p in range(points):
+                for k in range(places.shape[2]):
+                    at = places[i, p, k]
+                    if at >= 0:
+                        x[i, channel, at] += shares[i, p, k] * y[i, channel, p]
+
+
+@within_loops
+def note_taps(x, row, axis, weights, how, room):
+    """What `_taps` says of one point; pixels outside of the image are at -1."""
+    order, padding, corners = how[row], how[6], how[7] > 0
+    n = x.dtype.type(how[row + 3])
+    slope = (n - 1) / 2 if corners else n / 2
+    at = (x + 1) * ((n - 1) / 2) if corners else ((x + 1) * n - 1) / 2
+    taps = weights.shape[1]
+    if padding > 0 and taps < 4:
+        slope *= reflected_slope(at, n, padding, corners)
+        at = reflected(at, n, padding, corners)
+    below = np.rint(at) if taps == 1 else np.floor(at)
+    t = at - below
+    factor = x.dtype.type(1)
+    for _ in range(order):
+        factor *= slope
+    for k in range(taps):
+        share = x.dtype.type(0)
+        for power in range(taps - 1, -1, -1):
+            share = share * t + x.dtype.type(weights[axis, k, power])
+        place = below + (k - 1 if taps == 4 else k)
+        if padding > 0 and taps == 4:
+            place = np.rint(reflected(place, n, padding, corners))
+        room[0, row, k] = place if place >= 0 and place < n else -1
+        room[1, row, k] = share * factor
+    return 0
+
+
+@within_loops
+def reflected(x, n, padding, corners):
+    """The place within an image of n pixels."""
+    low = x * 0 if corners else x * 0 - 0.5
+    span = n - 1 if corners else n
+    at = x
+    if padding == 2 and span > 0:
+        away = abs(at - low)
+        turns = np.floor(away / span)
+        rest = away - turns * span
+        at = low + (rest if turns == 2 * np.floor(turns / 2) else span - rest)
+    if not at > 0 and at == at:
+        at = n * 0
+    if at > n - 1:
+        at = n - 1
+    return at
+
+
+@within_loops
+def reflected_slope(x, n, padding, corners):
+    """How `reflected` changes with x: by 1, -1 or not at all."""
+    low = x * 0 if corners else x * 0 - 0.5
+    span = n - 1 if corners else n
+    at = reflected(x, n, padding, corners)
+    slope = x * 0 + 1
+    if padding == 2 and span > 0:
+        if x < low:
+            slope = -slope
+        turns = np.floor(abs(x - low) / span)
+        if turns != 2 * np.floor(turns / 2):
+            slope = -slope
+        inside = at > 0 and at < n - 1
+    else:
+        inside = x > 0 and x < n - 1
+    if not inside:
+        slope = x * 0
+    return slope
+
+
+# ---- along one dimension -----------------------------------------------------------------------
+
+
+def band(matrix: Any) -> tuple[Any, Any]:
+    """A matrix whose rows are zero but for a few neighbours: where these start, and what they are.
+
+    >>> band(np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]))
+    (array([0, 1]), array([[1. , 0. ],
+           [0.5, 0.5]]))
+    """
+    n = matrix.shape[1]
+    used = matrix != 0
+    first, last = used.argmax(1), n - 1 - used[:, ::-1].argmax(1)
+    width = int(np.where(used.any(1), last - first, 0).max(initial=0)) + 1
+    starts = np.minimum(first, n - width)
+    weights = np.take_along_axis(matrix, starts[:, None] + np.arange(width), 1)
+    return starts, weights
+
+
+@primitive
+def resize(x: Any, starts: Any, weights: Any, axis: int) -> Any:
+    """y[i] = sum over k of weights[i, k] x[starts[i] + k] along `axis`: a matrix with a band."""
+    if plain(x, weights):
+        out = np.empty((*x.shape[:axis], len(starts), *x.shape[axis + 1 :]), x.dtype)
+        _resized(*as_lines(axis, x, out), starts, weights)
+        return out
+    matrix = _matrix(starts, weights, x.shape[axis])
+    return np.moveaxis(np.tensordot(x, matrix, ([axis], [1])), -1, axis)
+
+
+@primitive
+def unresize(g: Any, starts: Any, weights: Any, axis: int, size: int) -> Any:
+    """`g` added to what it was made of, `size` numbers along `axis`: resize transposed."""
+    if plain(g, weights):
+        out = np.zeros((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
+        _unresized(*as_lines(axis, g, out), starts, weights)
+        return out
+    matrix = _matrix(starts, weights, size)
+    return np.moveaxis(np.tensordot(g, matrix, ([axis], [0])), -1, axis)
+
+
+def _matrix(starts: Any, weights: Any, size: int) -> Any:
+    columns = np.expand_dims(starts, 1) + np.arange(weights.shape[1])
+    return put_along_axis(weights, columns, (len(starts), size), 1)
+
+
+@loops
+def _resized(x, out, starts, weights):
+    outer, count, inner = out.shape
+    taps = weights.shape[1]
+    for i in range(outer):
+        for j in range(count):
+            start = starts[j]
+            for k in range(inner):
+                total = weights[j, 0] * x[i, start, k]
+                for tap in range(1, taps):
+                    total += weights[j, tap] * x[i, start + tap, k]
+                out[i, j, k] = total
+
+
+@loops
+def _unresized(g, out, starts, weights):
+    outer, count, inner = g.shape
+    for i in range(outer):
+        for j in range(count):
+            start = starts[j]
+            for tap in range(weights.shape[1]):
+                weight = weights[j, tap]
+                for k in range(inner):
+                    out[i, start + tap, k] += weight * g[i, j, k]
+
+
+linear(
+    resize,
+    lambda g, x_shape, starts, weights, axis: unresize(g, starts, weights, axis, x_shape[axis]),
+    name="Upsample",
+    constants=("starts", "weights"),
+)
+linear(
+    unresize,
+    lambda h, starts, weights, axis: resize(h, starts, weights, axis),
+    name="UpsampleBackward",
+    constants=("starts", "weights"),
+)
