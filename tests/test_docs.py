@@ -26,10 +26,10 @@ DOCS = ROOT / "docs"
 
 NAMESPACES = [
     "wengert", "wengert.amp", "wengert.autograd", "wengert.autograd.forward_ad", "wengert.datasets",
-    "wengert.distributions", "wengert.fft", "wengert.func", "wengert.implicit", "wengert.linalg",
-    "wengert.nn", "wengert.nn.functional", "wengert.nn.utils", "wengert.optim", "wengert.optimize",
-    "wengert.optim.lr_scheduler", "wengert.special", "wengert.tape", "wengert.tree",
-    "wengert.utils.data", "wengert.visual",
+    "wengert.distributed", "wengert.distributions", "wengert.fft", "wengert.func",
+    "wengert.implicit", "wengert.linalg", "wengert.nn", "wengert.nn.functional", "wengert.nn.utils",
+    "wengert.optim", "wengert.optimize", "wengert.optim.lr_scheduler", "wengert.special",
+    "wengert.tape", "wengert.tree", "wengert.utils.data", "wengert.visual",
 ]  # fmt: skip
 """Where people find names; each of the names comes from a module that the reference describes."""
 

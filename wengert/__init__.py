@@ -507,6 +507,7 @@ from wengert.tensor import Tensor as Tensor
 # quick: `__getattr__` reads these lines.
 if _TYPE_CHECKING:
     from wengert import datasets as datasets
+    from wengert import distributed as distributed
     from wengert import distributions as distributions
     from wengert import errors as errors
     from wengert import func as func
@@ -591,7 +592,6 @@ if _TYPE_CHECKING:
     from wengert.pytorch import backends as backends
     from wengert.pytorch import compiler as compiler
     from wengert.pytorch import cuda as cuda
-    from wengert.pytorch import distributed as distributed
     from wengert.pytorch import fft as fft
     from wengert.pytorch import jit as jit
     from wengert.pytorch import masked as masked

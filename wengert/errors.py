@@ -151,3 +151,26 @@ class GradcheckError(WengertError):
     changes with the step: a derivative formula at fault, a step too large or small (`eps=`), a
     point without a derivative and too few digits (float32 inputs) look different there.
     """
+
+
+class DistError(RuntimeError):
+    """Ranks could not do together what they were asked to.
+
+    The message names the rank, the operation and its line. Most often the ranks do not all come to
+    the same operation, in the same order, with arrays of one shape and dtype.
+    """
+
+
+class DistBackendError(DistError):
+    """What carries blocks from rank to rank is missing, was started wrongly, or broke down.
+
+    `pip install "wengert[mpi]"` brings MPI; `wengert run --nproc 4 script.py` starts ranks.
+    """
+
+
+class DistTimeoutError(DistError):
+    """Some ranks did not come to an operation in time; the message says where each stands.
+
+    `init_process_group(timeout=...)` sets how long to wait. After a timeout a group is of no more
+    use: end the program, and start it again from a checkpoint.
+    """

@@ -26,7 +26,7 @@ LAYERS = [
     {"numeric"},
     {"autograd"},
     {"functions"},
-    {"compile", "transforms"},
+    {"compile", "transforms", "distributed"},
     {"nn", "solvers", "sparse", "symbolic"},
     {"optim", "serialization", "explain"},
 ]

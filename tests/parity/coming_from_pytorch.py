@@ -69,8 +69,10 @@ DIFFERENCES = {
     "does not warn.",
     "In place": "a result may be overwritten wherever PyTorch allows it, and in many places where "
     "it does not (softmax, prod): what can be computed again is.",
-    "Modules": "all of PyTorch's can be imported. What has no meaning here (`onnx`, `fx`, `hub`, "
-    "`distributed`) is an error when it is used, which says what to do instead.",
+    "Modules": "all of PyTorch's can be imported. What has no meaning here (`onnx`, `fx`, `hub`) "
+    "is an error when it is used, which says what to do instead.",
+    "Processes": "`distributed` works over MPI, or between threads: backends 'mpi' (also called "
+    "'gloo') and 'threads'. `wengert run` stands for torchrun. In-place collectives are recorded.",
     "Mixed precision": "`amp.autocast` computes in the dtypes it is given, with a warning; "
     "`GradScaler` works.",
     "Saving": "`save` writes atomically; a path that ends in .pt or .pth gets the form that "

@@ -69,7 +69,7 @@ def test_a_function_stays_what_it_is_when_a_module_of_its_name_is_imported():
 MEANINGLESS = {
     "onnx.export": "no counterpart.*state_dict",
     "hub.load": "wengert.load from a downloaded file",
-    "distributed.init_process_group": "one process",
+    "distributed.TCPStore": "wengert.distributed has groups",
     "utils.model_zoo.load_url": "wengert.load from a downloaded file",
     "fx.symbolic_trace": "wengert.compile",
     "utils.cpp_extension.load": "wengert.primitive",
@@ -89,7 +89,8 @@ def test_a_name_without_a_meaning_says_so_when_it_is_used(path):
 def test_programs_ask_for_accelerators_processes_and_versions():
     assert not wg.accelerator.is_available()
     assert wg.accelerator.current_accelerator() is None
-    assert not wg.distributed.is_available()
+    assert wg.distributed.is_available()
+    assert not wg.distributed.is_initialized()
     assert (wg.distributed.get_rank(), wg.distributed.get_world_size()) == (0, 1)
     own = wg.__version__
     with as_torch.installed():

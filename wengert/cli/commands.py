@@ -2,6 +2,7 @@
 
     wengert trace "log(x1) + x1*x2 - sin(x2)" x1=2 x2=5
     wengert demo
+    wengert run --nproc 4 train.py
 
 It ends with 0 if all went well, 1 if the work failed, 2 if the command was not understood, and 130
 if it was interrupted.
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from wengert.cli import run as launcher
 from wengert.symbolic.expressions import CONSTANTS, Expression, ExpressionError
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -172,6 +174,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     doctor.set_defaults(run=_doctor)
+    launcher.add_command(commands)
     return parser
 
 

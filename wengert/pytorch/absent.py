@@ -29,7 +29,11 @@ INSTEAD = (
     (r"(cudnn|miopen|mkldnn)_.*", "The function without this prefix is the same."),
     (r"(cuda|xpu|mps|mtia|accelerator|backends)\b.*|Stream|.*vulkan.*", "Tensors are on the CPU."),
     (r"contrib\b.*", "Summaries for TensorBoard are in wengert.utils.tensorboard."),
-    (r"distributed\b.*|(nn\.)?SyncBatchNorm", "A program runs in one process here."),
+    (
+        r"distributed\b.*",
+        "wengert.distributed has groups, collectives and messages; MPI finds and carries them.",
+    ),
+    (r"(nn\.)?SyncBatchNorm", "A program runs in one process here."),
     (r"(nn\.)?attention\b.*", "nn.functional.scaled_dot_product_attention is the one attention."),
     (r"(hub|utils\.model_zoo)\b.*", "Load weights with wengert.load from a downloaded file."),
     (r"onnx\b.*", "Graphs are not written. Save state_dict(), in safetensors or NumPy."),

@@ -653,22 +653,13 @@ LACKING = {
     "distributed": """
         AllToAllOptions AllreduceCoalescedOptions AllreduceOptions Backend BackendConfig
         BarrierOptions BroadcastOptions BuiltinCommHookType DebugLevel DeviceMesh
-        DistBackendError DistError DistNetworkError DistStoreError FileStore GatherOptions
-        GradBucket GroupMember GroupName HashStore Logger P2POp PrefixStore ProcessGroup
-        ProcessGroupGloo QueueEmptyError ReduceOp ReduceOptions ReduceScatterOptions Reducer
-        ScatterOptions Store TCPStore Work all_gather all_gather_coalesced
-        all_gather_into_tensor all_gather_object all_gather_single all_reduce
-        all_reduce_coalesced all_to_all all_to_all_single barrier batch_isend_irecv
-        breakpoint broadcast broadcast_object_list destroy_process_group gather
-        gather_object get_backend get_backend_config get_debug_level
-        get_default_backend_for_device get_global_rank get_group_rank get_node_local_rank
-        get_pg_count get_process_group_ranks group init_device_mesh init_process_group irecv
-        is_backend_available is_gloo_available is_mpi_available is_nccl_available
-        is_ucc_available is_xccl_available isend monitored_barrier new_group new_subgroups
-        new_subgroups_by_enumeration record_comm recv recv_object_list reduce reduce_op
-        reduce_scatter reduce_scatter_single reduce_scatter_tensor
-        register_rendezvous_handler scatter scatter_object_list send send_object_list
-        set_debug_level set_debug_level_from_env shrink_group split_group supports_complex
+        DistNetworkError DistStoreError FileStore GatherOptions GradBucket GroupName
+        HashStore Logger PrefixStore ProcessGroupGloo QueueEmptyError ReduceOptions
+        ReduceScatterOptions Reducer ScatterOptions Store TCPStore all_gather_coalesced
+        all_reduce_coalesced breakpoint get_backend_config get_debug_level
+        get_default_backend_for_device init_device_mesh record_comm
+        register_rendezvous_handler set_debug_level set_debug_level_from_env shrink_group
+        split_group supports_complex
     """,
     "distributions.constraints": """
         MixtureSameFamilyConstraint

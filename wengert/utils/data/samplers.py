@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.distributed import groups
 from wengert.functions.creation import as_tensor
 from wengert.functions.random import Generator, multinomial, numbers_of
 
@@ -170,6 +171,8 @@ class BatchSampler(Sampler):
 class DistributedSampler(Sampler):
     """One process' share of a data set that `num_replicas` processes go through together.
 
+    Within a process group both numbers are those of the group, unless given.
+
     Every process shuffles alike, by `seed` and the epoch given to `set_epoch`, and takes every
     `num_replicas`-th item from its `rank` on. So that all take equally many, some items are taken
     twice, or with `drop_last` left out.
@@ -188,10 +191,13 @@ class DistributedSampler(Sampler):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError(
-                "DistributedSampler: give num_replicas, the number of processes, and rank, the "
-                "number of this one; there is no process group to ask."
-            )
+            if not groups.is_initialized():
+                raise RuntimeError(
+                    "DistributedSampler: give num_replicas, the number of processes, and rank, the "
+                    "number of this one; there is no process group to ask."
+                )
+            num_replicas = groups.get_world_size() if num_replicas is None else num_replicas
+            rank = groups.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"

@@ -1,0 +1,111 @@
+"""Ranks that are processes: every check under mpirun, and what goes wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.distributed.checks import CHECKS
+from tests.distributed.processes import needs_mpi, program, ranks, run
+
+pytestmark = [needs_mpi, pytest.mark.sweep]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_processes_do_what_every_engine_must(size):
+    done = ranks(size, "-m", "tests.distributed.run_checks")
+    assert done.returncode == 0, done.stdout
+    assert [f"passed {name}" in done.stdout for name in CHECKS] == [True] * len(CHECKS)
+
+
+def test_one_process_is_a_group_too():
+    done = run([sys.executable, "-m", "tests.distributed.run_checks", *list(CHECKS)[:6]])
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_call_is_compared_where_that_is_asked_for():
+    done = ranks(2, "-m", "tests.distributed.run_checks", *list(CHECKS)[2:5], WENGERT_CHECK="1")
+    assert done.returncode == 0, done.stdout
+
+
+def test_shapes_that_differ_are_an_error_on_both_ranks():
+    done = program(
+        2,
+        "try:\n    dist.all_reduce(wg.zeros(rank + 2))\n"
+        "except dist.DistBackendError as e:\n    print(str(e) + f'(end {rank})')\n",
+    )
+    assert "(end 0)" in done.stdout
+    assert "(end 1)" in done.stdout
+    assert done.stdout.count("rank 0: all_reduce SUM of float32[2]") == 2
+    assert done.stdout.count("rank 1: all_reduce SUM of float32[3]") == 2
+
+
+def test_a_timeout_says_where_the_others_stand():
+    done = program(
+        2,
+        "dist.barrier(); x = wg.zeros(2)\ndist.all_reduce(x)\n"
+        "if rank:\n    time.sleep(5)\nelse:\n    dist.barrier(timeout=0.5)\n",
+    )
+    assert done.returncode != 0
+    assert "rank 0 waited 0.5 s in barrier" in done.stdout
+    assert "rank 1 has begun 2 operations, the last of them all_reduce" in done.stdout
+
+
+def test_an_error_on_one_rank_ends_all():
+    done = program(3, "if rank == 1: raise KeyError('lost')\ndist.barrier(timeout=30)\n")
+    assert done.returncode != 0
+    assert "KeyError: 'lost'" in done.stdout
+
+
+def test_a_killed_rank_ends_the_others():
+    done = program(3, "if rank == 1: os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()\n")
+    assert done.returncode != 0
+
+
+def test_another_number_of_ranks_than_was_meant_is_refused():
+    text = "from wengert import distributed as d; d.init_process_group('mpi', world_size=4)"
+    done = run([sys.executable, "-c", text])
+    assert "MPI was started with 1 rank(s)" in done.stdout
+    assert "wengert run --nproc 4" in done.stdout
+
+
+def test_a_forked_process_is_told():
+    done = program(
+        1,
+        "if (child := os.fork()) == 0:\n"
+        "    try: dist.all_reduce(wg.zeros(1))\n"
+        "    except dist.DistError as e: print(e, flush=True)\n"
+        "    os._exit(0)\n"
+        "os.waitpid(child, 0)\n",
+    )
+    assert "this one was forked after MPI's start" in done.stdout
+
+
+def test_the_launcher_sets_what_torchrun_sets_and_starts_again(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, sys\n"
+        "names = 'RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR TORCHELASTIC_RESTART_COUNT'.split()\n"
+        "print(*[os.environ[n] for n in names], sys.argv[1:], flush=True)\n"
+        "sys.exit(int(os.environ[names[-1]]) < 1)\n"
+    )
+    words = ["--nproc", "2", "--max-restarts", "2", str(script), "--epochs", "3"]
+    done = run([sys.executable, "-m", "wengert", "run", *words])
+    assert done.returncode == 0, done.stdout
+    for rank in (0, 1):
+        assert f"{rank} 2 {rank} 127.0.0.1 1 ['--epochs', '3']" in done.stdout
+    assert "starting again (1 of 2)" in done.stdout
+    assert "starting again (2 of 2)" not in done.stdout
+
+
+def test_without_mpi_the_error_says_how_to_get_it(tmp_path):
+    (tmp_path / "mpi4py").mkdir()
+    (tmp_path / "mpi4py/__init__.py").write_text("raise ImportError('none here')")
+    text = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    text += "from wengert import distributed as d; d.init_process_group()"
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert 'pip install "wengert[mpi]"' in done.stderr

@@ -1,0 +1,169 @@
+"""Ranks that are threads: every check on one, two, three and four of them, and what goes wrong."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import pytest
+
+import wengert as wg
+from tests.distributed.checks import CHECKS
+from wengert import distributed as dist
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", CHECKS)
+def test_threads_do_what_every_engine_must(name, size):
+    dist.run_threads(CHECKS[name], size, timeout=30)
+
+
+def outcome(work, size=2, timeout=30.0):
+    """What each rank of `work(rank)` ended with: a result, or an error's text."""
+    found = [None] * size
+
+    def run():
+        rank = dist.get_rank()
+        try:
+            found[rank] = work(rank)
+        except Exception as error:
+            found[rank] = f"{type(error).__name__}: {error}"
+
+    dist.run_threads(run, size, timeout=timeout)
+    return found
+
+
+def test_shapes_that_differ_name_both_ranks_and_lines():
+    first, second = outcome(lambda rank: dist.all_reduce(wg.zeros(rank + 2)))
+    for text in (first, second):
+        assert "DistBackendError" in text
+        assert re.search(r"rank 0: all_reduce SUM of float32\[2\], at .*test_threads.py", text)
+        assert re.search(r"rank 1: all_reduce SUM of float32\[3\], at .*test_threads.py", text)
+
+
+def test_different_operations_name_both():
+    def work(rank):
+        x = wg.zeros(2)
+        dist.all_reduce(x) if rank else dist.broadcast(x, 0)
+
+    for text in outcome(work):
+        assert "ranks have come to different operations" in text
+        assert "broadcast" in text
+        assert "all_reduce" in text
+
+
+@pytest.mark.parametrize("change", ["op", "dtype", "root"])
+def test_different_arguments_are_different_operations(change):
+    def work(rank):
+        x = wg.zeros(2, dtype=wg.float64 if change == "dtype" and rank else wg.float32)
+        if change == "root":
+            dist.broadcast(x, rank)
+        else:
+            op = dist.ReduceOp.MAX if change == "op" and rank else dist.ReduceOp.SUM
+            dist.all_reduce(x, op)
+
+    assert all("different operations" in text for text in outcome(work))
+
+
+def test_a_timeout_says_who_is_missing_and_where_it_stands():
+    stay = threading.Event()
+
+    def work(rank):
+        dist.all_reduce(wg.zeros(3))
+        if rank == 1:
+            stay.wait(20)
+            return "late"
+        try:
+            dist.barrier(timeout=0.2)
+        finally:
+            stay.set()
+
+    first, second = outcome(work)
+    assert "DistTimeoutError: rank 0 waited 0.2 s in barrier" in first
+    assert "rank 1 last began all_reduce SUM of float32[3]" in first
+    assert second == "late"
+
+
+def test_a_message_that_does_not_come_is_a_timeout():
+    first, _ = outcome(lambda rank: rank or dist.irecv(wg.zeros(1), 1).wait(0.1))
+    assert "rank 0 waited 0.1 s in recv from rank 1" in first
+
+
+def test_after_a_timeout_the_group_is_of_no_more_use():
+    def work(rank):
+        if rank == 0:
+            with pytest.raises(dist.DistTimeoutError):
+                dist.barrier(timeout=0.1)
+            dist.all_reduce(wg.zeros(1))
+
+    assert "DistBackendError: rank 0 cannot go on" in outcome(work)[0]
+
+
+def test_a_rank_that_fails_stops_the_others():
+    def work():
+        if dist.get_rank() == 1:
+            raise KeyError("lost")
+        dist.barrier()
+
+    with pytest.raises(KeyError, match="lost") as caught:
+        dist.run_threads(work, 3)
+    assert caught.value.__notes__ == ["(on rank 1 of 3)"]
+
+
+def test_ranks_meet_by_the_method_that_they_are_given():
+    found = {}
+
+    def run(rank):
+        dist.init_process_group("threads", "here", rank=rank, world_size=2, timeout=30)
+        x = wg.tensor([1.0])
+        dist.all_reduce(x)
+        found[rank] = x.item()
+        dist.destroy_process_group()
+        assert not dist.is_initialized()
+
+    threads = [threading.Thread(target=run, args=(r,)) for r in (0, 1)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert found == {0: 2.0, 1: 2.0}
+
+
+def test_a_rank_that_waits_for_others_to_start_is_told_which_are_missing():
+    with pytest.raises(dist.DistTimeoutError, match=r"0 waited 0.1 s for ranks \[1, 2\] to start"):
+        dist.init_process_group("threads", "alone", rank=0, world_size=3, timeout=0.1)
+    assert not dist.is_initialized()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"backend": "nccl"}, "Choose 'mpi' for processes"),
+        ({"backend": "threads"}, "has to be told rank= and world_size="),
+        ({"backend": "threads", "rank": 2, "world_size": 2}, "is not below the world_size"),
+        ({"backend": "threads", "timeout": 0}, "not a positive time"),
+    ],
+)
+def test_a_group_that_cannot_be_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        dist.init_process_group(**arguments)
+
+
+def test_before_there_is_a_group_operations_say_so():
+    assert (dist.get_rank(), dist.get_world_size()) == (0, 1)
+    assert dist.GroupMember.WORLD is None
+    for operation in (lambda: dist.all_reduce(wg.zeros(1)), dist.barrier, dist.get_backend):
+        with pytest.raises(ValueError, match="has not been initialized"):
+            operation()
+
+
+def test_a_program_made_for_other_ranks_is_refused():
+    f = wg.compile(lambda x: dist.functional.exchanged(x, "all_gather", None))
+    assert dist.run_threads(lambda: f(wg.ones(2)).shape[0], 2) == [2, 2]
+    with pytest.raises(dist.DistError, match="program made for 2 ranks, and its group has 3"):
+        dist.run_threads(lambda: f(wg.ones(2)), 3)
+
+
+def test_names_of_pytorch_are_found_where_it_has_them():
+    assert wg.distributed.ReduceOp.SUM is dist.ReduceOp.SUM
+    assert dist.is_available()
+    assert dist.is_backend_available("gloo")
+    assert not dist.is_nccl_available()

@@ -1,0 +1,125 @@
+"""`wengert run`: a script on several processes, by MPI's own launcher, as torchrun starts them.
+
+mpirun starts the processes and ends them all when one dies; what is left to do here is to say so in
+one command, to set the variables that scripts written for torchrun read (`worker.py`), and to start
+again, as often as was asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+MISSING = (
+    'there is no mpirun. pip install "wengert[mpi]" brings one, and mpi4py; a cluster has its own.'
+)
+FORWARDED = ("OMP_", "PYTHON", "WENGERT_", "TORCHELASTIC_", "MASTER_", "LD_LIBRARY_PATH", "PATH")
+"""How the names of variables begin that processes on other machines get too."""
+
+
+def add_command(commands: Any) -> None:
+    """Describe the command to the parser."""
+    run = commands.add_parser(
+        "run",
+        help="run a script on several processes",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=(
+            "Run a script on several processes, which work together by wengert.distributed.\n"
+            "Each has RANK, WORLD_SIZE, LOCAL_RANK and the other variables that torchrun sets."
+        ),
+        epilog=(
+            "examples:\n  wengert run --nproc 4 train.py --epochs 10\n"
+            "  wengert run --hosts node1:8,node2:8 --max-restarts 3 train.py"
+        ),
+    )
+    run.add_argument(
+        "--nproc", metavar="N", type=int, help="how many processes (one for each processor)"
+    )
+    run.add_argument(
+        "--hosts", metavar="A:N,B:M", help="the machines, and how many processes on each"
+    )
+    run.add_argument(
+        "--max-restarts",
+        metavar="K",
+        type=int,
+        default=0,
+        help="how often to start again when a process has died (0)",
+    )
+    run.add_argument("-m", "--module", action="store_true", help="SCRIPT is the name of a module")
+    run.add_argument("script", metavar="SCRIPT")
+    run.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER)
+    run.set_defaults(run=start)
+
+
+def start(options: argparse.Namespace) -> int:
+    """Run the script until it ends well, or has died once too often; its exit status."""
+    from wengert.cli.commands import UsageError
+
+    if shutil.which("mpirun") is None:
+        raise UsageError(MISSING)
+    nproc = options.nproc or (0 if options.hosts else os.cpu_count() or 1)
+    if options.nproc is not None and options.nproc < 1:
+        raise UsageError(f"--nproc {options.nproc}: there is at least one process")
+    if options.max_restarts < 0:
+        raise UsageError(f"--max-restarts {options.max_restarts}: a number from 0 on")
+    program = [sys.executable, "-m", "wengert.cli.worker"]
+    program += ["-m"] * options.module + [options.script, *options.arguments]
+    environment = os.environ | {"TORCHELASTIC_RUN_ID": uuid.uuid4().hex}
+    environment["TORCHELASTIC_MAX_RESTARTS"] = str(options.max_restarts)
+    status = 0
+    for attempt in range(options.max_restarts + 1):
+        environment["TORCHELASTIC_RESTART_COUNT"] = str(attempt)
+        status = _wait(command(nproc, program, options.hosts, environment), environment)
+        if status == 0 or attempt == options.max_restarts:
+            break
+        print(
+            f"wengert run: ended with status {status}; starting again "
+            f"({attempt + 1} of {options.max_restarts})",
+            file=sys.stderr,
+            flush=True,
+        )
+    return status
+
+
+def command(
+    nproc: int,
+    program: Sequence[str],
+    hosts: str | None = None,
+    environment: dict[str, str] | None = None,
+) -> list[str]:
+    """The words that start a program on so many processes.
+
+    On one machine nothing leaves it: its processes share memory.
+    """
+    words = ["mpirun", "--oversubscribe"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        words.append("--allow-run-as-root")
+    if nproc:
+        words += ["-n", str(nproc)]
+    if hosts:
+        words += ["--host", hosts]
+        for name in environment or ():
+            words += ["-x", name] if name.startswith(FORWARDED) else []
+    else:
+        words += ["--mca", "btl", "self,sm", "--mca", "pml", "ob1"]
+    return [*words, *program]
+
+
+def _wait(words: list[str], environment: dict[str, str]) -> int:
+    """Run a command to its end; when interrupted, end it too."""
+    with subprocess.Popen(words, env=environment) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            process.terminate()  # mpirun ends the processes that it started
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            raise

@@ -1,0 +1,49 @@
+"""One process of `wengert run`: sets the variables that torchrun sets, and runs the script."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+
+SOURCES = {
+    "RANK": ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"),
+    "WORLD_SIZE": ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"),
+    "LOCAL_RANK": ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"),
+    "LOCAL_WORLD_SIZE": ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"),
+    "GROUP_RANK": ("OMPI_COMM_WORLD_NODE_RANK", "SLURM_NODEID"),
+}
+"""For each variable of torchrun's, what Open MPI, MPICH and SLURM call it."""
+OTHERWISE = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "OMP_NUM_THREADS": "1"}
+"""What scripts ask for although MPI needs none of it, and a thread for each process, as there."""
+
+
+def variables(environment: dict[str, str]) -> dict[str, str]:
+    """What to add to the variables that MPI's launcher has set.
+
+    >>> found = variables({"PMI_RANK": "1", "PMI_SIZE": "4"})
+    >>> found["RANK"], found["WORLD_SIZE"], found["MASTER_ADDR"]
+    ('1', '4', '127.0.0.1')
+    """
+    found = {k: v for k, v in OTHERWISE.items() if k not in environment}
+    for name, sources in SOURCES.items():
+        value = next((environment[s] for s in sources if s in environment), None)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def main(words: list[str]) -> None:
+    os.environ.update(variables(dict(os.environ)))
+    if words[:1] == ["-m"]:
+        sys.argv = words[1:]
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109  (as Python does)
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = words
+        sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))  # noqa: PTH100, PTH120
+        runpy.run_path(words[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

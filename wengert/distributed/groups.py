@@ -1,0 +1,446 @@
+"""Process groups: who belongs to them, which is the one of all, and what is under way in them.
+
+Rank and groups belong to a process; of ranks that are threads, to a thread. A group has a number,
+its key, the same on all its ranks: programs name it by that, and find the group of whoever runs
+them. The key 0 is the group of all ranks.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.distributed import transport
+from wengert.distributed.collectives import Collective, ReduceOp
+from wengert.distributed.transport import Call, Transport
+from wengert.distributed.work import Timeout, Work, seconds
+from wengert.errors import DistError
+from wengert.history import forks
+from wengert.history.location import here
+
+
+class ProcessGroup:
+    """Ranks that work together, as one of them sees them. Operations take one as `group=`."""
+
+    def __init__(
+        self, key: int, carrier: Transport, ranks: Sequence[int], timeout: float, backend: str
+    ) -> None:
+        self.key = key
+        self.carrier = carrier
+        self.ranks = tuple(ranks)
+        self.timeout = timeout
+        self.backend = backend
+        self.ended = ""
+        """Why the group can no longer be used."""
+
+    def rank(self) -> int:
+        return self.carrier.rank
+
+    def size(self) -> int:
+        return self.carrier.size
+
+    def name(self) -> str:
+        return self.backend
+
+    @property
+    def group_name(self) -> str:
+        return str(self.key)
+
+    def __repr__(self) -> str:
+        return f"<ProcessGroup {self.key}: rank {self.rank()} of {self.size()}, {self.backend}>"
+
+    def usable(self, what: str) -> ProcessGroup:
+        if self.ended:
+            raise DistError(f"rank {self.rank()}: {what} in a group that {self.ended}")
+        return self
+
+    def run(
+        self,
+        collective: Collective,
+        send: Any,
+        receive: Any,
+        op: ReduceOp = ReduceOp.SUM,
+        root: int = 0,
+        finish: Callable[[], Any] | None = None,
+    ) -> Work:
+        """Begin a collective on contiguous arrays; `root` is a rank in this group."""
+        self.usable(collective.name)
+        bringer = collective.brings.rooted and root != self.rank()
+        getter = collective.gets.rooted and root != self.rank()
+        if bringer:
+            block = receive.shape if not collective.gets.stacked else receive.shape[1:]
+        else:
+            block = collective.block_shape(send.shape, self.size())
+        dtype = (receive if bringer else send).dtype
+        call = Call(collective, op, root, block, dtype, here())
+        pending = self.carrier.start(call, None if bringer else send, None if getter else receive)
+        if op is ReduceOp.AVG and collective.combines and not getter:
+            finish = self._averaged(receive, finish)
+        return Work(pending, finish, self.timeout)
+
+    def _averaged(self, receive: Any, finish: Callable[[], Any] | None) -> Callable[[], Any]:
+        def averaged() -> Any:
+            np.divide(receive, self.size(), out=receive)
+            return None if finish is None else finish()
+
+        return averaged
+
+
+class Member:
+    """One rank: its groups by their keys, and how many there ever were."""
+
+    def __init__(self, world: ProcessGroup) -> None:
+        self.world = world
+        self.groups = {0: world}
+        self.count = 1
+        self.names: dict[str, int] = {}
+
+
+_thread = threading.local()
+_process: list[Member] = []  # one at most
+
+
+def member() -> Member | None:
+    """The rank that runs here, if it has joined a group."""
+    found = getattr(_thread, "member", None)
+    return found or (_process[-1] if _process else None)
+
+
+def joined(what: str) -> Member:
+    found = member()
+    if found is None:
+        raise ValueError(
+            f"{what}: Default process group has not been initialized, please make sure to call "
+            "init_process_group. With the backend 'threads', each thread calls it."
+        )
+    return found
+
+
+def resolve(group: Any, what: str) -> ProcessGroup:
+    """The group that an argument `group=` means, on the rank that runs here."""
+    if group is None:
+        return joined(what).world.usable(what)
+    if isinstance(group, ProcessGroup):
+        return group.usable(what)
+    if group is NON_MEMBER:
+        raise ValueError(f"{what}: this rank is not in the group that it is given")
+    raise TypeError(f"{what}: group= is a group that new_group made, not {type(group).__name__}")
+
+
+def by_key(key: int, what: str) -> ProcessGroup:
+    here_ = joined(what)
+    if key not in here_.groups:
+        raise DistError(f"{what} in a group that has been destroyed, or that this rank is not in")
+    return here_.groups[key].usable(what)
+
+
+class NonMember:
+    """What `new_group` returns to a rank that is not in the group."""
+
+    def __repr__(self) -> str:
+        return "GroupMember.NON_GROUP_MEMBER"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+NON_MEMBER = NonMember()
+
+
+class _WorldOf(type):
+    @property
+    def WORLD(cls) -> ProcessGroup | None:
+        found = member()
+        return None if found is None else found.world
+
+
+class GroupMember(metaclass=_WorldOf):
+    """`GroupMember.WORLD` is the group of all ranks, None before `init_process_group`."""
+
+    NON_GROUP_MEMBER = NON_MEMBER
+
+
+group = GroupMember
+
+
+# ---- beginning and ending ----------------------------------------------------------------------
+
+
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: Timeout = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+    *,
+    comm: Any = None,
+) -> None:
+    """Join the group of all ranks; every rank calls this once, before anything else here.
+
+    `backend` is "mpi" for processes started by `wengert run`, `mpirun` or `srun`, which tell the
+    rank and how many there are; or "threads", where each thread is told `rank` and `world_size`
+    (`run_threads` does both). None is "mpi". With "mpi", `comm` may be a communicator of
+    mpi4py's, of which a duplicate is used. `timeout` is in seconds, or a timedelta.
+
+    Errors: DistBackendError if MPI is missing, or was started with another number of ranks than
+    `world_size` or the variable WORLD_SIZE says; DistTimeoutError if some ranks do not come.
+    """
+    if store is not None or pg_options is not None:
+        raise NotImplementedError(
+            "init_process_group: store= and pg_options= are PyTorch's own transports; leave them "
+            "out: MPI finds the other ranks itself."
+        )
+    if member() is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    name = backend or "mpi"
+    wait = seconds(timeout)
+    carrier = transport.engine(name).joined(init_method, rank, world_size, wait, comm)
+    world = ProcessGroup(0, carrier, range(carrier.size), wait, name)
+    if name == "threads":
+        _thread.member = Member(world)
+    else:
+        _process.append(Member(world))
+
+
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
+    """Leave a group; all of them, without an argument. They cannot be used any more."""
+    here_ = joined("destroy_process_group")
+    chosen = [here_.groups[k] for k in sorted(here_.groups, reverse=True)]
+    if group is not None and group is not here_.world:
+        chosen = [resolve(group, "destroy_process_group")]
+    for left in chosen:
+        left.carrier.close()
+        left.ended = "has been destroyed"
+        del here_.groups[left.key]
+    if not here_.groups:
+        if getattr(_thread, "member", None) is here_:
+            del _thread.member
+        else:
+            _process.remove(here_)
+
+
+def new_group(
+    ranks: Sequence[int] | None = None,
+    timeout: Timeout = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+) -> Any:
+    """A group of some ranks. All ranks call this, in the same order, also those not in it.
+
+    Those get `GroupMember.NON_GROUP_MEMBER`. None stands for all ranks.
+    """
+    here_ = joined("new_group")
+    world = here_.world.usable("new_group")
+    chosen = sorted(range(world.size()) if ranks is None else ranks)
+    if len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(world.size())) or not chosen:
+        raise ValueError(
+            f"new_group: {list(ranks or ())} are to be different ranks below {world.size()}"
+        )
+    if backend is not None and transport.engine(backend) is not type(world.carrier):
+        raise ValueError(f"new_group: its backend is that of all ranks, {world.backend!r}")
+    wait = world.timeout if timeout is None else seconds(timeout)
+    key, here_.count = here_.count, here_.count + 1
+    carrier = world.carrier.split(chosen, wait)
+    if carrier is None:
+        return NON_MEMBER
+    made = here_.groups[key] = ProcessGroup(key, carrier, chosen, wait, world.backend)
+    return made
+
+
+def new_subgroups(group_size: int | None = None, group: Any = None, **settings: Any) -> Any:
+    """Groups of `group_size` neighbours each: the one of this rank, and all of them."""
+    size = get_world_size()
+    if group_size is None or group_size < 1 or size % group_size:
+        raise ValueError(f"new_subgroups: group_size={group_size} does not divide {size} ranks")
+    chosen = [range(k, k + group_size) for k in range(0, size, group_size)]
+    return new_subgroups_by_enumeration(chosen, **settings)
+
+
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[Sequence[int]],
+    timeout: Timeout = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> Any:
+    """The group of this rank, and all that were made."""
+    made = [new_group(ranks, timeout, backend) for ranks in ranks_per_subgroup_list]
+    mine = next((g for g in made if isinstance(g, ProcessGroup)), None)
+    return mine, made
+
+
+# ---- questions -----------------------------------------------------------------------------------
+
+
+def is_available() -> bool:
+    """Whether ranks can work together here: as threads, always."""
+    return True
+
+
+def is_initialized() -> bool:
+    """Whether this rank has joined the group of all."""
+    return member() is not None
+
+
+def is_mpi_available() -> bool:
+    """Whether mpi4py and an MPI are installed."""
+    from importlib.util import find_spec
+
+    return find_spec("mpi4py") is not None
+
+
+def is_gloo_available() -> bool:
+    """PyTorch's transport between processors: MPI takes its place, and its name."""
+    return is_mpi_available()
+
+
+def is_nccl_available() -> bool:
+    """Transports between GPUs: there are no arrays on them."""
+    return False
+
+
+is_ucc_available = is_xccl_available = is_nccl_available
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether `wengert run` (or torchrun) started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def is_backend_available(backend: str) -> bool:
+    return backend.lower() in transport.ENGINES
+
+
+def get_rank(group: Any = None) -> int:
+    """This rank's number in a group; -1 if it is not in it, 0 before there is one.
+
+    >>> get_rank(), get_world_size()
+    (0, 1)
+    """
+    if group is NON_MEMBER:
+        return -1
+    return resolve(group, "get_rank").rank() if group is not None or member() else 0
+
+
+def get_world_size(group: Any = None) -> int:
+    """How many ranks a group has; -1 if this one is not in it, 1 before there is one."""
+    if group is NON_MEMBER:
+        return -1
+    return resolve(group, "get_world_size").size() if group is not None or member() else 1
+
+
+def get_backend(group: Any = None) -> str:
+    return resolve(group, "get_backend").backend
+
+
+def get_process_group_ranks(group: Any = None) -> list[int]:
+    """The ranks of a group, as they count among all."""
+    return list(resolve(group, "get_process_group_ranks").ranks)
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """The number among all ranks of a rank in a group."""
+    return resolve(group, "get_global_rank").ranks[group_rank]
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """The number in a group of a rank of all; ValueError if it is not in it."""
+    ranks = resolve(group, "get_group_rank").ranks
+    if global_rank not in ranks:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return ranks.index(global_rank)
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """This rank's number among those on its machine, as LOCAL_RANK says."""
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is None:
+        raise RuntimeError("LOCAL_RANK is not in the environment. wengert run sets it.")
+    return int(fallback_rank)
+
+
+def get_pg_count() -> int:
+    found = member()
+    return 0 if found is None else len(found.groups)
+
+
+# ---- ranks that are threads --------------------------------------------------------------------
+
+
+def run_threads(
+    function: Callable[..., Any], world_size: int, *args: Any, timeout: Timeout = None
+) -> list[Any]:
+    """Run `function(*args)` on so many ranks, as threads of this process; their results.
+
+    Each thread is in a group of the backend "threads" before the function begins. If one ends with
+    an error, the others stop at their next operation, and that error is raised.
+
+    >>> from wengert import distributed as dist
+    >>> import wengert as wg
+    >>> def work():
+    ...     x = wg.tensor([1.0, 2.0]) * (dist.get_rank() + 1)
+    ...     dist.all_reduce(x)
+    ...     return x.tolist()
+    >>> dist.run_threads(work, 3)
+    [[6.0, 12.0], [6.0, 12.0], [6.0, 12.0]]
+    """
+    results: list[Any] = [None] * world_size
+    errors: dict[int, BaseException] = {}
+    first: list[int] = []
+    where = f"run_threads {next(_RUNS)}"
+
+    def run(rank: int) -> None:
+        try:
+            init_process_group("threads", where, timeout, world_size, rank)
+            results[rank] = function(*args)
+        except BaseException as error:
+            errors[rank] = error
+            first.append(rank)
+            if (own := getattr(_thread, "member", None)) is not None:
+                for group in own.groups.values():
+                    group.carrier.fail(error)
+        finally:
+            if getattr(_thread, "member", None) is not None:
+                destroy_process_group()
+
+    threads = [
+        threading.Thread(target=run, args=(r,), name=f"rank {r}", daemon=True)
+        for r in range(world_size)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if first:
+        error = errors[first[0]]
+        error.add_note(f"(on rank {first[0]} of {world_size})")
+        raise error
+    return results
+
+
+_RUNS = itertools.count()
+
+
+def _forked() -> None:
+    for left in _process:
+        for made in left.groups.values():
+            made.ended = (
+                "belongs to another process: this one was forked after MPI's start. Fork before "
+                "init_process_group, or start processes by 'spawn'"
+            )
+
+
+forks.in_child(_forked)

@@ -1,0 +1,408 @@
+"""Ranks that are processes, by MPI: wengert's side of mpi4py, which is imported when it is needed.
+
+Collectives are MPI's own non-blocking ones, on the arrays' memory: MPI's name and the description
+of a collective say which arguments they take. MPI makes progress only inside its calls, so whoever
+waits asks again and again, until the time is up; for what nobody waits for yet, a thread does.
+
+MPI itself trusts that all ranks do the same. So what a rank is about to do is compared with the
+others before it does it for the first time, and each time if WENGERT_CHECK=1. Where each rank
+stands is noted in memory that those of one machine share, and read when one has waited too long.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import mmap
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wengert.distributed.collectives import COLLECTIVES, Collective, ReduceOp
+from wengert.distributed.transport import Call, Pending, Transport, disagreement
+from wengert.errors import DistBackendError, DistTimeoutError
+from wengert.history import forks
+
+INSTALL = (
+    'Install it with: pip install "wengert[mpi]" (mpi4py and Open MPI), or give the backend '
+    "'threads', which needs nothing."
+)
+SPINS = 50
+"""How often a transfer is asked for at once, before there is a pause between two times."""
+PAUSE = 1e-3
+"""The longest pause, in seconds; the first is a hundredth of it."""
+TEXT = 1024
+"""Bytes in which a rank says what it is about to do."""
+
+
+def library() -> Any:
+    """mpi4py's module, with MPI started; DistBackendError if there is none."""
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError, OSError) as error:  # RuntimeError: it finds no MPI library
+        raise DistBackendError(f"MPI cannot be used: {error}\n{INSTALL}") from error
+    if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+        raise DistBackendError(
+            "MPI was started without support for threads. Do not start it before wengert does, or "
+            "with: import mpi4py; mpi4py.rc.thread_level = 'multiple', before mpi4py.MPI is "
+            "imported."
+        )
+    return MPI
+
+
+# ---- what MPI is given --------------------------------------------------------------------------
+
+_NATIVE = {"SUM": "iufc", "PROD": "iufc", "MIN": "iu", "MAX": "iu"}
+"""Kinds of numbers that MPI combines as NumPy does; of floats it may lose a NaN."""
+_OPS: dict[Any, Any] = {}
+
+
+def combining(MPI: Any, op: ReduceOp, dtype: Any) -> tuple[Any, Any]:
+    """MPI's type for elements, and its operation; one of our own where MPI has none."""
+    key = op.mpi, dtype
+    if key not in _OPS:
+        kinds = _NATIVE.get(op.mpi, "iu")
+        if dtype.kind in kinds and dtype.char in "bBhHiIlLqQfdFD":
+            _OPS[key] = MPI.Datatype.fromcode(dtype.char), getattr(MPI, op.mpi)
+        else:
+            element = MPI.BYTE.Create_contiguous(dtype.itemsize).Commit()
+            _OPS[key] = element, MPI.Op.Create(_combine(op.function, dtype), commute=True)
+    return _OPS[key]
+
+
+def _combine(function: np.ufunc, dtype: Any) -> Callable[[Any, Any, Any], None]:
+    def combine(source: Any, target: Any, _: Any) -> None:
+        out = np.frombuffer(target, np.uint8).view(dtype)
+        out[...] = function(np.frombuffer(source, np.uint8).view(dtype), out)
+
+    return combine
+
+
+def _bytes(array: Any) -> Any:
+    """An array's memory, also for dtypes that MPI does not know."""
+    return array.reshape(-1).view(np.uint8)
+
+
+# ---- transfers --------------------------------------------------------------------------------
+
+
+class Transfer(Pending):
+    """One or two of MPI's requests. `source` is the sender of what was received."""
+
+    def __init__(self, at: Mpi, request: Any, what: Callable[[], str], keep: Any) -> None:
+        self.at = at
+        self.request = request
+        self.what = what
+        self.keep = keep  # memory that MPI reads and writes
+        self.lock = threading.Lock()
+        self.done = False
+        self.status: Any = None
+        self.source: int | None = None
+
+    def poll(self) -> bool:
+        with self.lock:  # whoever waits, and the thread that drives
+            if not self.done:
+                with self.at.told(self.what):
+                    self.done = self.request.Test(self.status)
+                if self.done:
+                    self._end()
+            return self.done
+
+    def _end(self) -> None:
+        array, self.keep = self.keep, None
+        if self.status is not None:
+            self.source = self.status.Get_source()
+            count = self.status.Get_count()
+            if count != array.nbytes:
+                raise DistBackendError(
+                    f"rank {self.at.rank}: {self.what()}, but rank {self.source} sent {count} "
+                    f"bytes instead of {array.nbytes}"
+                )
+
+    def wait(self, timeout: float) -> None:
+        for _ in range(SPINS):
+            if self.poll():
+                return
+        deadline = time.monotonic() + timeout
+        pause = PAUSE / 100
+        while not self.poll():
+            if time.monotonic() > deadline:
+                raise self.at.late(self.what(), timeout)
+            time.sleep(pause)
+            pause = min(1.1 * pause, PAUSE)
+
+    def drive(self) -> None:
+        DRIVER.take(self)
+
+
+class Driver:
+    """A thread that asks after transfers that nobody waits for yet, so that they go on."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        self.changed = threading.Condition()
+        self.transfers: deque[Transfer] = deque()
+        self.thread: threading.Thread | None = None
+        self.over = False
+
+    def take(self, transfer: Transfer) -> None:
+        with self.changed:
+            self.transfers.append(transfer)
+            if self.thread is None:
+                self.thread = threading.Thread(target=self.run, name="transfers", daemon=True)
+                self.thread.start()
+            self.changed.notify()
+
+    def run(self) -> None:
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.transfers or self.over)
+                if self.over:
+                    return
+                first = self.transfers[0]
+            try:
+                done = first.poll()  # MPI moves all that is under way
+            except DistBackendError:
+                done = True  # whoever waits is told
+            if done:
+                self.transfers.popleft()
+            else:
+                time.sleep(PAUSE / 10)
+
+    def stop(self) -> None:
+        """Make no more calls: MPI is about to end."""
+        with self.changed:
+            self.over = True
+            self.changed.notify()
+        if self.thread is not None:
+            self.thread.join()
+        self.begin()
+
+
+DRIVER = Driver()
+atexit.register(DRIVER.stop)
+forks.in_child(DRIVER.begin)
+
+
+# ---- where ranks stand --------------------------------------------------------------------------
+
+
+class Board:
+    """For each rank of this machine how many operations it has begun, and which was the last.
+
+    The file behind the memory has no name once all have opened it: nothing is left of it.
+    """
+
+    names = (*COLLECTIVES, "barrier")
+
+    def __init__(self, MPI: Any, comm: Any) -> None:
+        near = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self.mine = near.rank
+        self.ranks: list[int] = near.allgather(comm.rank)
+        size = near.size * 16
+        path = Path(tempfile.gettempdir()) / f"wengert-{os.getpid()}-{id(self)}"
+        if near.rank == 0:
+            path.write_bytes(bytes(size))
+        path = near.bcast(path)
+        with path.open("r+b") as file:
+            memory = mmap.mmap(file.fileno(), size)
+        near.Barrier()
+        if near.rank == 0:
+            path.unlink()
+        near.Free()
+        self.rows: Any = np.frombuffer(memory, np.int64).reshape(-1, 2)
+        self.row = self.rows[self.mine]
+        self.places = {name: k for k, name in enumerate(self.names)}
+
+    def note(self, name: str) -> None:
+        row = self.row
+        row[0] += 1
+        row[1] = self.places[name]
+
+    def where(self) -> str:
+        """Where the ranks stand that are not as far as this one."""
+        mine = int(self.row[0])
+        lines = [
+            f"\n  rank {rank} has begun {count} operations, "
+            + (f"the last of them {self.names[last]}" if count else "none of them in this group")
+            for rank, (count, last) in zip(self.ranks, self.rows.tolist(), strict=True)
+            if count < mine
+        ]
+        return f"; this is the operation {mine} of the group." + "".join(lines)
+
+
+# ---- ranks --------------------------------------------------------------------------------------
+
+
+class Mpi(Transport):
+    """One process of a communicator."""
+
+    def __init__(self, MPI: Any, comm: Any) -> None:
+        self.MPI = MPI
+        self.comm = comm
+        self.control = comm.Dup()  # what compares is not mixed up with what is compared
+        self.rank = comm.Get_rank()
+        self.size = comm.Get_size()
+        self.board = Board(MPI, comm)
+        self.agreed: set[Any] = set()
+        self.always = os.environ.get("WENGERT_CHECK") == "1"
+        self.broken: str | None = None
+        self.starts: dict[str, Any] = {}
+
+    @classmethod
+    def joined(cls, init_method: Any, rank: int, size: int, timeout: float, comm: Any) -> Mpi:
+        MPI = library()
+        comm = MPI.COMM_WORLD if comm is None else comm
+        told = size if size > 0 else int(os.environ.get("WORLD_SIZE", comm.size))
+        if told != comm.size or (rank >= 0 and rank != comm.rank):
+            raise DistBackendError(
+                f"MPI was started with {comm.size} rank(s), of which this is number {comm.rank}, "
+                f"but this is to be rank {comm.rank if rank < 0 else rank} of {told}. Start the "
+                f"program by: wengert run --nproc {told} {Path(sys.argv[0]).name or 'script.py'}"
+            )
+        request = comm.Ibarrier()
+        deadline = time.monotonic() + timeout
+        while not request.Test():
+            if time.monotonic() > deadline:
+                raise DistTimeoutError(
+                    f"rank {comm.rank} of {comm.size} waited {timeout:g} s in init_process_group "
+                    "for all ranks to come"
+                )
+            time.sleep(PAUSE)
+        self = cls(MPI, comm.Dup())
+        if self.size > 1:
+            _end_all_with_an_error(MPI)
+        return self
+
+    # ---- transfers ----
+
+    def start(self, call: Call, send: Any, receive: Any) -> Pending:
+        self.usable(call.described)
+        if self.always or call.card not in self.agreed:
+            self.compare(call)
+        c = call.collective
+        self.board.note(c.name)
+        if send is not None and receive is not None and send is not receive:
+            if c.mpi == "bcast":
+                receive[...] = send
+            elif np.may_share_memory(send, receive):
+                send = send.copy()
+        with self.told(call.described):
+            request = self._begin(c, call.op, call.root, send, receive)
+        return Transfer(self, request, call.described, (send, receive))
+
+    def _begin(self, c: Collective, op: ReduceOp, root: int, send: Any, receive: Any) -> Any:
+        """MPI's call, from the description of the collective."""
+        start = self.starts.get(c.mpi)
+        if start is None:
+            start = self.starts[c.mpi] = getattr(self.comm, f"I{c.mpi}")
+        named: dict[str, Any] = {"root": root} if c.rooted else {}
+        if not c.combines:
+            if c.mpi == "bcast":
+                return start(_bytes(receive if receive is not None else send), **named)
+            pair = (None if x is None else _bytes(x) for x in (send, receive))
+            return start(*pair, **named)
+        dtype = (send if send is not None else receive).dtype
+        element, named["op"] = combining(self.MPI, op, dtype)
+        into = None if receive is None else [_bytes(receive), element]
+        if send is receive:
+            return start(self.MPI.IN_PLACE, into, **named)
+        return start([_bytes(send), element], into, **named)
+
+    def compare(self, call: Call) -> None:
+        """See that all ranks are about to do the same; an error on all of them if not."""
+        self.alike(str(call.card), call.described, 1800.0)
+        self.agreed.add(call.card)
+
+    def alike(self, card: str, described: Callable[[], str], timeout: float) -> None:
+        text = np.zeros(TEXT, np.uint8)
+        said = f"{card}\0{described()}".encode()[:TEXT]
+        text[: len(said)] = np.frombuffer(said, np.uint8)
+        texts = np.empty((self.size, TEXT), np.uint8)
+        request = self.control.Iallgather(text, texts)
+        Transfer(self, request, described, None).wait(timeout)
+        for other, row in enumerate(texts):
+            if not np.array_equal(row[: len(card) + 1], text[: len(card) + 1]):
+                words = row.tobytes().rstrip(b"\0").decode(errors="replace").partition("\0")[2]
+                self.broken = f"rank {self.rank} came to another operation than rank {other}"
+                raise disagreement(described(), self.rank, words, other)
+
+    def send(self, array: Any, to: int, tag: int) -> Pending:
+        what = lambda: f"send of {array.dtype}{list(array.shape)} to rank {to}"
+        self.usable(what)
+        with self.told(what):
+            return Transfer(self, self.comm.Isend(_bytes(array), to, tag), what, array)
+
+    def receive(self, array: Any, source: int | None, tag: int) -> Pending:
+        MPI = self.MPI
+        whom = "any rank" if source is None else f"rank {source}"
+        what = lambda: f"recv of {array.dtype}{list(array.shape)} from {whom}"
+        self.usable(what)
+        with self.told(what):
+            place = MPI.ANY_SOURCE if source is None else source
+            made = Transfer(self, self.comm.Irecv(_bytes(array), place, tag), what, array)
+        made.status = MPI.Status()
+        return made
+
+    def split(self, ranks: Sequence[int], timeout: float) -> Mpi | None:
+        text = f"new_group({list(ranks)})"
+        self.usable(lambda: text)
+        self.alike(text, lambda: text, timeout)
+        if self.rank not in ranks:
+            return None
+        members = self.comm.Get_group().Incl(list(ranks))
+        return Mpi(self.MPI, self.comm.Create_group(members))
+
+    # ---- what goes wrong ----
+
+    def usable(self, what: Callable[[], str]) -> None:
+        if self.broken is not None:
+            raise DistBackendError(f"rank {self.rank} cannot go on with {what()}\n{self.broken}")
+
+    @contextlib.contextmanager
+    def told(self, what: Callable[[], str]) -> Iterator[None]:
+        """MPI's errors say which rank and operation they came to."""
+        try:
+            yield
+        except self.MPI.Exception as error:
+            self.broken = f"MPI said: {error}"
+            raise DistBackendError(f"rank {self.rank}: {what()} failed.\n{self.broken}") from error
+
+    def late(self, what: str, timeout: float) -> DistTimeoutError:
+        error = DistTimeoutError(
+            f"rank {self.rank} waited {timeout:g} s in {what}{self.board.where()}"
+        )
+        self.broken = str(error)
+        return error
+
+    def close(self) -> None:
+        if self.broken is None:
+            self.control.Free()
+            self.comm.Free()
+
+
+def _end_all_with_an_error(MPI: Any) -> None:
+    """An error that ends this process ends the others: they would wait for it."""
+    before = sys.excepthook
+    if getattr(before, "ends_all", False):
+        return
+
+    def hook(kind: Any, error: Any, traceback: Any) -> None:
+        before(kind, error, traceback)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if not MPI.Is_finalized():
+            MPI.COMM_WORLD.Abort(1)
+
+    hook.ends_all = True  # type: ignore[attr-defined]
+    sys.excepthook = hook

@@ -1,0 +1,134 @@
+"""What carries blocks from rank to rank: the one class that says what every engine must do.
+
+`threads.py` and `mpi.py` are the two that there are. One for GPU arrays (NCCL) would be a third
+subclass and a line in `ENGINES`; nothing else knows of engines.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from wengert.distributed.collectives import Collective, ReduceOp
+from wengert.errors import DistBackendError
+from wengert.history.location import line_of
+
+ENGINES = {
+    "mpi": "wengert.distributed.mpi:Mpi",
+    "gloo": "wengert.distributed.mpi:Mpi",  # PyTorch's name for processes on processors
+    "threads": "wengert.distributed.threads:Threads",
+}
+"""Backends by name. Each class is imported when it is first asked for."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Call:
+    """What a rank is about to do: all ranks of a group have to be about to do the same."""
+
+    collective: Collective
+    op: ReduceOp
+    root: int
+    block: tuple[int, ...]
+    dtype: Any
+    at: tuple[Any, int]  # the user's line, as `history.location.here` has it
+
+    @property
+    def card(self) -> tuple[Any, ...]:
+        """What has to agree."""
+        c = self.collective
+        op = self.op.mpi if c.combines else ""
+        return c.name, op, self.root if c.rooted else -1, self.block, str(self.dtype)
+
+    def described(self) -> str:
+        name, op, root, block, dtype = self.card
+        words = [name, op, f"of {dtype}{list(block)}"]
+        if root >= 0:
+            words.append(f"with root {root}")
+        return f"{' '.join(filter(None, words))}, at {line_of(*self.at)}"
+
+
+class Pending(abc.ABC):
+    """A transfer under way. What it receives lies in its buffer once it is done."""
+
+    @abc.abstractmethod
+    def poll(self) -> bool:
+        """Whether it is done; raises what went wrong."""
+
+    @abc.abstractmethod
+    def wait(self, timeout: float) -> None:
+        """Return when it is done; DistTimeoutError after so many seconds."""
+
+    def drive(self) -> None:  # noqa: B027  (some go on by themselves)
+        """Nobody waits yet: have it go on in the meantime."""
+
+
+class Done(Pending):
+    """A transfer that nobody has to wait for."""
+
+    def poll(self) -> bool:
+        return True
+
+    def wait(self, timeout: float) -> None:
+        pass
+
+
+class Transport(abc.ABC):
+    """The ranks of one group, seen from one of them. Arrays handed in are contiguous."""
+
+    rank: int
+    size: int
+
+    @classmethod
+    @abc.abstractmethod
+    def joined(cls, init_method: Any, rank: int, size: int, timeout: float, comm: Any) -> Transport:
+        """The group of all ranks. Rank and size are -1 where the engine is to say them."""
+
+    @abc.abstractmethod
+    def start(self, call: Call, send: Any, receive: Any) -> Pending:
+        """Begin a collective. `send` or `receive` is None where this rank has no part in it."""
+
+    @abc.abstractmethod
+    def send(self, array: Any, to: int, tag: int) -> Pending: ...
+
+    @abc.abstractmethod
+    def receive(self, array: Any, source: int | None, tag: int) -> Pending:
+        """None stands for any source. When done, the transfer's `source` says which it was."""
+
+    @abc.abstractmethod
+    def split(self, ranks: Sequence[int], timeout: float) -> Transport | None:
+        """A group of some of these ranks, or None for a rank that is not among them.
+
+        All ranks call it, in the same order.
+        """
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Give back what the group holds. Not called for a group that broke down."""
+
+    def fail(self, error: BaseException) -> None:  # noqa: B027  (not every engine can)
+        """This rank ends with an error: let others know, where that is possible."""
+
+
+def engine(name: str) -> type[Transport]:
+    """The class of a backend; ValueError for a name that is none."""
+    name = name.lower().partition(",")[0].removeprefix("cpu:")
+    if name not in ENGINES:
+        raise ValueError(
+            f"backend {name!r} is not there: tensors are on the CPU. Choose 'mpi' for processes, "
+            "or 'threads' for threads of this process."
+        )
+    module, _, cls = ENGINES[name].partition(":")
+    return getattr(importlib.import_module(module), cls)
+
+
+def disagreement(mine: str, rank: int, theirs: str, other: int) -> DistBackendError:
+    """The error for two ranks that are about to do different things."""
+    return DistBackendError(
+        "ranks have come to different operations:\n"
+        f"  rank {rank}: {mine}\n  rank {other}: {theirs}\n"
+        "All ranks of a group call the same collectives in the same order, with blocks of one "
+        "shape and dtype."
+    )
