@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush, heapreplace
 from operator import attrgetter
 from sys import getrefcount
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,6 @@ def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> N
     """The leaves, which are all that is left: hooks, which may fail; the sums; hooks after them."""
     accumulates = targets is None or targets.accumulates
     connects = recorded and modes.is_grad_enabled()  # else a leaf's `.grad` is numbers only
-    hooked = []
     for leaf, g in leaves.items():
         if leaf.extras is not None:
             g = hooks.on_outputs(leaf, g, recorded)
@@ -143,13 +143,11 @@ def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> N
         for leaf, g in leaves.items():
             targets.capture(leaf, g)  # type: ignore[union-attr]
         return
+    if recorded and not connects:
+        leaves.update({leaf: g._array for leaf, g in leaves.items() if g is not None})
+    g = None  # as in `sweep`
     with ACCUMULATING:
-        while leaves:
-            leaf, g = leaves.popitem()
-            if recorded and not connects and g is not None:
-                g = g._array
-            if accumulate(leaf, g, connects) and (leaf.post_hooks or leaf.extras is not None):
-                hooked.append((leaf, g))
+        hooked = accumulate(leaves, connects)
     for leaf, g in hooked:
         hooks.after_accumulation(leaf, g, recorded)
 
@@ -197,32 +195,38 @@ ACCUMULATING = forks.renewed(threading.RLock())
 """Held by the thread that adds to leaves' `.grad`: one lock, since a sweep adds to many leaves."""
 
 
-def accumulate(node: AccumulateGrad, g: Any, recorded: bool) -> bool:
-    """Add `g` to the leaf's `.grad`, and say whether there was something to add.
+def accumulate(leaves: dict[Any, Any], recorded: bool) -> list[tuple[AccumulateGrad, Any]]:
+    """Add to the leaves' `.grad` what arrived at each; gives those that have hooks for it.
 
-    The first time it becomes the buffer itself, if nobody else can reach it. To be called with
-    `ACCUMULATING` held.
+    The first time it becomes the buffer itself, if nobody else can reach it: nothing is left in
+    `leaves`. To be called with `ACCUMULATING` held.
     """
-    leaf = node.leaf()
-    if leaf is None or g is None or leaf._node is None:  # gone, or its gradient no longer wanted
-        return False
-    array = leaf._array
-    have = leaf._grad
-    if recorded:
-        leaf._grad = connected_copy(g, array) if have is None else have + g
-    elif have is not None:
-        have._array += g
-        mark_written(have, "AccumulateGrad")
-    elif (
-        getrefcount(g) <= _SOLE_OWNER
-        and type(g) is ndarray
-        and g.base is None
-        and g.strides == array.strides
-    ):
-        leaf._grad = wrap(g)
-    else:
-        leaf._grad = wrap(laid_out(kind_of(g).arriving(g, abs(node.order)), array))
-    return True
+    hooked, line = [], None
+    while leaves:
+        node, g = leaves.popitem()
+        leaf = node.leaf()
+        if leaf is None or g is None or leaf._node is None:  # gone, or no gradient wanted any more
+            continue
+        have = leaf._grad
+        if recorded:
+            leaf._grad = connected_copy(g, leaf._array) if have is None else have + g
+        elif have is not None:
+            have._array += g
+            line = here() if line is None else line
+            mark_written(have, "AccumulateGrad", line)
+        elif (
+            getrefcount(g) <= _SOLE_OWNER
+            and type(g) is ndarray
+            and g.base is None
+            and g.strides == leaf._array.strides
+        ):
+            leaf._grad = wrap(g)
+        else:
+            arriving = kind_of(g).arriving(g, abs(node.order))
+            leaf._grad = wrap(laid_out(arriving, leaf._array))
+        if node.post_hooks or node.extras is not None:
+            hooked.append((node, g))
+    return hooked
 
 
 def laid_out(g: Any, like: Any) -> Any:
@@ -248,23 +252,19 @@ def connected_copy(g: Tensor, like: Any) -> Tensor:
 
 def _measure() -> int:
     """What `accumulate` counts for a buffer that the sweep alone holds; Python versions differ."""
-
-    def accumulate(node: Any, g: Any, recorded: bool) -> int:
-        return getrefcount(g)
-
-    leaves = {None: np.empty(1)}
-    leaf, g = leaves.popitem()
-    return accumulate(leaf, g, False)
+    leaves, g = {None: np.empty(1)}, None
+    _, g = leaves.popitem()
+    return getrefcount(g)
 
 
 _SOLE_OWNER = _measure()
 
 
-def mark_written(x: Tensor, name: str) -> None:
-    """Count a write to the storage of `x`, and remember who wrote and where."""
+def mark_written(x: Tensor, name: str, line: tuple[CodeType, int] | None = None) -> None:
+    """Count a write to the storage of `x`, and remember who wrote and where: here, or that line."""
     cell: Cell = cell_of(x)
     cell.count += 1
-    cell.writer = (name, *here())
+    cell.writer = (name, *(here() if line is None else line))
     cell.stamp = time = tick()
     view = x._origin
     if (view.base if type(view) is View else x)._node is None:
@@ -482,9 +482,9 @@ def call(node: Node, *grads: Any) -> Any:
     gs = [hooks.hidden(g, recorded) for g in grads]
     if isinstance(node, AccumulateGrad):
         with ACCUMULATING:
-            added = accumulate(node, gs[0], recorded)
-        if added:
-            hooks.after_accumulation(node, gs[0], recorded)
+            hooked = accumulate({node: gs[0]}, recorded)
+        for leaf, g in hooked:
+            hooks.after_accumulation(leaf, g, recorded)
         return ()
     if all(g is None for g in gs):
         pulled = node.pull_undefined(recorded)
