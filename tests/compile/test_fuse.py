@@ -312,6 +312,27 @@ def test_adding_at_a_place_known_beforehand_keeps_what_is_there():
     planned(b)
 
 
+def test_what_is_joined_several_times_is_computed_in_all_its_places_by_one_kernel():
+    # Each part that was joined twice, or was cheap, or was used on the way, once took a copy.
+    b = Builder()
+    x, y = b.input(20), b.input(20)
+    total = b(np.add, b(np.sin, x), y)
+    parts = [total, b(np.negative, total), b(np.exp, total), b(np.multiply, total, y)]
+    columns = [b(np.reshape, p, (20, 1)) for p in (*parts, parts[0], parts[2])]
+    b.program.outputs = [b(np.concatenate, tuple(columns), axis=1)]
+    (step,) = planned(b).steps
+    assert len(operations(step, Store)) == 6
+
+
+def test_a_part_that_another_step_reads_lies_by_itself_as_well():
+    b = Builder()
+    x, w = b.input(20, 3), b.input(3, 4)
+    made = b(np.exp, x)
+    joined = b(np.concatenate, (made, b(np.tanh, x), made), axis=1)
+    b.program.outputs = [joined, b(np.matmul, made, w)]
+    planned(b)
+
+
 def test_concatenation_and_writes_into_parts():
     b = Builder()
     x, y = b.input(3, 4), b.input(3, 2)

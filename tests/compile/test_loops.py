@@ -253,6 +253,80 @@ def test_transposed_reads_and_writes(shape: tuple[int, int], dtype: np.dtype) ->
     check(kernel(shape, 2, both, buffers=[dtype] * 3), x, x[::-1].copy(), np.zeros(m * n, dtype))
 
 
+ROWS = {
+    "whole": ([0, 1, 2], [0, 1, 2], 3),
+    "gaps": ([1, 4, 6], [5, 1, 2], 9),
+    "far apart": ([0, 40, 3], [30, 31, 0], 41),
+    "long": (list(range(11)), list(range(10, -1, -1)), 11),
+    "twice": ([2, 2, 3], [0, 2, 3], 5),
+    "falling": ([0, 1, 2, 3], [3, 2, 1, 0], -4),
+}
+
+
+@pytest.mark.parametrize("width", [16, 64])
+@pytest.mark.parametrize(
+    ("rows", "dtype"),
+    [*((rows, F8) for rows in ROWS), *(("long", d) for d in (F4, np.dtype("c8"), BOOL))],
+)
+def test_elements_of_a_row_are_read_and_written_together(rows: str, dtype: Any, width: int) -> None:
+    # What lies in the gaps is left as it is, and nothing past the last row is touched.
+    read, written, step = ROWS[rows]
+    n = 37
+    start = 0 if step > 0 else -step * (n - 1)
+    loads: list[Operation] = [Load(at(0, step, offset=start + k), dtype) for k in read]
+    name = "logical_xor" if dtype == BOOL else "add"
+    sums = [Apply(name, (k, 0), dtype) for k in range(len(read))]
+    stores = [Store(at(1, step, offset=start + k), len(read) + i) for i, k in enumerate(written)]
+    k = kernel((n,), 1, [*loads, *sums, *stores], buffers=[dtype] * 2)
+    size = (n - 1) * abs(step) + 1 + max(*read, *written)
+    x = normal(size, dtype=F8)
+    check(k, (10 * x).astype(dtype), (10 * x[::-1]).astype(dtype), width=width)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "dtype"),
+    [
+        *(("add", row, F8) for row in [(2,), (3,), (4,), (2, 2), (5,)]),
+        *(("add", (3,), dtype) for dtype in (F2, F4, np.dtype("i4"))),
+        *(("maximum", (3,), F4), ("argmin", (3,), F4), ("logical_and", (2,), BOOL)),
+    ],
+)
+def test_short_rows_are_reduced_and_used_again(name: Any, row: Any, dtype: Any) -> None:
+    n, m = 45, int(np.prod(row))
+    inner = tuple(int(np.prod(row[k + 1 :])) for k in range(len(row)))
+    found = INT64 if name == "argmin" else dtype
+    ops: list[Operation] = [
+        Load(at(0, m, *inner), dtype),
+        Index(1),
+        Apply("astype", (1,), dtype),
+        Apply("maximum", (0, 2), dtype),
+        Reduce(name, 3, found),
+    ]
+    later: list[Operation] = [Apply("astype", (4,), dtype), Apply("maximum", (3, 5), dtype)]
+    stores = [Store(at(1, m, *inner), 6), Store(at(2, 1, *[0] * len(row)), 4)]
+    k = kernel((n, *row), 1, ops, [*later, *stores], buffers=[dtype, dtype, found])
+    x = (3 * normal(n, m, dtype=F8)).astype(dtype)
+    tolerance = 1e-2 if dtype == F2 else 1e-6
+    check(k, x, x[::-1].copy(), np.zeros(n, found), tolerance=tolerance)
+
+
+@pytest.mark.parametrize("few", [2, 3])
+def test_maps_of_short_rows_beside_what_is_the_same_for_all(few: int) -> None:
+    n, m = 50, 4
+    ops: list[Operation] = [
+        Load(at(0, n * few, few, 1), F8),
+        Load(at(1, few, 0, 1), F8),
+        Apply("add", (0, 1), F8),
+        Store(at(2, n * few, few, 1), 2),
+        Store(at(3, few, 0, 1), 2, "add"),
+    ]
+    arrays = normal(m, n, few, dtype=F8), normal(m, few, dtype=F8)
+    sums = kernel((m, n, few), 3, ops, buffers=[F8] * 4)
+    check(sums, *arrays, np.zeros((m, n, few)), np.zeros((m, few)))
+    maps = kernel((m, n, few), 3, ops[:4], buffers=[F8] * 3)
+    check(maps, *arrays, np.zeros((m, n, few)))
+
+
 def test_a_number_without_loops() -> None:
     ops = [Load(at(0), F4), Const(2.0, F4), Apply("multiply", (0, 1), F4), Store(at(1), 2)]
     check(kernel((), 0, ops, buffers=[F4, F4]), normal(1), normal(1))

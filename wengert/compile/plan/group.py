@@ -20,7 +20,7 @@ from wengert.compile.plan.reads import operand_frames, own_frames, trace
 from wengert.compile.plan.roles import SEARCHES, Roles
 from wengert.compile.program.program import Statement, Value
 
-MOST = 400
+MOST = 800
 """The largest group, in statements."""
 
 DEEP = 100

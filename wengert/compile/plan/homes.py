@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from wengert.compile.plan.arrays import Arrays, fresh
+from wengert.compile.plan.needs import Needs
 from wengert.compile.plan.sequence import Sequence
 from wengert.compile.plan.strides import Strided, axes_of_transpose, inverse, through
 from wengert.compile.program.program import Statement, Value
@@ -18,27 +19,38 @@ from wengert.compile.program.program import Statement, Value
 class Homes:
     """The memory that values are computed in. `late` are updates to be written at the end."""
 
-    def __init__(self, arrays: Arrays, sequence: Sequence) -> None:
+    def __init__(self, arrays: Arrays, sequence: Sequence, needs: Needs) -> None:
         self.arrays = arrays
+        self.needs = needs
         self.roles = arrays.roles
         self.goals = sequence.goals
         self.late = sequence.late
         multiplies = [s for s, role in self.roles.of.items() if role == "multiply"]
         self._factors = {v for s in multiplies for v in s.args}
         self._products = {s.output for s in multiplies}
-        # Where concatenations lie whose parts are being computed.
+        # Where concatenations lie whose parts are being computed, and which of these were.
         self._begun: dict[Statement, list[Strided]] = {}
+        self._filled: set[tuple[Statement, int]] = set()
 
     def of(self, value: Value) -> list[Strided]:
         """Where a stored value goes: to all its places among outputs and inputs, or the arena."""
         goals = self.goals.get(value)
         if goals:
             return [self.arrays.whole(goal, value.shape) for goal in goals]
-        part = self._part(value)
-        return [part or fresh(value, self._axis_order(value))]
+        parts = self._parts(value)
+        return list(parts.values()) or [fresh(value, self._axis_order(value))]
 
     def of_concatenation(self, s: Statement) -> list[Strided]:
         return self._begun.get(s) or self.of(s.output)
+
+    def fill(self, value: Value, arrays: list[Strided]) -> None:
+        """Note that a value was written to these places."""
+        places = self._parts(value).items()
+        self._filled.update(part for part, place in places if place in arrays)
+
+    def is_filled(self, s: Statement, number: int) -> bool:
+        """Whether a part of a concatenation was computed where it belongs."""
+        return (s, number) in self._filled
 
     def postpone(self, value: Value) -> None:
         """Update inputs with a value at the end, not when it is computed."""
@@ -53,33 +65,41 @@ class Homes:
 
     # ---- parts of concatenations -----------------------------------------------------------------
 
-    def _part(self, value: Value) -> Strided | None:
-        """The place within a concatenation, of a value that is read by nothing else."""
-        chain, s = self._only_reader(value)
-        if s is None or s.function is not np.concatenate:
-            return None
-        end = chain[-1].output if chain else value
-        if self.roles.of[s] != "parts" or s.args[0].count(end) != 1:
+    def _parts(self, value: Value) -> dict[tuple[Statement, int], Strided]:
+        """The places in concatenations of a value that no other step reads."""
+        places: dict[tuple[Statement, int], Strided] = {}
+        others = set(self.needs.readers.get(value, ()))
+        for chain, end in self._ends(value):
+            for s in self.roles.uses.get(end, ()):
+                whole = self._joined(s)
+                if whole is None:
+                    continue
+                others.discard(self.needs.nodes[s])
+                for k, part in enumerate(slices(s, whole[0])):
+                    if s.args[0][k] is end:
+                        place = self._before(chain, part)
+                        if place is None:
+                            return {}
+                        places[s, k] = place
+        if others or (value in self._products and not all(map(self.is_matrix, places.values()))):
+            return {}
+        return places
+
+    def _joined(self, s: Statement) -> list[Strided] | None:
+        """Where a concatenation lies whose parts can be computed there."""
+        if s.function is not np.concatenate or self.roles.of[s] != "parts":
             return None
         if any(kind == "input" for kind, _ in self.goals.get(s.output, ())):
             return None
-        homes = self.of_concatenation(s)
-        home: Strided | None = slices(s, homes[0])[s.args[0].index(end)]
-        for layout in reversed(chain):
-            home = inverse(layout, home) if home is not None else None
-        if home is not None and (value not in self._products or self.is_matrix(home)):
-            self._begun[s] = homes
-            return home
-        return None
+        if s not in self._begun:
+            self._begun[s] = self.of(s.output)
+        return self._begun[s]
 
-    def _only_reader(self, value: Value) -> tuple[list[Statement], Statement | None]:
-        """The one statement that reads a value, and the changes of layout on the way to it."""
-        chain: list[Statement] = []
-        users = self.roles.uses.get(value, [])
-        while len(users) == 1 and self.roles.of[users[0]] == "layout":
-            chain.append(users[0])
-            users = self.roles.uses.get(users[0].output, [])
-        return chain, users[0] if len(users) == 1 else None
+    def _before(self, chain: list[Statement], place: Strided | None) -> Strided | None:
+        """Where a value lies whose view lies at a place."""
+        for layout in reversed(chain):
+            place = inverse(layout, place) if place is not None else None
+        return place
 
     # ---- the order of axes in memory -------------------------------------------------------------
 
@@ -102,26 +122,25 @@ class Homes:
                     best, choice = price, axes
         return choice
 
-    def _ends(self, value: Value) -> Iterator[tuple[list[Statement], bool]]:
-        """The chains of layouts from a value to its readers, and whether a product is among
-        those."""
+    def _ends(self, value: Value) -> Iterator[tuple[list[Statement], Value]]:
+        """The views of a value, itself among them, with the changes of layout that make them."""
         todo: list[tuple[Value, list[Statement]]] = [(value, [])]
         while todo:
             v, chain = todo.pop()
-            yield chain, v in self._factors
+            yield chain, v
             todo.extend((s.output, [*chain, s]) for s in self._layouts(v))
 
     def _price(
-        self, value: Value, order: tuple[int, ...] | None, ends: list[tuple[list[Statement], bool]]
+        self, value: Value, order: tuple[int, ...] | None, ends: list[tuple[list[Statement], Value]]
     ) -> int:
         """How many readers need a copy."""
         price = 0
         start = fresh(value, order)
-        for chain, product in ends:
+        for chain, end in ends:
             array: Strided | None = start
             for s in chain:
                 array = through(s, array) if array is not None else None
-            price += array is None or (product and not self.is_matrix(array))
+            price += array is None or (end in self._factors and not self.is_matrix(array))
         return price
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from wengert.compile.plan.groups import Group, Groups
 from wengert.compile.plan.roles import CHEAP, map_name, operands
 from wengert.compile.program.program import Statement, Value, values_in
@@ -20,6 +22,9 @@ class Needs:
     def __init__(self, groups: Groups) -> None:
         self.roles = groups.roles
         self.made_in_groups = groups.of
+        self.nodes = groups.nodes
+        self.joins = {node for s, node in groups.nodes.items() if s.function is np.concatenate}
+        self.side_by_side = self._side_by_side(groups)
         self.readers: dict[Value, set[int]] = {}
         self.stored: set[Value] = set()
         # For values that may be computed again: how many functions, of which values in memory,
@@ -48,10 +53,25 @@ class Needs:
                     forced.add(v)
         return forced
 
+    def _side_by_side(self, groups: Groups) -> set[Value]:
+        """What groups make of which several parts of one concatenation are."""
+        found: set[Value] = set()
+        for s in groups.nodes:
+            if s.function is np.concatenate:
+                makers: dict[int, set[Value]] = {}
+                for v in self.roles.sources(s):
+                    group = groups.group_of(v)
+                    if group is not None:
+                        makers.setdefault(group.node, set()).add(v)
+                found.update(*(values for values in makers.values() if len(values) > 1))
+        return found
+
     def _decide(self, s: Statement, forced: bool) -> None:
         value = s.output
         readers = self.readers.get(value, set())
         again = self._again(s)
+        # What is joined with others of its group is computed where it belongs, in one kernel.
+        forced = forced or (value in self.side_by_side and readers <= self.joins)
         if forced or (readers and (again is None or not self._pays(value, again[1], readers))):
             self.stored.add(value)
             return

@@ -67,7 +67,7 @@ class _Writer:
         self.last = sequence.last
         self.number = 0
         self.arrays = Arrays(groups.roles)
-        self.homes = Homes(self.arrays, sequence)
+        self.homes = Homes(self.arrays, sequence, needs)
         self.drafts: list[Draft] = []
         self.index = {s: k for k, s in enumerate(self.program.statements)}
 
@@ -152,7 +152,7 @@ class _Writer:
             self._one_by_one(group)
             return
         for target in targets:
-            self.arrays.of[target.value] = target.arrays[0]
+            self._stored(target.value, target.arrays)
         self._kernel(built, group.statements)
 
     def _together(self, group: Group, values: list[Value]) -> tuple[Built, list[Target]]:
@@ -181,7 +181,7 @@ class _Writer:
             inner = summed(s, work) if s.function in SEARCHES else None
             target = Target(s.output, frame, self.homes.of(s.output))
             self._kernel(self._built(Job([target], along(work), inner, {s: work})), [s])
-            self.arrays.of[s.output] = target.arrays[0]
+            self._stored(s.output, target.arrays)
 
     def _result(self, task: Copy) -> None:
         value = task.value
@@ -195,9 +195,13 @@ class _Writer:
 
     # ---- statements that stand alone -------------------------------------------------------------
 
+    def _stored(self, value: Value, homes: list[Strided]) -> None:
+        self.arrays.of[value] = homes[0]
+        self.homes.fill(value, homes)
+
     def _finish(self, value: Value, homes: list[Strided]) -> None:
         """Copy a value to the rest of its places."""
-        self.arrays.of[value] = homes[0]
+        self._stored(value, homes)
         for home in homes[1:]:
             self._copy_to(value, homes[0], home)
 
@@ -255,8 +259,8 @@ class _Writer:
         self._keep_apart(s, list(s.args[0]))
         homes = self.homes.of_concatenation(s)
         left: dict[Shape, list[tuple[Value, Strided]]] = {}
-        for v, part in zip(s.args[0], slices(s, homes[0]), strict=True):
-            if self.arrays.located(v) != part and v.size:
+        for k, (v, part) in enumerate(zip(s.args[0], slices(s, homes[0]), strict=True)):
+            if not self.homes.is_filled(s, k) and v.size:
                 left.setdefault(v.shape, []).append((v, part))
         at_once = TOGETHER if _interleave(s) else 1
         for shape, parts in left.items():

@@ -274,18 +274,6 @@ def gather(b: B, pointer: V, offsets: V, dtype: np.dtype, lanes: int, active: in
     return _from_memory(b, value) if dtype.kind == "b" else value
 
 
-def transposed(b: B, rows: list[V]) -> list[V]:
-    """As many vectors as they have lanes, turned about: lane i of j becomes lane j of i."""
-    lanes = len(rows)
-    low = [k // 2 + lanes * (k % 2) for k in range(lanes)]
-    high = [k + lanes // 2 for k in low]
-    # Zipping the first half with the second, once for each bit of the number of lanes.
-    for _ in range(lanes.bit_length() - 1):
-        pairs = zip(rows[: lanes // 2], rows[lanes // 2 :], strict=True)
-        rows = [permuted(b, x, order, y) for x, y in pairs for order in (low, high)]
-    return rows
-
-
 def one_by_one(
     b: B,
     pointer: V,

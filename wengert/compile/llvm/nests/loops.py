@@ -36,8 +36,8 @@ from wengert.compile.llvm.machine.memory import (
     splat,
     store,
     store_past_caches,
-    transposed,
 )
+from wengert.compile.llvm.machine.turning import columns_of
 from wengert.compile.llvm.machine.values import (
     I64,
     INTP,
@@ -48,6 +48,7 @@ from wengert.compile.llvm.machine.values import (
     stored,
 )
 from wengert.compile.llvm.nests.accumulators import BLOCK, Accumulator, Position, RunningMaximum
+from wengert.compile.llvm.nests.neighbours import Window, neighbours, read_together, write_together
 from wengert.compile.llvm.nests.phases import Phases
 from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments, arrange, cost, dtype_of
 from wengert.compile.llvm.nests.streams import Stream, falling
@@ -169,6 +170,9 @@ class _Emitter:
         self.falling = falling(nest.operations)
         self.past = past  # stores that are not to be kept in the caches
         self.far = from_afar(nest)
+        self.windows = neighbours(nest, self.plan.wide, self.plan.level)
+        self.read: dict[int, list[V]] = {}  # by load: what was read together with another
+        self.now: Callable[[int], bool] = lambda number: False  # what is computed at this point
         self.tile_row: V = I64(0)
         self.in_square = False
 
@@ -331,10 +335,13 @@ class _Emitter:
         self, depth: int, among: Iterable[int], passed: int, phase: Phase | None = None
     ) -> None:
         """All operations of a level that can be computed and have not been."""
+
+        def now(k: int) -> bool:
+            return k in among and self.plan.level[k] == depth and self.plan.ready[k] <= passed
+
+        self.now = now
         for k in sorted(among):
-            if self.plan.level[k] != depth or self.plan.ready[k] > passed or k in self.values:
-                continue
-            if isinstance(self.operations[k], Reduce):
+            if not now(k) or k in self.values or isinstance(self.operations[k], Reduce):
                 continue
             if phase is not None and k in phase.reloaded:
                 self._assign(k, self._reload(k))
@@ -416,6 +423,12 @@ class _Emitter:
     def _load(self, number: int, op: Load) -> list[Any]:
         if number in self.tiles and self.in_square:
             return self._tile_row(number)
+        window = self._window(number)
+        if window is not None:
+            if number not in self.read:
+                rows = self._rows(self.operations[window[0]].access)  # type: ignore[union-attr]
+                self.read |= read_together(self.b, self.nest, window, rows)
+            return self.read[number]
         step = self._step(op.access)
         scalar, vectors = self._computed_offsets(op.access)
         dtype = op.dtype
@@ -432,6 +445,19 @@ class _Emitter:
             else:
                 values.append(gather(self.b, place, vectors[u], dtype, self.lanes, active))
         return values
+
+    def _window(self, number: int) -> Window | None:
+        """The operations that access memory together with one, if all of them can now."""
+        window = self.windows.get(number)
+        return window if window is not None and all(map(self.now, window)) else None
+
+    def _rows(self, access: Access) -> list[list[V]]:
+        """The addresses that the active lanes access, of each vector."""
+        step, dtype, pointer = self._step(access), self._dtype_at(access), self.pointers[access]
+        return [
+            [offset(self.b, pointer, (u * self.lanes + i) * step, dtype) for i in range(active)]
+            for u, active in enumerate(self.active)
+        ]
 
     def _squares(
         self, depth: int, packed: list[int], body: Callable[[], None], flush: Callable[[], None]
@@ -475,7 +501,7 @@ class _Emitter:
                     rows.append(load(b, place, dtype, lanes, 1, count))
                 else:
                     rows.append(like(rows[0], 0))
-            for i, row in enumerate(transposed(b, rows)[:count]):
+            for i, row in enumerate(columns_of(b, rows)[:count]):
                 place = offset(b, self.tiles[number], (i * self.nest.jam + u) * lanes, dtype)
                 store(b, row, place, dtype, lanes, 1, lanes)
 
@@ -536,6 +562,13 @@ class _Emitter:
 
     def _store(self, number: int, op: Store) -> None:
         dtype = self.nest.buffers[op.access.buffer]
+        window = self._window(number)
+        if window is not None:
+            if number == max(window):  # by then, all have been computed
+                rows = self._rows(self.operations[window[0]].access)  # type: ignore[union-attr]
+                values = [self._vectors(self.operations[k].arg) for k in window]  # type: ignore[union-attr]
+                write_together(self.b, dtype, rows, values)
+            return
         step = self._step(op.access)
         scalar, vectors = self._computed_offsets(op.access)
         pointer = self.pointers[op.access]
@@ -642,12 +675,13 @@ class _Emitter:
     @contextmanager
     def _scope(self) -> Iterator[None]:
         """What is computed within is forgotten after."""
-        before = self.values, self.splats, self.inverses, self.pointers, self.indices, self.active
-        self.values, self.splats = dict(self.values), dict(self.splats)
-        self.inverses = dict(self.inverses)
-        self.pointers, self.indices = dict(self.pointers), dict(self.indices)
+        names = "values", "splats", "inverses", "pointers", "indices", "read", "active"
+        before = {name: getattr(self, name) for name in names}
+        for name in names[:-1]:
+            setattr(self, name, dict(before[name]))
         yield
-        self.values, self.splats, self.inverses, self.pointers, self.indices, self.active = before
+        for name in names:
+            setattr(self, name, before[name])
 
     def _loop(
         self,

@@ -32,6 +32,10 @@ BAND = 8
 """Rows of a band that a sum over rows is cut into: a processor looks ahead in so many at once."""
 CHAIN = 1024
 """Bands from which on they have up to four times as many rows: their sums are added one by one."""
+WRITTEN_OUT, LONG = 4, 32
+"""Rows of so few elements are no loop, if another one has so many steps to be taken in vectors."""
+MOST = 250
+"""Operations of a nest whose rows were written out."""
 STRIP = 128
 """Bytes of a row that are worked on at once, as `_jam` has it; shorter rows need no bands."""
 
@@ -55,6 +59,12 @@ class Nest:
     jam: int
     packed: frozenset[int] = frozenset()
 
+    def offset(self, number: int) -> int:
+        """Where in its buffer a load or a store begins."""
+        op = self.operations[number]
+        assert isinstance(op, Load | Store)
+        return op.access.offset
+
 
 @dataclass(slots=True)
 class Phase:
@@ -72,9 +82,12 @@ def arrange(kernel: Kernel, vector_bytes: int) -> Nest:
     draft = _Draft(kernel)
     draft.drop_unit_loops()
     draft.reduce_early()
-    if not draft.ordered:
+    while not draft.ordered:
         draft.sort()
         draft.merge()
+        if not draft.write_out():
+            break
+        draft.reduce_early()
     return draft.vectorised(vector_bytes)
 
 
@@ -226,6 +239,45 @@ class _Draft:
         """Merge adjacent loops that every access walks as one."""
         self.outer = self._merged(self.outer)
         self.row = self._merged(self.row)
+
+    def write_out(self) -> bool:
+        """Make operations of their own of the elements of a short row; whether that was done.
+
+        The elements of a row are then read and written together, and reductions are plain
+        functions. Four that are only mapped are a vector themselves.
+        """
+        short = self.row or self._short_loop()
+        count = math.prod(self.extents[k] for k in short)
+        rest = [self.extents[k] for k in self.outer if k not in short]
+        inside = loops_of([_mapped(op) for op in self.operations], ())
+        more = sum(bool(on.intersection(short)) for on in inside) * (count - 1)
+        fine = 1 < count <= WRITTEN_OUT and max(rest, default=0) >= LONG
+        if not fine or len(self.operations) + more > MOST or not self._reduces_plainly():
+            return False
+        self.operations = _written_out(self.operations, short, self.extents)
+        self.outer, self.row = [k for k in self.outer if k not in short], []
+        return True
+
+    def _short_loop(self) -> list[int]:
+        """The loop along which results lie side by side, if it is too short for vectors."""
+        stores = [op for op in self.operations if isinstance(op, Store)]
+        return [
+            k
+            for k in self.outer[-1:]
+            if self.extents[k] < WRITTEN_OUT
+            and all(0 < op.access.strides[k] <= WRITTEN_OUT and not op.combine for op in stores)
+        ]
+
+    def _reduces_plainly(self) -> bool:
+        """Whether all reductions are functions of two elements, of the dtype that they have."""
+        reductions = [op for op in self.operations if isinstance(op, Reduce)]
+        return all(
+            not op.name.startswith("arg")
+            and op.dtype == dtype_of(self.operations[op.arg], self.operations)
+            and op.dtype.kind in "fiub"
+            and (op.dtype.kind != "f" or op.dtype.itemsize > 2)
+            for op in reductions
+        )
 
     # ---- helpers ----------------------------------------------------------------------------
 
@@ -401,6 +453,66 @@ class _Draft:
             reduces = any(isinstance(op, Reduce) for op in self.operations)
             jam = 4 if reduces and loop in self.row else 2
         return min(jam, -(-self.extents[loop] // lanes))
+
+
+def _mapped(op: Operation) -> Operation:
+    """An operation, as if a reduction gave a number for each element."""
+    return Apply(op.name, (op.arg,), op.dtype) if isinstance(op, Reduce) else op
+
+
+def _written_out(
+    operations: Sequence[Operation], row: Sequence[int], extents: Sequence[int]
+) -> list[Operation]:
+    """The operations with those of each element of a row for itself."""
+    depends = loops_of(operations, row)
+    elements = list(np.ndindex(*(extents[k] for k in row)))
+    made: list[Operation] = []
+    numbers: list[list[int]] = []  # by operation: that of each element, or the one for all
+
+    def add(op: Operation) -> int:
+        made.append(op)
+        return len(made) - 1
+
+    for op, on in zip(operations, depends, strict=True):
+        if isinstance(op, Reduce):
+            args = (numbers[op.arg] * len(elements))[: len(elements)]
+            total = args[0]
+            for arg in args[1:]:
+                total = add(Apply(op.name, (total, arg), op.dtype))
+            numbers.append([total])
+        else:
+            places = elements if on.intersection(row) else elements[:1]
+            numbers.append([add(_at(op, row, e, j, numbers)) for j, e in enumerate(places)])
+    return made
+
+
+def _at(
+    op: Operation, row: Sequence[int], element: Sequence[int], j: int, numbers: list[list[int]]
+) -> Operation:
+    """An operation of element j of a row, for that at a place alone."""
+    if isinstance(op, Index):
+        return Const(element[row.index(op.loop)], op.dtype) if op.loop in row else op
+    if isinstance(op, Const):
+        return op
+
+    def moved(k: int) -> int:
+        return numbers[k][j % len(numbers[k])]
+
+    if isinstance(op, Load | Store):
+        access = op.access
+        steps = zip(row, element, strict=True)
+        access = replace(
+            access,
+            strides=tuple(0 if k in row else s for k, s in enumerate(access.strides)),
+            offset=access.offset + sum(access.strides[k] * e for k, e in steps),
+            indices=tuple((moved(k), stride, size) for k, stride, size in access.indices),
+        )
+        op = replace(op, access=access)
+    if isinstance(op, Store):
+        return replace(op, arg=moved(op.arg))
+    if isinstance(op, Apply):
+        return replace(op, args=tuple(map(moved, op.args)))
+    return op
 
 
 def _moved(op: Operation, loops: list[int], place: dict[int, int]) -> Operation:

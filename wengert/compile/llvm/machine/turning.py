@@ -1,0 +1,85 @@
+"""Rows turned into columns, within registers, and back.
+
+A block of rows is kept column after column: element c n + r of it is element c of row r, where n is
+the number of rows. Two blocks become one of twice as many rows by shuffles of two vectors each, and
+one becomes two by shuffles the other way.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm.machine.memory import load, permuted, store, zeros
+from wengert.compile.llvm.machine.values import lanes_of
+
+B: TypeAlias = ir.IRBuilder
+V: TypeAlias = ir.Value
+
+
+def columns_of(b: B, rows: list[V]) -> list[V]:
+    """The columns of rows: lane i of column j is lane j of row i.
+
+    Rows are as many as a vector has lanes, and of no more elements; both are powers of two.
+    """
+    blocks, lanes, n = [[row] for row in rows], len(rows), 1
+    while len(blocks) > 1:
+        pairs = zip(blocks[::2], blocks[1::2], strict=True)
+        blocks = [_joined(b, x, y, n, lanes) for x, y in pairs]
+        n *= 2
+    return blocks[0]
+
+
+def rows_of(b: B, columns: list[V]) -> list[V]:
+    """The rows of columns: what `columns_of` makes of them again."""
+    blocks, n = [columns], lanes_of(columns[0])
+    while n > 1:
+        n //= 2
+        blocks = [half for block in blocks for half in _parted(b, block, n)]
+    return [row for (row,) in blocks]
+
+
+def load_rows(b: B, places: list[V], dtype: np.dtype, lanes: int, count: int) -> list[V]:
+    """The columns of rows of `count` elements, which begin at these places; other lanes are 0."""
+    width = 1 << (count - 1).bit_length()
+    rows = [load(b, place, dtype, width, 1, count) for place in places]
+    rows += [zeros(rows[0])] * (lanes - len(rows))
+    return columns_of(b, rows)[:count]
+
+
+def store_rows(b: B, columns: list[V], places: list[V], dtype: np.dtype) -> None:
+    """Write the rows of columns, as many as a power of two, from these places on."""
+    for row, place in zip(rows_of(b, columns), places, strict=False):
+        store(b, row, place, dtype, len(columns), 1, len(columns))
+
+
+def _joined(b: B, x: list[V], y: list[V], n: int, lanes: int) -> list[V]:
+    """Two blocks of n rows as one."""
+    size = lanes_of(x[0])
+    taken = min(size, lanes // 2)  # elements of each that a vector of both holds
+    made = []
+    for u, v in zip(x, y, strict=True):
+        for start in range(0, size, taken):
+            order = [
+                side + c + r
+                for c in range(start, start + taken, n)
+                for side in (0, size)
+                for r in range(n)
+            ]
+            made.append(permuted(b, u, order, v))
+    return made
+
+
+def _parted(b: B, block: list[V], n: int) -> tuple[list[V], list[V]]:
+    """One block of 2 n rows as two."""
+    size = lanes_of(block[0])
+    pairs = list(zip(block[::2], block[1::2] or [None], strict=True))
+    sides: tuple[list[V], list[V]] = [], []
+    for half, vectors in enumerate(sides):
+        within = [c + r for c in range(half * n, size, 2 * n) for r in range(n)]
+        for u, v in pairs:
+            order = within if v is None else [*within, *(size + k for k in within)]
+            vectors.append(permuted(b, u, order, v))
+    return sides

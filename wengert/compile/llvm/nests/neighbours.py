@@ -1,0 +1,104 @@
+"""Neighbours: accesses of one iteration that lie side by side in memory, made as one.
+
+Where a loop is taken in vectors and each step of it leads to another row, the elements of a row are
+read and written one after the other, a lane at a time. If several operations of an iteration access
+elements of the same row, a few wide accesses for each lane do for all, and squares are turned about
+in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm.machine.turning import load_rows, store_rows
+from wengert.compile.llvm.nests.schedule import Nest, dtype_of
+from wengert.compile.plan.kernel import Load, Store
+
+B: TypeAlias = ir.IRBuilder
+V: TypeAlias = ir.Value
+
+FEWEST = 2
+"""Accesses that are worth a wide one."""
+
+Window = tuple[int, ...]  # operations, in the order of their offsets
+
+
+def neighbours(nest: Nest, wide: Sequence[bool], levels: Sequence[int]) -> dict[int, Window]:
+    """The window of each operation that is in one.
+
+    The elements that a window reads lie within as many as there are lanes. Those that it writes are
+    a power of two, without gaps.
+    """
+    if nest.vector < 0 or nest.lanes < 4:
+        return {}
+    reads: dict[object, list[int]] = {}
+    writes: dict[object, list[int]] = {}
+    for k, op in enumerate(nest.operations):
+        if isinstance(op, Load | Store) and k not in nest.packed and _strides(nest, op, wide):
+            rows = reads if isinstance(op, Load) else writes
+            access = op.access
+            rows.setdefault((access.buffer, access.strides, levels[k]), []).append(k)
+    windows = [
+        *(w for row in reads.values() for w in _read(nest, sorted(row, key=nest.offset))),
+        *(w for row in writes.values() for w in _written(nest, sorted(row, key=nest.offset))),
+    ]
+    return {k: window for window in windows if len(window) >= FEWEST for k in window}
+
+
+def _strides(nest: Nest, op: Load | Store, wide: Sequence[bool]) -> bool:
+    """Whether each lane has a row of its own. A gather is read as fast by the processor itself."""
+    dtype = dtype_of(op, nest.operations)
+    if dtype.itemsize not in (4, 8) or dtype.kind not in "fiu":
+        return False
+    if op.access.indices or (isinstance(op, Store) and op.combine):
+        return False
+    return abs(op.access.strides[nest.vector]) > 1
+
+
+def _read(nest: Nest, members: list[int]) -> list[Window]:
+    """Windows of no more elements than there are lanes; each begins at a member."""
+    windows: list[list[int]] = []
+    for k in members:
+        if windows and nest.offset(k) - nest.offset(windows[-1][0]) < nest.lanes:
+            windows[-1].append(k)
+        else:
+            windows.append([k])
+    return [tuple(window) for window in windows]
+
+
+def _written(nest: Nest, members: list[int]) -> list[Window]:
+    """Runs of adjacent elements, cut into powers of two."""
+    runs: list[list[int]] = []
+    for k in members:
+        if runs and nest.offset(k) == nest.offset(runs[-1][-1]) + 1:
+            runs[-1].append(k)
+        else:
+            runs.append([k])
+    windows = []
+    for run in runs:
+        start = 0
+        while start < len(run):
+            size = min(nest.lanes, 1 << (len(run) - start).bit_length() - 1)
+            windows.append(tuple(run[start : start + size]))
+            start += size
+    return windows
+
+
+def read_together(b: B, nest: Nest, window: Window, rows: list[list[V]]) -> dict[int, list[V]]:
+    """What the loads of a window give, of rows at these addresses in each vector."""
+    first = nest.operations[window[0]]
+    assert isinstance(first, Load)
+    start = first.access.offset
+    count = nest.offset(window[-1]) - start + 1
+    columns = [load_rows(b, places, first.dtype, nest.lanes, count) for places in rows]
+    return {k: [vector[nest.offset(k) - start] for vector in columns] for k in window}
+
+
+def write_together(b: B, dtype: np.dtype, rows: list[list[V]], values: list[list[V]]) -> None:
+    """Write the vectors of each store of a window to rows at these addresses."""
+    for places, columns in zip(rows, zip(*values, strict=True), strict=True):
+        store_rows(b, list(columns), places, dtype)
