@@ -80,11 +80,19 @@ def test_a_value_outside_a_domain_is_pointed_at_beside_the_traces(run, formula, 
     assert says in err if says else not err
 
 
-def test_a_page_that_cannot_be_written_is_said(run, tmp_path):
-    status, _, err = run("trace", "x", "x=1", "--html", str(tmp_path))
+@pytest.mark.parametrize("option", ["--html", "--svg"])
+def test_a_page_or_picture_that_cannot_be_written_is_said(run, tmp_path, option):
+    status, _, err = run("trace", "x", "x=1", option, str(tmp_path))
     assert (status, err) == (
-        2, f"wengert: --html {tmp_path}: is a folder: name a file in it\n"
+        2, f"wengert: {option} {tmp_path}: is a folder: name a file in it\n"
     )  # fmt: skip
+
+
+def test_a_picture_that_fills_itself_is_written_on_request(run, tmp_path):
+    status, out, _ = run("trace", LECTURE, "x1=2", "x2=5", "--svg", str(tmp_path / "f.svg"))
+    assert status == 0
+    assert out.splitlines()[-1] == f"wrote {tmp_path / 'f.svg'}: open it in a browser, and watch"
+    assert (tmp_path / "f.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 MISTAKES = [

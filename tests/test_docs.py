@@ -40,6 +40,12 @@ INSIDE = {"wengert", "wengert.autograd.function_forward", "wengert.autograd.reco
 """Modules of helpers, and the package itself, which makes classes of typed tensors in a loop."""
 
 
+def test_the_readmes_picture_is_what_explain_draws():
+    made = wg.explain("log(x1) + x1*x2 - sin(x2)", 2.0, 5.0).animation()
+    command = "wengert trace 'log(x1) + x1*x2 - sin(x2)' x1=2 x2=5 --svg docs/gradient.svg"
+    assert (DOCS / "gradient.svg").read_text(encoding="utf-8") == made, f"type {command}"
+
+
 def test_the_essay_runs_and_its_claims_hold():
     done = subprocess.run(
         [sys.executable, "-W", "error", DOCS / "from_scratch.py"],

@@ -68,6 +68,11 @@ class Page:
         """Value, tangent and adjoint in a box."""
         return [self.text(f"#b{k} .{kind}") for kind in ("v", "d", "b")]
 
+    def texts(self, selector: str) -> list[str]:
+        """All of a kind, in one question."""
+        script = "return [...document.querySelectorAll(arguments[0])].map(x => x.textContent)"
+        return self.browser.execute_script(script, selector)
+
     def click(self, button: str, times: int = 1) -> None:
         for _ in range(times):
             self.element(f"#{button}").click()
@@ -245,3 +250,44 @@ def test_it_plays_to_the_end_and_a_click_stops_it(browser: Any, shown: Shown) ->
     page.click("play")
     WebDriverWait(browser, 30).until(lambda _: page.step() == "step 19 of 19")
     assert page.play() == "Play"
+
+
+def at_step(browser: Any, k: int) -> dict[str, list[str]]:
+    """What is seen of a picture that fills itself, at the middle of a step."""
+    return browser.execute_script(
+        """
+        const svg = document.documentElement;
+        svg.pauseAnimations();
+        svg.setCurrentTime(arguments[0]);
+        const seen = kind => [...svg.querySelectorAll('text.' + kind)]
+          .filter(text => getComputedStyle(text).visibility === 'visible')
+          .map(text => text.firstChild.data);
+        return { says: seen('says'), v: seen('v'), b: seen('b') };
+        """,
+        k + 0.5,
+    )
+
+
+def test_the_picture_that_fills_itself_shows_at_each_step_what_the_page_shows(
+    shown: Shown, browser: Any, tmp_path: Path
+) -> None:
+    e = lecture()
+    path = tmp_path / "graph.svg"
+    path.write_text(e.animation(seconds=1.0), encoding="utf-8")
+    total = len(e.primal) + len(e.adjoint)
+    browser.get(path.as_uri())
+    seen = [at_step(browser, k) for k in range(total + 2)]
+    page = shown(e)
+    for k, step in enumerate(seen[1 : total + 1], 1):
+        page.click("next")
+        assert len(step["says"]) == 1
+        assert page.says().startswith(step["says"][0])  # the page adds the tangent
+        for kind in ("v", "b"):
+            assert step[kind] == [text for text in page.texts(f".box .{kind}") if text], k
+    assert seen[0] == {"says": [], "v": [], "b": []}
+    assert seen[-1]["says"] == [page.text("#summary")]
+
+
+def test_a_step_of_the_picture_takes_some_time() -> None:
+    with pytest.raises(ValueError, match=r"a step must take some seconds, but got 0"):
+        lecture().animation(0)

@@ -135,6 +135,9 @@ def _parser() -> argparse.ArgumentParser:
     trace.add_argument(
         "--html", metavar="FILE", help="write a page to step through, instead of printing"
     )
+    trace.add_argument(
+        "--svg", metavar="FILE", help="write a picture that fills itself, instead of printing"
+    )
     trace.add_argument("--ascii", action="store_true", help="use no letters or signs beyond ASCII")
     trace.set_defaults(run=_trace)
 
@@ -223,7 +226,9 @@ def _trace(options: argparse.Namespace) -> int:
 
 def _show(e: Any, options: argparse.Namespace) -> int:
     if options.html is not None:
-        return _page(e, options.html)
+        return _written(e, "--html", options.html, e.page(), "and press Next")
+    if options.svg is not None:
+        return _written(e, "--svg", options.svg, e.animation(), "and watch")
     if options.latex:
         print(e.latex())
         return OK
@@ -239,17 +244,17 @@ def _show(e: Any, options: argparse.Namespace) -> int:
     return OK
 
 
-def _page(e: Any, name: str) -> int:
+def _written(e: Any, option: str, name: str, text: str, then: str) -> int:
     from pathlib import Path
 
     from wengert.serialization.files import whole
 
     try:
         with whole(Path(name)) as part:
-            part.write_text(e.page(), encoding="utf-8")
+            part.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"--html {name}: {error.strerror or error}") from None
-    print(f"{e.summary()}\nwrote {name}: open it in a browser, and press Next")
+        raise UsageError(f"{option} {name}: {error.strerror or error}") from None
+    print(f"{e.summary()}\nwrote {name}: open it in a browser, {then}")
     return OK
 
 

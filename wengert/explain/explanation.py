@@ -160,6 +160,23 @@ class Explanation:
 
         return page(self)
 
+    def animation(self, seconds: float = 1.2) -> str:
+        """The graph as an SVG picture that fills itself, a step in so many seconds.
+
+        Values appear from the arguments on, then adjoints from the result back. It stands in pages
+        that allow no script, as `![](graph.svg)` in Markdown does.
+
+        >>> import wengert as wg
+        >>> text = wg.explain(lambda x: x * x, 3.0).animation()
+        >>> text[:4], text.count("<animate")
+        ('<svg', 26)
+        """
+        from wengert.explain.graph import Animation
+
+        if not seconds > 0:
+            raise ValueError(f"animation: a step must take some seconds, but got {seconds!r}")
+        return Animation(self, seconds).svg()
+
     # ---- in a terminal --------------------------------------------------------------------
 
     def rich(self) -> Any:

@@ -97,17 +97,43 @@ class Drawing:
 
     def svg(self) -> str:
         width = self.x(0) + self.width + 16
-        height = self.y(self.bottom) + 16
+        height = self.y(self.bottom) + 16 + self.below
         box = f'viewBox="-8 -8 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
-        parts = [f'<svg {box} role="img" aria-label="The computation as a graph">', _TIP]
+        label = 'role="img" aria-label="The computation as a graph"'
+        parts = [f"<svg{self.namespace} {box} {label}>", _TIP, self.style()]
         numbers = {id(box): k for k, box in enumerate(self.boxes)}
         parts += [
             f'<path class="edge" id="e{numbers[id(source)]}-{numbers[id(target)]}" '
             f'marker-end="url(#tip)" d="{self._way(source, target, bends)}"/>'
+            + self.lit(numbers[id(target)], self._way(source, target, bends))
             for source, target, bends in self.ways
         ]
         parts += map(self._box, range(len(self.boxes)), self.boxes, self.e.primal)
-        return "\n".join([*parts, "</svg>"])
+        return "\n".join([*parts, *self.captions(), "</svg>"])
+
+    namespace = ""
+    """A file of SVG needs one, and a drawing in a page none."""
+    below = 0
+    """Room for captions."""
+
+    def style(self) -> str:
+        """Of a drawing that stands alone; a page has its own."""
+        return ""
+
+    def captions(self) -> list[str]:
+        return []
+
+    def text(self, k: int, kind: str, place: str) -> str:
+        """A number in a box: its value "v", tangent "d" or adjoint "b". The page puts it in."""
+        return f'<text class="{kind}" {place}></text>'
+
+    def lit(self, target: int, way: str) -> str:
+        """What shows that a value flows along an edge."""
+        return ""
+
+    def marks(self, k: int, place: str) -> str:
+        """What shows that a box is being computed, where the page has no script for it."""
+        return ""
 
     def _way(self, source: _Box, target: _Box, bends: list[Point]) -> str:
         """A curve to the right, straight past the boxes of the rows between."""
@@ -127,13 +153,14 @@ class Drawing:
         left, middle, right = x + 8, x + self.width / 2, x + self.width - 8
         d, b = (54, 73) if self.stacked else (53, 53)
         whole, name = escaped(f"{row.name} = {row.formula}"), escaped(self._name(row))
+        place = f'x="{x:g}" y="{y:g}" width="{self.width:g}" height="{self.height}" rx="8"'
         return (
-            f'<g class="box" id="b{k}"><title>{whole}</title>'
-            f'<rect x="{x:g}" y="{y:g}" width="{self.width:g}" height="{self.height}" rx="8"/>'
+            f'<g class="box" id="b{k}"><title>{whole}</title><rect {place}/>{self.marks(k, place)}'
             f'<text class="name" x="{middle:g}" y="{y + 17:g}">{name}</text>'
-            f'<text class="v" x="{middle:g}" y="{y + 33:g}"></text>'
-            f'<text class="d" x="{left:g}" y="{y + d:g}"></text>'
-            f'<text class="b" x="{right:g}" y="{y + b:g}"></text></g>'
+            + self.text(k, "v", f'x="{middle:g}" y="{y + 33:g}"')
+            + self.text(k, "d", f'x="{left:g}" y="{y + d:g}"')
+            + self.text(k, "b", f'x="{right:g}" y="{y + b:g}"')
+            + "</g>"
         )
 
     def _name(self, row: Row) -> str:
@@ -150,3 +177,111 @@ def _cut(text: str) -> str:
 
 _TIP = """<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7"
  markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>"""
+
+COLOURS = """:root {
+  --ink: #1c2330; --pale: #8a93a3; --paper: #fbfbf9; --line: #d5d9e0;
+  --now: #fff0c2; --value: #1c2330; --tangent: #0b6e4f; --adjoint: #a4243b;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ink: #e8eaf0; --pale: #7d8798; --paper: #171a21; --line: #343b48;
+    --now: #4a3f1c; --value: #e8eaf0; --tangent: #5fd3a8; --adjoint: #ff8fa0;
+  }
+}
+"""
+
+STYLE = """.d { color: var(--tangent); fill: var(--tangent); }
+.b { color: var(--adjoint); fill: var(--adjoint); }
+svg text { font: 13px system-ui, sans-serif; }
+svg .name { text-anchor: middle; fill: var(--pale); }
+svg .v { text-anchor: middle; fill: var(--value); font-weight: 600; }
+svg .b { text-anchor: end; }
+.box rect { fill: var(--paper); stroke: var(--line); stroke-width: 1.5; }
+.edge { fill: none; stroke: var(--line); stroke-width: 1.5; }
+#tip path { fill: var(--pale); }
+"""
+
+NOW = """.edge.now { stroke: var(--ink); stroke-width: 2.5; }
+.box .now { fill: var(--now); stroke: var(--ink); }
+svg .says { font-size: 15px; fill: var(--ink); }
+"""
+
+
+# ---- a drawing that runs by itself -------------------------------------------------------------
+
+
+class Animation(Drawing):
+    """Values appear from the arguments on, then adjoints from the result back, again and again.
+
+    Viewers that know no animation show the end. The times are SVG's own (SMIL), since a picture in
+    a page may not run scripts.
+    """
+
+    namespace = ' xmlns="http://www.w3.org/2000/svg"'
+    below = 44
+    REST = 4
+    """So many steps the whole stays to be looked at."""
+
+    def __init__(self, e: Explanation, seconds: float) -> None:
+        super().__init__(e)
+        self.known = steps(e)
+        self.rows = len(e.primal)
+        self.total = self.rows + len(e.adjoint)
+        self.seconds = seconds
+
+    def style(self) -> str:
+        paper = '<rect x="-8" y="-8" width="100%" height="100%" fill="var(--paper)"/>'
+        return f"<style>{COLOURS}{STYLE}{NOW}</style>{paper}"
+
+    def captions(self) -> list[str]:
+        says = [*self.known["says"]["p"], *self.known["says"]["a"], typeset(self.e.summary())]
+        place = f'x="0" y="{self.y(self.bottom) + 30:g}"'
+        ends = [*range(2, self.total + 2), None]
+        return [
+            self._words("says", place, line, k + 1, end)
+            for k, (line, end) in enumerate(zip(says, ends, strict=True))
+        ]
+
+    def text(self, k: int, kind: str, place: str) -> str:
+        found = {"v": [(k + 1, self.known["values"][k])], "b": self._adjoints(k)}.get(kind, [])
+        ends = [*[step for step, _ in found[1:]], None]
+        return "".join(
+            self._words(kind, place, value, step, end)
+            for (step, value), end in zip(found, ends, strict=False)
+        )
+
+    def _words(self, kind: str, place: str, words: str, first: int, until: int | None) -> str:
+        hidden = "" if until is None else ' visibility="hidden"'
+        shown = self._during(first, until)
+        return f'<text class="{kind}" {place}{hidden}>{html.escape(words)}{shown}</text>'
+
+    def _adjoints(self, k: int) -> list[tuple[int, str]]:
+        """The steps at which a box's adjoint is found, or grows, and its value there."""
+        return [
+            (self.rows + i + 1, value)
+            for i, (boxes, value) in enumerate(self.known["adjoints"])
+            if k in boxes
+        ]
+
+    def lit(self, target: int, way: str) -> str:
+        shown = self._during(target + 1, target + 2)
+        return f'<path class="edge now" d="{way}" visibility="hidden">{shown}</path>'
+
+    def marks(self, k: int, place: str) -> str:
+        return "".join(
+            f'<rect class="now" {place} visibility="hidden">{self._during(i, i + 1)}</rect>'
+            for i in [k + 1, *[i for i, _ in self._adjoints(k)]]
+        )
+
+    def _during(self, first: int, until: int | None = None) -> str:
+        """Seen from one step on, until another or the end."""
+        all_steps = self.total + 1 + self.REST
+        values, times = ["hidden", "visible"], [0.0, first / all_steps]
+        if until is not None:
+            values.append("hidden")
+            times.append(until / all_steps)
+        return (
+            f'<animate attributeName="visibility" calcMode="discrete" values="{";".join(values)}" '
+            f'keyTimes="{";".join(f"{t:.4g}" for t in times)}" dur="{all_steps * self.seconds:g}s" '
+            'repeatCount="indefinite"/>'
+        )

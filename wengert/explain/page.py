@@ -11,7 +11,7 @@ import json
 from string import Template
 from typing import TYPE_CHECKING
 
-from wengert.explain.graph import Drawing, escaped, steps
+from wengert.explain.graph import COLOURS, STYLE, Drawing, escaped, steps
 
 if TYPE_CHECKING:
     from wengert.explain.explanation import Explanation, Row
@@ -38,7 +38,7 @@ def page(e: Explanation) -> str:
         tangent="\n".join(_row(e, "t", k, row) for k, row in enumerate(e.tangent)),
         adjoint="\n".join(_row(e, "a", k, row) for k, row in enumerate(e.adjoint)),
         data=json.dumps(steps(e)).replace("</", "<\\/"),
-        style=_STYLE,
+        style=COLOURS + STYLE + _STYLE,
         script=_SCRIPT,
     )
 
@@ -109,17 +109,7 @@ $script
 </html>
 """
 
-_STYLE = """:root {
-  --ink: #1c2330; --pale: #8a93a3; --paper: #fbfbf9; --line: #d5d9e0;
-  --now: #fff0c2; --value: #1c2330; --tangent: #0b6e4f; --adjoint: #a4243b;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ink: #e8eaf0; --pale: #7d8798; --paper: #171a21; --line: #343b48;
-    --now: #4a3f1c; --value: #e8eaf0; --tangent: #5fd3a8; --adjoint: #ff8fa0;
-  }
-}
-body { margin: 1.5rem auto; max-width: 75rem; padding: 0 1rem; color: var(--ink);
+_STYLE = """body { margin: 1.5rem auto; max-width: 75rem; padding: 0 1rem; color: var(--ink);
   background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; margin: 0; }
 header p { margin: .2rem 0 1rem; color: var(--pale); }
@@ -145,20 +135,11 @@ section { overflow-x: auto; }
 tr:not(.known) .late { visibility: hidden; }
 tr:not(.known) { color: var(--pale); }
 tr.now { background: var(--now); }
-.d { color: var(--tangent); fill: var(--tangent); }
-.b { color: var(--adjoint); fill: var(--adjoint); }
 #summary { font-size: 1.15rem; visibility: hidden; }
 #summary.known { visibility: visible; }
-svg text { font: 13px system-ui, sans-serif; }
-svg .name { text-anchor: middle; fill: var(--pale); }
-svg .v { text-anchor: middle; fill: var(--value); font-weight: 600; }
-svg .b { text-anchor: end; }
-.box rect { fill: var(--paper); stroke: var(--line); stroke-width: 1.5; }
 .box.known rect { stroke: var(--pale); }
 .box.now rect { fill: var(--now); stroke: var(--ink); }
-.edge { fill: none; stroke: var(--line); stroke-width: 1.5; }
 .edge.now { stroke: var(--ink); stroke-width: 2.5; }
-#tip path { fill: var(--pale); }
 """
 
 _SCRIPT = """const rows = data.values.length, total = rows + data.adjoints.length;
