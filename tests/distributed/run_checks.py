@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
 from wengert import distributed as dist
 

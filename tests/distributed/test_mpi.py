@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
 from tests.distributed.processes import needs_mpi, program, ranks, run
 

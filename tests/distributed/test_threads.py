@@ -8,6 +8,7 @@ import threading
 import pytest
 
 import wengert as wg
+from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
 from wengert import distributed as dist
 

@@ -73,7 +73,6 @@ MEANINGLESS = {
     "utils.model_zoo.load_url": "wengert.load from a downloaded file",
     "fx.symbolic_trace": "wengert.compile",
     "utils.cpp_extension.load": "wengert.primitive",
-    "nn.parallel.DistributedDataParallel": "one process",
 }
 
 

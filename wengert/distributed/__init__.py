@@ -6,6 +6,7 @@ primitive, `functional.py`, `tensors.py` and `objects.py` the names.
 """
 
 from wengert.distributed import functional as functional
+from wengert.distributed import hooks as hooks
 from wengert.distributed.collectives import ReduceOp as ReduceOp
 from wengert.distributed.groups import GroupMember as GroupMember
 from wengert.distributed.groups import ProcessGroup as ProcessGroup

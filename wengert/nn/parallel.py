@@ -193,14 +193,4 @@ def parallel_apply(
         return list(pool.map(run, range(len(modules))))
 
 
-class DistributedDataParallel(Module):
-    """NotImplementedError: there is one process. Programs ask isinstance about it."""
-
-    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "nn.parallel.DistributedDataParallel has no counterpart in wengert, where a program "
-            "runs in one process. Use the module itself, or nn.DataParallel for threads."
-        )
-
-
 _lacking(__name__)

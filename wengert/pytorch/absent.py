@@ -64,6 +64,7 @@ ABOVE = {
 
 
 OTHERWISE = {
+    "DistributedDataParallel": "nn.distributed.DistributedDataParallel",
     "_BatchNorm": "nn.layers.normalization._BatchNorm",
     "_NormBase": "nn.layers.normalization._Norm",
     "_InstanceNorm": "nn.layers.normalization._InstanceNorm",
@@ -98,6 +99,9 @@ ELSEWHERE = {
     "utils.data.distributed": "utils.data.samplers",
     "utils.data._utils.collate": "utils.data.loader",
     "cuda.amp.grad_scaler": "amp.grad_scaler",
+    "distributed.algorithms.ddp_comm_hooks.default_hooks": "distributed.hooks",
+    "distributed.algorithms.ddp_comm_hooks.powerSGD_hook": "distributed.hooks",
+    "distributed.nn.functional": "distributed.functional",
 }
 """PyTorch's modules whose files have other names here."""
 

@@ -661,6 +661,15 @@ LACKING = {
         register_rendezvous_handler set_debug_level set_debug_level_from_env shrink_group
         split_group supports_complex
     """,
+    "distributed.algorithms.ddp_comm_hooks.default_hooks": """
+        bf16_compress_wrapper fp16_compress_wrapper
+    """,
+    "distributed.algorithms.ddp_comm_hooks.powerSGD_hook": """
+        batched_powerSGD_hook
+    """,
+    "distributed.nn.functional": """
+        all_to_all_single
+    """,
     "distributions.constraints": """
         MixtureSameFamilyConstraint
     """,

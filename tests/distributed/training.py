@@ -1,0 +1,247 @@
+"""What training on several ranks must do, whatever the engine: more checks for `checks.py`."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.distributed.checks import check, here
+from wengert import distributed as dist
+from wengert import nn
+from wengert.distributed import hooks
+from wengert.nn.parallel import DistributedDataParallel as DDP
+
+
+def network(seed: int = 0, *sizes: int) -> Any:
+    """A network whose parameters do not depend on the generator that threads share."""
+    sizes = sizes or (3, 5, 2)
+    layers: list[Any] = []
+    for a, b in itertools.pairwise(sizes):
+        layers += [nn.Linear(a, b), nn.Tanh()]
+    made = nn.Sequential(*layers[:-1])
+    with wg.no_grad():
+        for k, p in enumerate(made.parameters()):
+            numbers = np.random.default_rng(100 * seed + k).standard_normal(p.shape)
+            p.copy_(wg.from_numpy(numbers.astype(np.float32)))
+    return made
+
+
+def batch(rank: int, n: int = 4) -> tuple[Any, Any]:
+    r = np.random.default_rng(1000 + rank)
+    x, y = r.standard_normal((n, 3)), r.standard_normal((n, 2))
+    return wg.from_numpy(x.astype(np.float32)), wg.from_numpy(y.astype(np.float32))
+
+
+def step(net: Any, optimizer: Any, x: Any, y: Any) -> float:
+    optimizer.zero_grad()
+    loss = ((net(x) - y) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def same(one: Any, other: Any, **tolerance: Any) -> None:
+    for a, b in zip(one.parameters(), other.parameters(), strict=True):
+        np.testing.assert_allclose(
+            a.detach(), b.detach(), **({"rtol": 1e-4, "atol": 1e-6} | tolerance)
+        )
+
+
+def same_bits_everywhere(net: Any) -> None:
+    for p in net.parameters():
+        got = [wg.zeros_like(p) for _ in range(dist.get_world_size())]
+        dist.all_gather(got, p.detach())
+        assert all(np.array_equal(got[0], g) for g in got)
+
+
+OPTIMIZERS = {
+    "SGD": {"lr": 0.1, "momentum": 0.9}, "Adam": {"lr": 0.01}, "AdamW": {"lr": 0.01},
+    "RMSprop": {"lr": 0.01}, "Adagrad": {"lr": 0.1}, "Adadelta": {}, "Adamax": {}, "NAdam": {},
+    "RAdam": {}, "ASGD": {},
+}  # fmt: skip
+
+
+@check
+def replicas_train_as_one_process_does_with_the_whole_batch():
+    rank, size = here()
+    for name, settings in OPTIMIZERS.items():
+        alone, net = network(), DDP(network(rank), bucket_cap_mb=5e-5)
+        mine = getattr(wg.optim, name)(net.parameters(), **settings)
+        theirs = getattr(wg.optim, name)(alone.parameters(), **settings)
+        parts = [batch(r) for r in range(size)]
+        whole = [wg.cat(side) for side in zip(*parts, strict=True)]
+        for _ in range(4):
+            step(net, mine, *parts[rank])
+            step(alone, theirs, *whole)
+        same(net, alone)
+        same_bits_everywhere(net)
+
+
+@check
+def gradients_accumulate_without_being_sent():
+    rank, size = here()
+    net, alone = DDP(network(), gradient_as_bucket_view=True), network()
+    first, second = batch(rank), batch(rank + size)
+    with net.no_sync():
+        ((net(first[0]) - first[1]) ** 2).sum().backward()
+    ((net(second[0]) - second[1]) ** 2).sum().backward()
+    for r in range(2 * size):
+        x, y = batch(r)
+        ((alone(x) - y) ** 2).sum().backward()
+    for p, q in zip(net.parameters(), alone.parameters(), strict=True):
+        np.testing.assert_allclose(p.grad, q.grad / size, rtol=1e-4, atol=1e-5)
+
+
+class Branches(nn.Module):
+    """A module whose result depends on one of two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c = network(1, 3, 2), network(2, 3, 2), network(3, 3, 2)
+
+    def forward(self, x: Any, first: bool) -> Any:
+        return self.a(x) if first else self.b(x)
+
+
+@check
+def parameters_that_no_loss_depends_on_are_left_alone():
+    rank, size = here()
+    if size == 1:
+        return
+    net = DDP(Branches(), find_unused_parameters=True)
+    x, _ = batch(rank)
+    for _ in range(2):
+        net.zero_grad()
+        net(x, rank == 0).sum().backward()
+        expected = sum(batch(r)[0].sum(0) for r in range(1, size)) / size
+        np.testing.assert_allclose(net.module.b[0].weight.grad[0], expected, rtol=1e-5)
+        np.testing.assert_allclose(
+            net.module.a[0].weight.grad[0], batch(0)[0].sum(0) / size, rtol=1e-5
+        )
+        assert net.module.c[0].weight.grad is None
+
+
+@check
+def a_parameter_without_a_gradient_is_named():
+    rank, size = here()
+    if size == 1:
+        return
+    net = DDP(Branches())
+    x, _ = batch(rank)
+    net(x, True).sum().backward()
+    with pytest.raises(RuntimeError, match=r"no gradient came for b\.0\.weight, b\.0\.bias, c\.0"):
+        net(x, True)
+    dist.barrier()
+
+
+@check
+def hooks_decide_how_gradients_travel():
+    rank, size = here()
+    parts = [batch(r) for r in range(size)]
+    for hook, tolerance in (
+        (hooks.allreduce_hook, 1e-5),
+        (hooks.fp16_compress_hook, 2e-3),
+        (hooks.bf16_compress_hook, 2e-2),
+    ):
+        net, alone = DDP(network()), network()
+        net.register_comm_hook(None, hook)
+        with pytest.raises(RuntimeError, match="only be called once"):
+            net.register_comm_hook(None, hook)
+        ((net(parts[rank][0]) - parts[rank][1]) ** 2).sum().backward()
+        for x, y in parts:
+            ((alone(x) - y) ** 2).sum().backward()
+        for p, q in zip(net.parameters(), alone.parameters(), strict=True):
+            scale = np.abs(q.grad).max()
+            np.testing.assert_allclose(p.grad, q.grad / size, atol=float(tolerance * scale))
+
+
+@check
+def thin_matrices_carry_large_gradients():
+    rank, size = here()
+    state = hooks.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=2)
+    net, alone = DDP(network(0, 3, 32, 2)), network(0, 3, 32, 2)
+    net.register_comm_hook(state, hooks.powerSGD_hook)
+    mine, theirs = (wg.optim.SGD(m.parameters(), lr=0.02) for m in (net, alone))
+    x, y = (wg.cat(side) for side in zip(*[batch(r) for r in range(size)], strict=True))
+    first = ((alone(x) - y) ** 2).mean().item()
+    for _ in range(40):
+        step(net, mine, *batch(rank))
+        step(alone, theirs, x, y)
+    same_bits_everywhere(net)
+    reached, wanted = (((m.module if m is net else m)(x) - y).square().mean() for m in (net, alone))
+    assert abs(reached.item() - wanted.item()) < 0.1 * first
+
+
+@check
+def buffers_are_those_of_the_first_rank():
+    rank, size = here()
+    if size == 1:
+        return
+    net = DDP(nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)))
+    net(batch(rank)[0]).sum().backward()
+    mine = net.module[1].running_mean.clone()
+    net(batch(rank)[0])
+    got = [wg.zeros(2) for _ in range(size)]
+    dist.all_gather(got, mine)
+    assert rank == 0 or not np.array_equal(got[0], got[rank])
+    with wg.no_grad():
+        expected = got[0] * 0.9 + 0.1 * net.module[0](batch(rank)[0]).mean(0)
+    np.testing.assert_allclose(net.module[1].running_mean, expected, rtol=1e-4)
+
+
+@check
+def ranks_with_fewer_batches_wait_for_the_others():
+    rank, size = here()
+    net, alone = DDP(network(), bucket_cap_mb=5e-5), network()
+    mine, theirs = (wg.optim.SGD(m.parameters(), lr=0.1) for m in (net, alone))
+    with net.join():
+        for k in range(2 + rank):
+            step(net, mine, *batch(10 * k + rank))
+    for k in range(1 + size):
+        theirs.zero_grad()
+        for r in range(size):
+            if k < 2 + r:
+                x, y = batch(10 * k + r)
+                (((alone(x) - y) ** 2).mean() / size).backward()
+        theirs.step()
+    same(net, alone)
+    same_bits_everywhere(net)
+
+
+@check
+def a_compiled_step_averages_too():
+    rank, size = here()
+    net, alone = DDP(network()), DDP(network())
+    mine, theirs = (wg.optim.SGD(m.parameters(), lr=0.1) for m in (net, alone))
+
+    @wg.compile
+    def compiled(x, y):
+        mine.zero_grad()
+        loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+        mine.step()
+        return loss
+
+    for k in range(4):
+        x, y = batch(rank + 10 * k)
+        compiled(x, y)
+        step(alone, theirs, x, y)
+    same(net, alone)
+    same_bits_everywhere(net)
+    if size > 1:
+        assert "exchange(" in str(compiled.program)
+
+
+@check
+def modules_that_differ_are_refused():
+    rank, size = here()
+    if size == 1:
+        return
+    with pytest.raises(dist.DistError, match="ranks have different parameters"):
+        DDP(network(0, 3, 4 + rank, 2))
+    with pytest.raises(RuntimeError, match="not needed when a module"):
+        DDP(nn.Tanh())

@@ -1,0 +1,269 @@
+"""Buckets of gradients, which are averaged over ranks while others are still being computed.
+
+Parameters are put into buckets in the order in which their gradients become ready. When a gradient
+is, it is copied into its bucket; a full bucket is sent, in the order of the buckets, which is the
+same on all ranks. When all are back the gradients take what arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.autograd.engine import mark_written
+from wengert.distributed import objects
+from wengert.distributed.collectives import COLLECTIVES, ReduceOp
+from wengert.distributed.functional import exchanged
+from wengert.distributed.groups import ProcessGroup
+from wengert.distributed.work import Future
+from wengert.functions.joining import cat
+from wengert.history import modes
+from wengert.history.node import AccumulateGrad, Node
+from wengert.tensor import Tensor, wrap
+
+Hook = Callable[[Any, Any], Future]
+
+
+class Bucket:
+    """Gradients of some parameters one after the other; hooks are given it."""
+
+    def __init__(self, place: int, params: Sequence[Tensor]) -> None:
+        self.place = place
+        self.params = list(params)
+        self.last = False
+        stops = np.cumsum([p.numel() for p in params]).tolist()
+        self.flat = np.zeros(stops[-1], params[0]._array.dtype)
+        self.parts = {
+            id(p): self.flat[stop - p.numel() : stop].reshape(p.shape)
+            for p, stop in zip(params, stops, strict=True)
+        }
+        self.missing = len(self.params)
+        self.future: Future | None = None
+
+    def buffer(self) -> Tensor:
+        return wrap(self.flat)
+
+    def set_buffer(self, tensor: Tensor) -> None:
+        self.flat[...] = tensor._array
+
+    def gradients(self) -> list[Tensor]:
+        return [wrap(part) for part in self.parts.values()]
+
+    def parameters(self) -> list[Tensor]:
+        return self.params
+
+    def index(self) -> int:
+        return self.place
+
+    def is_last(self) -> bool:
+        return self.last
+
+
+class Reducer:
+    """The buckets of a module's parameters, through one backward pass after the other."""
+
+    def __init__(
+        self,
+        own: ProcessGroup,
+        named: dict[str, Tensor],
+        capacity: float,
+        as_views: bool,
+        unused: bool,
+    ) -> None:
+        self.own = own
+        self.names = {id(p): name for name, p in named.items()}
+        self.params = list(named.values())
+        self.capacity = capacity
+        self.as_views = as_views
+        self.asks_unused = unused
+        self.hook: tuple[Any, Hook] | None = None
+        self.divisor = own.size()
+        self.order: list[Tensor] = []  # in which gradients became ready
+        self.ordered = False
+        self.expecting = False
+        self.ready: set[int] = set()
+        self.used: set[int] = set()
+        self.fill(reversed(self.params))
+        for p in self.params:
+            p.register_post_accumulate_grad_hook(self.on_ready)
+
+    # ---- making buckets -------------------------------------------------------------------------
+
+    def fill(self, params: Iterable[Tensor]) -> None:
+        """Divide parameters among buckets of at most so many bytes, each of one dtype."""
+        groups: list[list[Tensor]] = []
+        open_: dict[Any, list[Tensor]] = {}
+        for p in params:
+            group = open_.get(p.dtype)
+            size = sum(x._array.nbytes for x in group or ())
+            if group is None or (size and size + p._array.nbytes > self.capacity):
+                group = open_[p.dtype] = []
+                groups.append(group)
+            group.append(p)
+        self.buckets = [Bucket(k, group) for k, group in enumerate(groups)]
+        self.buckets[-1].last = True
+        self.bucket_of = {id(p): b for b in self.buckets for p in b.params}
+
+    def reorder(self) -> None:
+        """Buckets in the order in which gradients became ready on the first rank."""
+        self.ordered = True
+        places = {id(p): k for k, p in enumerate(self.params)}
+        order = [[places[id(p)] for p in self.order]]
+        objects.broadcast_object_list(order, group=self.own, group_src=0)
+        if len(order[0]) == len(self.params):
+            self.fill(self.params[k] for k in order[0])
+
+    # ---- one backward pass ----------------------------------------------------------------------
+
+    def expect(self, outputs: list[Tensor]) -> None:
+        """A forward pass is over whose backward pass is to be averaged."""
+        self.begin()
+        if self.asks_unused:
+            self.used = reached(outputs)
+            for p in self.params:
+                if p._node is None or id(p._node) not in self.used:
+                    self.note(p, None)
+
+    def begin(self) -> None:
+        if self.expecting and self.ready and len(self.ready) < len(self.params):
+            missing = [self.names[id(p)] for p in self.params if id(p) not in self.ready]
+            self.expecting = False
+            raise RuntimeError(
+                f"rank {self.own.rank()}: Expected to have finished reduction in the prior "
+                f"iteration before starting a new one: no gradient came for {', '.join(missing)}. "
+                "Give DistributedDataParallel(find_unused_parameters=True), or let the loss "
+                "depend on all parameters."
+            )
+        self.expecting = True
+        self.ready.clear()
+        self.sent = 0
+        for b in self.buckets:
+            b.missing, b.future = len(b.params), None
+
+    def on_ready(self, p: Tensor) -> None:
+        """The hook of a parameter: its gradient has arrived."""
+        if self.expecting:
+            self.note(p, p._grad)
+
+    def note(self, p: Tensor, g: Tensor | None) -> None:
+        if id(p) in self.ready:
+            raise RuntimeError(
+                f"rank {self.own.rank()}: Expected to mark a variable ready only once: "
+                f"{self.names[id(p)]} got a second gradient since the forward pass. Call the "
+                "module once for each backward pass, or accumulate under no_sync()."
+            )
+        self.ready.add(id(p))
+        if g is not None:
+            self.order.append(p)
+        bucket = self.bucket_of[id(p)]
+        part = bucket.parts[id(p)]
+        if g is None:
+            part[...] = 0
+        elif type(g._array) is np.ndarray and g._array is not part:
+            np.copyto(part, g._array)
+        bucket.missing -= 1
+        traced = g is not None and type(g._array) is not np.ndarray
+        while self.sent < len(self.buckets) and not self.buckets[self.sent].missing:
+            if traced:
+                self.exchange(self.buckets[self.sent])
+            else:
+                self.send(self.buckets[self.sent])
+            self.sent += 1
+        if self.sent == len(self.buckets):
+            self.finish(traced)
+
+    def send(self, bucket: Bucket) -> None:
+        """Begin to average a bucket."""
+        if self.hook is not None:
+            state, hook = self.hook
+            bucket.future = hook(state, bucket)
+            return
+        np.divide(bucket.flat, self.divisor, out=bucket.flat)
+        work = self.own.run(COLLECTIVES["all_reduce"], bucket.flat, bucket.flat)
+        work.go_on()
+        bucket.future = work.get_future()
+
+    def exchange(self, bucket: Bucket) -> None:
+        """Average a bucket within a program that is being written: as one statement."""
+        if self.hook is not None:
+            raise NotImplementedError(
+                "hooks of register_comm_hook look at numbers, which a compiled step has not yet. "
+                "Compile the step without the hook, or leave it eager."
+            )
+        gradients = [p._grad for p in bucket.params]
+        with modes.no_grad():
+            flat = cat([g.reshape(-1) for g in gradients if g is not None])
+            mean = exchanged(flat / self.divisor, "all_reduce", self.own)
+            parts = mean.split([g.numel() for g in gradients if g is not None])
+            for p, part in zip(bucket.params, parts, strict=True):
+                p.grad = part.reshape(p.shape)
+
+    def finish(self, traced: bool) -> None:
+        """All buckets are under way: wait for them, and hand out what arrived."""
+        self.expecting = False
+        if traced:
+            return
+        somewhere = self.used_somewhere()
+        for bucket in self.buckets:
+            assert bucket.future is not None
+            value = bucket.future.wait()
+            if isinstance(value, Tensor) and value._array is not bucket.flat:
+                bucket.flat[...] = value._array.reshape(-1)
+            for p in bucket.params:
+                if id(p) in somewhere:
+                    self.hand_out(p, bucket.parts[id(p)])
+        if not self.ordered:
+            self.reorder()
+        self.order.clear()
+
+    def used_somewhere(self) -> set[int]:
+        """The parameters that got a gradient on some rank."""
+        if not self.asks_unused:
+            return set(self.names)
+        bits = np.array([p._node is not None and id(p._node) in self.used for p in self.params])
+        bits = bits.astype(np.int32)
+        self.own.run(COLLECTIVES["all_reduce"], bits, bits, ReduceOp.MAX).wait()
+        return {id(p) for p, bit in zip(self.params, bits, strict=True) if bit}
+
+    def hand_out(self, p: Tensor, part: Any) -> None:
+        have = p._grad
+        if self.as_views:
+            if have is None or have._array is not part:
+                p._grad = wrap(part)
+        elif have is None:
+            p._grad = wrap(part.copy())
+        else:
+            np.copyto(have._array, part)
+            mark_written(have, "all_reduce")
+
+    def shadow(self) -> None:
+        """Take part in a backward pass of others, with nothing to add."""
+        for bucket in self.buckets:
+            bucket.flat[...] = 0
+            self.send(bucket)
+        self.used = set()
+        self.used_somewhere()
+        for bucket in self.buckets:
+            assert bucket.future is not None
+            bucket.future.wait()
+        if not self.ordered:
+            self.reorder()
+
+
+def reached(outputs: list[Tensor]) -> set[int]:
+    """The ids of the leaves' nodes from which tensors were computed."""
+    waiting: list[Any] = [t._node for t in outputs if t._node is not None]
+    seen: set[int] = set()
+    leaves: set[int] = set()
+    while waiting:
+        edge = waiting.pop()
+        node: Node = edge if isinstance(edge, Node) else edge.node
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, AccumulateGrad):
+            leaves.add(id(node))
+        waiting += [e for e in node.edges or () if e is not None]
+    return leaves
