@@ -1,0 +1,88 @@
+"""The model of how long a step takes on many ranks, against numbers worked out by hand."""
+
+import math
+
+import pytest
+
+from wengert.distributed.model import ALGORITHMS, Network, Step, plot
+
+CLUSTER = Network(latency=3e-6, bandwidth=45e9)
+HALF_A_GIGABYTE = 0.5e9
+
+
+@pytest.mark.parametrize(("ranks", "ms", "latency"), [(64, 22, 0.4), (4096, 47, 25)])
+def test_half_a_gigabyte_by_rings_takes_what_is_told(ranks, ms, latency):
+    found = CLUSTER.all_reduce(HALF_A_GIGABYTE, ranks, "rings")
+    assert round(1e3 * found.seconds) == ms
+    assert math.isclose(1e3 * found.latency, latency, abs_tol=0.5)
+
+
+def test_one_rank_sends_nothing():
+    for name in ALGORITHMS:
+        assert CLUSTER.all_reduce(HALF_A_GIGABYTE, 1, name).seconds == 0
+    assert Step(0.1, HALF_A_GIGABYTE).on(CLUSTER, 1).seconds == 0.1
+
+
+@pytest.mark.parametrize(
+    ("size", "ranks", "best"),
+    [
+        (8, 4096, "doubling"),  # half the messages
+        (HALF_A_GIGABYTE, 4096, "halving"),  # as many bytes as rings, and 24 messages
+        (HALF_A_GIGABYTE, 6, "rings"),  # no power of two: the others send everything twice more
+        (1e4, 48, "doubling"),
+    ],
+)
+def test_the_algorithm_is_chosen_by_size_and_ranks(size, ranks, best):
+    assert CLUSTER.all_reduce(size, ranks).algorithm == best
+
+
+def test_a_network_is_found_from_times_of_several_numbers_of_ranks():
+    times = [
+        (n, p, CLUSTER.all_reduce(n, p, "rings").seconds * error)
+        for (n, error) in [(1e3, 1.02), (1e5, 0.98), (1e7, 1.01), (1e8, 0.99)]
+        for p in (2, 3, 4)
+    ]
+    found = Network.fitted(times)
+    assert math.isclose(found.latency, CLUSTER.latency, rel_tol=0.03)
+    assert math.isclose(found.bandwidth, CLUSTER.bandwidth, rel_tol=0.03)
+
+
+def test_one_size_does_not_tell_latency_from_bandwidth():
+    with pytest.raises(ValueError, match="measure sizes that differ"):
+        Network.fitted([(1e3, 2, 1e-5), (1e3, 2, 1.1e-5)])
+    with pytest.raises(ValueError, match="cannot be told apart"):
+        Network.fitted([])
+
+
+def test_what_is_sent_during_the_backward_pass_is_hidden():
+    step = Step(compute=0.3, gradients=HALF_A_GIGABYTE)
+    buckets = math.ceil(HALF_A_GIGABYTE / step.bucket)
+    one = CLUSTER.all_reduce(HALF_A_GIGABYTE / buckets, 64).seconds
+    found = step.on(CLUSTER, 64)
+    assert math.isclose(found.seconds, 0.3 + one)  # but for the last bucket
+    assert math.isclose(found.hidden, 1 - 1 / buckets)
+    slow = step.on(Network(3e-6, 1e9), 64)
+    assert slow.seconds > slow.sent > 0.3  # where the network is what takes the time
+    assert slow.hidden < 0.3
+    assert found.efficiency > 0.99 > slow.efficiency
+
+
+def test_one_bucket_is_sent_when_all_is_computed():
+    step = Step(compute=0.3, gradients=HALF_A_GIGABYTE, bucket=math.inf)
+    alone = CLUSTER.all_reduce(HALF_A_GIGABYTE, 64).seconds
+    assert math.isclose(step.on(CLUSTER, 64).seconds, 0.3 + alone)
+
+
+def test_numbers_that_no_network_has_are_refused():
+    with pytest.raises(ValueError, match="bandwidth above 0"):
+        Network(1e-6, 0)
+    with pytest.raises(ValueError, match="none of rings, halving, doubling"):
+        CLUSTER.all_reduce(1, 2, "trees")
+    with pytest.raises(ValueError, match="at least one rank"):
+        CLUSTER.all_reduce(1, 0)
+
+
+def test_the_drawing_shows_both_algorithms():
+    figure = plot(CLUSTER, Step(0.3, HALF_A_GIGABYTE))
+    labels = [line.get_label() for line in figure.axes[0].lines]
+    assert labels == ["rings", "halving", "without latency"]

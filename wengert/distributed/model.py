@@ -1,0 +1,233 @@
+"""How long a training step takes on many ranks, from two numbers that are measured on a few.
+
+A message of n bytes takes a + n/b: a the latency, b the bandwidth (Hockney, 1994). An algorithm of
+all-reduce sends so many messages after one another, and so many times its bytes: `ALGORITHMS`
+states both, and all else follows. The first three are those of MPICH (Thakur, Rabenseifner and
+Gropp, 2005), which also chooses between them by size.
+
+>>> network = Network(latency=3e-6, bandwidth=45e9)
+>>> print(network.all_reduce(0.5e9, 64, "rings"))
+22.3 ms by rings on 64 ranks, 0.4 ms of it latency
+>>> print(network.all_reduce(0.5e9, 4096, "rings"))
+46.8 ms by rings on 4096 ranks, 24.6 ms of it latency
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+BUCKET = 25 * 2**20
+"""Bytes of gradients that are sent together: `bucket_cap_mb` of DistributedDataParallel."""
+
+
+# ---- what an all-reduce costs -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """What p ranks send: messages after one another, and bytes, in those of what is reduced."""
+
+    messages: Callable[[int], float]
+    volume: Callable[[int], float]
+
+
+def _power(p: int) -> int:
+    """The largest power of two among p ranks."""
+    return 1 << (p.bit_length() - 1)
+
+
+def _rest(p: int) -> int:
+    """Whether some ranks are beside a power of two: they send all to a partner, and get all."""
+    return int(p != _power(p))
+
+
+ALGORITHMS = {
+    # Each rank sends to the next one: 1/p of the bytes p - 1 times to add, p - 1 times to share.
+    "rings": Algorithm(lambda p: 2 * (p - 1), lambda p: 2 * (p - 1) / p),
+    # Pairs exchange halves, then quarters, ..., and back: as many bytes, and few messages.
+    "halving": Algorithm(
+        lambda p: 2 * math.log2(_power(p)) + 2 * _rest(p),
+        lambda p: 2 * (_power(p) - 1) / _power(p) + 2 * _rest(p),
+    ),
+    # Pairs exchange everything: half the messages, for what is small.
+    "doubling": Algorithm(
+        lambda p: math.log2(_power(p)) + 2 * _rest(p),
+        lambda p: math.log2(_power(p)) + 2 * _rest(p),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The predicted time of one all-reduce, in seconds."""
+
+    algorithm: str
+    ranks: int
+    latency: float
+    transfer: float
+
+    @property
+    def seconds(self) -> float:
+        return self.latency + self.transfer
+
+    def __str__(self) -> str:
+        return (
+            f"{1e3 * self.seconds:.1f} ms by {self.algorithm} on {self.ranks} ranks, "
+            f"{1e3 * self.latency:.1f} ms of it latency"
+        )
+
+
+@dataclass(frozen=True)
+class Network:
+    """What connects ranks: the seconds that a message takes to begin, and bytes per second then."""
+
+    latency: float
+    bandwidth: float
+
+    def __post_init__(self) -> None:
+        if not (self.latency >= 0 and self.bandwidth > 0):
+            raise ValueError(
+                f"a network has a latency of at least 0 seconds and a bandwidth above 0 bytes per "
+                f"second, not {self.latency} and {self.bandwidth}"
+            )
+
+    def all_reduce(self, size: float, ranks: int, algorithm: str | None = None) -> Reduction:
+        """The time of an all-reduce of `size` bytes; without an algorithm, of the fastest one.
+
+            messages(p) a + volume(p) n / b
+
+        ValueError for fewer than one rank, or an algorithm that is not in `ALGORITHMS`.
+        """
+        if algorithm is None:
+            predicted = [self.all_reduce(size, ranks, name) for name in ALGORITHMS]
+            return min(predicted, key=lambda one: one.seconds)
+        if algorithm not in ALGORITHMS:
+            raise ValueError(f"algorithm {algorithm!r} is none of {', '.join(ALGORITHMS)}")
+        if ranks < 1 or size < 0:
+            raise ValueError(f"{size} bytes on {ranks} ranks: there is at least one rank")
+        cost = ALGORITHMS[algorithm]
+        latency = cost.messages(ranks) * self.latency
+        return Reduction(algorithm, ranks, latency, cost.volume(ranks) * size / self.bandwidth)
+
+    @classmethod
+    def fitted(cls, times: Iterable[tuple[float, int, float]], algorithm: str = "rings") -> Network:
+        """The network whose predictions are nearest to measured (bytes, ranks, seconds).
+
+        Least squares of relative errors, so that small messages count as much as large ones.
+        ValueError if the sizes do not tell latency from bandwidth.
+
+        >>> true = Network(2e-5, 1e9)
+        >>> sizes = [1e3, 1e5, 1e7]
+        >>> times = [(n, 4, true.all_reduce(n, 4, "rings").seconds) for n in sizes]
+        >>> found = Network.fitted(times)
+        >>> round(found.latency, 9), round(found.bandwidth)
+        (2e-05, 1000000000)
+        """
+        from scipy.optimize import nnls
+
+        cost = ALGORITHMS[algorithm]
+        rows = [(cost.messages(p) / t, cost.volume(p) * n / t) for n, p, t in times if p > 1]
+        # In seconds per gigabyte: columns of one size leave nothing to rounding.
+        A = np.array(rows).reshape(-1, 2) * [1e-6, 1e-9]
+        if np.linalg.matrix_rank(A) < 2:
+            raise ValueError(
+                "latency and bandwidth cannot be told apart: measure sizes that differ, on two or "
+                "more ranks"
+            )
+        (latency, per_byte), _ = nnls(A, np.ones(len(A)))
+        return cls(1e-6 * float(latency), 1e9 / max(float(per_byte), 1e-9))
+
+
+# ---- what a step takes --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """One training step of data parallelism: what a rank computes, and sends.
+
+    `compute` seconds of forward and backward pass, of which `backward` is the second's share;
+    `gradients` bytes, in buckets of `bucket`, which are ready one after the other, evenly, during
+    the backward pass.
+    """
+
+    compute: float
+    gradients: float
+    bucket: float = BUCKET
+    backward: float = 2 / 3
+
+    def on(self, network: Network, ranks: int, algorithm: str | None = None) -> StepTime:
+        """The time of the step on so many ranks, each with a batch of its own.
+
+        Each bucket is sent when it is ready and the one before it is through. With k buckets, each
+        of which takes t, and the first of which is ready at r = compute (1 - backward (k - 1)/k),
+
+            T = max(compute, r + (k - 1) t) + t
+
+        that is, what is sent during the backward pass is hidden behind it, and the last bucket is
+        not, nor is what is late.
+
+        >>> step = Step(compute=0.3, gradients=0.5e9)
+        >>> print(step.on(Network(3e-6, 45e9), 64))
+        301.1 ms on 64 ranks, 0.4% of it waiting
+        """
+        count = max(1, math.ceil(self.gradients / self.bucket))
+        one = network.all_reduce(self.gradients / count, ranks, algorithm)
+        ready = self.compute * (1 - self.backward * (count - 1) / count)
+        seconds = max(self.compute, ready + (count - 1) * one.seconds) + one.seconds
+        return StepTime(ranks, seconds, self.compute, count * one.seconds)
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """A predicted step: its seconds, those of them that compute, and those that are sent."""
+
+    ranks: int
+    seconds: float
+    compute: float
+    sent: float
+
+    @property
+    def efficiency(self) -> float:
+        """The samples per second of each rank, beside one rank alone."""
+        return self.compute / self.seconds
+
+    @property
+    def hidden(self) -> float:
+        """The share of what is sent that nobody waits for."""
+        waited = self.seconds - self.compute
+        return 1 - waited / self.sent if self.sent else 1.0
+
+    def __str__(self) -> str:
+        return (
+            f"{1e3 * self.seconds:.1f} ms on {self.ranks} ranks, {1 - self.efficiency:.1%} of it "
+            "waiting"
+        )
+
+
+RANKS = tuple(2**k for k in range(13))
+
+
+def plot(network: Network, step: Step, ranks: Sequence[int] = RANKS) -> Any:
+    """A figure: the all-reduce of all gradients, and the step's efficiency, over the ranks."""
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    for name in ("rings", "halving"):
+        times = [network.all_reduce(step.gradients, p, name) for p in ranks]
+        left.plot(ranks, [1e3 * t.seconds for t in times], ".-", label=name)
+        steps = [step.on(network, p, name).efficiency for p in ranks]
+        right.plot(ranks, [100 * e for e in steps], ".-", label=name)
+    transfer = [1e3 * network.all_reduce(step.gradients, p, "rings").transfer for p in ranks]
+    left.plot(ranks, transfer, "--", color="0.6", label="without latency")
+    left.set(xscale="log", xlabel="ranks", ylabel="all-reduce of all gradients, ms", ylim=(0, None))
+    right.set(xscale="log", xlabel="ranks", ylabel="efficiency, %", ylim=(0, 105))
+    for axes in (left, right):
+        axes.set_xscale("log", base=2)
+        axes.legend(fontsize="small")
+    plt.close(figure)
+    return figure
