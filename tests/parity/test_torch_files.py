@@ -197,3 +197,17 @@ def test_what_wengert_wrote_as_pt_is_read_by_pytorch(tmp_path):
         assert found["data"] == saved["data"]
         assert str(found["dtype"]).split(".")[-1] == "float64"
         assert found["counts"] == saved["counts"]
+
+
+def test_the_form_of_pytorch_can_be_asked_for_by_name(tmp_path):
+    value = {"w": wg.ones(2), "step": 3}
+    file = io.BytesIO()
+    wg.save(value, file, format="torch")
+    file.seek(0)
+    assert torch.load(file)["w"].tolist() == [1, 1]
+    wg.save(value, tmp_path / "model.bin", format="torch")
+    assert torch.load(tmp_path / "model.bin")["step"] == 3
+    wg.save(value, tmp_path / "own.pt", format="wengert")
+    assert wg.load(tmp_path / "own.pt")["step"] == 3
+    with pytest.raises(ValueError, match='"wengert" or "torch", not \'zip\''):
+        wg.save(value, file, format="zip")

@@ -193,3 +193,59 @@ def test_entries_reach_the_disk_without_closing(tmp_path):
 def test_graphs_are_drawn_elsewhere(tmp_path):
     with SummaryWriter(tmp_path) as writer, pytest.raises(NotImplementedError, match="visual"):
         writer.add_graph(wg.nn.Linear(1, 1), wg.ones(1, 1))
+
+
+SETTINGS = {"rate": 0.1, "layers": wg.tensor(3), "name": "adam", "bias": True, "seed": None}
+
+
+def with_settings(folder):
+    with SummaryWriter(folder) as writer:
+        writer.add_hparams(SETTINGS, {"loss": 0.5}, {"name": ["adam", "sgd"]}, "run", 7)
+
+
+def test_settings_and_metrics_of_a_run_are_written_for_the_table_of_runs(tmp_path):
+    with_settings(tmp_path)
+    found = {tag: (step, value) for tag, step, value in values(tmp_path / "run")}
+    assert found["loss"][0] == 7
+    assert found["loss"][1][2] == [0.5]
+    parts = {}
+    for name, number in [("experiment", 2), ("session_start_info", 3), ("session_end_info", 4)]:
+        plugin = fields(fields(found[f"_hparams_/{name}"][1][9][0])[1][0])
+        assert plugin[1] == [b"hparams"]
+        parts[name] = fields(fields(plugin[2][0])[number][0])
+    infos = [fields(info) for info in parts["experiment"][4]]
+    assert [(i[1][0], i[4][0]) for i in infos] == [
+        (b"rate", 3), (b"layers", 3), (b"name", 1), (b"bias", 2)
+    ]  # fmt: skip
+    assert [fields(v) for v in fields(infos[2][5][0])[1]] == [{3: [b"adam"]}, {3: [b"sgd"]}]
+    pairs = [fields(pair) for pair in parts["session_start_info"][1]]
+    assert {p[1][0]: fields(p[2][0]) for p in pairs} == {
+        b"rate": {2: [0.1]}, b"layers": {2: [3.0]}, b"name": {3: [b"adam"]}, b"bias": {4: [1]},
+    }  # fmt: skip
+    assert parts["session_end_info"] == {1: [1]}
+
+
+def test_tensorboard_reads_settings(tmp_path):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+
+    with_settings(tmp_path)
+    (path,) = (tmp_path / "run").glob("events.*")
+    read = {v.tag: v for e in EventFileLoader(str(path)).Load() for v in e.summary.value}
+    content = read["_hparams_/session_start_info"].metadata.plugin_data.content
+    hparams = HParamsPluginData.FromString(content).session_start_info.hparams
+    assert hparams["rate"].number_value == 0.1
+    assert hparams["bias"].bool_value is True
+
+
+def test_settings_that_a_table_cannot_hold_are_refused(tmp_path):
+    with SummaryWriter(tmp_path) as writer:
+        with pytest.raises(TypeError, match=r"'net' is a Linear.*write str"):
+            writer.add_hparams({"net": wg.nn.Linear(1, 1)}, {})
+        with pytest.raises(TypeError, match="'rate' are of several types"):
+            writer.add_hparams({"rate": 0.1}, {}, {"rate": ["fast"]})
+        with pytest.raises(TypeError, match=r"names \['gone'\], which are not"):
+            writer.add_hparams({"rate": 0.1}, {}, {"gone": [1]})
+        with pytest.raises(TypeError, match="takes dictionaries, not a list"):
+            writer.add_hparams([], {})

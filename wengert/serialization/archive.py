@@ -16,7 +16,7 @@ import json
 import os
 from collections import Counter, OrderedDict
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,14 +32,15 @@ FORMAT = 1
 KEY = "wengert"
 
 
-def save(obj: Any, f: Any) -> None:
+def save(obj: Any, f: Any, *, format: Literal["wengert", "torch"] | None = None) -> None:
     """Write tensors, numbers, strings, and containers and objects of them to a file.
 
     Objects are modules, dataclasses, namespaces, and instances of classes that were named to
     `serialization.add_safe_globals`; a file has their attributes and the names of their classes.
     `f` is a path or a file open for binary writing. A path is written beside its place first and
-    then renamed, so that a crash leaves either the old file or the new one. A path that ends in
-    .pt or .pth gets PyTorch's form, which `torch.load` reads. TypeError for anything else.
+    then renamed, so that a crash leaves either the old file or the new one. `format="torch"` is
+    PyTorch's form, which `torch.load` reads, and so is a path that ends in .pt or .pth, if nothing
+    is said. TypeError for anything else than such objects.
 
     >>> import tempfile, os, wengert as wg
     >>> path = os.path.join(tempfile.mkdtemp(), "x.wg")
@@ -47,11 +48,15 @@ def save(obj: Any, f: Any) -> None:
     >>> load(path)
     {'weights': tensor([1., 1.]), 'epoch': 3}
     """
-    if hasattr(f, "write"):
-        f.write(_bytes(obj))
+    path = None if hasattr(f, "write") else Path(os.fspath(f))
+    if format is None:
+        format = "torch" if path is not None and path.suffix in (".pt", ".pth") else "wengert"
+    if format not in FORMATS:
+        raise ValueError(f'save: format is "wengert" or "torch", not {format!r}')
+    data = FORMATS[format](obj)
+    if path is None:
+        f.write(data)
         return
-    path = Path(os.fspath(f))
-    data = torch_writer.written(obj) if path.suffix in (".pt", ".pth") else _bytes(obj)
     with whole(path) as part:
         part.write_bytes(data)
 
@@ -67,6 +72,9 @@ def _bytes(obj: Any) -> bytes:
         raise ValueError("save: the object is nested too deeply, or holds itself") from None
     arrays = {name: np.asarray(a, order="C") for name, a in writer.arrays.items()}
     return to_bytes(arrays, {KEY: text})
+
+
+FORMATS = {"wengert": _bytes, "torch": torch_writer.written}
 
 
 class _Writer:

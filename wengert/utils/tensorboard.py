@@ -114,6 +114,38 @@ def _histogram(values: np.ndarray[Any, Any], bins: Any) -> bytes:
     )
 
 
+_VALUES: dict[type, tuple[int, Any]] = {
+    str: (1, lambda value: _bytes(3, value)),
+    bool: (2, lambda value: _integer(4, int(value))),
+    float: (3, lambda value: _double(2, value)),
+}
+"""For each type of a setting its number in TensorBoard, and how a value is written."""
+
+
+def _setting(name: str, values: list[Any]) -> tuple[int, list[bytes]]:
+    """The number of a setting's type, and its values: the first is what it is."""
+    plain = [v if isinstance(v, (str, bool)) else _number(name, v) for v in values]
+    kinds = {type(value) for value in plain}
+    if len(kinds) > 1:
+        raise TypeError(f"add_hparams: the values of {name!r} are of several types: {values}")
+    kind, written = _VALUES[kinds.pop()]
+    return kind, [written(value) for value in plain]
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(_array(value).reshape(()))
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"add_hparams: {name!r} is a {type(value).__name__}; settings are numbers, strings and "
+            "bools: write str(...)"
+        ) from None
+
+
+def _domain(values: list[bytes]) -> bytes:
+    return _bytes(5, b"".join(_bytes(1, value) for value in values)) if values else b""
+
+
 def _growing_bins() -> np.ndarray[Any, Any]:
     """Limits that grow by a tenth, from 1e-12 to 1e20, on both sides of 0."""
     positive = 1e-12 * 1.1 ** np.arange(774)
@@ -311,6 +343,50 @@ class SummaryWriter:
         metadata = _bytes(1, _bytes(1, "text"))
         content = _bytes(8, tensor) + _bytes(9, metadata)
         self._add(f"{tag}/text_summary", content, global_step, walltime)
+
+    def add_hparams(
+        self,
+        hparam_dict: dict[str, Any],
+        metric_dict: dict[str, Any],
+        hparam_domain_discrete: dict[str, list[Any]] | None = None,
+        run_name: str | None = None,
+        global_step: Any = None,
+    ) -> None:
+        """The settings of a run and what came of it, for TensorBoard's table that compares runs.
+
+        Settings are numbers, strings and bools (None is left out), metrics numbers. They are
+        written to a folder of their own in this one: `run_name`, or the time.
+        `hparam_domain_discrete` says which values a setting may have. TypeError for what is none.
+        """
+        domains = hparam_domain_discrete or {}
+        for given in (hparam_dict, metric_dict, domains):
+            if not isinstance(given, dict):
+                raise TypeError(f"add_hparams takes dictionaries, not a {type(given).__name__}")
+        if unknown := domains.keys() - hparam_dict.keys():
+            raise TypeError(f"add_hparams: hparam_domain_discrete names {sorted(unknown)}, which "
+                            "are not in hparam_dict")  # fmt: skip
+        known = {name: value for name, value in hparam_dict.items() if value is not None}
+        settings = {name: _setting(name, [v, *domains.get(name, [])]) for name, v in known.items()}
+        metrics = [_bytes(5, _bytes(1, _bytes(2, tag))) for tag in metric_dict]
+        infos = [
+            _bytes(4, _bytes(1, name) + _integer(4, kind) + _domain(values[1:]))
+            for name, (kind, values) in settings.items()
+        ]
+        start = [
+            _bytes(1, _bytes(1, name) + _bytes(2, values[0]))
+            for name, (_, values) in settings.items()
+        ]
+        parts = {
+            "experiment": _bytes(2, b"".join([*infos, *metrics])),
+            "session_start_info": _bytes(3, b"".join(start)),
+            "session_end_info": _bytes(4, _integer(1, 1)),  # a success
+        }
+        with SummaryWriter(Path(self.log_dir) / (run_name or str(time.time()))) as writer:
+            for name, content in parts.items():
+                plugin = _bytes(1, "hparams") + _bytes(2, content)
+                writer._add(f"_hparams_/{name}", _bytes(9, _bytes(1, plugin)), global_step, None)
+            for tag, value in metric_dict.items():
+                writer.add_scalar(tag, value, global_step)
 
     def add_graph(self, model: Any, input_to_model: Any = None, *args: Any, **kwargs: Any) -> None:
         """NotImplementedError: `wengert.visual` draws graphs."""
