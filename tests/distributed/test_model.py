@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from wengert.distributed.model import ALGORITHMS, Network, Step, plot
+from wengert import distributed
+from wengert.distributed.model import ALGORITHMS, Network, Step, measured, plot
 
 CLUSTER = Network(latency=3e-6, bandwidth=45e9)
 HALF_A_GIGABYTE = 0.5e9
@@ -45,6 +46,16 @@ def test_a_network_is_found_from_times_of_several_numbers_of_ranks():
     found = Network.fitted(times)
     assert math.isclose(found.latency, CLUSTER.latency, rel_tol=0.03)
     assert math.isclose(found.bandwidth, CLUSTER.bandwidth, rel_tol=0.03)
+
+
+def test_all_ranks_measure_the_same_times():
+    def work():
+        return measured([8, 10**5], repeats=2)
+
+    first, second = distributed.run_threads(work, 2)
+    assert first == second
+    assert [(size, ranks) for size, ranks, _ in first] == [(8, 2), (10**5, 2)]
+    assert all(seconds > 0 for _, _, seconds in first)
 
 
 def test_one_size_does_not_tell_latency_from_bandwidth():

@@ -15,11 +15,17 @@ Gropp, 2005), which also chooses between them by size.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from wengert.distributed.collectives import ReduceOp
+from wengert.distributed.groups import get_world_size
+from wengert.distributed.tensors import all_reduce, barrier
+from wengert.tensor import wrap
 
 BUCKET = 25 * 2**20
 """Bytes of gradients that are sent together: `bucket_cap_mb` of DistributedDataParallel."""
@@ -141,6 +147,29 @@ class Network:
             )
         (latency, per_byte), _ = nnls(A, np.ones(len(A)))
         return cls(1e-6 * float(latency), 1e9 / max(float(per_byte), 1e-9))
+
+
+def measured(
+    sizes: Iterable[int] = (10**3, 10**5, 10**7), group: Any = None, repeats: int = 10
+) -> list[tuple[float, int, float]]:
+    """(bytes, ranks, seconds) of all-reduces of each size, for `Network.fitted`: all ranks call it.
+
+    All start together, and the slowest rank counts; of the repeats the fastest one, since what
+    slows one down is not the network.
+    """
+    ranks = get_world_size(group)
+    found: list[tuple[float, int, float]] = []
+    for size in sizes:
+        x = wrap(np.zeros(max(1, size // 8)))
+        seconds = wrap(np.zeros(repeats))
+        for k in range(repeats):
+            barrier(group)
+            start = time.perf_counter()
+            all_reduce(x, group=group)
+            seconds._array[k] = time.perf_counter() - start
+        all_reduce(seconds, ReduceOp.MAX, group)
+        found.append((x._array.nbytes, ranks, float(seconds._array.min())))
+    return found
 
 
 # ---- what a step takes --------------------------------------------------------------------------
