@@ -3,8 +3,8 @@
 Begin with `rule.py`, which says what a rule is and how it is read in both directions, and then with
 `elementwise.py`, where `elementwise(np.tanh, lambda t, y: t * (1 - y * y))` is a whole rule. The
 other files are families: shapes, reductions, products, linalg, indexing, networks. `rows`,
-`blocks`, `loops` and `stacks` hold implementations for large or small arrays; `ways` says how a function
-states which of them computes it when.
+`blocks`, `loops` and `stacks` hold implementations for large or small arrays; `ways` says how a
+function states which of them computes it when.
 
 To add a function, state its rule and its names in the file of its family, and give `tests/rules/` a
 sample: each rule is held to difference quotients, and its two directions to each other. Rules are
