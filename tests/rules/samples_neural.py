@@ -206,6 +206,22 @@ WINDOWS: dict[Any, list[Call]] = {
     ),
 }
 
+_borders: list[Call] = [
+    {"before": (2,), "after": (1,), "mode": "reflect"},
+    {"before": (1, 3), "after": (2, 0), "mode": "replicate"},
+    {"before": (3, 1), "after": (0, 2), "mode": "circular"},
+    {"before": (0, 2), "after": (2, 2), "mode": "reflect"},
+]
+WINDOWS |= {
+    convolution.bordered: real_and_complex(*({"x": normal(2, 3, 3)} | how for how in _borders)),
+    convolution.unbordered: real_and_complex(
+        {"g": normal(2, 3, 6), "shape": (2, 3, 3)} | _borders[0],
+        {"g": normal(2, 6, 6), "shape": (2, 3, 3)} | _borders[1],
+        {"g": normal(2, 6, 6), "shape": (2, 3, 3)} | _borders[2],
+        {"g": normal(1, 5, 7), "shape": (1, 3, 3)} | _borders[3],
+    ),
+}
+
 # ---- between pixels ------------------------------------------------------------------------
 
 

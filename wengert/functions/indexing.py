@@ -461,7 +461,8 @@ def check_index(
         raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {places.dtype}")
     places = places.astype(np.int64)  # a copy, which the operation may keep for the backward
     n = input.shape[axis] if input.ndim else 1
-    require(within(places, 0, n), _out_of_bounds, places, axis, n, error)
+    if not known(places) or rules.outside(places.reshape(-1), 0, n):
+        require(within(places, 0, n), _out_of_bounds, places, axis, n, error)
     return axis, places
 
 

@@ -31,7 +31,7 @@ from wengert.functions.arguments import (
 from wengert.functions.indexing import masked_fill
 from wengert.rules import indexing as indexing_rules
 from wengert.rules import reductions as rules
-from wengert.rules.blocks import EXACT  # noqa: F401  (`_USUAL` names it)
+from wengert.rules.blocks import EXACT
 from wengert.rules.reductions import count, running_places
 from wengert.tensor import Tensor, wrap
 
@@ -133,7 +133,13 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 @takes_out
 def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
-    return sum(_without_nan(tensor_of(input)), dim, keepdim, dtype=dtype)
+    input = tensor_of(input)
+    if known(input._array) and input._array.dtype in EXACT:
+        with np.errstate(invalid="ignore"):  # inf - inf, of which the sum tells
+            total = sum(input, dim, keepdim, dtype=dtype)
+        if not np.isnan(total._array).any():
+            return total
+    return sum(_without_nan(input), dim, keepdim, dtype=dtype)
 
 
 @takes_out

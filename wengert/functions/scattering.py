@@ -280,8 +280,21 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     values = value_for(values, input)
     if not accumulate:
         return _put(input, advanced, values)
-    region = _get(input, advanced)
-    return input + _add_at(values.expand(region.shape), advanced, tuple(input.shape))
+    shape = _shape_at(advanced, tuple(input.shape)) or _get(input, advanced).shape
+    return input + _add_at(values.expand(shape), advanced, tuple(input.shape))
+
+
+def _shape_at(index: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape of an array of this shape at arrays of integers that stand side by side."""
+    index = index if type(index) is tuple else (index,)
+    here = [d for d, part in enumerate(index) if part is not _FULL]
+    arrays = [array_of(index[d]) for d in here]
+    if not here or here[-1] - here[0] >= len(here) or len(index) > len(shape):
+        return None
+    if not all(type(x) is np.ndarray and x.dtype.kind in "iu" for x in arrays):
+        return None
+    region = np.broadcast_shapes(*(x.shape for x in arrays))
+    return (*shape[: here[0]], *region, *shape[here[-1] + 1 :])
 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:

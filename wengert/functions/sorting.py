@@ -17,11 +17,14 @@ from wengert.functions import results
 from wengert.functions.arguments import array_of, constant, one_dim, takes_out, tensor_of
 from wengert.functions.indexing import index_select
 from wengert.functions.reductions import picked
+from wengert.rules.indexing import pick
 from wengert.rules.indexing import take_along_axis as _taken
+from wengert.rules.loops import plain
 from wengert.rules.reductions import ends_of_longest_runs
 from wengert.tensor import Tensor
 
 _pick, _amax, _where = recorder(np.take_along_axis), recorder(np.max), recorder(np.where)
+_at = recorder(pick)
 
 # ---- sorting -------------------------------------------------------------------------------
 
@@ -132,7 +135,10 @@ def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) 
         flat = input.reshape(-1)
         if not flat._array.size:
             return constant(np.asarray(math.nan, input.dtype))
-        middle = flat._array[_middle(flat._array, 0, ignore_nan)[0]]
+        if plain(flat._array):
+            middle = _middle_number(flat._array, ignore_nan)
+        else:
+            middle = flat._array[_middle(flat._array, 0, ignore_nan)[0]]
         hit = (flat._array == middle) | ((flat._array != flat._array) & (middle != middle))
         if input.dtype.kind in "biu":
             return constant(as_array(middle))
@@ -140,13 +146,24 @@ def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) 
         if not known(hit):
             rest = np.asarray(-math.inf, input.dtype)
             return _amax(_where(constant(hit), flat, constant(rest)), None, False)
-        return _amax(flat[constant(hit)], None, False)
+        places = np.flatnonzero(hit)
+        if len(places) == 1:
+            return _at(flat, np.asarray(places[0]), 0)
+        return _amax(flat[constant(places)], None, False)
     axis = one_dim(dim, input.ndim)
     if not input.ndim:
         return picked(result, input, np.zeros((), np.int64), dim, keepdim)
     if not input.shape[axis]:
         raise IndexError(f"median(): Expected reduction dim {axis} to have non-zero size.")
     return picked(result, input, _middle(input._array, axis, ignore_nan), dim, keepdim)
+
+
+def _middle_number(x: Any, ignore_nan: bool) -> Any:
+    nans = np.count_nonzero(x != x)
+    if nans and not ignore_nan:
+        return x.dtype.type(math.nan)
+    place = max(x.size - nans - 1, 0) // 2
+    return np.partition(x, place)[place]
 
 
 def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:

@@ -21,6 +21,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules.blocks import by_samples, many, question, sum_of_samples
+from wengert.rules.indexing import add_at
 from wengert.rules.rule import general, linear
 
 Sizes = tuple[int, ...]
@@ -572,3 +573,107 @@ general(
     forward={"x": lambda t, before, after: pad_with(t, before, after, 0)},
     name="ConstantPadNd",
 )
+
+
+@primitive
+def bordered(x: Any, before: Sizes, after: Sizes, mode: str) -> Any:
+    """`x` with a border made of it: so many numbers before and after, for each last dimension.
+
+    `mode` is 'reflect', 'replicate' or 'circular'; no width is negative.
+    """
+    if type(x) is np.ndarray:
+        out, inner = _emptied_border(x.shape, x.dtype, before, after)
+        out[inner] = x
+        for to, source in _edges(x.shape, before, after, mode):
+            out[to] = out[source]
+        return out
+    for index, _ in _repeats(x.shape, before, after, mode):
+        x = x[index]
+    return x
+
+
+@primitive
+def unbordered(g: Any, shape: Sizes, before: Sizes, after: Sizes, mode: str) -> Any:
+    """`g` added to the numbers of `shape` that they repeat: bordered transposed."""
+    if type(g) is np.ndarray:
+        out, inner = _emptied_border(shape, g.dtype, before, after)
+        out[...] = g
+        for to, source in reversed(_edges(shape, before, after, mode)):
+            part = out[to]
+            if mode == "replicate":
+                axis = next(d for d, s in enumerate(to) if s != slice(None))
+                part = np.add.reduce(part, axis, keepdims=True)
+            out[source] += part
+        return np.ascontiguousarray(out[inner])
+    for index, sizes in reversed(_repeats(shape, before, after, mode)):
+        g = add_at(g, index, sizes)
+    return g
+
+
+linear(
+    bordered,
+    lambda g, x_shape, before, after, mode: unbordered(g, x_shape, before, after, mode),
+    name="Pad",
+    axes=(),
+)
+linear(
+    unbordered,
+    lambda h, before, after, mode: bordered(h, before, after, mode),
+    name="PadBackward",
+    axes=(),
+)
+
+
+def _emptied_border(shape: Any, dtype: Any, before: Sizes, after: Sizes) -> tuple[Any, Any]:
+    """Room for an array with its border, and where the array lies in it."""
+    widths = list(zip(*_full_widths(shape, before, after), shape, strict=True))
+    out = np.empty([a + n + b for a, b, n in widths], dtype)
+    return out, tuple(slice(a, a + n) for a, _, n in widths)
+
+
+def _full_widths(shape: Any, before: Sizes, after: Sizes) -> tuple[Sizes, Sizes]:
+    lead = (0,) * (len(shape) - len(before))
+    return lead + before, lead + after
+
+
+def _edges(shape: Any, before: Sizes, after: Sizes, mode: str) -> list[tuple[Any, Any]]:
+    """Which slices of the larger array repeat which: one dimension after the other."""
+    edges, first = [], len(shape) - len(before)
+    for k, (a, b) in enumerate(zip(before, after, strict=True)):
+        n = shape[first + k]
+        low = {"reflect": slice(2 * a, a, -1), "replicate": slice(a, a + 1)}
+        end = a + n - 2 - b
+        high = {
+            "reflect": slice(a + n - 2, end if end >= 0 else None, -1),
+            "replicate": slice(a + n - 1, a + n),
+        }
+        lead = (slice(None),) * (first + k)
+        if a:
+            edges.append((slice(0, a), low.get(mode, slice(n, n + a)), lead))
+        if b:
+            edges.append((slice(a + n, a + n + b), high.get(mode, slice(a, a + b)), lead))
+    return [((*lead, to), (*lead, source)) for to, source, lead in edges]
+
+
+def _repeats(shape: Any, before: Sizes, after: Sizes, mode: str) -> list[tuple[Any, Sizes]]:
+    """By dimension: an index that makes the border, and the shape of what it indexes."""
+    found, sizes, first = [], list(shape), len(shape) - len(before)
+    for k, (a, b) in enumerate(zip(before, after, strict=True)):
+        if a or b:
+            index = (*(slice(None),) * (first + k), repeated_places(sizes[first + k], a, b, mode))
+            found.append((index, tuple(sizes)))
+            sizes[first + k] += a + b
+    return found
+
+
+def repeated_places(size: int, before: int, after: int, mode: str) -> Any:
+    """Which element each place of a dimension with a border repeats; negative widths cut off."""
+    places = np.arange(-before, size + after)
+    if mode == "replicate":
+        return np.clip(places, 0, size - 1)
+    if mode == "circular":
+        # What is cut off on one side is gone before the other side repeats what is left.
+        start, stop = max(-before, 0), size - max(-after, 0)
+        return start + (places - start) % max(stop - start, 1)
+    places = np.abs(places)
+    return np.where(places >= size, 2 * (size - 1) - places, places)

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules.blocks import EXACT
-from wengert.rules.loops import as_lines, loops
+from wengert.rules.loops import as_lines, loops, plain
 from wengert.rules.rule import general, linear, unbroadcast
 
 
@@ -47,7 +47,7 @@ def add_at(g: Any, index: Any, shape: Any) -> Any:
     out = np.zeros(shape, g.dtype)
     if is_basic(index) or _is_mask(index):
         out[index] = g
-    elif g.size > _FEW and (places := _neighbours(index, shape)) is not None:
+    elif (places := _neighbours(index, shape)) is not None:
         return _add_slices(g, *places, shape)
     else:
         np.add.at(out, index, g)
@@ -172,12 +172,16 @@ linear(
 @primitive
 def gather(x: Any, index: Any, axis: int) -> Any:
     """`out[i, j] = x[index[i, j], j]` for axis 0, and so on; `index` may be smaller than `x`."""
+    if _alike_outside(x, index, x.shape, axis):
+        return take_along_axis(x, index, axis)
     return x[_grid(index, axis)]
 
 
 @primitive
 def scatter_add(g: Any, index: Any, shape: Any, axis: int) -> Any:
     """Zeros of `shape` with `g[i, j]` added at `[index[i, j], j]`: gather transposed."""
+    if g.shape == index.shape and _alike_outside(g, index, shape, axis):
+        return put_along_axis.plain(g, index, shape, axis)  # type: ignore[attr-defined]
     return _added(g, _flat(index, shape, axis), shape)
 
 
@@ -187,8 +191,25 @@ def _added(g: Any, places: Any, shape: Any) -> Any:
     Along one dimension np.add.at takes a quarter of the time that it takes along several.
     """
     out = np.zeros(math.prod(shape), g.dtype)
-    np.add.at(out, places.reshape(-1), g.reshape(-1))
+    if plain(g):
+        _add_each(g.reshape(-1), places.reshape(-1), out)
+    else:
+        np.add.at(out, places.reshape(-1), g.reshape(-1))
     return out.reshape(shape)
+
+
+@loops
+def _add_each(g, places, out):
+    for i in range(len(g)):
+        out[places[i]] += g[i]
+
+
+@loops
+def _add_each_row(g, places, out):
+    for i in range(len(g)):
+        place = places[i]
+        for k in range(g.shape[1]):
+            out[place, k] += g[i, k]
 
 
 def _flat(index: Any, shape: Any, axis: int) -> Any:
@@ -205,13 +226,23 @@ def _flat(index: Any, shape: Any, axis: int) -> Any:
 def _from_start(index: Any, n: int) -> Any:
     """Indices from 0 to n - 1: negative ones count from the end."""
     index = np.asarray(index).astype(np.intp, copy=False)
-    if not index.size:
+    if not index.size or not outside(index.reshape(-1), 0, n):
         return index
     low, high = index.min(), index.max()
     if low < -n or high >= n:
         wrong = low if low < -n else high
         raise IndexError(f"index {wrong} is out of bounds for a dimension of size {n}")
     return index if low >= 0 else np.where(index < 0, index + n, index)
+
+
+@loops
+def outside(index, low, high):
+    """How many of the indices are below `low`, or not below `high`."""
+    count = 0
+    for i in range(len(index)):
+        if index[i] < low or index[i] >= high:
+            count += 1
+    return count
 
 
 def _grid(index: Any, axis: int) -> tuple[Any, ...]:
@@ -385,6 +416,11 @@ def take_rows(weight: Any, index: Any) -> Any:
 @primitive
 def add_rows(g: Any, index: Any, shape: Any) -> Any:
     """Zeros of `shape` with the rows `g` added at `index`: take_rows transposed."""
+    if plain(g) and (g.size < _MANY or g.size < 8 * index.size):
+        places = _from_start(index.reshape(-1), shape[0])
+        out = np.zeros((shape[0], math.prod(shape[1:])), g.dtype)
+        _add_each_row(g.reshape(len(places), out.shape[1]), places, out)
+        return out.reshape(shape)
     if g.size <= _FEW:
         out = np.zeros(shape, g.dtype)
         np.add.at(out, index, g)

@@ -53,9 +53,13 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         raise NotImplementedError(
             f"Unrecognised padding mode {mode}; choose constant, reflect, replicate or circular."
         )
+    for size, a, b in zip(spatial, before, after, strict=True):
+        _check_border(size, a, b, mode)
+    if min(spatial, default=1) > 0 and min(widths, default=0) >= 0:
+        return apply(rules.bordered, input, before, after, mode)
     for i in range(n):
         if before[i] or after[i]:
-            places = _places(spatial[i], before[i], after[i], mode)
+            places = rules.repeated_places(spatial[i], before[i], after[i], mode)
             axis = input._array.ndim - n + i
             input = input[(*(slice(None),) * axis, places)]
     return input
@@ -70,25 +74,15 @@ def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
 _pad = pad
 
 
-def _places(size: int, before: int, after: int, mode: str) -> Any:
-    """Which element each place of a padded dimension repeats."""
-    places = np.arange(-before, size + after)
-    if mode == "replicate":
-        return np.clip(places, 0, size - 1)
+def _check_border(size: int, before: int, after: int, mode: str) -> None:
     widest = max(before, after)
-    if mode == "circular":
-        if widest > size:
-            raise RuntimeError("Padding value causes wrapping around more than once.")
-        # What is cut off on one side is gone before the other side repeats what is left.
-        start, stop = max(-before, 0), size - max(-after, 0)
-        return start + (places - start) % max(stop - start, 1)
-    if widest >= size:
+    if mode == "circular" and widest > size:
+        raise RuntimeError("Padding value causes wrapping around more than once.")
+    if mode == "reflect" and widest >= size and (before or after):
         raise RuntimeError(
             "Padding size should be less than the corresponding input dimension, but got: padding "
             f"({before}, {after}) for a dimension of size {size}"
         )
-    places = np.abs(places)
-    return np.where(places >= size, 2 * (size - 1) - places, places)
 
 
 # ---- resizing ------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -649,15 +650,24 @@ def pairwise_distance(
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+@functools.lru_cache(8)
+def _pairs(n: int) -> Any:
+    """Where the pairs of n things lie in a flattened square of them."""
+    pairs = np.flatnonzero(np.triu(np.ones((n, n), bool), 1))
+    pairs.flags.writeable = False
+    return pairs
+
+
 @of_tensors(1)
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distance of every pair of rows, in the order (0,1), (0,2), ..., (1,2), ..."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     n = input.shape[0]
-    first, second = np.triu_indices(n, 1)
     if p == 2:
-        return cdist(input, input)[first, second]
+        pairs = _pairs(n) if n <= 512 else _pairs.__wrapped__(n)
+        return apply(np.take_along_axis, reshape(cdist(input, input), (-1,)), pairs, 0)
+    first, second = np.triu_indices(n, 1)
     return vector_norm(input[first] - input[second], p, 1)
 
 
