@@ -13,6 +13,7 @@ from tests.compile.kernels import compiled, interpret
 from tests.compile.random_kernels import kernels
 from wengert.compile.llvm.elementary.scalars import supported
 from wengert.compile.llvm.nests.loops import define
+from wengert.compile.llvm.nests.schedule import arrange
 from wengert.compile.plan.kernel import (
     Access,
     Apply,
@@ -325,6 +326,42 @@ def test_maps_of_short_rows_beside_what_is_the_same_for_all(few: int) -> None:
     check(sums, *arrays, np.zeros((m, n, few)), np.zeros((m, few)))
     maps = kernel((m, n, few), 3, ops[:4], buffers=[F8] * 3)
     check(maps, *arrays, np.zeros((m, n, few)))
+
+
+def test_sums_beside_each_other_read_a_large_row_once() -> None:
+    # sum_i w[i, j] (p[i, t] - c[j, t]), for few t
+    n, m, few = 1000, 40, 3
+    ops: list[Operation] = [
+        Load(at(0, 1, 0, m), F8),
+        Load(at(1, 0, 1, few), F8),
+        Load(at(2, few, 1, 0), F8),
+        Apply("subtract", (1, 2), F8),
+        Apply("multiply", (0, 3), F8),
+        Store(at(3, few, 1, 0), 4, "add"),
+    ]
+    k = kernel((m, few, n), 2, ops, buffers=[F8] * 4)
+    nest = arrange(k, 64)
+    assert len(nest.extents) == 2
+    w, p, c = normal(n, m, dtype=F8), normal(n, few, dtype=F8), normal(m, few, dtype=F8)
+    out = check(k, w, p, c, np.zeros((m, few)))
+    np.testing.assert_allclose(out, w.T @ p - w.sum(0)[:, None] * c, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [24, 7])
+def test_distances_turn_what_they_read_about_once_for_several_rows(rows: int) -> None:
+    m, n = 43, 9
+    ops: list[Operation] = [
+        Load(at(0, n, 0, 1), F8),
+        Load(at(1, 0, n, 1), F8),
+        Apply("subtract", (0, 1), F8),
+        Apply("multiply", (2, 2), F8),
+        Reduce("add", 3, F8),
+    ]
+    later = [Store(at(2, m, 1, 0), 4), Store(at(3, 1, 0, 0), 4, "minimum")]
+    k = kernel((rows, m, n), 2, ops, later, buffers=[F8] * 4)
+    x, y = normal(rows, n, dtype=F8), normal(m, n, dtype=F8)
+    out = check(k, x, y, np.zeros((rows, m)), np.zeros(rows))
+    np.testing.assert_allclose(out, ((x[:, None] - y) ** 2).sum(2).min(1))
 
 
 def test_a_number_without_loops() -> None:

@@ -34,6 +34,10 @@ CHAIN = 1024
 """Bands from which on they have up to four times as many rows: their sums are added one by one."""
 WRITTEN_OUT, LONG = 4, 32
 """Rows of so few elements are no loop, if another one has so many steps to be taken in vectors."""
+SIDE_BY_SIDE = 16
+"""Sums that are made of one row at the same time."""
+SHARED = 1 << 15
+"""Elements of an array that is worth reading once for all of them: it fills the nearest cache."""
 MOST = 250
 """Operations of a nest whose rows were written out."""
 STRIP = 128
@@ -86,6 +90,7 @@ def arrange(kernel: Kernel, vector_bytes: int) -> Nest:
         draft.sort()
         draft.merge()
         if not draft.write_out():
+            draft.share_rows()
             break
         draft.reduce_early()
     return draft.vectorised(vector_bytes)
@@ -209,14 +214,9 @@ class _Draft:
         if not divisors:
             return
         rows = min(divisors, key=lambda n: abs(math.log(n / wanted)))
-        self.outer.append(len(self.extents))
-        self.extents = (*self.extents, extent // rows)
-        self.extents = tuple(rows if k == loop else n for k, n in enumerate(self.extents))
-        for k, op in enumerate(self.operations):
-            if isinstance(op, Load | Store):
-                strides = op.access.strides
-                access = replace(op.access, strides=(*strides, rows * strides[loop]))
-                self.operations[k] = replace(op, access=access)
+        self._cut(loop, rows)
+        self.outer.append(loop)
+        self.row = [len(self.extents) - 1]
 
     def sort(self) -> None:
         """Large strides outside, small ones inside; stores count for more."""
@@ -254,9 +254,38 @@ class _Draft:
         fine = 1 < count <= WRITTEN_OUT and max(rest, default=0) >= LONG
         if not fine or len(self.operations) + more > MOST or not self._reduces_plainly():
             return False
-        self.operations = _written_out(self.operations, short, self.extents)
+        self.operations = _written_out(self.operations, short, self.extents, self.row)
         self.outer, self.row = [k for k in self.outer if k not in short], []
         return True
+
+    def share_rows(self) -> None:
+        """Make operations of their own of the steps of a short outer loop that sums run beside.
+
+        What is read along a row and is the same for all these steps is then read once for all, and
+        their sums are made side by side, in registers.
+        """
+        if math.prod(self.extents[k] for k in self.row) < LONG or not self._reduces_plainly():
+            return
+        every = loops_of([_mapped(op) for op in self.operations], ())
+        large = [
+            on
+            for op, on in zip(self.operations, every, strict=True)
+            if isinstance(op, Load) and math.prod(self.extents[k] for k in on) >= SHARED
+        ]
+        for short in self.outer:
+            count = self.extents[short]
+            rest = [self.extents[k] for k in self.outer if k != short]
+            more = sum(short in on for on in every) * (count - 1)
+            same = [on for on in large if short not in on and on.intersection(self.row)]
+            if (
+                2 <= count <= SIDE_BY_SIDE
+                and max(rest, default=0) >= LONG
+                and len(self.operations) + more <= MOST
+                and 2 * len(same) >= len(large) > 0
+            ):
+                self.operations = _written_out(self.operations, [short], self.extents, self.row)
+                self.outer.remove(short)
+                return
 
     def _short_loop(self) -> list[int]:
         """The loop along which results lie side by side, if it is too short for vectors."""
@@ -358,6 +387,8 @@ class _Draft:
             if along is not None:
                 self._make_last(along)
         packed = self._packed(best)
+        if packed and self._share_squares(best, packed):
+            packed, depends = self._packed(best), loops_of(self.operations, self.row)
         loops = [*self.outer, *self.row]
         place = {loop: k for k, loop in enumerate(loops)}
         operations = tuple(_moved(op, loops, place) for op in self.operations)
@@ -401,6 +432,35 @@ class _Draft:
         if vector not in self.outer or not self.row or self.extents[self.row[-1]] < 4:
             return frozenset()
         return self._turned(vector, self.row[-1])
+
+    def _share_squares(self, vector: int, packed: frozenset[int]) -> bool:
+        """Cut an outer loop into steps of several iterations, which turn the same squares about
+        once for all; whether that was done."""
+        strides = [op.access.strides for k in packed if isinstance(op := self.operations[k], Load)]
+        counted = {op.loop for op in self.operations if isinstance(op, Index)}
+        for loop in self.outer:
+            count = next((n for n in (8, 4, 2) if self.extents[loop] % n == 0), 1)
+            along = loops_of([_mapped(op) for op in self.operations], ())
+            more = sum(loop in on for on in along) * (count - 1)
+            alike = loop not in (vector, *counted) and not any(s[loop] for s in strides)
+            if alike and count > 1 and not self.ordered and len(self.operations) + more <= MOST:
+                self._cut(loop, count)
+                last = len(self.extents) - 1
+                self.operations = _written_out(self.operations, [last], self.extents, self.row)
+                return True
+        return False
+
+    def _cut(self, loop: int, count: int) -> None:
+        """Make the last `count` steps of a loop one of its own, the last of all loops."""
+        extents = [*self.extents, count]
+        extents[loop] //= count
+        self.extents = tuple(extents)
+        for k, op in enumerate(self.operations):
+            if isinstance(op, Load | Store):
+                strides = [*op.access.strides, op.access.strides[loop]]
+                strides[loop] *= count
+                access = replace(op.access, strides=tuple(strides))
+                self.operations[k] = replace(op, access=access)
 
     def _lanes(self, loop: int, depends: list[frozenset[int]], vector_bytes: int) -> int:
         """How many elements fill a vector of the widest dtype, or the whole loop if it is short."""
@@ -461,11 +521,17 @@ def _mapped(op: Operation) -> Operation:
 
 
 def _written_out(
-    operations: Sequence[Operation], row: Sequence[int], extents: Sequence[int]
+    operations: Sequence[Operation],
+    loops: Sequence[int],
+    extents: Sequence[int],
+    row: Sequence[int],
 ) -> list[Operation]:
-    """The operations with those of each element of a row for itself."""
+    """The operations with those of each step of some loops for itself.
+
+    Reductions are over a `row`: those over one of these loops become functions.
+    """
     depends = loops_of(operations, row)
-    elements = list(np.ndindex(*(extents[k] for k in row)))
+    elements = list(np.ndindex(*(extents[k] for k in loops)))
     made: list[Operation] = []
     numbers: list[list[int]] = []  # by operation: that of each element, or the one for all
 
@@ -474,15 +540,15 @@ def _written_out(
         return len(made) - 1
 
     for op, on in zip(operations, depends, strict=True):
-        if isinstance(op, Reduce):
+        if isinstance(op, Reduce) and not set(row).isdisjoint(loops):
             args = (numbers[op.arg] * len(elements))[: len(elements)]
             total = args[0]
             for arg in args[1:]:
                 total = add(Apply(op.name, (total, arg), op.dtype))
             numbers.append([total])
         else:
-            places = elements if on.intersection(row) else elements[:1]
-            numbers.append([add(_at(op, row, e, j, numbers)) for j, e in enumerate(places)])
+            places = elements if on.intersection(loops) else elements[:1]
+            numbers.append([add(_at(op, loops, e, j, numbers)) for j, e in enumerate(places)])
     return made
 
 
@@ -508,7 +574,7 @@ def _at(
             indices=tuple((moved(k), stride, size) for k, stride, size in access.indices),
         )
         op = replace(op, access=access)
-    if isinstance(op, Store):
+    if isinstance(op, Store | Reduce):
         return replace(op, arg=moved(op.arg))
     if isinstance(op, Apply):
         return replace(op, args=tuple(map(moved, op.args)))
