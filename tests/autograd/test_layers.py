@@ -35,7 +35,9 @@ LAYERS = [
 HALL = {"__init__", "__main__", "cli"}
 """Where all comes together. Every room that stands neither here nor above is a leaf."""
 
-UPWARD: dict[tuple[str, str], str] = {}
+UPWARD: dict[tuple[str, str], str] = {
+    ("compile", "control"): "a `for` loop in a compiled function is one of wg.scan's",
+}
 """Imports that point upward, each with its reason."""
 
 LARGEST_CIRCLE = 3
