@@ -27,7 +27,7 @@ LAYERS = [
     {"autograd"},
     {"functions"},
     {"compile", "transforms", "distributed"},
-    {"nn", "solvers", "sparse", "symbolic"},
+    {"control", "nn", "solvers", "sparse", "symbolic"},
     {"optim", "serialization", "explain"},
 ]
 """From the ground up: what others lean on. A module may import its own room, and those below."""
