@@ -27,7 +27,7 @@ LAYERS = [
     {"autograd"},
     {"functions"},
     {"compile", "transforms", "distributed"},
-    {"control", "nn", "solvers", "sparse", "symbolic"},
+    {"nn", "solvers", "sparse", "symbolic"},
     {"optim", "serialization", "explain"},
 ]
 """From the ground up: what others lean on. A module may import its own room, and those below."""
@@ -35,9 +35,7 @@ LAYERS = [
 HALL = {"__init__", "__main__", "cli"}
 """Where all comes together. Every room that stands neither here nor above is a leaf."""
 
-UPWARD: dict[tuple[str, str], str] = {
-    ("compile", "control"): "a `for` loop in a compiled function is one of wg.scan's",
-}
+UPWARD: dict[tuple[str, str], str] = {}
 """Imports that point upward, each with its reason."""
 
 LARGEST_CIRCLE = 3

@@ -454,8 +454,11 @@ def test_a_read_only_argument_cannot_be_written() -> None:
     ("use", "said"),
     [
         (lambda x: x * 2 if x.sum() > 0 else x, r"bool\(\)"),
-        (lambda x: float(x.sum()), r"\.item\(\)"),
-        (lambda x: x.sum().item(), r"\.item\(\)"),
+        (lambda x: x if float(x.sum()) > 0 else -x, r"bool\(\)"),
+        (lambda x: f"{x.sum().item():.3f}", r"format\(\)"),
+        (lambda x: [0] * int(x.sum()), "an index"),
+        (lambda x: {3: "a"}.get(int(x.sum())), r"hash\(\)"),
+        (lambda x: int(x.sum()) * int(x.sum()), r"np\.multiply\(\)"),
         (lambda x: x[x > 0], "shape depends"),
         (lambda x: x.nonzero(), "shape depends"),
         (lambda x: x.tolist(), r"\.tolist\(\)"),

@@ -1,13 +1,14 @@
 """Random histories around compiled functions: calls, with changes of the world between them.
 
-Histories are drawn from the kinds of change that are honoured; `histories/known.py` lists those
-that are not yet. WENGERT_FUZZ_HISTORIES says how many are drawn, WENGERT_FUZZ_HISTORY where their
-seeds begin. A failure shows the smallest history that fails, as a program that can be run.
+Histories are drawn from the kinds of change that are honoured: all but what is refused.
+WENGERT_FUZZ_HISTORIES says how many are drawn, WENGERT_FUZZ_HISTORY where their seeds begin. A
+failure shows the smallest history that fails, as a program that can be run.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -15,21 +16,21 @@ pytest.importorskip("llvmlite")
 
 from tests.compile.chunks import chunks
 from tests.compile.histories.history import difference, directed, draw, report, run, shrunk
-from tests.compile.histories.known import NOT_YET, UNCHECKED, cause
-from tests.compile.histories.pieces import KINDS, NAMES
+from tests.compile.histories.pieces import KINDS, NAMES, REFUSED
 
 FIRST = int(os.environ.get("WENGERT_FUZZ_HISTORY", "0"))
 ASKED = os.environ.get("WENGERT_FUZZ_HISTORIES")
 COUNT = int(ASKED or 2000)
 USUAL = int(ASKED or 60)
 """So many histories are drawn in any run, the others in the full one."""
+ROOT = Path(__file__).parents[2]
 CHUNK = 20
 """So many histories are one test."""
 
 FOUND: dict[int, str] = {}
 """Histories that a compiled function does not live as the eager one yet: what is in them."""
 
-HONOURED = [kind for kind in KINDS if cause(kind) is None]
+HONOURED = [kind for kind in KINDS if kind not in REFUSED]
 
 
 @pytest.mark.parametrize("seeds", chunks(FIRST, COUNT, USUAL, CHUNK))
@@ -37,23 +38,22 @@ def test_a_compiled_function_lives_as_the_eager_one(seeds: range) -> None:
     found = []
     for seed in seeds:
         history = draw(seed, HONOURED)
-        first = None if seed in FOUND else difference(history, UNCHECKED)
+        first = None if seed in FOUND else difference(history, ())
         if first is not None:
-            small = shrunk(history, lambda h: difference(h, UNCHECKED) is not None)
-            last = difference(small, UNCHECKED)
+            small = shrunk(history, lambda h: difference(h, ()) is not None)
+            last = difference(small, ())
             now_and_then = "NOT EACH TIME; once it was\n" + report(history, first)
             found.append(now_and_then if last is None else report(small, last))
     if found:
         pytest.fail("\n\n".join(found), pytrace=False)
 
 
-@pytest.mark.parametrize("why", sorted(set(NOT_YET.values())))
-def test_what_is_not_honoured_yet_is_not(why: str) -> None:
-    """A few of the kinds of each cause: `-m tests.compile.histories` tells of all of them."""
-    kinds = [kind for kind in KINDS if cause(kind) == why]
-    step = max(1, len(kinds) // 6)
-    found = [difference(directed(k, kind), UNCHECKED) for k, kind in enumerate(kinds[::step][:6])]
-    assert any(found), f"{why!r} holds no longer, it seems: look through histories/known.py"
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_refused_is_in_the_table_of_the_documentation(kind: str) -> None:
+    found = difference(directed(0, kind), ())
+    assert found is not None
+    assert found.how == "refused"
+    assert REFUSED[kind] in (ROOT / "docs" / "compiler.md").read_text()
 
 
 def test_every_kind_of_piece_runs_eagerly() -> None:

@@ -390,10 +390,12 @@ def unlike(found: dict[str, Any], expected: dict[str, Any], ignored: Iterable[st
 
 
 def worded(error: list[str] | None) -> list[str] | None:
-    """An error, but for which of NumPy's functions met the shapes that do not go together."""
+    """An error, but for which of NumPy's functions met the shapes that do not go together, and for
+    the number of the module that it names.
+    """
     if error is not None and "broadcast" in error[1]:
         return [error[0], "broadcast"]
-    return error
+    return None if error is None else [re.sub(r"users_module_\d+", "a module", x) for x in error]
 
 
 def how(found: list[str] | None, expected: list[str] | None) -> str:

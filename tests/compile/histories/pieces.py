@@ -402,3 +402,5 @@ KINDS = [
     *(f"{name}: {how}" for name in NAMES for how in piece(name).changes),
     *(f"call: {name}" for name in CALLS),
 ]
+REFUSED = {"kept: an iterator: kept": "iterators and data loaders from outside"}
+"""Kinds of change that are refused, with the line; and the words of docs/compiler.md about them."""

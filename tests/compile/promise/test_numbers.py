@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import module, numbers, same, same_or_refused, thrice
+from tests.compile.stories import caught, module, numbers, same, same_or_refused, thrice
 from wengert import nn, optim
 from wengert.errors import TracingError
 
@@ -266,3 +266,58 @@ def test_what_traced_numbers_decide_about_a_shape_is_refused(name: str) -> None:
     f = wg.compile(lambda x: getattr(np, name)(x.int().numpy()))
     with pytest.raises(TracingError, match=f"np.{name} at"):
         f(numbers(1, 2))
+
+
+# ---- numbers of tensors -------------------------------------------------------------------------
+
+NUMBERS = {
+    "item": "x.sum().item()",
+    "a float": "x * float(x[0])",
+    "an int": "x * int(x[0] * 3.7)",
+    "a count": "(x > 1).sum().item() * 100 / len(x)",
+    "a truth value": "(x > 1).all().item() * 2",
+    "a complex number": "complex(x[0]) * 2j",
+    "of an array": "float(np.asarray(2.5) * ARR[0]) * x",
+    "its class": "[isinstance(x[0].item(), float), type(int(x[0])) is int]",
+    "a number of a number": "float(int(float(x[0]))) / 3",
+    "a quotient": "1 / x[0].item()",
+    "an int of NaN": "int(float('nan') * x[0])",
+    "an int of inf": "int(float('inf') * x[0])",
+    "of many": "float(x)",
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_of_a_tensor_is_computed_at_each_call(name: str) -> None:
+    # `return loss.item()` was an error, and so was each other use of a number that is computed.
+    def story(compile: Any) -> Any:
+        m = module(f"ARR = np.array([1.0, 2.0])\ndef f(x): return {NUMBERS[name]}")
+        f, seen = compile(m.f), []
+        for a in (1.5, 2.5, -3.5, 0.0, 2.0):
+            seen.append(caught(f, numbers(a, 2)))
+            m.ARR[0] = a
+        return seen
+
+    same(story)
+
+
+def test_a_number_that_is_kept_is_one_of_this_call() -> None:
+    def story(compile: Any) -> Any:
+        m = module(
+            "total, losses = 0, []\n"
+            "def f(x):\n    global total\n    total += (x > 1).sum().item()\n"
+            "    losses.append(x.sum().item())\n    return x * 2"
+        )
+        f = compile(m.f)
+        for k in range(5):
+            f(numbers(1, 2, k))
+        return [m.total, m.losses]
+
+    same(story)
+
+
+def test_an_int_that_might_not_have_room_in_what_follows_is_an_error() -> None:
+    f = wg.compile(lambda x: int(x.sum()) * 100)
+    assert f(numbers(1, 2)) == 300
+    with pytest.raises(OverflowError, match="no room in 64 bits"):
+        f(numbers(1, 1e19))

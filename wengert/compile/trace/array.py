@@ -29,6 +29,7 @@ from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
 from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
 from wengert.compile.trace import ints
+from wengert.compile.trace.numbers import item_of
 from wengert.compile.trace.opaque import (
     INSTEAD,
     is_shaped_by_numbers,
@@ -131,7 +132,7 @@ class Trace(Kind):
         elif (
             not all(v in constants and v.size <= SMALL for v in s.inputs)
             or any(v.size > SMALL for v in s.outputs)
-            or (s.acts and s.outputs)  # a draw
+            or getattr(s.function, "draws", False)
         ):
             return False
         with np.errstate(all="ignore"):
@@ -459,21 +460,9 @@ def shape_depends(what: str, instead: str) -> TracingError:
     )
 
 
-def known(x: TracedArray) -> Any:
-    """The number of an int that an input decides; of all else, the number of an iteration among
-    them, the value.
-    """
-    if x.value.bounds is None:
-        return x.value
-    try:
-        return x.item()
-    except TracingError:
-        return x.value
-
-
 def values_of(trace: Trace, item: Any) -> Any:
     if type(item) is TracedArray:
-        return known(item)
+        return item.value if item.value.bounds is None else item.concrete("the number").item()
     if isinstance(item, np.ndarray):
         return trace.external(item)
     if type(item) in (tuple, list):
@@ -629,7 +618,7 @@ class TracedArray(ArrayMethods):
         return array.astype(dtype) if dtype is not None else array
 
     def __str__(self) -> str:
-        return str(self.item()) if self.scalar else repr(self)
+        return str(self._known("str()")) if self.scalar else repr(self)
 
     def __bool__(self) -> bool:
         return bool(self.concrete("bool()"))
@@ -647,7 +636,19 @@ class TracedArray(ArrayMethods):
         return self.concrete("an index").__index__()
 
     def item(self, *index: Any) -> Any:
-        return np.asarray(self.concrete(".item()")).item(*index)
+        if self.value in self.trace.program.constants:
+            return np.asarray(self.concrete(".item()")).item(*index)
+        chosen = self if not index else np.ravel(self)[index] if len(index) == 1 else self[index]
+        return item_of(chosen)
+
+    def _known(self, what: str) -> Any:
+        """The number that this stands for."""
+        return np.asarray(self.concrete(what)).item()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        if not self.scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return hash(self._known("hash()"))
 
     def tolist(self) -> Any:
         return np.asarray(self.concrete(".tolist()")).tolist()
@@ -656,7 +657,7 @@ class TracedArray(ArrayMethods):
         return np.asarray(self.concrete(".tobytes()")).tobytes()
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.scalar else super().__format__(spec)
+        return format(self._known("format()"), spec) if self.scalar else super().__format__(spec)
 
     def __repr__(self) -> str:
         return f"<traced {self.dtype}{list(self.shape)}>"

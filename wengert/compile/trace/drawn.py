@@ -6,6 +6,7 @@ Each is a statement, which is carried out when the program runs, in the order of
 from __future__ import annotations
 
 import copy
+import ctypes
 import functools
 import os
 import random
@@ -16,7 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compile.program.program import Value
 from wengert.compile.trace import watch
+from wengert.compile.trace.array import values_of
+from wengert.compile.trace.numbers import COMPUTED, number_of
+from wengert.compile.trace.observe.objects import CHANGEABLE
+from wengert.compile.trace.opaque import like, zeros
 from wengert.compile.trace.places import Known, Place
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
@@ -26,15 +32,35 @@ _CLOCKS = frozenset(
     for unit in ("", "_ns")
 )
 _UNREPEATABLE = frozenset(
-    {os.urandom, uuid.uuid1, uuid.uuid4, time.localtime, time.gmtime, time.ctime}
+    {
+        *(os.urandom, uuid.uuid1, uuid.uuid4, time.localtime, time.gmtime, time.ctime),
+        *(getattr(np.random, f"{verb}_bit_generator") for verb in ("get", "set")),
+    }
 )
 _SEEDED = frozenset({np.random.default_rng, *GENERATORS})
+EVERYWHERE = np.random.rand.__self__, random.random.__self__  # type: ignore[attr-defined]
+"""The generators that all of a process draws from."""
+_NUMPYS = {
+    np.random.seed: EVERYWHERE[0].seed,
+    np.random.ranf: EVERYWHERE[0].random_sample,
+    np.random.sample: EVERYWHERE[0].random_sample,
+}
+"""Functions of NumPy's generator that are no methods of it."""
+ASKS_FILES = {
+    id(getattr(os, name, None)): name
+    for name in ("open", "stat", "lstat", "listdir", "scandir", "access", "getcwd", "readlink")
+} | {id(open): "open"}
+"""Functions that ask the system for files, which may be others at each call, by id."""
+_STAMPS = 2**62 - 1
+"""What a clock says in nanoseconds lies below."""
 
 
 def drawn(callee: Any, args: Any, named: Any, world: Any) -> Callable[..., Any] | None:
     """What is called in the place of such a callable; None for all others."""
+    if type(callee) is type(np.random.seed):
+        callee = _NUMPYS.get(callee, callee)
     around = getattr(callee, "__self__", None)
-    if isinstance(around, GENERATORS) and world.is_outside(around):
+    if around is EVERYWHERE[0] or (isinstance(around, GENERATORS) and world.is_outside(around)):
         return getattr(Numbers(world, Known(around)), callee.__name__)
     if args and isinstance(args[0], GENERATORS) and world.is_outside(args[0]):
         draw = getattr(Numbers(world, Known(args[0])), callee.__name__)
@@ -48,6 +74,16 @@ def drawn(callee: Any, args: Any, named: Any, world: Any) -> Callable[..., Any] 
     except TypeError:  # what cannot be hashed
         return None
     return world.refuse(f"{callee.__name__}() is called")
+
+
+def where_numpy_stands() -> bytes:
+    """What a draw from NumPy's generator of all changes, as functions of other libraries do."""
+    generator = EVERYWHERE[0]._bit_generator
+    return ctypes.string_at(generator.ctypes.state_address, _MERSENNE)
+
+
+_MERSENNE = 4 * 625
+"""Bytes: the state's 624 words, and where in them the next draw begins."""
 
 
 class Numbers:
@@ -86,12 +122,23 @@ class Draw:
 
 
 def _draw(world: Any, draw: Draw, /, *args: Any, **kwargs: Any) -> Any:
-    """Write down a draw; what it makes is a number if that is what the method makes."""
-    made = world.trace.otherwise(draw, args, kwargs)
-    like = draw.like
-    if not isinstance(like, float | int | np.generic | np.ndarray):
+    """Write down a draw; what it makes is a number if that is what the method makes.
+
+    A method that makes nothing has changed the generator, unless it was given what it may change.
+    """
+    given, named = values_of(world.trace, args), values_of(world.trace, kwargs)
+    changed = any(isinstance(x, (*CHANGEABLE, Value)) for x in (*given, *named.values()))
+    if like(draw, given, named, zeros) is None and not changed:
+        world.trace.append(draw, given, named, [])
+        return None
+    if draw.like is None:
         world.refuse(f"{draw.method}() of a generator from outside is called")
-    if isinstance(like, float | int) and not isinstance(like, np.generic):
-        return world.trace.number_like(made, type(like))
-    made.single = isinstance(like, np.generic)
+    made = world.trace.otherwise(draw, args, kwargs)
+    sample = draw.like
+    if not isinstance(sample, float | int | np.generic | np.ndarray):
+        world.refuse(f"{draw.method}() of a generator from outside is called")
+    if isinstance(sample, float | int) and not isinstance(sample, np.generic):
+        clock = draw.place.read(()) is time
+        return number_of(made, type(sample), _STAMPS if clock else COMPUTED)
+    made.single = isinstance(sample, np.generic)
     return made

@@ -22,6 +22,7 @@ from wengert.compile.trace.observe.objects import CONTAINERS, contents
 from wengert.compile.trace.observe.objects import PLAIN as PLAIN
 from wengert.compile.trace.observe.objects import same as same
 from wengert.compile.trace.observe.stubs import code_of
+from wengert.compile.trace.state import held_by
 from wengert.tensor import Tensor, wrap
 
 INT64 = -(2**63), 2**63 - 1
@@ -142,6 +143,19 @@ class Presence:
         if isinstance(self.owner, CONTAINERS):
             return self.key in self.owner
         return hasattr(self.owner, self.key)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """All that an object of a library holds."""
+
+    owner: Any
+
+    def __str__(self) -> str:
+        return f"what a {type(self.owner).__name__} holds"
+
+    def read(self, flat: Any) -> Any:
+        return held_by(self.owner)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,8 +284,8 @@ class Cotangent:
 
 
 Place = (
-    Argument | Known | Item | Element | Length | Contents | Presence | Bits | Offset | Class | Code
-    | Variable | Attribute | Gradient | Cotangent
+    Argument | Known | Item | Element | Length | Contents | Presence | State | Bits | Offset
+    | Class | Code | Variable | Attribute | Gradient | Cotangent
 )  # fmt: skip
 
 

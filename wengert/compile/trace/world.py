@@ -12,9 +12,13 @@ The library's own code is trusted and not observed; `watch.py` tells what it rea
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import logging
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -24,8 +28,10 @@ from wengert import dtypes
 from wengert.compile.trace import watch
 from wengert.compile.trace.array import TracedArray
 from wengert.compile.trace.conditions import Conditions, home_of
-from wengert.compile.trace.drawn import drawn
+from wengert.compile.trace.drawn import ASKS_FILES, drawn, where_numpy_stands
+from wengert.compile.trace.drawn import EVERYWHERE as GENERATORS_OF_ALL
 from wengert.compile.trace.inputs import Inputs, Passed, Varying
+from wengert.compile.trace.numbers import NUMBERS, class_of, converted
 from wengert.compile.trace.observe import Observer, Read, Unobserved, Write, rewrite
 from wengert.compile.trace.observe.objects import (
     ATOMS,
@@ -51,14 +57,30 @@ from wengert.compile.trace.places import (
     Length,
     Place,
     Presence,
+    State,
     Variable,
     is_number,
     key_of,
 )
+from wengert.compile.trace.state import held_by, is_itself
 from wengert.errors import TracingError
+from wengert.functions.methods.conversations import element
 from wengert.history.location import here, line_of
 from wengert.history.surroundings import EVERYWHERE
 from wengert.tensor import Tensor
+
+
+@dataclass(slots=True)
+class LibraryRead:
+    """What the library reads of something outside: what it held, itself and its containers, what
+    it is in words, and the user's line.
+    """
+
+    place: Contents | State
+    held: Any
+    containers: list[tuple[Any, tuple[Any, ...]]]
+    words: str
+    line: Any
 
 
 class World(Observer):
@@ -85,14 +107,11 @@ class World(Observer):
         """By place: what was there before the trace."""
         self.effects: list[tuple[Place | None, Any]] = []
         """What the function wrote, in order: a place and a value, or a call on a container."""
-        self.library_read: dict[int, tuple[Any, tuple[Any, ...], str]] = {}
-        """Containers that the library has gone through, what they held, and whose they are."""
+        self.library_read: dict[Any, LibraryRead] = {}
+        """Containers that the library has gone through, and its objects that were used."""
         self.shadows: dict[int, tuple[Any, Any]] = {}
         self.unobserved: Unobserved | None = None  # the first that ran so
         self.returned = False  # the function: what runs then is its derivative
-        self.unrolled: dict[Any, int] | None = None
-        """How many steps of the user's loops are traced before the others; None if all are."""
-        self.broken: BaseException | None = None  # what says that a loop is none
 
     # ---- running --------------------------------------------------------------------------------
 
@@ -104,7 +123,7 @@ class World(Observer):
         self._reach(function, None, getattr(function, "__name__", type(function).__name__))
         for container in EVERYWHERE:
             self._tell(self.reached, container)
-            self._note_library_read(container, "what holds for all modules")
+            self._note_library_read(Contents(container), "what holds for all modules")
         result = self.called(function, *args, **named)
         self.returned = True
         return result
@@ -126,6 +145,13 @@ class World(Observer):
     def is_told(self) -> bool:
         return super().is_told() and watch.active() is not None
 
+    def acts(self, builtin: Any) -> bool:
+        around = getattr(builtin, "__self__", None)
+        return any(around is x for x in GENERATORS_OF_ALL) or id(builtin) in ASKS_FILES
+
+    def standing(self) -> bytes:
+        return where_numpy_stands()
+
     def on_unobserved(self, ran: Unobserved) -> None:
         if self.unobserved is None:
             self.unobserved = ran
@@ -134,7 +160,7 @@ class World(Observer):
         """What runs past the observer may have read anything."""
         ran = self.unobserved
         if ran is not None:
-            name, line = ran.code.co_name, line_of(ran.caller, ran.at)
+            name, line = ran.name, line_of(ran.caller, ran.at)
             raise TracingError(
                 f"{name} runs where a compiled function cannot see what it reads, called at\n"
                 f"  {line}\nCall it in the function itself, or before it: pass what comes of it."
@@ -167,12 +193,25 @@ class World(Observer):
             self.conditions.name(value if isinstance(value, dict) else {name: value})
             if isinstance(value, CONTAINERS):
                 self._read_contents(value)
-                self._note_library_read(value, f"{name} of a {type(owner).__name__}")
+                self._note_library_read(Contents(value), f"{name} of a {type(owner).__name__}")
             return value
 
-    def _note_library_read(self, container: Any, words: str) -> None:
-        if id(container) not in self.library_read:
-            self.library_read[id(container)] = container, self.held_before(container), words
+    def _note_library_read(self, place: Contents | State, words: str = "") -> LibraryRead:
+        """The library looks at something, which it may change from now on; who asked it to."""
+        key = key_of(place)
+        known = self.library_read.get(key)
+        if known is None:
+            containers: list[tuple[Any, tuple[Any, ...]]] = []
+            if isinstance(place, Contents):
+                held: Any = self.held_before(place.container)
+                containers.append((place.container, held))
+            else:
+                held = held_by(place.owner, containers)
+            known = LibraryRead(place, held, containers, words or str(place), here())
+            self.library_read[key] = known
+        elif same(self._now(place), known.held):
+            known.line = here()
+        return known
 
     def written_by_library(self, owner: Any, put: Any, name: str, *value: Any) -> None:
         """The library sets or deletes an attribute of a module."""
@@ -196,6 +235,8 @@ class World(Observer):
 
     def _read_global_at(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
         if is_library(namespace):
+            if not callable(value) and not isinstance(value, ModuleType) and name in namespace:
+                self.conditions.note(Guard(Item(namespace, name), value))
             return value
         if name not in namespace:  # a builtin
             self.conditions.note(Guard(Item(namespace, name), MISSING))
@@ -214,6 +255,8 @@ class World(Observer):
         if isinstance(owner, type | FunctionType) or own_attribute(owner, name) is not MISSING:
             return value if is_library_class(owner) else self._seen(Attribute(owner, name), value)
         self._through_class(owner, type(owner), name)
+        if is_computed(owner, name):
+            self._note_held(owner)
         return self._inside(value)
 
     def _through_class(self, owner: Any, cls: type, name: str) -> None:
@@ -246,8 +289,8 @@ class World(Observer):
         kept = _mapping_behind(owner)
         if kept is not None:
             self._note_contents(kept)
-        elif isinstance(owner, CONTAINERS):
-            self._note_contents(owner)
+        else:
+            self._note_held(owner)
         return self._inside(value)
 
     def _read_has_at(self, owner: Any, key: Any, value: Any) -> Any:
@@ -289,7 +332,28 @@ class World(Observer):
             self.refuse(f"a {type(owner).__name__} from outside is gone through")
         elif is_users_class(type(owner)):
             self._note_state(owner, set())
+        else:
+            self._note_held(owner)
         return value
+
+    def _note_held(self, owner: Any) -> None:
+        """An object of a library, of which anything may have been asked."""
+        if is_itself(owner) or type(owner) is TracedArray:
+            return
+        if is_where_texts_go(owner):
+            own = getattr(owner, "__dict__", {})
+            for name, value in own.items():
+                if type(value) in ATOMS:
+                    self.conditions.note(Guard(Item(own, name), value))
+            return
+        if isinstance(owner, CONTAINERS):
+            self._note_contents(owner)
+            return
+        place = State(owner)
+        if key_of(place) not in self.library_read and place.read(()) is None:
+            self.refuse(f"a {type(owner).__name__} from outside is asked something")
+        read = self._note_library_read(place)
+        self.conditions.note(Guard(place, read.held))
 
     def _note_contents(self, container: Any) -> None:
         self.conditions.note(Guard(Contents(container), self.held_before(container)))
@@ -317,14 +381,6 @@ class World(Observer):
                 continue
             if isinstance(value, CONTAINERS) or is_users_class(type(value)):
                 self._note_state(value, known)
-
-    def looped(self, items: Any, *rest: Any) -> Any:
-        from wengert.control.rolled import rolling
-
-        found, site = self.iterated(items), rest[-1]
-        if self.unrolled is None or self.telling:
-            return found
-        return rolling(self, items, site, rest[:-1]) or found
 
     # ---- what the program sees ------------------------------------------------------------------
 
@@ -383,8 +439,17 @@ class World(Observer):
         return issubclass(cls, args[1]) if function is isinstance else cls
 
     def _trusted(self, callee: Any, args: Any, named: Any) -> Any:
+        if len(args) == 1 and not named and any(callee is kind for kind in NUMBERS):
+            return named, args, functools.partial(self._number, callee)
         answer = drawn(callee, args, named, self)
         return super()._trusted(callee, args, named) if answer is None else (named, args, answer)
+
+    def _number(self, kind: type, x: Any) -> Any:
+        """What `float(x)` and its like make."""
+        self._given(x, kind)
+        if isinstance(x, Tensor):
+            x = element(x, kind)
+        return converted(x, kind) if type(x) is TracedArray else kind(x)
 
     def refuse(self, what: str) -> Any:
         raise TracingError(
@@ -397,6 +462,8 @@ class World(Observer):
 
     def kept_attribute(self, owner: Any, name: str) -> Any:
         home = home_of(owner, name)
+        if home is None and is_computed(owner, name):
+            return getattr(owner, name, MISSING)
         return super().kept_attribute(owner, name) if home is None else home[name]
 
     def on_write(self, write: Write) -> None:
@@ -406,6 +473,8 @@ class World(Observer):
                 f"  {line_of(*here())}\nCall backward() in the compiled function, or leave it "
                 "uncompiled."
             )
+        if isinstance(write.owner, np.random.BitGenerator):
+            self.refuse("the state of a generator from outside is set")
         if write.kind in ("call", "in place"):
             self._did(write)
             return
@@ -450,22 +519,26 @@ class World(Observer):
     # ---- the end --------------------------------------------------------------------------------
 
     def check_library(self) -> None:
-        """What the library changes in modules but by attributes could not be done at each call."""
-        for _, _, words in self._changed_by_library():
+        """What the library changes but by attributes of modules no call could do again."""
+        for read in self._changed_by_library():
             raise TracingError(
-                f"a compiled function changes {words} by a call of the library, as one that adds a "
-                "module or a hook. Do it before the call, and take it back after."
+                f"a compiled function changes {read.words} by a call of the library, at\n"
+                f"  {line_of(*read.line)}\nDo it before the call, and take it back after."
             )
 
-    def _changed_by_library(self) -> Iterator[tuple[Any, tuple[Any, ...], str]]:
-        for container, held, words in self.library_read.values():
-            if not same(self.held_before(container), held):
-                yield container, held, words
+    def _changed_by_library(self) -> Iterator[LibraryRead]:
+        for read in self.library_read.values():
+            if not same(self._now(read.place), read.held):
+                yield read
+
+    def _now(self, place: Contents | State) -> Any:
+        return self.held_before(place.container) if type(place) is Contents else place.read(())
 
     def put_back(self) -> None:
         """Make the world what it was before the trace."""
-        for container, held, _ in [*self._changed_by_library()]:
-            _fill(container, held)
+        for read in [*self._changed_by_library()]:
+            for container, held in read.containers:
+                _fill(container, held)
         self.library_read = {}
         if rewrite.THREAD.observer is self:  # an interrupt came while it was taken away
             rewrite.THREAD.observer = None
@@ -490,13 +563,6 @@ class World(Observer):
             raise Varying(kept)
 
 
-def class_of(x: TracedArray) -> type:
-    """The class of what a traced array stands for."""
-    if x.weak:
-        return {"f": float, "c": complex, "b": bool}.get(x.dtype.kind, int)
-    return x.dtype.type if x.single else np.ndarray
-
-
 def is_numeric(array: Any) -> bool:
     return dtypes.is_number(array.dtype) and array.dtype.isnative
 
@@ -515,6 +581,19 @@ def is_fetchable(x: Any) -> bool:
 
 def is_library_class(owner: Any) -> bool:
     return isinstance(owner, type) and not is_users_class(owner)
+
+
+def is_where_texts_go(owner: Any) -> bool:
+    """Whether this is for messages, which a compiled function gives once."""
+    if isinstance(owner, io.IOBase):
+        return owner in (sys.stdout, sys.stderr) or not owner.readable()
+    return isinstance(owner, logging.Logger | logging.Handler)
+
+
+def is_computed(owner: Any, name: str) -> bool:
+    """Whether an attribute is what code of the owner's class makes of its state."""
+    found = static(type(owner), name)
+    return hasattr(type(found), "__set__")
 
 
 def _mapping_behind(owner: Any) -> dict[Any, Any] | None:

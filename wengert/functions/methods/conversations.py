@@ -51,13 +51,15 @@ def _element(x: Any) -> Any:
     return array.item()
 
 
-def _real_element(x: Any) -> Any:
-    value = _element(x)
-    if isinstance(value, complex):
+def element(x: Any, kind: type) -> Any:
+    """The number that calling this class with a tensor converts."""
+    if kind is not int and modes.special and modes.current().numpy_code:
+        _check_leaving(x)
+    if kind is not complex and x._array.dtype.kind == "c" and x._array.size == 1:
         raise DtypeError(
             "a complex value cannot be converted to a real number without overflow: take x.real"
         )
-    return value
+    return _element(x)
 
 
 def _check_leaving(x: Tensor) -> None:
@@ -268,17 +270,13 @@ class TensorMethods:
         return bool(array.item() if isinstance(array, np.ndarray) else array)
 
     def __float__(self: Any) -> float:
-        if modes.special and modes.current().numpy_code:
-            _check_leaving(self)
-        return float(_real_element(self))
+        return float(element(self, float))
 
     def __int__(self: Any) -> int:
-        return int(_real_element(self))
+        return int(element(self, int))
 
     def __complex__(self: Any) -> complex:
-        if modes.special and modes.current().numpy_code:
-            _check_leaving(self)
-        return complex(_element(self))
+        return complex(element(self, complex))
 
     def __index__(self: Any) -> int:
         if self._array.dtype.kind not in "iub" or self._array.size != 1:

@@ -29,6 +29,7 @@ from wengert.compile.trace.observe.objects import CONTAINERS, name_of, static
 from wengert.compile.trace.observe.outside import Outside
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.observe.users import is_users_code
+from wengert.history.location import INTERNAL
 
 
 class Calls(Outside):
@@ -37,6 +38,13 @@ class Calls(Outside):
     def is_users(self, code: CodeType, namespace: dict[str, Any]) -> bool:
         """Whether code is of the user's program, which is observed, and of no library."""
         return is_users_code(code, namespace)
+
+    def acts(self, builtin: Any) -> bool:
+        """Whether a function in C that a library calls does something else at each call."""
+        return False
+
+    def standing(self) -> Any:
+        """What another library's function must not change."""
 
     def run(self, function: Any, /, *args: Any, **named: Any) -> Any:
         """Call a function and observe it. Its arguments are outside, and so is what they hold."""
@@ -202,7 +210,7 @@ class Calls(Outside):
                 for value in args:
                     self._given(value, callee)
             return named, args, callee
-        for value in (around, *args, *named.values()):
+        for value in (around, callee, *args, *named.values()):
             self._given(value, callee)
         args = tuple(map(self.shadow, args))
         named = {name: self.shadow(value) for name, value in named.items()}
@@ -251,6 +259,13 @@ class Calls(Outside):
         if event == "call":
             if id(frame.f_code) not in self.quiet:
                 self._ran(frame)
+        elif event == "c_call":
+            if self.acts(arg) and self.is_told() and not _is_excused(frame):
+                self._unseen(frame, arg.__name__)
+        elif event == "return" and frame is self.library:
+            if self.standing() != self.stood:
+                self._unseen(frame, frame.f_code.co_name)
+            self.library = None
         elif event == "return" and frame is self.importing:
             self.importing = None
 
@@ -258,7 +273,10 @@ class Calls(Outside):
         code = frame.f_code
         starts = code is threading.Thread.start.__code__  # what nobody observes there
         if not starts and (rewrite.is_rewritten(code) or not self._is_users(code, frame.f_globals)):
-            self.quiet[id(code)] = code
+            if starts or code.co_filename in INTERNAL or rewrite.is_rewritten(code):
+                self.quiet[id(code)] = code
+            elif self.library is None and self.is_told() and _is_called_by_user(frame):
+                self.library, self.stood = frame, self.standing()
         elif self.importing is not None or not self.is_told():
             return
         elif code.co_name == "<module>" and not code.co_flags & _OPTIMIZED and _is_imported(frame):
@@ -266,15 +284,32 @@ class Calls(Outside):
         else:
             self._unseen(frame)
 
-    def _unseen(self, frame: types.FrameType) -> None:
-        outer = frame.f_back
+    def _unseen(self, frame: types.FrameType, name: str = "") -> None:
+        outer = frame if name else frame.f_back
         while outer is not None and not self._is_users(outer.f_code, outer.f_globals):
             outer = outer.f_back
         caller, at = (None, 0) if outer is None else (outer.f_code, outer.f_lasti)
-        self._tell(self.on_unobserved, Unobserved(frame.f_code, caller, at))
+        self._tell(self.on_unobserved, Unobserved(name or frame.f_code.co_name, caller, at))
 
 
 _OPTIMIZED = 1  # CO_OPTIMIZED: a function's code, whose variables have places
+
+
+def _is_called_by_user(frame: types.FrameType) -> bool:
+    return frame.f_back is not None and rewrite.is_rewritten(frame.f_back.f_code)
+
+
+def _is_excused(frame: types.FrameType | None) -> bool:
+    """Whether an import, a message or the compiler itself is at work."""
+    while frame is not None and not rewrite.is_rewritten(frame.f_code):
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith(_EXCUSED) or frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+_EXCUSED = "warnings", "logging", "traceback", "wengert.compile"
 
 
 def _is_imported(frame: types.FrameType) -> bool:

@@ -62,12 +62,13 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Unobserved:
-    """A user's function that ran as it is, called by C or by a library; or another thread's start.
+    """A user's function that ran as it is, called by C or by a library; or another thread's start,
+    or what `Calls.acts` tells of.
 
     `caller` is the user's code that it was called from, and `at` where in it.
     """
 
-    code: CodeType
+    name: str
     caller: CodeType | None
     at: int
 

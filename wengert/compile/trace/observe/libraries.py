@@ -4,6 +4,7 @@ which call it, and which are an operation by another name."""
 from __future__ import annotations
 
 import operator
+import os
 import sys
 import types
 from types import BuiltinMethodType, FunctionType, MethodType
@@ -39,6 +40,7 @@ OPERATIONS: dict[Any, str | None] = {
     iter: "_iter",
     next: "_next",
     operator.getitem: "_getitem",
+    os.getenv: "_getenv",
     operator.setitem: "_setitem",
     isinstance: "_class",
     type: "_class",

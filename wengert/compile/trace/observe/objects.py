@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import CellType, CodeType, MappingProxyType, MethodType
 from typing import Any
 
@@ -31,16 +32,37 @@ def contents(container: Any) -> tuple[Any, ...]:
     for base in (OrderedDict, dict):  # an OrderedDict has an order of its own
         if isinstance(container, base):
             return (*base.keys(container), *base.values(container))
+    if isinstance(container, MappingProxyType):
+        return (*container.keys(), *container.values())
     for base in CONTAINERS:
         if isinstance(container, base):
             return tuple(base.__iter__(container))
     raise TypeError(f"a {type(container).__name__} is no container")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """What an object holds: its parts by name. Attributes' names are strings."""
+
+    kind: type
+    names: tuple[Any, ...]
+    parts: tuple[Any, ...]
+
+    def covers(self, other: Held) -> bool:
+        """Whether it holds all that the other one does; attributes that came later are caches."""
+        if self.kind is not other.kind:
+            return False
+        named = dict(zip(self.names, self.parts, strict=True))
+        if any(type(name) is not str for name in self.names if name not in other.names):
+            return False
+        pairs = zip(other.names, other.parts, strict=True)
+        return all(same(named.get(name, MISSING), part) for name, part in pairs)
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two values cannot be told apart: one object, or of one class and equal in their bits.
 
-    A method is another object each time it is read.
+    A method is another object each time it is read. Of what an object holds `a` is as it is now.
     """
     if a is b:
         return True
@@ -54,6 +76,8 @@ def same(a: Any, b: Any) -> bool:
         return a.dtype == b.dtype and a.tobytes() == b.tobytes()
     if type(a) is MethodType:
         return a.__func__ is b.__func__ and a.__self__ is b.__self__
+    if type(a) is Held:
+        return a.covers(b)
     return type(a) in PLAIN and bool(a == b)
 
 

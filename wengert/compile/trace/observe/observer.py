@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 import sys
 from collections.abc import Callable
 from types import CellType, FunctionType, ModuleType
@@ -101,10 +102,6 @@ class Observer(Calls):
         if step is not None:
             return _Iterated(step)
         return self.whole(iterator)
-
-    def looped(self, items: Any, *rest: Any) -> Any:
-        """A `for` loop goes through items: the rest are cells, and the loop's `Site`."""
-        return self.iterated(items)
 
     def whole(self, value: Any) -> Any:
         if isinstance(value, CONTAINERS):
@@ -398,6 +395,10 @@ class Observer(Calls):
 
     def _getitem(self, _: Any, owner: Any, key: Any) -> Any:
         return self.read_item(owner, key)
+
+    def _getenv(self, _: Any, *args: Any) -> Any:
+        self._reach(os.environ, None, "os.environ")
+        return self.called(os.environ.get, *args)
 
     def _delattr(self, _: Any, owner: Any, name: Any) -> None:
         self.delete_attribute(owner, name)

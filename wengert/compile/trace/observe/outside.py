@@ -39,6 +39,8 @@ class Outside:
         self.lent: dict[int, Any] = {}  # functions that are stubs for this
         self.quiet: dict[int, CodeType] = {}  # what may run unobserved
         self.importing: Any = None
+        self.library: Any = None  # the frame of a library's function that the user's code calls
+        self.stood: Any = None
         self.telling = False  # while a subclass is told, what runs is its own
 
     def on_read(self, read: Read) -> Any:

@@ -47,7 +47,9 @@ def is_library(namespace: dict[str, Any]) -> bool:
     """Whether these are the globals of one of a library's modules, or of Python's."""
     file = namespace.get("__file__")
     if file is None:
-        return namespace.get("__name__") in sys.builtin_module_names or namespace is vars(sys)
+        # Where the module has another name than its file would, as "io" for "_io".
+        name = getattr(namespace.get("__spec__"), "name", namespace.get("__name__"))
+        return name in sys.builtin_module_names or namespace is vars(sys)
     return file in INTERNAL or file.startswith(_LIBRARY)
 
 

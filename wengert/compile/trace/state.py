@@ -1,0 +1,115 @@
+"""What an object of a library holds, to its depth: all that its methods may go by.
+
+The library's code is not observed, so nobody knows what a method reads. Whatever it is, the object
+leads to it. So all of it is looked at: attributes, items, the bytes of what has memory, and of what
+C keeps to itself that which pickle would be told.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.trace.observe.events import MISSING
+from wengert.compile.trace.observe.objects import (
+    ATOMS,
+    CHANGEABLE,
+    CONTAINERS,
+    Held,
+    contents,
+    static,
+)
+from wengert.functions.random import Generator
+from wengert.history.surroundings import DECIDING, SETTINGS
+from wengert.tensor import Tensor
+
+_ITSELF = (
+    *(type, ModuleType, FunctionType, BuiltinFunctionType, Tensor, Generator),
+    *(np.random.Generator, np.random.RandomState, np.dtype, np.ufunc, np.generic),
+)
+"""Classes of objects of which nothing is asked here: they do not change, or are known otherwise."""
+
+
+def is_itself(x: Any) -> bool:
+    return type(x) in ATOMS or isinstance(x, (*_ITSELF, *DECIDING, *SETTINGS))
+
+
+def held_by(x: Any, changeable: list[tuple[Any, tuple[Any, ...]]] | None = None) -> Any:
+    """What an object holds; None if that cannot be seen.
+
+    A list is given all containers that can be changed, with what each contains.
+    """
+    seen: dict[int, tuple[int, Any]] = {}
+    found = _held(x, seen)
+    if changeable is not None:
+        known = [part for _, part in seen.values()]
+        known += [own for part in known if type(own := getattr(part, "__dict__", None)) is dict]
+        changeable += [(part, contents(part)) for part in known if isinstance(part, CHANGEABLE)]
+    return None if type(found) is Held and found.names == (_HIDDEN,) else found
+
+
+_HIDDEN = "hidden"
+
+
+def _held(x: Any, seen: dict[int, tuple[int, Any]]) -> Any:
+    if is_itself(x):
+        return x
+    if id(x) in seen:
+        return "as part", seen[id(x)][0]
+    seen[id(x)] = len(seen), x  # kept: ids of dead ones are used again
+    parts = {name: _held(part, seen) for name, part in _parts(x)}
+    return Held(type(x), tuple(parts), tuple(parts.values()))
+
+
+def _parts(x: Any) -> Iterator[tuple[Any, Any]]:
+    """The parts of an object by name: attributes by theirs, all else by pairs."""
+    if isinstance(x, MethodType):
+        yield from (("__func__", x.__func__), ("__self__", x.__self__))
+        return
+    own = getattr(x, "__dict__", None)
+    if type(own) is dict:
+        yield from tuple(own.items())
+    for name in copyreg._slotnames(type(x)):  # type: ignore[attr-defined]
+        value = static(type(x), name).__get__(x) if hasattr(x, name) else MISSING
+        if value is not MISSING:
+            yield name, value
+    if isinstance(x, np.ndarray):
+        yield (), (x.shape, x.strides, x.dtype.str)
+        yield (0,), np.ndarray.tolist(x) if x.dtype.hasobject else np.ndarray.tobytes(x)
+    elif isinstance(x, CONTAINERS):
+        yield (), len(x)
+        yield from (((k,), part) for k, part in enumerate(contents(x)))
+    elif _keeps_to_itself(x):
+        try:
+            told = _told(x)
+        except Exception:  # whatever pickle would say
+            yield _HIDDEN, id(x)
+        else:
+            yield from (((k,), part) for k, part in enumerate(told))
+
+
+def _keeps_to_itself(x: Any) -> bool:
+    """Whether C has something of an object that is no attribute of it."""
+    own = [m for name in _TOLD if (m := static(type(x), name)) is not static(object, name)]
+    if not own:
+        return type(getattr(x, "__dict__", None)) is not dict
+    return any(type(method) is not FunctionType for method in own)
+
+
+_TOLD = "__reduce_ex__", "__reduce__", "__getstate__"
+
+
+def _told(x: Any) -> tuple[Any, ...]:
+    """What there is of an object's memory, or what makes a copy of it."""
+    try:
+        memory = memoryview(x)
+    except TypeError:
+        told = x.__reduce_ex__(2)
+        if isinstance(told, str):
+            return (told,)
+        return tuple([tuple(part) if isinstance(part, Iterator) else part for part in told])
+    return memory.format, memory.shape, memory.tobytes()
