@@ -601,3 +601,26 @@ def test_the_mismatch_names_the_position():
         RuntimeError, match=r"grad_output\[1\] has a shape of torch.Size\(\[2, 2\]\)"
     ):
         wg.autograd.backward((x * 2, x * 3), (wg.ones(2), wg.ones(2, 2)))
+
+
+def test_a_second_backward_goes_through_nodes_that_keep_no_tensor():
+    # Slices were said to keep an index, einsum of one operand and resizing by a constant matrix
+    # arrays: the pass after the first was refused, as of nodes whose tensors are freed.
+    resized = wg.nn.functional.interpolate
+    for f in (
+        lambda x: x[0],
+        lambda x: x[:, 1:],
+        lambda x: x.diff(),
+        lambda x: wg.trapezoid(x),
+        lambda x: x.narrow(0, 1, 1),
+        lambda x: wg.einsum("ij->ji", x),
+        lambda x: wg.meshgrid(x[0], x[1], indexing="ij")[0],
+        lambda x: resized(x[None], scale_factor=2),
+        lambda x: resized(x[None], scale_factor=2, mode="linear"),
+    ):
+        x = wg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+        y = f(x)
+        y.backward(wg.ones_like(y))
+        once = x.grad.clone()
+        y.backward(wg.ones_like(y))
+        assert wg.equal(x.grad, 2 * once)

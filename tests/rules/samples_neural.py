@@ -257,7 +257,7 @@ _spelled = {
     "frames": integers(4, 3),
     "lengths": integers(2, 1),
 }
-_band = {"starts": integers(0, 0, 2), "weights": normal(3, 2)}
+_band = {"by": sampling.Band(integers(0, 0, 2), normal(3, 2), 4)}
 SAMPLING: dict[Any, list[Call]] = {
     sampling.sample: [forward for forward, _ in _samples],
     sampling.spread: [backward for _, backward in _samples],
@@ -268,8 +268,8 @@ SAMPLING: dict[Any, list[Call]] = {
         {"x": complex_normal(2, 4), "axis": 1} | _band,
     ],
     sampling.unresize: [
-        {"g": normal(2, 3), "axis": 1, "size": 4} | _band,
-        {"g": complex_normal(3, 2), "axis": 0, "size": 4} | _band,
+        {"g": normal(2, 3), "axis": 1} | _band,
+        {"g": complex_normal(3, 2), "axis": 0} | _band,
     ],
 }
 

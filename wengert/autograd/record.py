@@ -379,7 +379,8 @@ def _sequence(rule: Rule) -> Recorder:
             node.begin(edges)
             node.shapes = [np.shape(x) for x in call[name]]
             node.call = {k: v for k, v in call.items() if k != name}
-            node.saved = tuple(items) if keeps else ()
+            # Products are linear in each item: one is needed for the cotangents of the others.
+            node.saved = tuple(items) if keeps and len(items) > 1 else ()
             node.code, node.at = here()
             out._node = node
             if modes.special or any(x._origin is INFERENCE for x in items if isinstance(x, Tensor)):
@@ -417,7 +418,11 @@ class SequenceNode(Node):
         assert rule is not None
         name = rule.sequence or ""
         transpose = rule.reverse[name]
-        given = {**self.call, name: items, f"{name}_shape": self.shapes}
+        given = {
+            **self.call,
+            name: items or [None] * len(self.shapes),
+            f"{name}_shape": self.shapes,
+        }
         values = [given[p] for p in parameters(transpose)]
         if g.dtype.kind == "c" and items:
             return [np.conj(x) for x in transpose(np.conj(g), *values)]

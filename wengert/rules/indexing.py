@@ -109,14 +109,8 @@ def slices(x: Any, index: Any) -> Any:
 
 
 # PyTorch's graphs name these apart.
-linear(select, lambda g, x_shape, index: add_at(g, index, x_shape), view=True, constants=("index",))
-linear(
-    slices,
-    lambda g, x_shape, index: add_at(g, index, x_shape),
-    view=True,
-    name="Slice",
-    constants=("index",),
-)
+linear(select, lambda g, x_shape, index: add_at(g, index, x_shape), view=True)
+linear(slices, lambda g, x_shape, index: add_at(g, index, x_shape), view=True, name="Slice")
 
 
 @primitive

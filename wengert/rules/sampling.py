@@ -11,12 +11,13 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wengert.dispatch import primitive
-from wengert.rules.indexing import put_along_axis
+from wengert.rules.indexing import add_at, getitem, put_along_axis
 from wengert.rules.loops import as_lines, loops, plain, within_loops
 from wengert.rules.rule import general, linear
 
@@ -369,10 +370,23 @@ def reflected_slope(x, n, padding, corners):
 # ---- along one dimension -----------------------------------------------------------------------
 
 
-def band(matrix: Any) -> tuple[Any, Any]:
-    """A matrix whose rows are zero but for a few neighbours: where these start, and what they are.
+@dataclass(frozen=True, eq=False)
+class Band:
+    """A constant matrix whose rows are zero but for a few neighbours.
 
-    >>> band(np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]))
+    Row i has `weights[i]` in the columns from `starts[i]` on; there are `size` columns.
+    """
+
+    starts: Any
+    weights: Any
+    size: int
+
+
+def band(matrix: Any) -> Band:
+    """A matrix as a band.
+
+    >>> found = band(np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]))
+    >>> found.starts, found.weights
     (array([0, 1]), array([[1. , 0. ],
            [0.5, 0.5]]))
     """
@@ -382,34 +396,53 @@ def band(matrix: Any) -> tuple[Any, Any]:
     width = int(np.where(used.any(1), last - first, 0).max(initial=0)) + 1
     starts = np.minimum(first, n - width)
     weights = np.take_along_axis(matrix, starts[:, None] + np.arange(width), 1)
-    return starts, weights
+    return Band(starts, weights, n)
 
 
 @primitive
-def resize(x: Any, starts: Any, weights: Any, axis: int) -> Any:
-    """y[i] = sum over k of weights[i, k] x[starts[i] + k] along `axis`: a matrix with a band."""
+def resize(x: Any, by: Band, axis: int) -> Any:
+    """The matrix `by` applied along `axis`."""
+    starts, weights = by.starts, _weights(by, x.dtype)
     if plain(x, weights):
         out = np.empty((*x.shape[:axis], len(starts), *x.shape[axis + 1 :]), x.dtype)
         _resized(*as_lines(axis, x, out), starts, weights)
         return out
-    matrix = _matrix(starts, weights, x.shape[axis])
-    return np.moveaxis(np.tensordot(x, matrix, ([axis], [1])), -1, axis)
+    if weights.shape[1] == 1:
+        return getitem(x, _at(starts, axis)) * _beside(weights[:, 0], axis, x)
+    return np.moveaxis(np.tensordot(x, _matrix(by, weights), ([axis], [1])), -1, axis)
 
 
 @primitive
-def unresize(g: Any, starts: Any, weights: Any, axis: int, size: int) -> Any:
-    """`g` added to what it was made of, `size` numbers along `axis`: resize transposed."""
+def unresize(g: Any, by: Band, axis: int) -> Any:
+    """`g` added to what it was made of: resize transposed."""
+    starts, weights = by.starts, _weights(by, g.dtype)
+    shape = (*g.shape[:axis], by.size, *g.shape[axis + 1 :])
     if plain(g, weights):
-        out = np.zeros((*g.shape[:axis], size, *g.shape[axis + 1 :]), g.dtype)
+        out = np.zeros(shape, g.dtype)
         _unresized(*as_lines(axis, g, out), starts, weights)
         return out
-    matrix = _matrix(starts, weights, size)
-    return np.moveaxis(np.tensordot(g, matrix, ([axis], [0])), -1, axis)
+    if weights.shape[1] == 1:
+        return add_at(g * _beside(weights[:, 0], axis, g), _at(starts, axis), shape)
+    return np.moveaxis(np.tensordot(g, _matrix(by, weights), ([axis], [0])), -1, axis)
 
 
-def _matrix(starts: Any, weights: Any, size: int) -> Any:
-    columns = np.expand_dims(starts, 1) + np.arange(weights.shape[1])
-    return put_along_axis(weights, columns, (len(starts), size), 1)
+def _weights(by: Band, dtype: Any) -> Any:
+    """In the dtype of real numbers that goes with a dtype."""
+    real = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+    return by.weights if real.kind != "f" or by.weights.dtype == real else by.weights.astype(real)
+
+
+def _at(places: Any, axis: int) -> Any:
+    return (*(slice(None),) * axis, places)
+
+
+def _beside(weights: Any, axis: int, x: Any) -> Any:
+    return np.reshape(weights, (-1, *(1,) * (len(x.shape) - axis - 1)))
+
+
+def _matrix(by: Band, weights: Any) -> Any:
+    columns = by.starts[:, None] + np.arange(weights.shape[1])
+    return put_along_axis(weights, columns, (len(by.starts), by.size), 1)
 
 
 @loops
@@ -438,15 +471,5 @@ def _unresized(g, out, starts, weights):
                     out[i, start + tap, k] += weight * g[i, j, k]
 
 
-linear(
-    resize,
-    lambda g, x_shape, starts, weights, axis: unresize(g, starts, weights, axis, x_shape[axis]),
-    name="Upsample",
-    constants=("starts", "weights"),
-)
-linear(
-    unresize,
-    lambda h, starts, weights, axis: resize(h, starts, weights, axis),
-    name="UpsampleBackward",
-    constants=("starts", "weights"),
-)
+linear(resize, lambda g, by, axis: unresize(g, by, axis), name="Upsample")
+linear(unresize, lambda h, by, axis: resize(h, by, axis), name="UpsampleBackward")

@@ -31,6 +31,7 @@ from wengert.compile.trace.array import Postponed
 from wengert.compile.trace.capture import Capture, Cut, Fixed, Specialize, Varying, forget
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.ints import interval
+from wengert.compile.trace.observe.loops import Unrolled
 from wengert.compile.trace.places import Argument, Gradient, Offset, Place, is_number, key_of
 from wengert.compile.trace.pullback import pull_back
 from wengert.compile.trace.storage import strides_of
@@ -101,6 +102,7 @@ class CompiledFunction:
         self._fixed: dict[Any, Place] = {}  # whose values cannot be
         self._ints: dict[int, int] = {}  # arguments that are ints, as they were first
         self._cuts: dict[Any, set[int]] = {}  # of ints that decide something, by place
+        self._unrolled: dict[Any, int] = {}  # how many steps of the user's loops are traced
         self._last: Specialization | None = None
         self._gradients: CompiledFunction | None = None
         self._entry: Callable[..., Any] = self._call
@@ -325,6 +327,10 @@ class CompiledFunction:
                 continue
             except Postponed:
                 return None
+            except Unrolled as found:
+                (site,) = found.args
+                self._unrolled[site] = self._unrolled.get(site, 0) + 1
+                continue
             except Exception as error:
                 if self._fix_numbers(args, kwargs):
                     continue
@@ -366,6 +372,7 @@ class CompiledFunction:
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
         passed = {k: i for k, i in places.items() if i not in self._static}
         capture = Capture(passed, self._answers(flat), self._varying, self._cuts)
+        capture.world.unrolled = self._unrolled
         same = {i: Argument(first) for i, first, _ in _same_memory(flat)}
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)
@@ -378,7 +385,14 @@ class CompiledFunction:
                 pulled = pull_back(capture, (result[0], capture.world.effects))
             return capture.captured(result, pulled)
 
-        return watch.run(capture, trace)
+        try:
+            captured = watch.run(capture, trace)
+        except Exception:
+            if capture.world.broken is None:
+                raise
+        if capture.world.broken is not None:  # though the function may have caught that
+            raise capture.world.broken
+        return captured
 
     def _stand_in(self, capture: Capture, place: int, x: Any, same: Argument | None) -> Any:
         if isinstance(x, Iterator):

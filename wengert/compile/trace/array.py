@@ -460,9 +460,21 @@ def shape_depends(what: str, instead: str) -> TracingError:
     )
 
 
+def known(x: TracedArray) -> Any:
+    """The number of an int that an input decides; of all else, the number of an iteration among
+    them, the value.
+    """
+    if x.value.bounds is None:
+        return x.value
+    try:
+        return x.concrete("the number").item()
+    except TracingError:
+        return x.value
+
+
 def values_of(trace: Trace, item: Any) -> Any:
     if type(item) is TracedArray:
-        return item.value if item.value.bounds is None else item.concrete("the number").item()
+        return known(item)
     if isinstance(item, np.ndarray):
         return trace.external(item)
     if type(item) in (tuple, list):

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.arrays.common import axis_of
 from wengert.compile.program import operations
 from wengert.compile.program.program import Shape, Value, mapped
-from wengert.compile.trace.array import Trace, TracedArray, shape_depends, writable
+from wengert.compile.trace.array import Trace, TracedArray, known, shape_depends, writable
 from wengert.dispatch import Function, require, within
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -140,10 +140,10 @@ def _part(trace: Trace, p: Any) -> Any:
         return p
     if isinstance(p, (int, np.integer)) and not isinstance(p, (bool, np.bool_)):
         return int(p)
-    if type(p) is TracedArray and p.value.bounds is not None:
-        return p.__index__()
     if type(p) is TracedArray:
-        value = p.value
+        value = known(p)
+        if type(value) is not Value:
+            return operator.index(value)
         if value in trace.program.constants:
             p = trace.program.constants[value]
         elif value.dtype == bool:
@@ -168,7 +168,7 @@ def _part(trace: Trace, p: Any) -> Any:
 
 def _check_range(trace: Trace, places: list[Any], shape: Shape, error: Function) -> None:
     for axis, (p, n) in enumerate(zip(places, shape, strict=True)):
-        if type(p) is Value:
+        if type(p) is Value and not (p.bounds and -n <= p.bounds[0] and p.bounds[1] < n):
             index = trace.array(p)
             require(within(index.astype(np.int64), -n, n), error, index, axis, shape)
 

@@ -45,7 +45,11 @@ Asked = Argument | Gradient | Offset
 """What a signature may know of an argument: all of it, that it has a gradient, or where it lies."""
 
 
-class Specialize(Exception):
+class Retraced(Exception):
+    """The trace has to begin again, and to know something."""
+
+
+class Specialize(Retraced):
     """What is at a place becomes part of the signature: a number that decides something, a tensor
     that the function finds in its surroundings too, or something that is asked of an argument.
 
@@ -57,14 +61,14 @@ class Specialize(Exception):
         self.code, self.at = here()
 
 
-class Fixed(Exception):
+class Fixed(Retraced):
     """A tensor that is fetched from this place is met otherwise too: it stays what it is."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
 
 
-class Cut(Exception):
+class Cut(Retraced):
     """An int at this place decides something: it matters between which of these it is."""
 
     def __init__(self, place: Place, cuts: set[int]) -> None:
@@ -72,7 +76,7 @@ class Cut(Exception):
         self.cuts = cuts
 
 
-class Varying(Exception):
+class Varying(Retraced):
     """The function keeps something at these places for its next call: they are fetched from."""
 
     def __init__(self, places: dict[Any, Place]) -> None:

@@ -112,6 +112,9 @@ class World(Observer):
         self.shadows: dict[int, tuple[Any, Any]] = {}
         self.unobserved: Unobserved | None = None  # the first that ran so
         self.returned = False  # the function: what runs then is its derivative
+        self.unrolled: dict[Any, int] | None = None
+        """How many steps of the user's loops are traced before the others; None if all are."""
+        self.broken: BaseException | None = None  # what says that a loop is none
 
     # ---- running --------------------------------------------------------------------------------
 
@@ -381,6 +384,14 @@ class World(Observer):
                 continue
             if isinstance(value, CONTAINERS) or is_users_class(type(value)):
                 self._note_state(value, known)
+
+    def looped(self, items: Any, *rest: Any) -> Any:
+        from wengert.control.rolled import rolling
+
+        found, site = self.iterated(items), rest[-1]
+        if self.unrolled is None or self.telling:
+            return found
+        return rolling(self, items, site, rest[:-1]) or found
 
     # ---- what the program sees ------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from wengert.history.location import stacklevel
 from wengert.nn.functional.shared import apply, reshape
 from wengert.nn.functional.windows import _adaptive_avg
 from wengert.rules import convolution as rules
-from wengert.rules.sampling import TAPS, band, resize
+from wengert.rules.sampling import TAPS, Band, band, resize
 from wengert.tensor import Tensor
 
 
@@ -142,13 +142,11 @@ def interpolate(
         axis = 2 + i
         if smooth:
             how = spatial[i], out[i], scales[i], bool(align_corners), mode, antialias
-            input = apply(resize, input, *_weights(*how, input._array.dtype), axis)
-        else:
+            input = apply(resize, input, _weights(*how, input._array.dtype), axis)
+        elif spatial[i]:
             scale = scales[i] or spatial[i] / out[i]
-            half = 0.5 if mode == "nearest-exact" else 0.0
-            places = np.floor((np.arange(out[i]) + half) * np.float32(scale)).astype(np.int64)
-            places = np.minimum(places, spatial[i] - 1)
-            input = input[(*(slice(None),) * axis, places)]
+            dtype = input._array.dtype
+            input = apply(resize, input, _nearest(spatial[i], out[i], scale, mode, dtype), axis)
     return input
 
 
@@ -174,6 +172,14 @@ def _resized(
     factors = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [scale_factor] * n
     out = [math.floor(s * f) for s, f in zip(spatial, factors, strict=True)]
     return out, [None] * n if recompute else [1.0 / f for f in factors]
+
+
+@functools.lru_cache(256)
+def _nearest(size: int, out: int, scale: float, mode: str, dtype: Any) -> Any:
+    """Of each new pixel the old one that counts, as `resize` takes it."""
+    half = 0.5 if mode == "nearest-exact" else 0.0
+    places = np.floor((np.arange(out) + half) * np.float32(scale)).astype(np.int64)
+    return Band(np.minimum(places, size - 1), np.ones((out, 1), dtype), size)
 
 
 @functools.lru_cache(256)

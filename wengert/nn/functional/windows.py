@@ -634,7 +634,7 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
     else:
         result = x
         for i, (s, o) in enumerate(zip(spatial, out, strict=True)):
-            result = apply(resize, result, *_means(s, o, x._array.dtype), 2 + i)
+            result = apply(resize, result, _means(s, o, x._array.dtype), 2 + i)
     return result[0] if lone else result
 
 

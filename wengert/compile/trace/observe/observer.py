@@ -103,6 +103,10 @@ class Observer(Calls):
             return _Iterated(step)
         return self.whole(iterator)
 
+    def looped(self, items: Any, *rest: Any) -> Any:
+        """A `for` loop goes through items: the rest are cells, and the loop's `Site`."""
+        return self.iterated(items)
+
     def whole(self, value: Any) -> Any:
         if isinstance(value, CONTAINERS):
             if id(value) in self.origins:

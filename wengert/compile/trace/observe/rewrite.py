@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 from bytecode import BinaryOp, Bytecode, Instr
 from bytecode.instr import FreeVar
 
+from wengert.compile.trace.observe.loops import Site, site_of
 from wengert.compile.trace.observe.objects import ATOMS
 
 
@@ -192,7 +193,6 @@ OURS = frozenset(map(str, Path(__file__).parent.glob("*.py")))
 # ---- which instructions are rewritten, and how -------------------------------------------------
 
 SHOWN: dict[str, tuple[int, str]] = {
-    "GET_ITER": (1, "iterated"),
     "UNPACK_SEQUENCE": (1, "iterated"),
     "UNPACK_EX": (1, "iterated"),
     "LIST_EXTEND": (1, "iterated"),
@@ -248,15 +248,18 @@ class Rewriter:
     def __init__(self, code: CodeType) -> None:
         self.body = Bytecode.from_code(code)
         self.told: dict[Any, Told] = {}
+        self.site: Site | None = None
+        """The loop that this instruction begins."""
 
     def rewritten(self) -> CodeType:
         out: list[Any] = []
         before = ""
         named = False
-        for old in self.body:
+        for k, old in enumerate(self.body):
             if not isinstance(old, Instr):
                 out.append(old)
                 continue
+            self.site = site_of(self.body, k) if old.name == "GET_ITER" else None
             for step in uniform(old, named):
                 for new in self.instructions(step, before):
                     new.location = old.location  # tracebacks keep the user's lines
@@ -321,6 +324,15 @@ class Rewriter:
             yield from self.asked(2, "read_cell", _first, step.arg.name)
 
     load_classderef = load_deref
+
+    def get_iter(self, step: Step) -> Iterator[Instr]:
+        site = self.site
+        if site is None:
+            yield from self.shown(1, "iterated")
+        else:
+            yield from (Instr(LOAD_CELL, cell) for cell in site.cells)
+            yield from self.asked(1 + len(site.cells), "looped", _first, site)
+        yield step.native
 
     def load_from_dict_or_deref(self, step: Step) -> Iterator[Instr]:
         yield from self.load_deref(step)
