@@ -47,9 +47,13 @@ def test_every_name_that_waits_is_found():
         wg.gone
 
 
-def test_a_star_takes_what_waits_as_well():
-    found = run("from wengert import *", "print(nn.Linear(1, 1).bias.shape == conv2d.__name__)")
-    assert found == ["False"]
+def test_a_star_takes_what_waits_and_no_module():
+    found = run(
+        "import random, numpy",  # which the package has as well, with other things in them
+        "from wengert import *",
+        "print(conv2d.__name__, random.shuffle.__name__, numpy.__name__, 'nn' in dir())",
+    )
+    assert found == ["conv2d", "shuffle", "numpy", "False"]
 
 
 def test_a_name_first_asked_for_in_a_profile_is_the_function_itself_afterwards():

@@ -97,6 +97,15 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda s, a: s.integrate.quad(lambda x: np.exp(-x) * x, a, np.inf)[0], (0.7,)),
     "interpolate.CubicSpline": (
         lambda s, x, y, at: s.interpolate.CubicSpline(x, y)(at), (T, V, AT)),
+    "interpolate.CubicSpline through numbers": (
+        lambda s, at: s.interpolate.CubicSpline(T, V)(at, 1), (AT,)),
+    "interpolate.CubicSpline through columns of numbers": (
+        lambda s, at: s.interpolate.CubicSpline(T[:5], M, axis=1)(at), (AT[0],)),
+    "interpolate.CubicSpline of a period": (
+        lambda s, at: s.interpolate.CubicSpline(T, np.sin(T * np.pi / 1.5), bc_type="periodic")(at),
+        (AT,)),
+    "interpolate.CubicSpline that ends": (
+        lambda s, at: s.interpolate.CubicSpline(T, V, extrapolate=False)(at), (AT[1:, 0],)),
     "interpolate.CubicSpline natural": (
         lambda s, x, y, at: s.interpolate.CubicSpline(x, y, bc_type="natural")(at, 1), (T, V, AT)),
     "interpolate.CubicSpline clamped": (
@@ -302,3 +311,11 @@ def test_modules_have_all_of_scipys_names() -> None:
     for name in ("linalg", "signal", "integrate", "interpolate", "stats", "ndimage", "special"):
         ours, theirs = (importlib.import_module(f"{p}scipy.{name}") for p in ("wengert.", ""))
         assert all(hasattr(ours, n) for n in theirs.__all__)
+
+
+def test_a_spline_that_ends_is_nan_at_tensors_beyond_its_points_as_at_numbers():
+    from wengert.scipy.interpolate import CubicSpline
+
+    spline = CubicSpline(T, V, extrapolate=False)
+    np.testing.assert_array_equal(spline(wg.tensor(AT)).numpy(), spline(AT))
+    assert np.isnan(spline(AT)).sum() == 2

@@ -58,7 +58,7 @@ def later(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
     def get(name: str) -> Any:
         if name == "__all__":
-            return [name for name in names() if not name.startswith("_")]
+            return [name for name in names() if not (name.startswith("_") or is_module(name))]
         if name not in lines():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found = _imported(*lines()[name], package)
@@ -67,6 +67,10 @@ def later(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
     def names() -> list[str]:
         return sorted({*vars(module), *lines()})
+
+    def is_module(name: str) -> bool:
+        """Whose names may be those of a program's own modules: `numpy`, `random`, `signal`."""
+        return isinstance(getattr(module, name), ModuleType)
 
     return get, names
 

@@ -41,9 +41,15 @@ class CubicSpline:
                 "x must be a vector of at least two numbers, and y as long along its axis; got "
                 f"shapes {tuple(self.x.shape)} and {tuple(y.shape)}"
             )
-        self.shape = tuple(y.shape[1:])
+        further = tuple(y.shape[1:])
         self.y = np.reshape(y, (n, -1))
-        self.slopes = np.matmul(*self._slopes(bc_type))
+        slopes = np.matmul(*self._slopes(bc_type))
+        h = np.reshape(np.diff(self.x), (-1, 1))
+        steep = np.diff(self.y, axis=0) / h
+        third = (slopes[:-1] + slopes[1:] - 2 * steep) / (h * h)
+        second = (steep - slopes[:-1]) / h - third * h
+        terms = [third, second, slopes[:-1], self.y[:-1]]
+        self.c = [np.reshape(term, (n - 1, *further)) for term in terms]
 
     def _slopes(self, bc_type: str) -> tuple[Any, Any]:
         """The slopes at the points: (inverse of the system, its right side)."""
@@ -72,35 +78,55 @@ class CubicSpline:
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The value at x, or the nu-th derivative there."""
-        at = as_array(x)
-        flat = np.reshape(at, (-1,))
-        where = flat.detach() if hasattr(flat, "detach") else flat
-        knots = self.x.detach() if hasattr(self.x, "detach") else self.x
-        k = np.clip(np.searchsorted(knots, where, side="right") - 1, 0, self.x.shape[0] - 2)
-        h = (self.x[k + 1] - self.x[k])[:, None]
-        t = (flat - self.x[k])[:, None]
-        y0, y1, s0, s1 = self.y[k], self.y[k + 1], self.slopes[k], self.slopes[k + 1]
-        steep = (y1 - y0) / h
-        third = (s0 + s1 - 2 * steep) / (h * h)
-        second = (steep - s0) / h - third * h
-        made = [
-            lambda: y0 + t * (s0 + t * (second + t * third)),
-            lambda: s0 + t * (2 * second + t * (3 * third)),
-            lambda: 2 * second + t * (6 * third),
-            lambda: 6 * third + 0 * t,
-        ]
-        result = made[nu]() if nu < 4 else 0 * made[3]()
-        result = np.reshape(result, (*at.shape, *self.shape))
-        return np.moveaxis(
-            result,
-            tuple(range(len(at.shape))),
-            tuple(range(self.axis, self.axis + len(at.shape))),
-        ) if self.axis else result  # fmt: skip
+        if extrapolate not in (None, True):
+            raise TypeError("CubicSpline on tensors extrapolates; extrapolate=False is not taken")
+        return _piecewise(self.c, self.x, as_array(x), nu, self.axis, True)
 
     def __new__(cls, x: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         if not (holds_arrays(x) or holds_arrays(y)):
-            return scipy.interpolate.CubicSpline(x, y, *args, **kwargs)
+            return _Known(x, y, *args, **kwargs)
         return super().__new__(cls)
+
+
+class _Known(scipy.interpolate.CubicSpline):  # type: ignore[misc]
+    """SciPy's own, through points that are numbers, which may be asked at tensors as well."""
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        if not holds_arrays(x):
+            return super().__call__(x, nu, extrapolate)
+        how = self.extrapolate if extrapolate is None else extrapolate
+        return _piecewise(list(self.c), self.x, as_array(x), nu, self.axis, how)
+
+
+def _piecewise(c: list[Any], x: Any, at: Any, nu: int, axis: int, extrapolate: Any) -> Any:
+    """Σ c[i][k] (at - x[k])^(n - i), or its nu-th derivative, where k is the interval of each `at`.
+
+    Beyond the points the outer polynomials go on, or what is there is periodic, or NaN.
+    """
+    for _ in range(nu):
+        n = len(c) - 1
+        c = [(n - i) * term for i, term in enumerate(c[:-1])] or [0 * c[0]]
+    knots, flat = _bare(x), np.reshape(at, (-1,))
+    if extrapolate == "periodic":
+        flat = x[0] + np.mod(flat - x[0], x[-1] - x[0])
+    where = _bare(flat)
+    k = np.clip(np.searchsorted(knots, where, side="right") - 1, 0, x.shape[0] - 2)
+    further = tuple(c[0].shape[1:])
+    t = np.reshape(flat - x[k], (-1, *[1] * len(further)))
+    result = 0 * t + c[0][k]
+    for term in c[1:]:
+        result = result * t + term[k]
+    if not extrapolate:
+        inside = np.reshape((where >= knots[0]) & (where <= knots[-1]), (-1, *[1] * len(further)))
+        result = np.where(inside, result, np.nan)
+    result = np.reshape(result, (*at.shape, *further))
+    axes = range(len(at.shape))
+    return np.moveaxis(result, tuple(axes), tuple(axis + i for i in axes)) if axis else result
+
+
+def _bare(x: Any) -> Any:
+    """Without history: which interval a number lies in has no derivative."""
+    return x.detach() if hasattr(x, "detach") else x
 
 
 def _put_along(values: Any, n: int, k: int) -> Any:
