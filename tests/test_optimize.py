@@ -331,6 +331,30 @@ def test_least_squares_agree_with_scipy():
         np.testing.assert_allclose(ours.jac, theirs.jac, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"sigma": np.linspace(0.5, 2.0, 9)}, {"sigma": np.full(9, 0.3), "absolute_sigma": True},
+        {"bounds": ([0.0, 0.0], [1.9, 5.0])}, {"p0": [1.0, 2.0], "method": "trf"},
+        {"sigma": np.eye(9) + 0.2}, {"compile": True},
+    ],
+)  # fmt: skip
+def test_fitted_curves_and_their_covariance_agree_with_scipy(options):
+    t = np.linspace(0.0, 2.0, 9)
+    seen = 2.0 * np.exp(-1.5 * t) + 0.05 * np.cos(9 * t)
+    curve = lambda t, height, rate: height * np.exp(-rate * t)
+    found, covariance = wg.optimize.curve_fit(curve, wg.tensor(t), seen, **options)
+    options = {name: x for name, x in options.items() if name != "compile"}
+    expected, theirs = optimize.curve_fit(curve, t, seen, **options)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(covariance, theirs, rtol=1e-3)
+
+
+def test_a_curve_whose_parameters_cannot_be_counted_asks_for_a_start():
+    with pytest.raises(ValueError, match=r"Say where to begin: p0=\[1.0, 1.0\]"):
+        wg.optimize.curve_fit(lambda t, *p: p[0] * t, np.ones(3), np.ones(3))
+
+
 def chain(x):
     """Rosenbrock's function in many variables, as residuals: each row has two nonzeros."""
     return {"slopes": 10 * (x[1:] - x[:-1] ** 2), "ends": [1 - x]}

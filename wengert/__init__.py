@@ -515,10 +515,12 @@ if _TYPE_CHECKING:
     from wengert import linalg as linalg
     from wengert import nn as nn
     from wengert import numeric as numeric
+    from wengert import numpy as numpy
     from wengert import optim as optim
     from wengert import optimize as optimize
     from wengert import profiler as profiler
     from wengert import rules as rules
+    from wengert import scipy as scipy
     from wengert import solvers as implicit
     from wengert import solvers as solvers
     from wengert import sparse as sparse

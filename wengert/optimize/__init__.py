@@ -5,9 +5,9 @@ given them. Here parameters are tensors, arrays, numbers, or containers of them;
 from wengert; everything else is SciPy's, results included, and these have no history: minima that
 can be differentiated are made in `solvers/`. Optimizers that train step by step are in `optim/`.
 
-Begin with `minimum.py`; `roots.py` solves equations, `initial_value.py` differential ones, and
-`vector.py` turns parameters into the one vector and back. Nothing in the package leans on this
-folder.
+Begin with `minimum.py`; `roots.py` solves equations, `curves.py` fits them to points,
+`initial_value.py` solves differential ones, and `vector.py` turns parameters into the one vector
+and back. Nothing in the package leans on this folder.
 
 >>> import numpy as np
 >>> import wengert as wg
@@ -18,6 +18,7 @@ folder.
 (1.0, array([1., 1.]))
 """
 
+from wengert.optimize.curves import curve_fit as curve_fit
 from wengert.optimize.initial_value import solve_ivp as solve_ivp
 from wengert.optimize.minimum import minimize as minimize
 from wengert.optimize.roots import least_squares as least_squares
