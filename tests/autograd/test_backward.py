@@ -624,3 +624,14 @@ def test_a_second_backward_goes_through_nodes_that_keep_no_tensor():
         once = x.grad.clone()
         y.backward(wg.ones_like(y))
         assert wg.equal(x.grad, 2 * once)
+
+
+def test_the_edge_of_a_scalar_is_a_root_as_the_scalar_is(lib):
+    # Its cotangent was asked for, though the tensor that stands there has one element.
+    x = leaf(lib, 1.0, 2.0)
+    edge = lib.autograd.graph.get_gradient_edge((x**2).sum())
+    lib.autograd.backward(edge, retain_graph=True)
+    assert x.grad.tolist() == [2.0, 4.0]
+    assert lib.autograd.grad(edge, x)[0].tolist() == [2.0, 4.0]
+    with pytest.raises(RuntimeError, match="only for scalar outputs"):
+        lib.autograd.backward(lib.autograd.graph.get_gradient_edge(x * 2))

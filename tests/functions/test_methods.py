@@ -202,3 +202,16 @@ def test_a_number_is_shifted_by_a_tensor(other):
     assert (3 << other).tolist() == expected
     assert (48 >> other).tolist() == [48 >> n for n in map(int, other.tolist())]
     assert (5 ^ other).tolist() == [5 ^ n for n in map(int, other.tolist())]
+
+
+def test_a_result_is_not_written_over_a_part_of_what_it_is_made_of():
+    # The old values were used, where PyTorch refuses to say which are.
+    x = wg.arange(6.0)
+    for out, call in ((x[1:], x[:5]), (x[:5], x[1:]), (x.reshape(2, 3).t(), x.reshape(2, 3))):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            wg.sin(call, out=out)
+    assert x.tolist() == [0, 1, 2, 3, 4, 5]
+    wg.add(x, x, out=x)
+    assert x.tolist() == [0, 2, 4, 6, 8, 10]
+    wg.add(x[:3], 1, out=x[3:])
+    assert x.tolist() == [0, 2, 4, 1, 3, 5]

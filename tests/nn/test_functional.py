@@ -219,3 +219,11 @@ def test_initial_values_have_the_moments_they_promise():
     x = wg.randn(1, 2, 5)
     kernel = nn.init.dirac_(wg.empty(2, 2, 3))
     assert wg.equal(F.conv1d(x, kernel, padding=1), x)
+
+
+def test_bilinear_refuses_tensors_of_several_dtypes():
+    # It promoted them, where layers and other products name them.
+    x, y, weight = wg.ones(2, 3), wg.ones(2, 4), wg.ones(5, 3, 4)
+    for call in ((x, y.double(), weight), (x, y, weight.double()), (x, y, weight, y[0].double())):
+        with pytest.raises(RuntimeError, match="float32 and float64"):
+            nn.functional.bilinear(*call)

@@ -155,3 +155,12 @@ def test_a_graph_network_learns():
         loss.backward()
         optimizer.step()
     assert loss < 0.1
+
+
+def test_rows_that_do_not_count_the_elements_are_refused_in_words():
+    # NumPy's words of a negative count came out; more rows than the size has were taken.
+    for ends, size in (([0, 2, 1], (2, 2)), ([1, 1, 2], (2, 2)), ([0, 1, 2], (3, 2))):
+        with pytest.raises(RuntimeError, match="crow_indices"):
+            wg.sparse_csr_tensor(ends, [0, 1], [1.0, 2.0], size)
+    with pytest.raises(RuntimeError, match="layout must be SparseCsr"):
+        wg.sparse_csr_tensor([0, 1], [0], [1.0], layout=wg.sparse_coo)

@@ -283,9 +283,14 @@ def _no_graph(root: Tensor, i: int) -> str:
 def _cotangent(root: Any, g: Any, i: int, tensors: bool) -> Any:
     """The cotangent of a root, checked, as the sweep carries it: a Tensor or an array."""
     if isinstance(root, GradientEdge):
-        if g is None:
-            raise RuntimeError("grad_outputs must be given for a GradientEdge")
-        return g if tensors else held(g._array)
+        if root.ownership_token is None:
+            if g is None:
+                raise RuntimeError(
+                    "a GradientEdge made by hand has no shape: pass grad_outputs, or take the edge "
+                    "from autograd.graph.get_gradient_edge."
+                )
+            return g if tensors else held(g._array)
+        root = root.ownership_token  # the tensor that stands there
     array = root._array
     if g is None:
         if array.size != 1:

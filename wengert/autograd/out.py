@@ -1,7 +1,7 @@
 """`out=`: results written into tensors that exist.
 
 A function decorated with `takes_out` accepts `out=`. The result is computed first and written then,
-so that an input may share memory with `out`.
+so that an input may be `out` itself.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ def into(
 ) -> Any:
     """`function(...)` written into `out`, a tensor or a tuple of them, resized where it must be."""
     refuse_tracked_out(function.__name__, (*args, *kwargs.values(), out))
+    refuse_overlap(_tensors((*args, *kwargs.values())), _tensors((out,)))
     result = function(*args, **kwargs)
     if isinstance(out, Tensor):
         if not isinstance(result, Tensor):
@@ -68,6 +69,27 @@ def into(
         )
     filled = [fill_out(o, r) for o, r in zip(out, result, strict=True)]
     return type(result)._make(filled) if hasattr(result, "_make") else tuple(filled)
+
+
+def refuse_overlap(inputs: list[Tensor], outs: list[Tensor]) -> None:
+    """RuntimeError where a tensor that is to be written shares a part of its memory with an input.
+
+    All of it, in the same order, may be the same: that is an operation in place.
+    """
+    for out in outs:
+        a = out._array
+        for x in inputs:
+            b = x._array
+            if type(a) is not np.ndarray or type(b) is not np.ndarray or not a.size:
+                continue
+            same = a.shape == b.shape and a.strides == b.strides and a.ctypes.data == b.ctypes.data
+            # Of what lies in memory with gaps PyTorch does not ask; nor is it easy to tell.
+            if not same and a.flags.forc and b.flags.forc and np.may_share_memory(a, b):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to "
+                    "tensor refer to a single memory location. Please clone() the input before "
+                    "performing the operation, or give out= a tensor of its own."
+                )
 
 
 def fill_out(out: Tensor, result: Tensor) -> Tensor:

@@ -329,6 +329,9 @@ def _cat(*parts: Tensor) -> Tensor:
     return cat(parts)
 
 
+_CSR = device.sparse_csr
+
+
 # ---- making them ----------------------------------------------------------------------------
 
 
@@ -381,18 +384,39 @@ def sparse_csr_tensor(
     size: Any = None,
     *,
     dtype: Any = None,
+    layout: Any = None,
     device: Any = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> SparseTensor:
-    """A matrix whose row k has the elements crow_indices[k] to crow_indices[k + 1]."""
-    counts = np.diff(_array_of(crow_indices))
-    places = np.stack([np.repeat(np.arange(len(counts)), counts), _array_of(col_indices)])
+    """A matrix whose row k has the elements crow_indices[k] to crow_indices[k + 1].
+
+    These begin with 0, do not decrease, and end with the number of elements.
+    """
+    if layout not in (None, _CSR):
+        raise RuntimeError(
+            f"sparse_csr_tensor: layout must be SparseCsr but got {layout}; the layout of a tensor "
+            "is changed by to_sparse_coo() and to_sparse_csr()."
+        )
+    ends, columns = _array_of(crow_indices), _array_of(col_indices)
+    counts = np.diff(ends)
+    if ends.ndim != 1 or not len(ends) or ends[0] or (counts < 0).any() or ends[-1] != columns.size:
+        raise RuntimeError(
+            "sparse_csr_tensor: crow_indices must begin with 0, not decrease, and end with the "
+            f"number of elements, {columns.size}; got {ends.tolist()}."
+        )
+    if size is not None and len(counts) != size[0]:
+        raise RuntimeError(
+            f"sparse_csr_tensor: crow_indices of {len(ends)} numbers are those of {len(counts)} "
+            f"rows, but the size is {tuple(size)}."
+        )
+    places = np.stack([np.repeat(np.arange(len(counts)), counts), columns])
     size = (len(counts), int(places[1].max(initial=-1)) + 1) if size is None else size
     made = sparse_coo_tensor(
-        places, values, size, dtype=dtype, device=device, requires_grad=requires_grad
-    )
+        places, values, size, dtype=dtype, device=device, pin_memory=pin_memory,
+        requires_grad=requires_grad,
+    )  # fmt: skip
     return SparseTensor(made._places, made._elements, made._extent, csr=True)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.operands import cast
+from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
 from wengert.functions.arguments import into, of_tensors, tensor_of
@@ -81,6 +81,7 @@ def _flattened(shape: tuple[int, ...], features: int) -> str:
 @of_tensors(1)
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y_k = x1 W_k x2 + b_k."""
+    one_dtype("bilinear", (input1, input2, weight, bias))
     left = apply(np.tensordot, input1, weight, ([input1.ndim - 1], [1]))  # (..., out, in2)
     n = left.ndim
     expanded = reshape(input2, (*input2.shape[:-1], 1, input2.shape[-1]))
