@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,8 @@ import wengert as wg
 from tests.distributed.checks import check, here
 from wengert import distributed as dist
 from wengert import nn
-from wengert.distributed import hooks
+from wengert.distributed import checkpoint, hooks
+from wengert.distributed.optim import ZeroRedundancyOptimizer
 from wengert.nn.parallel import DistributedDataParallel as DDP
 
 
@@ -245,3 +249,111 @@ def modules_that_differ_are_refused():
         DDP(network(0, 3, 4 + rank, 2))
     with pytest.raises(RuntimeError, match="not needed when a module"):
         DDP(nn.Tanh())
+
+
+# ---- what else belongs to training --------------------------------------------------------------
+
+
+@check
+def an_optimizer_divided_among_ranks_does_what_a_whole_one_does():
+    rank, size = here()
+    for name in ("Adam", "SGD"):
+        settings = OPTIMIZERS[name]
+        net, alone = DDP(network()), network()
+        mine = ZeroRedundancyOptimizer(net.parameters(), getattr(wg.optim, name), **settings)
+        theirs = getattr(wg.optim, name)(alone.parameters(), **settings)
+        schedules = [wg.optim.lr_scheduler.StepLR(o, 2, 0.5) for o in (mine, theirs)]
+        x, y = (wg.cat(side) for side in zip(*[batch(r) for r in range(size)], strict=True))
+        for _ in range(4):
+            step(net, mine, *batch(rank))
+            step(alone, theirs, x, y)
+            [s.step() for s in schedules]
+        same(net, alone)
+        same_bits_everywhere(net)
+        held = sum(p.numel() for p in mine.optim.state)
+        everything = [p.numel() for p in alone.parameters()]
+        assert held <= sum(everything) / size + max(everything)
+        mine.consolidate_state_dict(0)
+        if rank:
+            with pytest.raises(RuntimeError, match="has not been consolidated on this rank"):
+                mine.state_dict()
+        else:
+            assert set(mine.state_dict()["state"]) == set(theirs.state_dict()["state"])
+
+
+@check
+def normalization_over_all_ranks_is_that_of_the_whole_batch():
+    rank, size = here()
+    parts = [
+        wg.from_numpy(np.random.default_rng(r).standard_normal((r + 2, 3, 4))) for r in range(size)
+    ]
+    whole = nn.BatchNorm1d(3).double()
+    shared = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(3).double()))
+    x, mine = (t.clone().requires_grad_() for t in (wg.cat(parts), parts[rank]))
+    expected, found = whole(x), shared(mine)
+    start = sum(len(p) for p in parts[:rank])
+    stop = start + len(mine)
+    np.testing.assert_allclose(found.detach(), expected[start:stop].detach(), atol=1e-6)
+    (expected**3).sum().backward()
+    (found**3).sum().backward()
+    np.testing.assert_allclose(mine.grad, x.grad[start:stop], atol=1e-5)
+    np.testing.assert_allclose(shared[0].running_var, whole.running_var, rtol=1e-6)
+    np.testing.assert_allclose(shared[0].running_mean, whole.running_mean, rtol=1e-6)
+    shared.eval()
+    assert isinstance(shared[0], nn.SyncBatchNorm)
+    with wg.no_grad():
+        np.testing.assert_allclose(shared(mine), whole.eval()(mine), rtol=1e-5)
+
+
+def shared_folder() -> Path:
+    found = [tempfile.mkdtemp()] if dist.get_rank() == 0 else [None]
+    dist.broadcast_object_list(found, 0)
+    return Path(found[0])
+
+
+@check
+def checkpoints_are_written_by_all_and_read_by_any_number():
+    rank, size = here()
+    folder = shared_folder()
+    net = DDP(network())
+    optimizer = ZeroRedundancyOptimizer(net.parameters(), wg.optim.Adam, lr=0.01)
+    for _ in range(2):
+        step(net, optimizer, *batch(rank))
+    state = {"net": net.module.state_dict(), "optimizer": optimizer.shard_state_dict(), "step": 2}
+    assert checkpoint.latest(folder) is None
+    checkpoint.save(state | {"mine": {f"of {rank}": [wg.ones(2), 3.5]}}, checkpoint_id=folder / "2")
+    assert len(list((folder / "2").glob("rank*"))) == size
+    assert checkpoint.latest(folder) == folder / "2"
+    # One rank reads what all have written.
+    alone = network(5)
+    found = {"net": alone.state_dict(), "step": 0}
+    checkpoint.load(found, checkpoint_id=folder / "2", no_dist=True)
+    same(alone, net)
+    assert found["step"] == 2
+    everything = checkpoint.read(folder / "2")
+    assert sorted(everything["mine"]) == [f"of {r}" for r in range(size)]
+    assert everything["mine"][f"of {size - 1}"][1] == 3.5
+    whole = wg.optim.Adam(alone.parameters(), lr=0.01)
+    whole.load_state_dict(everything["optimizer"])
+    again = DDP(network(7))
+    again.module.load_state_dict(everything["net"])
+    mine = ZeroRedundancyOptimizer(again.parameters(), wg.optim.Adam, lr=0.5)
+    mine.load_state_dict(everything["optimizer"])
+    x, y = (wg.cat(side) for side in zip(*[batch(r) for r in range(size)], strict=True))
+    step(net, optimizer, *batch(rank))
+    step(again, mine, *batch(rank))
+    step(alone, whole, x, y)
+    same(again, net, rtol=1e-7)
+    same(alone, net)
+    with pytest.raises(KeyError, match=r"has no entry net\.absent"):
+        checkpoint.load({"net": {"absent": wg.ones(1)}}, checkpoint_id=folder / "2")
+    dist.barrier()
+    if rank == 0:
+        (folder / "2" / "index.json").unlink()
+    dist.barrier()
+    assert checkpoint.latest(folder) is None
+    with pytest.raises(dist.DistError, match="no complete checkpoint"):
+        checkpoint.load({}, checkpoint_id=folder / "2")
+    dist.barrier()
+    if rank == 0:
+        shutil.rmtree(folder)

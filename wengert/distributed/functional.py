@@ -15,6 +15,7 @@ from wengert.distributed.collectives import COLLECTIVES, ReduceOp
 from wengert.distributed.exchange import exchange
 from wengert.errors import GradError
 from wengert.functions.joining import stack
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
 
 _COMPOSED = {
@@ -93,3 +94,6 @@ def all_to_all(
 ) -> tuple[Tensor, ...]:
     """What each rank has for this one. `output_tensor_list` is there for PyTorch's sake."""
     return exchanged(stack(list(input_tensor_list)), "all_to_all", group).unbind(0)
+
+
+_lacking(__name__)

@@ -15,6 +15,7 @@ from wengert.distributed.collectives import COLLECTIVES
 from wengert.distributed.groups import ProcessGroup, resolve
 from wengert.distributed.work import Future
 from wengert.dtypes import bfloat16
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, wrap
 
 
@@ -152,3 +153,6 @@ def _approximated(state: PowerSGDState, own: ProcessGroup, key: Any, M: Any, r: 
     _mean(own, Q).wait()
     state.directions[key] = Q
     return P @ Q.T
+
+
+_lacking(__name__)

@@ -33,7 +33,6 @@ INSTEAD = (
         r"distributed\b.*",
         "wengert.distributed has groups, collectives and messages; MPI finds and carries them.",
     ),
-    (r"(nn\.)?SyncBatchNorm", "A program runs in one process here."),
     (r"(nn\.)?attention\b.*", "nn.functional.scaled_dot_product_attention is the one attention."),
     (r"(hub|utils\.model_zoo)\b.*", "Load weights with wengert.load from a downloaded file."),
     (r"onnx\b.*", "Graphs are not written. Save state_dict(), in safetensors or NumPy."),
@@ -102,6 +101,8 @@ ELSEWHERE = {
     "distributed.algorithms.ddp_comm_hooks.default_hooks": "distributed.hooks",
     "distributed.algorithms.ddp_comm_hooks.powerSGD_hook": "distributed.hooks",
     "distributed.nn.functional": "distributed.functional",
+    "distributed.checkpoint": "serialization.sharded",
+    "distributed.optim": "optim.sharded",
 }
 """PyTorch's modules whose files have other names here."""
 
@@ -119,6 +120,11 @@ class Absent(ModuleType):
         namesake = vars(self).get(self.__name__.rpartition(".")[2])
         if not name.startswith("__") and hasattr(namesake, name):
             return getattr(namesake, name)
+        file = ELSEWHERE.get(_after(self.__name__).removeprefix("pytorch."))
+        if file is not None and not name.startswith("__"):
+            defined = vars(importlib.import_module(f"wengert.{file}"))
+            if name in defined:
+                return defined[name]
         found = answer(self.__name__, name)
         setattr(self, name, found)
         return found

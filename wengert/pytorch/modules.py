@@ -667,8 +667,19 @@ LACKING = {
     "distributed.algorithms.ddp_comm_hooks.powerSGD_hook": """
         batched_powerSGD_hook
     """,
+    "distributed.checkpoint": """
+        BytesStorageMetadata CheckpointException ChunkStorageMetadata DefaultLoadPlanner
+        DefaultSavePlanner FileSystemReader FileSystemWriter HuggingFaceStorageReader
+        HuggingFaceStorageWriter LoadPlan LoadPlanner Metadata
+        QuantizedHuggingFaceStorageReader ReadItem SavePlan SavePlanner StorageReader
+        StorageWriter TensorStorageMetadata WriteItem async_save
+        load_sharded_optimizer_state_dict load_state_dict save_state_dict
+    """,
     "distributed.nn.functional": """
         all_to_all_single
+    """,
+    "distributed.optim": """
+        DistributedOptimizer PostLocalSGDOptimizer as_functional_optim
     """,
     "distributions.constraints": """
         MixtureSameFamilyConstraint

@@ -9,6 +9,8 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.kind import number
 from wengert.autograd.engine import mark_written
+from wengert.functions.joining import cat
+from wengert.history import modes
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.layers.linear import new_parameter
@@ -194,7 +196,11 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over all processes, of which there is one."""
+    """Batch normalization by the mean and variance of the batches of all ranks together.
+
+    Before there is a process group, and in evaluation, it is that of one's own batch. Every rank
+    has to come to it, forward and backward.
+    """
 
     _ranks = tuple(range(2, 64))
 
@@ -214,10 +220,67 @@ class SyncBatchNorm(_BatchNorm):
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
+        self.process_group = process_group
+
+    def forward(self, input: Tensor) -> Tensor:
+        from wengert.distributed import functional, groups  # only who asks for it needs it
+
+        alone = not self.training and self.running_mean is not None
+        if alone or groups.get_world_size(self.process_group) == 1:
+            return super().forward(input)
+        self._check(input)
+        axes = (0, *range(2, input.ndim))
+        column = (1, -1, *(1,) * (input.ndim - 2))
+        count = input.numel() // input.shape[1]
+        mean = input.mean(axes)
+        squares = (input - mean.reshape(column)).square().sum(axes)
+        mine = cat([mean, squares, mean.new_full((1,), count)])
+        means, sums, counts = functional.exchanged(mine, "all_gather", self.process_group).split(
+            [self.num_features, self.num_features, 1], 1
+        )
+        # Means and sums of squares of parts give those of the whole (Chan, Golub, LeVeque, 1979).
+        total = counts.sum()
+        mean = (means * counts).sum(0) / total
+        squares = (sums + counts * (means - mean).square()).sum(0)
+        self._track(mean.detach(), (squares / (total - 1)).detach())
+        out = (input - mean.reshape(column)) / (squares / total + self.eps).sqrt().reshape(column)
+        if self.weight is not None:
+            out = out * self.weight.reshape(column)
+        return out if self.bias is None else out + self.bias.reshape(column)
+
+    def _track(self, mean: Tensor, variance: Tensor) -> None:
+        """Move the running mean and variance towards those of a batch."""
+        if not (self.training and self.track_running_stats):
+            return
+        mean_so_far, variance_so_far, count = (
+            self.running_mean,
+            self.running_var,
+            self.num_batches_tracked,
+        )
+        assert mean_so_far is not None
+        assert variance_so_far is not None
+        assert count is not None
+        with modes.no_grad():
+            count += 1
+            share = 1 / count if self.momentum is None else self.momentum
+            mean_so_far.copy_(mean_so_far + share * (mean - mean_so_far))
+            variance_so_far.copy_(variance_so_far + share * (variance - variance_so_far))
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module itself: in one process its layers do the same."""
+        """The module with every BatchNorm layer replaced by one over all ranks, in place."""
+        if isinstance(module, _BatchNorm):
+            made = cls(
+                module.num_features, module.eps, module.momentum, module.affine,
+                module.track_running_stats, process_group, bias=module.bias is not None,
+            )  # fmt: skip
+            for name, parameter in module._parameters.items():
+                made._parameters[name] = parameter
+            made._buffers.update(module._buffers)
+            made.training = module.training
+            return made
+        for name, child in module.named_children():
+            setattr(module, name, cls.convert_sync_batchnorm(child, process_group))
         return module
 
 
