@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import json.encoder
 import os
 import random
@@ -559,3 +560,18 @@ def test_all_folders_of_installed_packages_are_libraries(tmp_path):
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(place), *sys.path])},
     )  # fmt: skip
     assert done.stdout.split() == ["True", "False"]
+
+
+def test_a_generator_function_is_one_while_it_is_lent():
+    # Its code was that of a plain function, which libraries that ask could see.
+    def numbers():
+        yield SCALE
+
+    kinds = []
+
+    def f():
+        kinds.append(inspect.isgeneratorfunction(numbers))
+        return list(numbers()), sum(map(sum, [numbers()]))
+
+    assert Recorder(__file__).run(f) == ([2.0], 2.0)
+    assert kinds == [True]

@@ -9,6 +9,7 @@ other threads, it does what the function does.
 from __future__ import annotations
 
 import gc
+import inspect
 import threading
 from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
@@ -108,10 +109,13 @@ def _stub_code(stub: Stub) -> CodeType:
         co_qualname=code.co_qualname,
         co_firstlineno=code.co_firstlineno,
         co_freevars=code.co_freevars,
+        # What a function is stays the same to those who ask; Python 3.13 warns where it does not.
+        co_flags=made.co_flags | code.co_flags & _KIND,
     )
 
 
-_VARARGS, _VARKEYWORDS = 0x04, 0x08
+_VARARGS, _VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
+_KIND = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def functions_behind(value: Any, known: dict[int, tuple[Any, int]]) -> Iterator[FunctionType]:
