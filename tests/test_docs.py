@@ -11,6 +11,8 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
+import types
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +181,30 @@ def test_no_python_in_a_page_escapes_the_tests():
         if page.name != "rules.md":  # whose indented blocks are the rules
             outside = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
             assert not re.search(r"^    .*\b(wg|np|torch)\.", outside, re.MULTILINE), page.name
+
+
+def test_the_readme_of_a_built_package_links_to_no_file(monkeypatch):
+    # On PyPI the links of a checkout lead nowhere.
+    hatchling = types.SimpleNamespace(MetadataHookInterface=object)
+    for name in ("hatchling", "hatchling.metadata", "hatchling.metadata.plugin"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", hatchling)
+    metadata = importlib.import_module("docs.generate.metadata")
+    assert doctest.testmod(metadata).failed == 0
+    hook = metadata.Metadata()
+    hook.root = str(ROOT)
+    made = {}
+    hook.update(made)
+    assert "tutorial" in made["readme"]["text"]
+    assert "](docs/" not in made["readme"]["text"]
+    hook.update(made | {"urls": {"Source": "https://example.org/wengert"}})
+
+
+def test_the_extra_all_has_what_programs_may_use():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    (named,) = re.findall(r"wengert\[(.*)\]", extras.pop("all")[0])
+    assert {*named.split(",")} == extras.keys() - {"test", "lint", "docs", "parity", "bench"}
 
 
 def test_files_that_the_texts_name_exist():
