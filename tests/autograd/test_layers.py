@@ -29,6 +29,7 @@ LAYERS = [
     {"compile", "transforms", "distributed"},
     {"control", "nn", "solvers", "sparse", "symbolic"},
     {"optim", "serialization", "explain"},
+    {"utils"},
 ]
 """From the ground up: what others lean on. A module may import its own room, and those below."""
 
