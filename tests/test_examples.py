@@ -19,6 +19,7 @@ PROGRAMS = sorted(FOLDER.glob("*.py"))
 
 SMALL = {
     "cnn_digits": ["--epochs", "8"],
+    "distributed": ["--steps", "5"],
     "evaluation_loop": ["--epochs", "8"],
     "gpt_sonnets": ["--steps", "20", "--width", "32", "--context", "32"],
     "lstm_airline": ["--steps", "60"],
@@ -47,6 +48,7 @@ SAYS = {
     ],
     "custom_function": ["ExpBackward\n", "needs_input_grad = (True, False)", "the result"],
     "cnn_digits": ["test accuracy 9"],
+    "distributed": ["step   5   loss 3.83", "rank 0 of 4 keeps Adam's state of 8192 of 30657"],
     "evaluation_loop": ["Accuracy: 2.4%, Avg loss: 2.321474", "Accuracy: 9"],
     "evaluation_mode": ["Dropout      differs", "LayerNorm    the same"],
     "exponent_autograd": ["optim.SGD    differs from the version by hand by at most"],

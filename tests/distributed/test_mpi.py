@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -99,6 +100,20 @@ def test_the_launcher_sets_what_torchrun_sets_and_starts_again(tmp_path):
         assert f"{rank} 2 {rank} 127.0.0.1 1 ['--epochs', '3']" in done.stdout
     assert "starting again (1 of 2)" in done.stdout
     assert "starting again (2 of 2)" not in done.stdout
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint_as_if_nothing_had_happened(tmp_path):
+    losses = []
+    for kill in ([], ["--kill", "7"]):
+        words = ["--nproc", "2", "--max-restarts", "1", "examples/distributed.py", "--steps", "10"]
+        folder = tmp_path / f"run {len(losses)}"
+        folder.mkdir()
+        done = run([sys.executable, "-m", "wengert", "run", *words, "--folder", str(folder), *kill])
+        assert done.returncode == 0, done.stdout
+        assert ("going on after step 5" in done.stdout) == bool(kill)
+        losses.append(re.findall(r"step +(\d+ +loss [\d.]+)", done.stdout))
+    assert losses[0] == losses[1]
+    assert len(losses[0]) == 2
 
 
 def test_without_mpi_the_error_says_how_to_get_it(tmp_path):
