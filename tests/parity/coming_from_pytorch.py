@@ -78,7 +78,8 @@ DIFFERENCES = {
     "Saving": "`save` writes atomically; a path that ends in .pt or .pth gets the form that "
     "`torch.load` reads, others safetensors. Of objects, files have the attributes and the names "
     "of their classes: modules and dataclasses are loaded with `weights_only=False`, if the "
-    "program has imported them, or after `add_safe_globals`. No file can run code.",
+    "program has imported them, or after `add_safe_globals`. Whole modules that PyTorch saved are "
+    "loaded so too, as the layers of these names. No file can run code.",
     "Compiling": "`compile` traces once for each kind of arguments, and a whole training step, the "
     "optimizer included, may be one function. A branch on a number of a tensor is an error that "
     "says what to write instead; nothing falls back silently. `jit.script` and `jit.trace` return "

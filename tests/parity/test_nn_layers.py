@@ -1,6 +1,7 @@
 """Modules against PyTorch, with PyTorch's weights: outputs, gradients, names, printed text."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -396,3 +397,40 @@ def test_names_are_pytorchs_but_for_the_known_ones(path):
     public = {n for n in dir(theirs) if n[0] != "_" and not is_module(n)}
     lacking = {n for n in public if not hasattr(ours, n)}
     assert lacking - IMPORTED == MISSING[path]
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (
+            lambda nn: nn.Sequential(
+                nn.Conv2d(1, 2, 3, padding=1), nn.BatchNorm2d(2), nn.ReLU(True), nn.MaxPool2d(2),
+                nn.Flatten(), nn.Dropout(), nn.Linear(18, 3),
+            ),
+            (4, 1, 6, 6),
+        ),
+        (lambda nn: nn.LSTM(3, 4, 2, bidirectional=True), (5, 2, 3)),
+        (lambda nn: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0), (5, 2, 8)),
+        (lambda nn: nn.Sequential(nn.GroupNorm(1, 2), nn.Upsample(scale_factor=2)), (1, 2, 4, 4)),
+    ],
+)  # fmt: skip
+def test_a_whole_module_that_pytorch_saved_is_the_same_module_here(make, shape, tmp_path):
+    # Files of whole modules were refused: they name PyTorch's classes, whose attributes ours have.
+    theirs = make(torch.nn).eval()
+    torch.save(theirs, tmp_path / "m.pt")
+    ours = wg.load(tmp_path / "m.pt", weights_only=False)
+    assert repr(ours) == repr(theirs)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    results = [m(lib.tensor(x)) for lib, m in ((torch, theirs), (wg, ours))]
+    there, here = (r[0] if isinstance(r, tuple) else r for r in results)
+    np.testing.assert_allclose(here.detach().numpy(), there.detach().numpy(), atol=1e-6)
+    here.sum().backward()
+
+
+def test_hooks_of_a_saved_module_are_code_and_refused(tmp_path):
+    layer = torch.nn.Linear(2, 2)
+    layer.register_forward_hook(print)
+    torch.save(layer, tmp_path / "m.pt")
+    with pytest.raises(pickle.UnpicklingError):
+        wg.load(tmp_path / "m.pt", weights_only=False)

@@ -131,7 +131,14 @@ def blank(kind: Any) -> Any:
 
 
 def give(made: Any, state: dict[str, Any]) -> Any:
-    """The object with its attributes."""
+    """The object with its attributes. A module has hooks of its own, which files do not hold."""
+    if isinstance(made, Module):
+        if any(state.get(name) for name in HOOKS):
+            raise pickle.UnpicklingError(
+                f"the file holds a {type(made).__name__} with hooks, which are code: remove them "
+                "before saving it, or save its state_dict()"
+            )
+        state = {name: value for name, value in state.items() if name not in HOOKS}
     for name, value in state.items():
         object.__setattr__(made, name, value)
     return made
@@ -151,8 +158,19 @@ def is_function(value: Any) -> bool:
 
 
 def _own(name: str) -> type | None:
+    if name.startswith("torch.nn.modules."):  # a layer of PyTorch's, whose attributes ours have
+        return next((k for k in _layers(Module) if k.__name__ == name.rpartition(".")[2]), None)
     found = _imported(name) if name.startswith("wengert.nn.") else None
     return Namespace if name == "argparse.Namespace" else found
+
+
+def _layers(base: type) -> Iterator[type]:
+    """The package's own classes of modules."""
+    kind: type
+    for kind in base.__subclasses__():
+        if kind.__module__.startswith("wengert.nn."):
+            yield kind
+        yield from _layers(kind)
 
 
 def _imported(name: str) -> type | None:
