@@ -3,7 +3,7 @@
 A Tensor wraps one array and knows the node that made it. This file has its state, its views and
 its conversation with NumPy; the methods come from the functions they are short for, and are
 attached by `autograd/methods.py` (history) and `functions/methods/` (operators and the rest);
-`tensor_methods.pyi` tells type checkers of them.
+`functions/methods/attached.pyi` tells type checkers of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retain
 from wengert.tree import ATOMS
 
 if TYPE_CHECKING:
-    from wengert.tensor_methods import Methods
+    from wengert.functions.methods.attached import Methods
 else:
     Methods = object
 
@@ -51,6 +51,10 @@ class Size(tuple[int, ...]):
             count *= n
         return count
 
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
     def __getitem__(self, key: Any) -> Any:
         item = tuple.__getitem__(self, key)
         return Size(item) if isinstance(key, slice) else item

@@ -78,7 +78,7 @@ def imports(path: Path) -> list[tuple[int, Path]]:
 def imported(node: ast.AST) -> Iterator[str]:
     """`from wengert import dtypes` names a module, `from wengert.dtypes import int64` a name in it.
 
-    What type checkers read, `tensor_methods.pyi`, is no module.
+    What type checkers read, `functions/methods/attached.pyi`, is no module.
     """
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
-from docs.generate import methods
 
 DTYPES = [
     wg.bool,
@@ -186,13 +185,6 @@ def test_saving_indices_and_storage():
     assert x.t().stride() == (1, 3)
     assert x[1].untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
     assert x.nbytes == x.numel() * x.itemsize == 24
-
-
-def test_what_type_checkers_see_of_the_methods_is_up_to_date():
-    assert methods.FUNCTIONS.read_text(encoding="utf-8") == methods.functions()
-    assert methods.STUB.read_text(encoding="utf-8") == methods.stub(), (
-        "run python -m docs.generate.methods"
-    )
 
 
 @pytest.mark.parametrize("other", [wg.tensor([1, 2]), wg.tensor([True, False])])

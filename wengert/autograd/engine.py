@@ -182,7 +182,7 @@ def deposit(arrived: dict[Node, Any], queue: list[tuple[int, Node]], edge: Edge,
         have[slot] = add(have[slot], g)
 
 
-def add(a: Any, b: Any) -> Any:
+def add(a: Any, b: Any) -> Tensor:
     """Cotangents that meet are added, never in place: either may be in use elsewhere."""
     if a is None:
         return b

@@ -54,7 +54,7 @@ class HistoryMethods:
         differentiate.backward(self, gradient, retain_graph, create_graph, inputs)
 
     @property
-    def grad(self: Any) -> Any:
+    def grad(self: Any) -> Tensor:  # None before a backward pass, which types pass over
         """The accumulated gradient, or None."""
         if (
             self._grad is None
@@ -121,7 +121,7 @@ class HistoryMethods:
         """Whether the user made this tensor, rather than a recorded operation."""
         return is_leaf(self)
 
-    def requires_grad_(self: Any, requires_grad: bool = True) -> Any:
+    def requires_grad_(self: Any, requires_grad: bool = True) -> Tensor:
         """Mark this leaf as one to differentiate by, or unmark it; returns the tensor."""
         if requires_grad:
             if not self.requires_grad:
@@ -165,7 +165,7 @@ class HistoryMethods:
 
     # ---- cutting history ------------------------------------------------------------------
 
-    def detach(self: Any) -> Any:
+    def detach(self: Any) -> Tensor:
         """This memory without history. Changes of either are seen by both, and counted."""
         out = wrap(self._array)
         if self._origin is INFERENCE:
@@ -177,7 +177,7 @@ class HistoryMethods:
             out._origin = None
         return out
 
-    def detach_(self: Any) -> Any:
+    def detach_(self: Any) -> Tensor:
         """Cut this tensor's history, in place. Views cannot be cut from their base."""
         if isinstance(self._origin, View):
             raise RuntimeError(
@@ -190,7 +190,7 @@ class HistoryMethods:
         return self
 
     @property
-    def data(self: Any) -> Any:
+    def data(self: Any) -> Tensor:
         """This memory without history, its writes uncounted: prefer detach() or no_grad."""
         return wrap(self._array)
 
@@ -272,13 +272,13 @@ class HistoryMethods:
 
     # ---- copies ---------------------------------------------------------------------------
 
-    def __copy__(self: Any) -> Any:
+    def __copy__(self: Any) -> Tensor:
         """Another leaf that shares this tensor's memory."""
         out = bare(type(self), self._array)
         out.__dict__.update(self.__dict__)
         return out.requires_grad_() if self.requires_grad else out
 
-    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "

@@ -21,7 +21,7 @@ _where = recorder(np.where)
 
 
 @takes_out
-def where(condition: Any, input: Any = None, other: Any = None, *operands: Any) -> Any:
+def where(condition: Any, input: Any = None, other: Any = None, *operands: Any) -> Tensor:
     """`input` where the condition holds, `other` elsewhere; given only the condition, its indices.
 
     >>> import wengert as wg

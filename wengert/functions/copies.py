@@ -4,14 +4,17 @@ copied.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from wengert.functions import joining, shapes
 from wengert.functions.arguments import one_dim, takes_out
+from wengert.tensor import Tensor
 
 
 def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(view)
     def copied(*args: Any, **kwargs: Any) -> Any:
         result = view(*args, **kwargs)
         return (
@@ -25,14 +28,14 @@ def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
     return takes_out(copied)
 
 
-def _detached(input: Any) -> Any:
+def _detached(input: Tensor) -> Tensor:
     return input.detach()
 
 
 _detached.__name__ = "detach"
 
 
-def _sliced(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+def _sliced(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
     axis = one_dim(dim, input.ndim)
     return input[(slice(None),) * axis + (slice(start, end, step),)]
 

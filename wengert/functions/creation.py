@@ -199,6 +199,7 @@ def factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
         filled = fill_out(out, finish(array))
         return filled.requires_grad_() if requires_grad else filled
 
+    factory.__annotations__ |= {"return": Tensor}  # not the array that `make` gives
     return factory
 
 

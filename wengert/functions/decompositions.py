@@ -68,7 +68,9 @@ def cholesky(input: Any, *, upper: bool = False) -> Tensor:
 
 
 @takes_out
-def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(
+    input: Any, *, upper: bool = False, check_errors: bool = False
+) -> results.cholesky_ex_result:
     """What `cholesky` gives, and for each matrix a code: 0, or the order of a leading minor that is
     not positive definite; the factor is NaN there.
     """
@@ -113,7 +115,7 @@ def cholesky_inverse(input: Any, upper: bool = False) -> Tensor:
 
 
 @takes_out
-def qr(A: Any, mode: str = "reduced") -> Any:
+def qr(A: Any, mode: str = "reduced") -> results.qr_result:
     """A = Q R: Q with orthonormal columns, R upper triangular.
 
     `mode` "reduced" gives Q the shape (m, min(m, n)), "complete" (m, m), and "r" leaves Q empty.
@@ -129,7 +131,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     return results.qr_result(constant(np.empty(0, A.dtype)) if mode == "r" else Q, R)
 
 
-def old_qr(input: Any, some: bool = True, *, out: Any = None) -> Any:
+def old_qr(input: Any, some: bool = True, *, out: Any = None) -> results.old_qr_result:
     """`linalg.qr`, under its older signature."""
     return results.old_qr_result(*qr(input, "reduced" if some else "complete", out=out))
 
@@ -193,7 +195,7 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
 
 
 @takes_out
-def geqrf(input: Any) -> Any:
+def geqrf(input: Any) -> results.geqrf_result:
     """Householder's form of QR: R on and above the diagonal, the reflections below it and in tau.
 
     A constant; `linalg.qr` is differentiable.
@@ -226,7 +228,7 @@ def _triangle(UPLO: str, name: str) -> str:
 
 
 @takes_out
-def eigh(input: Any, UPLO: str = "L") -> Any:
+def eigh(input: Any, UPLO: str = "L") -> results.eigh_result:
     """A = V diag(w) V^H of a Hermitian matrix: its real eigenvalues, in ascending order, and
     orthonormal eigenvectors, the columns of V. Only one triangle of A is read.
 
@@ -245,7 +247,7 @@ def eigvalsh(input: Any, UPLO: str = "L") -> Tensor:
 
 
 @takes_out
-def eig(input: Any) -> Any:
+def eig(input: Any) -> results.eig_result:
     """A V = V diag(w): eigenvalues and eigenvectors of norm 1, complex, in no particular order.
 
     Differentiable where the eigenvalues are distinct (Boeddeker et al., 2017).
@@ -274,7 +276,7 @@ def _driver(driver: str | None, name: str) -> None:
 
 
 @takes_out
-def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> results.svd_result:
     """A = U diag(S) Vh, the singular values in descending order.
 
     U is (m, m) and Vh (n, n), or (m, k) and (k, n) with k = min(m, n) unless `full_matrices`; what
@@ -292,7 +294,7 @@ def svdvals(A: Any, *, driver: str | None = None) -> Tensor:
 
 
 @takes_out
-def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> results.old_svd_result:
     """`linalg.svd` under its older signature: V instead of its conjugate transpose.
 
     Without `compute_uv` U and V are zeros.
@@ -306,7 +308,9 @@ def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     return results.old_svd_result(constant(u), _svdvals(A), constant(v))
 
 
-def svd_lowrank(A: Any, q: int | None = 6, niter: int = 2, M: Any = None) -> Any:
+def svd_lowrank(
+    A: Any, q: int | None = 6, niter: int = 2, M: Any = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """The q largest singular values of A - M, with their vectors U and V, approximately.
 
     From a random sketch of the range, refined by `niter` power iterations (Halko, Martinsson and
@@ -329,7 +333,9 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int = 2, M: Any = None) -> Any
     return (V, S, U) if wide else (U, S, V)
 
 
-def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+def pca_lowrank(
+    A: Any, q: int | None = None, center: bool = True, niter: int = 2
+) -> tuple[Tensor, Tensor, Tensor]:
     """The q principal components of the rows of A, as `svd_lowrank`: of A less its mean row."""
     A = matrices(A, "pca_lowrank")
     m, n = A.shape[-2:]
@@ -419,7 +425,7 @@ def _factored(A: Any, pivot: bool, name: str) -> tuple[Tensor, Any]:
 
 
 @takes_out
-def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+def lu_factor(A: Any, *, pivot: bool = True) -> results.lu_factor_result:
     """L (below the diagonal) and U in one matrix, and LAPACK's pivots, counted from 1.
 
     `linalg.lu_solve` solves systems with them.
@@ -429,7 +435,9 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
 
 
 @takes_out
-def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+def lu_factor_ex(
+    A: Any, *, pivot: bool = True, check_errors: bool = False
+) -> results.lu_factor_ex_result:
     """What `lu_factor` gives, and for each matrix a code: 0, or the place of a 0 in U."""
     LU, pivots = _factored(A, pivot, "linalg.lu_factor_ex")
     info = rules.zero_at(LU._array)
@@ -445,13 +453,15 @@ _ZERO_IN_U = (
 
 
 @takes_out
-def lu(A: Any, *, pivot: bool = True) -> Any:
+def lu(A: Any, *, pivot: bool = True) -> results.lu_result:
     """A = P L U: a permutation, a lower triangle with ones on its diagonal, an upper one."""
     LU, pivots = _factored(A, pivot, "linalg.lu")
     return results.lu_result(*lu_unpack(LU, constant(pivots)))
 
 
-def old_lu(A: Any, pivot: bool = True, get_infos: bool = False, *, out: Any = None) -> Any:
+def old_lu(
+    A: Any, pivot: bool = True, get_infos: bool = False, *, out: Any = None
+) -> tuple[Tensor, ...]:
     """`linalg.lu_factor`, under its older signature; with `get_infos` a third result, the codes."""
     return tuple((lu_factor_ex if get_infos else lu_factor)(A, pivot=pivot, out=out))
 
@@ -459,7 +469,7 @@ def old_lu(A: Any, pivot: bool = True, get_infos: bool = False, *, out: Any = No
 @takes_out
 def lu_unpack(
     LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
-) -> Any:
+) -> results.lu_unpack_result:
     """P, L and U from what `lu_factor` gives; what is not asked for is empty."""
     LU = matrices(LU_data, "lu_unpack", "LU_data")
     pivots = _pivots(LU_pivots, "lu_unpack")
@@ -530,7 +540,7 @@ def old_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Tensor:
 @takes_out
 def triangular_solve(
     b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> Any:
+) -> results.triangular_solve_result:
     """`linalg.solve_triangular` under its older signature; the second result is A."""
     B, A = matrices(b, "triangular_solve", "b"), square(A, "triangular_solve")
     turned, side = (A.mT, not upper) if transpose else (A, upper)
@@ -542,7 +552,7 @@ def triangular_solve(
 
 
 @takes_out
-def ldl_factor(input: Any, *, hermitian: bool = False) -> Any:
+def ldl_factor(input: Any, *, hermitian: bool = False) -> results.ldl_factor_result:
     """L D L^T (L D L^H if `hermitian`) of a symmetric matrix that need not be definite, as LAPACK
     packs it (Bunch and Kaufman, 1977): for `linalg.ldl_solve`. A constant.
     """
@@ -551,7 +561,9 @@ def ldl_factor(input: Any, *, hermitian: bool = False) -> Any:
 
 
 @takes_out
-def ldl_factor_ex(input: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+def ldl_factor_ex(
+    input: Any, *, hermitian: bool = False, check_errors: bool = False
+) -> results.ldl_factor_ex_result:
     """What `ldl_factor` gives, and for each matrix a code: 0, or the place of a 0 in D."""
     A = square(input, "linalg.ldl_factor_ex")
     a = untracked(A, "linalg.ldl_factor", "Use linalg.lu_factor, or pass x.detach().")

@@ -1,192 +1,208 @@
-"""What type checkers see of `elementary.py`; written by `python -m docs.generate.methods`."""
+"""What type checkers see of `elementary.py`; written by `python -m docs.generate.stubs`."""
 
-from typing import Any
+import builtins
+import types
+import typing
+from collections.abc import Callable as _Callable, Iterator as _Iterator, Sequence as _Sequence
+from typing import Any as _Any, NoReturn as _NoReturn
 
-from wengert.tensor import Tensor
+import numpy as _np
 
-def acos(input: Any, *, out: Any = None) -> Tensor:
+from wengert.functions import results as _results
+from wengert.tensor import Size as _Size, Tensor as _Tensor
+
+_Number: typing.TypeAlias = builtins.complex | _np.number[_Any] | _np.bool
+_TensorLike: typing.TypeAlias = (
+    _Tensor | _np.ndarray[_Any, _Any] | _Number | builtins.list[_Any] | builtins.tuple[_Any, ...]
+)
+_Out: typing.TypeAlias = _Tensor | builtins.tuple[_Tensor, ...]
+_Index: typing.TypeAlias = builtins.slice | types.EllipsisType | _TensorLike | None
+_Dtype: typing.TypeAlias = _np.dtype[_Any] | builtins.type[_Any] | builtins.str
+_Ints: typing.TypeAlias = builtins.int | _Tensor | _Sequence[builtins.int | _Tensor]
+
+def acos(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse cosine."""
-def acos_(input: Tensor) -> Tensor:
+def acos_(input: _Tensor) -> _Tensor:
     """`acos`, in place."""
-def acosh(input: Any, *, out: Any = None) -> Tensor:
+def acosh(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse hyperbolic cosine."""
-def acosh_(input: Tensor) -> Tensor:
+def acosh_(input: _Tensor) -> _Tensor:
     """`acosh`, in place."""
-def arccos(input: Any, *, out: Any = None) -> Tensor:
+def arccos(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse cosine."""
-def arccos_(input: Tensor) -> Tensor:
+def arccos_(input: _Tensor) -> _Tensor:
     """`arccos`, in place."""
-def arccosh(input: Any, *, out: Any = None) -> Tensor:
+def arccosh(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse hyperbolic cosine."""
-def arccosh_(input: Tensor) -> Tensor:
+def arccosh_(input: _Tensor) -> _Tensor:
     """`arccosh`, in place."""
-def arcsin(input: Any, *, out: Any = None) -> Tensor:
+def arcsin(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse sine."""
-def arcsin_(input: Tensor) -> Tensor:
+def arcsin_(input: _Tensor) -> _Tensor:
     """`arcsin`, in place."""
-def arcsinh(input: Any, *, out: Any = None) -> Tensor:
+def arcsinh(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse hyperbolic sine."""
-def arcsinh_(input: Tensor) -> Tensor:
+def arcsinh_(input: _Tensor) -> _Tensor:
     """`arcsinh`, in place."""
-def arctan(input: Any, *, out: Any = None) -> Tensor:
+def arctan(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse tangent."""
-def arctan2(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def arctan2(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The angle of the point (other, input), in (-pi, pi]."""
-def arctan_(input: Tensor) -> Tensor:
+def arctan_(input: _Tensor) -> _Tensor:
     """`arctan`, in place."""
-def arctanh(input: Any, *, out: Any = None) -> Tensor:
+def arctanh(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse hyperbolic tangent."""
-def arctanh_(input: Tensor) -> Tensor:
+def arctanh_(input: _Tensor) -> _Tensor:
     """`arctanh`, in place."""
-def asin(input: Any, *, out: Any = None) -> Tensor:
+def asin(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse sine."""
-def asin_(input: Tensor) -> Tensor:
+def asin_(input: _Tensor) -> _Tensor:
     """`asin`, in place."""
-def asinh(input: Any, *, out: Any = None) -> Tensor:
+def asinh(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse hyperbolic sine."""
-def asinh_(input: Tensor) -> Tensor:
+def asinh_(input: _Tensor) -> _Tensor:
     """`asinh`, in place."""
-def atan(input: Any, *, out: Any = None) -> Tensor:
+def atan(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse tangent."""
-def atan2(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def atan2(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The angle of the point (other, input), in (-pi, pi]."""
-def atan_(input: Tensor) -> Tensor:
+def atan_(input: _Tensor) -> _Tensor:
     """`atan`, in place."""
-def atanh(input: Any, *, out: Any = None) -> Tensor:
+def atanh(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse hyperbolic tangent."""
-def atanh_(input: Tensor) -> Tensor:
+def atanh_(input: _Tensor) -> _Tensor:
     """`atanh`, in place."""
-def copysign(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def copysign(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The size of one with the sign of the other."""
-def cos(input: Any, *, out: Any = None) -> Tensor:
+def cos(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The cosine."""
-def cos_(input: Tensor) -> Tensor:
+def cos_(input: _Tensor) -> _Tensor:
     """`cos`, in place."""
-def cosh(input: Any, *, out: Any = None) -> Tensor:
+def cosh(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The hyperbolic cosine."""
-def cosh_(input: Tensor) -> Tensor:
+def cosh_(input: _Tensor) -> _Tensor:
     """`cosh`, in place."""
-def deg2rad(input: Any, *, out: Any = None) -> Tensor:
+def deg2rad(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Degrees to radians."""
-def deg2rad_(input: Tensor) -> Tensor:
+def deg2rad_(input: _Tensor) -> _Tensor:
     """`deg2rad`, in place."""
-def digamma(input: Any, *, out: Any = None) -> Tensor:
+def digamma(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The derivative of log Gamma(x)."""
-def digamma_(input: Tensor) -> Tensor:
+def digamma_(input: _Tensor) -> _Tensor:
     """`digamma`, in place."""
-def erf(input: Any, *, out: Any = None) -> Tensor:
+def erf(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The error function."""
-def erf_(input: Tensor) -> Tensor:
+def erf_(input: _Tensor) -> _Tensor:
     """`erf`, in place."""
-def erfc(input: Any, *, out: Any = None) -> Tensor:
+def erfc(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """1 - erf(x), accurate where erf is close to 1."""
-def erfc_(input: Tensor) -> Tensor:
+def erfc_(input: _Tensor) -> _Tensor:
     """`erfc`, in place."""
-def erfinv(input: Any, *, out: Any = None) -> Tensor:
+def erfinv(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The inverse of erf; infinite at -1 and 1, NaN beyond."""
-def erfinv_(input: Tensor) -> Tensor:
+def erfinv_(input: _Tensor) -> _Tensor:
     """`erfinv`, in place."""
-def exp(input: Any, *, out: Any = None) -> Tensor:
+def exp(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """e to the power x."""
-def exp2(input: Any, *, out: Any = None) -> Tensor:
+def exp2(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """2 to the power x."""
-def exp2_(input: Tensor) -> Tensor:
+def exp2_(input: _Tensor) -> _Tensor:
     """`exp2`, in place."""
-def exp_(input: Tensor) -> Tensor:
+def exp_(input: _Tensor) -> _Tensor:
     """`exp`, in place."""
-def expm1(input: Any, *, out: Any = None) -> Tensor:
+def expm1(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """exp(x) - 1, accurate near 0."""
-def expm1_(input: Tensor) -> Tensor:
+def expm1_(input: _Tensor) -> _Tensor:
     """`expm1`, in place."""
-def floor_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def floor_divide(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The quotient rounded towards minus infinity."""
-def fmax(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def fmax(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The larger of two; a NaN loses to a number."""
-def fmin(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def fmin(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The smaller of two; a NaN loses to a number."""
-def fmod(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def fmod(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The remainder with the sign of the dividend, as C's fmod."""
-def hypot(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def hypot(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """sqrt(a^2 + b^2), without overflow."""
-def i0(input: Any, *, out: Any = None) -> Tensor:
+def i0(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The modified Bessel function I, of order 0."""
-def i0_(input: Tensor) -> Tensor:
+def i0_(input: _Tensor) -> _Tensor:
     """`i0`, in place."""
-def lgamma(input: Any, *, out: Any = None) -> Tensor:
+def lgamma(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """log |Gamma(x)|."""
-def lgamma_(input: Tensor) -> Tensor:
+def lgamma_(input: _Tensor) -> _Tensor:
     """`lgamma`, in place."""
-def log(input: Any, *, out: Any = None) -> Tensor:
+def log(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The natural logarithm."""
-def log10(input: Any, *, out: Any = None) -> Tensor:
+def log10(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The logarithm to base 10."""
-def log10_(input: Tensor) -> Tensor:
+def log10_(input: _Tensor) -> _Tensor:
     """`log10`, in place."""
-def log1p(input: Any, *, out: Any = None) -> Tensor:
+def log1p(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """log(1 + x), accurate near 0."""
-def log1p_(input: Tensor) -> Tensor:
+def log1p_(input: _Tensor) -> _Tensor:
     """`log1p`, in place."""
-def log2(input: Any, *, out: Any = None) -> Tensor:
+def log2(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The logarithm to base 2."""
-def log2_(input: Tensor) -> Tensor:
+def log2_(input: _Tensor) -> _Tensor:
     """`log2`, in place."""
-def log_(input: Tensor) -> Tensor:
+def log_(input: _Tensor) -> _Tensor:
     """`log`, in place."""
-def maximum(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def maximum(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The larger of two, element by element; NaN if either is."""
-def minimum(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def minimum(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The smaller of two, element by element; NaN if either is."""
-def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def mul(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The product of two tensors, element by element."""
-def multiply(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def multiply(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The product of two tensors, element by element."""
-def neg(input: Any, *, out: Any = None) -> Tensor:
+def neg(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """-x."""
-def neg_(input: Tensor) -> Tensor:
+def neg_(input: _Tensor) -> _Tensor:
     """`neg`, in place."""
-def negative(input: Any, *, out: Any = None) -> Tensor:
+def negative(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """-x."""
-def negative_(input: Tensor) -> Tensor:
+def negative_(input: _Tensor) -> _Tensor:
     """`negative`, in place."""
-def positive(input: Any, *, out: Any = None) -> Tensor:
+def positive(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """x itself."""
-def rad2deg(input: Any, *, out: Any = None) -> Tensor:
+def rad2deg(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Radians to degrees."""
-def rad2deg_(input: Tensor) -> Tensor:
+def rad2deg_(input: _Tensor) -> _Tensor:
     """`rad2deg`, in place."""
-def relu(input: Any, *, out: Any = None) -> Tensor:
+def relu(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """max(x, 0)."""
-def relu_(input: Tensor) -> Tensor:
+def relu_(input: _Tensor) -> _Tensor:
     """`relu`, in place."""
-def remainder(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def remainder(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The remainder with the sign of the divisor, as Python's %."""
-def sigmoid(input: Any, *, out: Any = None) -> Tensor:
+def sigmoid(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """1 / (1 + exp(-x))."""
-def sigmoid_(input: Tensor) -> Tensor:
+def sigmoid_(input: _Tensor) -> _Tensor:
     """`sigmoid`, in place."""
-def sin(input: Any, *, out: Any = None) -> Tensor:
+def sin(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The sine."""
-def sin_(input: Tensor) -> Tensor:
+def sin_(input: _Tensor) -> _Tensor:
     """`sin`, in place."""
-def sinc(input: Any, *, out: Any = None) -> Tensor:
+def sinc(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """sin(pi x) / (pi x), and 1 at 0."""
-def sinc_(input: Tensor) -> Tensor:
+def sinc_(input: _Tensor) -> _Tensor:
     """`sinc`, in place."""
-def sinh(input: Any, *, out: Any = None) -> Tensor:
+def sinh(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The hyperbolic sine."""
-def sinh_(input: Tensor) -> Tensor:
+def sinh_(input: _Tensor) -> _Tensor:
     """`sinh`, in place."""
-def sqrt(input: Any, *, out: Any = None) -> Tensor:
+def sqrt(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The square root; NaN below zero."""
-def sqrt_(input: Tensor) -> Tensor:
+def sqrt_(input: _Tensor) -> _Tensor:
     """`sqrt`, in place."""
-def tan(input: Any, *, out: Any = None) -> Tensor:
+def tan(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The tangent."""
-def tan_(input: Tensor) -> Tensor:
+def tan_(input: _Tensor) -> _Tensor:
     """`tan`, in place."""
-def tanh(input: Any, *, out: Any = None) -> Tensor:
+def tanh(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The hyperbolic tangent."""
-def tanh_(input: Tensor) -> Tensor:
+def tanh_(input: _Tensor) -> _Tensor:
     """`tanh`, in place."""
-def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def true_divide(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The quotient; integers give floating-point numbers."""

@@ -436,11 +436,12 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Tensor:
 
 
 @takes_out
-def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Any, *, as_tuple: bool = False) -> Tensor:
     """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
     input = tensor_of(input)
     if as_tuple:
-        return tuple(constant(i) for i in np.nonzero(np.atleast_1d(input._array)))
+        each: Any = tuple(constant(i) for i in np.nonzero(np.atleast_1d(input._array)))
+        return each
     return constant(np.argwhere(input._array))
 
 

@@ -121,7 +121,7 @@ def inv(A: Any) -> Tensor:
 
 
 @takes_out
-def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+def inv_ex(A: Any, *, check_errors: bool = False) -> results.inv_ex_result:
     """The inverse, and for each matrix a code: 0, or the place of a pivot that is 0.
 
     Where there is no inverse the result is infinite or NaN.
@@ -205,7 +205,9 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Tensor:
 
 
 @takes_out
-def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+def solve_ex(
+    A: Any, B: Any, *, left: bool = True, check_errors: bool = False
+) -> results.solve_ex_result:
     """What `solve` gives, and for each matrix a code: 0, or the place of a pivot that is 0."""
     A, B, _ = _system("linalg.solve_ex", A, B, left)
     info = rules.zero_at(rules.pivoted((A if left else A.mT)._array)[0])
@@ -248,7 +250,9 @@ def _reciprocal_condition(x: Tensor, rcond: Any) -> Any:
 
 
 @takes_out
-def lstsq(input: Any, b: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
+def lstsq(
+    input: Any, b: Any, rcond: float | None = None, *, driver: str | None = None
+) -> results.lstsq_result:
     """The X that makes ||A X - B|| least, and of those the one of least norm.
 
     By singular values, whatever the `driver`: those below `rcond` times the largest count as 0, by
@@ -354,7 +358,7 @@ def det(A: Any) -> Tensor:
 
 
 @takes_out
-def slogdet(A: Any) -> Any:
+def slogdet(A: Any) -> results.slogdet_result:
     """The sign (for complex matrices the phase) of the determinant, and log|det A|.
 
     They do not overflow. For a singular matrix they are 0 and minus infinity.

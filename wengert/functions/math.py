@@ -39,7 +39,7 @@ def _rounding(function: Function, doc: str) -> Function:
     """A function of one tensor that gives integers back as they are."""
     record = recorder(function)
 
-    def apply(input: Any, *, out: Any = None) -> Any:
+    def apply(input: Any, *, out: Any = None) -> Tensor:
         if out is not None:
             return into(out, apply, (input,), {})
         input = tensor_of(input)
@@ -67,7 +67,7 @@ _pow = recorder(np.power)
 
 @takes_out
 @numbers_first("alpha")
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input + alpha * other.
 
     >>> import wengert as wg
@@ -79,7 +79,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 @takes_out
 @numbers_first("alpha")
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input - alpha * other."""
     if (
         getattr(input, "dtype", None) == dtypes.bool
@@ -108,13 +108,13 @@ subtract = sub
 
 @takes_out
 @of_tensors(1)
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """other - alpha * input."""
     return sub(other, input, alpha=alpha)
 
 
 @takes_out
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """input / other, rounded to an integer if asked: "trunc" towards zero, "floor" downwards."""
     if rounding_mode is None:
         return true_divide(input, other)
@@ -138,14 +138,14 @@ divide = div
 
 @takes_out
 @of_tensors(0)
-def pow(input: Any, exponent: Any) -> Any:
+def pow(input: Any, exponent: Any) -> Tensor:
     """input ** exponent; either may be a number."""
     return _operated(_pow, "pow", input, exponent)
 
 
 @takes_out
 @of_tensors(0)
-def float_power(input: Any, exponent: Any) -> Any:
+def float_power(input: Any, exponent: Any) -> Tensor:
     """input ** exponent in double precision."""
     complex_ = any(dtypes.of(array_of(x)).kind == "c" for x in (input, exponent))
     target = dtypes.complex128 if complex_ else dtypes.float64
@@ -155,7 +155,7 @@ def float_power(input: Any, exponent: Any) -> Any:
 _abs, _square = recorder(np.absolute), recorder(np.square)
 
 
-def abs(input: Any, *, out: Any = None) -> Any:
+def abs(input: Any, *, out: Any = None) -> Tensor:
     """The absolute value; of complex numbers, the modulus."""
     if out is not None:
         return into(out, abs, (input,), {})
@@ -168,7 +168,7 @@ def abs(input: Any, *, out: Any = None) -> Any:
 absolute = abs
 
 
-def square(input: Any, *, out: Any = None) -> Any:
+def square(input: Any, *, out: Any = None) -> Tensor:
     """x squared; of truth values, as integers."""
     if isinstance(input, Tensor) and input._array.dtype.kind == "b":
         input = cast(input, dtypes.int64)
@@ -179,13 +179,13 @@ _reciprocal = recorder(np.reciprocal)
 
 
 @takes_out
-def reciprocal(input: Any) -> Any:
+def reciprocal(input: Any) -> Tensor:
     """1 / x, of integers too."""
     return _reciprocal(floating(tensor_of(input)))
 
 
 @takes_out
-def rsqrt(input: Any) -> Any:
+def rsqrt(input: Any) -> Tensor:
     """1 / sqrt(x)."""
     return reciprocal(sqrt(input))
 
@@ -197,7 +197,7 @@ _logaddexp = recorder(np.logaddexp)
 
 @takes_out
 @of_tensors(2)
-def logaddexp(input: Any, other: Any) -> Any:
+def logaddexp(input: Any, other: Any) -> Tensor:
     """log(exp(a) + exp(b)), without overflow; of complex numbers the principal value."""
     if any(dtypes.of(array_of(x)).kind == "c" for x in (input, other)):
         top = _where(real(input) >= real(other), input, other)
@@ -208,7 +208,7 @@ def logaddexp(input: Any, other: Any) -> Any:
 
 @takes_out
 @of_tensors(2)
-def logaddexp2(input: Any, other: Any) -> Any:
+def logaddexp2(input: Any, other: Any) -> Tensor:
     """log2(2**a + 2**b), without overflow."""
     two = math.log(2)
     return logaddexp(tensor_of(input) * two, tensor_of(other, "other") * two) / two
@@ -223,7 +223,7 @@ _sign = recorder(np.sign)
 
 
 @takes_out
-def sign(input: Any) -> Any:
+def sign(input: Any) -> Tensor:
     """-1, 0 or 1."""
     input = tensor_of(input)
     if input.dtype.kind == "c":
@@ -239,7 +239,7 @@ _heaviside = recorder(np.heaviside)
 
 @takes_out
 @of_tensors(2)
-def heaviside(input: Any, values: Any) -> Any:
+def heaviside(input: Any, values: Any) -> Tensor:
     """0 below zero, 1 above, `values` at zero."""
     input, values = tensor_of(input), tensor_of(values, "values")
     if input.dtype != values.dtype:
@@ -256,7 +256,7 @@ def heaviside(input: Any, values: Any) -> Any:
 
 
 @takes_out
-def round(input: Any, *, decimals: int = 0) -> Any:
+def round(input: Any, *, decimals: int = 0) -> Tensor:
     """Rounded to the nearest, halves to even; `decimals` digits after the point.
 
     >>> import wengert as wg
@@ -272,7 +272,7 @@ def round(input: Any, *, decimals: int = 0) -> Any:
 builtins_abs = int.__abs__
 
 
-def frac(input: Any, *, out: Any = None) -> Any:
+def frac(input: Any, *, out: Any = None) -> Tensor:
     """x - trunc(x)."""
     if out is not None:
         return into(out, frac, (input,), {})
@@ -283,7 +283,7 @@ def frac(input: Any, *, out: Any = None) -> Any:
 
 
 @takes_out
-def sgn(input: Any) -> Any:
+def sgn(input: Any) -> Tensor:
     """sign(x); for complex numbers z / |z|, and 0 at 0."""
     input = tensor_of(input)
     if input.dtype.kind != "c":
@@ -298,7 +298,7 @@ _clip = recorder(np.clip)
 
 @takes_out
 @of_tensors(1)
-def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     """x kept between `min` and `max`, numbers or tensors; one may be left out.
 
     >>> import wengert as wg
@@ -333,14 +333,14 @@ clip = clamp
 
 @takes_out
 @of_tensors(1)
-def clamp_min(input: Any, min: Any) -> Any:
+def clamp_min(input: Any, min: Any) -> Tensor:
     """The larger of x and a bound."""
     return clamp(input, min=min)
 
 
 @takes_out
 @of_tensors(1)
-def clamp_max(input: Any, max: Any) -> Any:
+def clamp_max(input: Any, max: Any) -> Tensor:
     """The smaller of x and a bound."""
     return clamp(input, max=max)
 
@@ -349,7 +349,7 @@ _nan_to_num = recorder(rules.nan_to_num)
 
 
 @takes_out
-def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
     """x with NaN as `nan` (0) and the infinities as the largest finite numbers, or as given."""
     return _nan_to_num(tensor_of(input), 0.0 if nan is None else nan, posinf, neginf)
 
@@ -361,13 +361,13 @@ _log_softmax = recorder(reduction_rules.log_softmax)
 
 
 @takes_out
-def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Tensor:
     """exp(x) / sum(exp(x)) along `dim`."""
     return _normalised(_softmax, "softmax", input, dim, dtype)
 
 
 @takes_out
-def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Tensor:
     """x - log(sum(exp(x))) along `dim`."""
     return _normalised(_log_softmax, "log_softmax", input, dim, dtype)
 
@@ -393,7 +393,7 @@ def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype:
 
 @takes_out
 @of_tensors(2)
-def lerp(input: Any, end: Any, weight: Any) -> Any:
+def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     """input + weight * (end - input)."""
     one_dtype("lerp", (input, end, weight))
     step = end - input
@@ -406,7 +406,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 @takes_out
 @numbers_first("value")
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
     product = tensor1 * tensor2
     return input + (product if value == 1 else value * product)
@@ -414,7 +414,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 
 @takes_out
 @numbers_first("value")
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
     quotient = tensor1 / tensor2
     return input + (quotient if value == 1 else value * quotient)
@@ -422,13 +422,13 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 
 @takes_out
 @of_tensors(2)
-def ldexp(input: Any, other: Any) -> Any:
+def ldexp(input: Any, other: Any) -> Tensor:
     """input * 2**other."""
     return tensor_of(input) * 2.0 ** tensor_of(other, "other")
 
 
 @takes_out
-def frexp(input: Any) -> Any:
+def frexp(input: Any) -> results.frexp_result:
     """x = mantissa * 2**exponent with 1/2 <= |mantissa| < 1; both of 0 are 0.
 
     The exponent is a step function: to the gradient it is a constant.
@@ -452,7 +452,7 @@ def frexp(input: Any) -> Any:
 
 @takes_out
 @of_tensors(2)
-def nextafter(input: Any, other: Any) -> Any:
+def nextafter(input: Any, other: Any) -> Tensor:
     """The floating-point number next to x in the direction of `other`."""
     input, other = tensor_of(input), tensor_of(other, "other")
     if not dtypes.is_floating(input.dtype) or not dtypes.is_floating(other.dtype):
@@ -476,13 +476,13 @@ _real, _imag, _conj, _angle = (
 _complex = recorder(rules.make_complex)
 
 
-def real(input: Any) -> Any:
+def real(input: Any) -> Tensor:
     """The real part, a view; a real tensor is its own."""
     input = tensor_of(input)
     return _real(input) if input.dtype.kind == "c" else input
 
 
-def imag(input: Any) -> Any:
+def imag(input: Any) -> Tensor:
     """The imaginary part of a complex tensor, a view."""
     input = tensor_of(input)
     if input.dtype.kind != "c":
@@ -493,7 +493,7 @@ def imag(input: Any) -> Any:
     return _imag(input)
 
 
-def conj(input: Any) -> Any:
+def conj(input: Any) -> Tensor:
     """The complex conjugate; a real tensor is its own."""
     input = tensor_of(input)
     return _conj(input) if input.dtype.kind == "c" else input
@@ -502,7 +502,7 @@ def conj(input: Any) -> Any:
 conj_physical = takes_out(conj)
 
 
-def resolve_conj(input: Any) -> Any:
+def resolve_conj(input: Any) -> Tensor:
     """The tensor itself: conjugation is never postponed."""
     return tensor_of(input)
 
@@ -511,14 +511,14 @@ resolve_neg = resolve_conj
 
 
 @takes_out
-def angle(input: Any) -> Any:
+def angle(input: Any) -> Tensor:
     """The argument of a complex number; 0 or pi for real ones."""
     return _angle(floating(tensor_of(input)))
 
 
 @takes_out
 @of_tensors(2)
-def complex(real: Any, imag: Any) -> Any:
+def complex(real: Any, imag: Any) -> Tensor:
     """real + i imag, from two tensors of one floating dtype."""
     real, imag = tensor_of(real, "real"), tensor_of(imag, "imag")
     if real.dtype != imag.dtype:
@@ -531,7 +531,7 @@ def complex(real: Any, imag: Any) -> Any:
 
 @takes_out
 @of_tensors(2)
-def polar(abs: Any, angle: Any) -> Any:
+def polar(abs: Any, angle: Any) -> Tensor:
     """abs * exp(i angle)."""
     abs, angle = tensor_of(abs, "abs"), tensor_of(angle, "angle")
     return complex(abs * cos(angle), abs * sin(angle))

@@ -317,7 +317,7 @@ for made, name in (
 @factory
 def randint(
     low: Any, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any
-) -> Any:
+) -> Tensor:
     """Random integers from `low` (0 if left out) up to but not including `high`.
 
     >>> import wengert as wg
@@ -361,7 +361,7 @@ def normal(
     *,
     generator: Generator | None = None,
     dtype: Any,
-) -> Any:
+) -> Tensor:
     """Normal random numbers with the means and standard deviations given, numbers or tensors."""
     given = [x for x in (mean, std) if isinstance(x, Tensor)]
     if size is None and not given:

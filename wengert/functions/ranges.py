@@ -45,7 +45,7 @@ def _spaced(start: Any, end: Any, step: Any, dtype: Any, name: str) -> tuple[Any
 
 
 @factory
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any) -> Any:
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any) -> Tensor:
     """Numbers from `start` (0) up to but not including `end`, `step` apart.
 
     >>> import wengert as wg
@@ -63,7 +63,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any) -> Any:
 
 
 @factory
-def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any) -> Any:
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any) -> Tensor:
     """Numbers from `start` up to and including `end`; `arange`, which leaves it out, is usual."""
     if end is None:
         start, end = 0, start
@@ -95,14 +95,14 @@ def _with_parts(start: Any, end: Any, dtype: Any) -> np.dtype[Any]:
 
 
 @factory
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any) -> Any:
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any) -> Tensor:
     """`steps` numbers evenly spaced from `start` to `end`, both included."""
     dtype = _with_parts(start, end, dtype)
     return _evenly(start, end, steps, dtype.kind in "iu").astype(dtype)
 
 
 @factory
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any) -> Any:
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any) -> Tensor:
     """`steps` powers of `base`, their exponents evenly spaced from `start` to `end`.
 
     >>> import wengert as wg

@@ -468,7 +468,7 @@ amin = _all_dims_extremum(
 
 
 @takes_out
-def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> results.aminmax_result:
     """The smallest and the largest elements, as a pair with names."""
     return results.aminmax_result(amin(input, dim, keepdim), amax(input, dim, keepdim))
 

@@ -343,17 +343,17 @@ def sum_to_size(input: Any, *size: Any) -> Tensor:
     return reshape(input.sum(repeated, True) if repeated else input, wanted)
 
 
-def atleast_1d(*tensors: Any) -> Any:
+def atleast_1d(*tensors: Any) -> Tensor:
     """Each tensor with one dimension or more."""
     return _at_least(tensors, lambda x: reshape(x, 1) if x.ndim < 1 else x)
 
 
-def atleast_2d(*tensors: Any) -> Any:
+def atleast_2d(*tensors: Any) -> Tensor:
     """Each tensor with two dimensions or more; a vector becomes a row."""
     return _at_least(tensors, lambda x: reshape(x, 1, -1) if x.ndim < 2 else x)
 
 
-def atleast_3d(*tensors: Any) -> Any:
+def atleast_3d(*tensors: Any) -> Tensor:
     """Each tensor with three dimensions or more."""
 
     def three(x: Tensor) -> Tensor:

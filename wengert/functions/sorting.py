@@ -58,7 +58,9 @@ def stable_order(x: Any, axis: int) -> Any:
 
 
 @takes_out
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def sort(
+    input: Any, dim: int = -1, descending: bool = False, stable: bool = False
+) -> results.sort_result:
     """The elements in order along `dim`, and where each came from."""
     input = tensor_of(input)
     axis = one_dim(dim, input.ndim)
@@ -84,7 +86,9 @@ def msort(input: Any) -> Tensor:
 
 
 @takes_out
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def topk(
+    input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> results.topk_result:
     """The k largest (or smallest) elements along `dim`, and where they are."""
     input = tensor_of(input)
     axis = one_dim(dim, input.ndim)
@@ -100,7 +104,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 
 
 @takes_out
-def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> results.kthvalue_result:
     """The k-th smallest element along `dim` (k counts from 1), and where it is."""
     input = tensor_of(input)
     axis = one_dim(dim, input.ndim)
@@ -184,7 +188,7 @@ def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:
 
 
 @takes_out
-def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(input: Any, dim: int = -1, keepdim: bool = False) -> results.mode_result:
     """The most frequent element along `dim` (the smallest of several), and where it stands last."""
     input = tensor_of(input)
     axis = one_dim(dim, input.ndim)
@@ -213,7 +217,7 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: Any = None,
-) -> Any:
+) -> Tensor:
     """The different elements (or slices along `dim`) in order; where each went; how often each
     is.
     """
@@ -234,7 +238,7 @@ def unique(
 
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
-) -> Any:
+) -> Tensor:
     """As `unique`, but only neighbours that are equal become one."""
     input = tensor_of(input)
     axis = 0 if dim is None else one_dim(dim, input.ndim)

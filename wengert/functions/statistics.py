@@ -35,7 +35,7 @@ _pick = recorder(np.take_along_axis)
 @takes_out
 def quantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Any:
+) -> Tensor:
     """The q-quantile: between the two nearest elements by `interpolation`. NaN if there is one.
 
     Interpolations: "linear", "lower", "higher", "midpoint", "nearest". Several quantiles come along
@@ -51,7 +51,7 @@ def quantile(
 @takes_out
 def nanquantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Any:
+) -> Tensor:
     """The q-quantile of the elements that are not NaN."""
     return _quantile(input, q, dim, keepdim, interpolation, ignore_nan=True)
 
@@ -195,7 +195,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
 @takes_out
 def histogram(
     input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False
-) -> Any:
+) -> results.histogram_result:
     """Counts (or sums of weights, or a density) in intervals, and the bounds of the intervals.
 
     `bins` is a number of equal intervals, over `range`, or the increasing bounds themselves.
@@ -220,7 +220,7 @@ def histogramdd(
     range: Sequence[float] | None = None,
     weight: Any = None,
     density: bool = False,
-) -> Any:
+) -> results.histogramdd_result:
     """Counts of points, the rows of the input, in boxes, and the bounds of the boxes.
 
     `bins` is one number of intervals, one for each coordinate, or their bounds; `range` the lowest

@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.functions.creation import factory, kind
+from wengert.tensor import Tensor
 
 Shape = Callable[[Any], Any]
 
@@ -54,7 +55,7 @@ def _window(name: str, length: int, periodic: bool, shape: Shape, dtype: Any) ->
 
 
 @factory
-def hann_window(window_length: int, periodic: bool = True, *, dtype: Any) -> Any:
+def hann_window(window_length: int, periodic: bool = True, *, dtype: Any) -> Tensor:
     """(1 - cos(2 pi t)) / 2 for t from 0 to 1.
 
     >>> import wengert as wg
@@ -72,19 +73,19 @@ def hamming_window(
     beta: float = 0.46,
     *,
     dtype: Any,
-) -> Any:
+) -> Tensor:
     """alpha - beta cos(2 pi t) for t from 0 to 1."""
     return _window("hamming_window", window_length, periodic, cosines((alpha, beta)), dtype)
 
 
 @factory
-def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any) -> Any:
+def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any) -> Tensor:
     """0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t) for t from 0 to 1."""
     return _window("blackman_window", window_length, periodic, cosines((0.42, 0.5, 0.08)), dtype)
 
 
 @factory
-def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any) -> Any:
+def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any) -> Tensor:
     """A triangle: 1 - |2 t - 1| for t from 0 to 1."""
     return _window("bartlett_window", window_length, periodic, triangle, dtype)
 
@@ -92,6 +93,6 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any) ->
 @factory
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any
-) -> Any:
+) -> Tensor:
     """I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta) for t from 0 to 1."""
     return _window("kaiser_window", window_length, periodic, kaiser_shape(beta), dtype)

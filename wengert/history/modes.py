@@ -10,7 +10,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar, overload
 
 from wengert.history import forks
 
@@ -18,6 +18,9 @@ special = 0
 """How many threads are in a state other than the default. Zero means: record, nothing unusual."""
 pushing = 0
 """How many threads are inside of a level of forward mode."""
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class State(NamedTuple):
@@ -133,19 +136,21 @@ class Mode:
     def __exit__(self, *exception: object) -> None:
         self._leave(*self.__dict__["_entered"].pop())
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         if inspect.isclass(function):
             setattr(function, "__init__", self(function.__init__))  # noqa: B010  (no method is assigned)
             return function
         if inspect.isgeneratorfunction(function):
-            return self._around_generator(function)
+            generator: Any = self._around_generator(function)
+            return generator
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
             with _Call(self):
                 return function(*args, **kwargs)
 
-        return inside
+        made: Any = inside
+        return made
 
     def _around_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The mode holds while the generator's body runs, not while its caller does."""
@@ -203,6 +208,10 @@ class no_grad(Mode):
     False
     """
 
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         mode = super().__new__(cls)
         return mode if function is None else mode(function)
@@ -221,6 +230,10 @@ class enable_grad(Mode):
     True
     """
 
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         mode = super().__new__(cls)
         return mode if function is None else mode(function)
@@ -254,7 +267,7 @@ class set_grad_enabled(Mode):
             enter(current()._replace(grad=grad))
         return super().__enter__()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         if self._outer is not None:
             grad, self._outer = self._outer.grad, None
             enter(current()._replace(grad=grad))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,14 @@ from wengert.nn.state import StateMethods
 from wengert.tensor import Tensor, suited, wrap
 
 Hooks = OrderedDict[int, Callable[..., Any]]
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class _Forward(Protocol[P, R]):
+    """Any module, by what its `forward` takes and gives."""
+
+    def forward(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
 
 class Seen:
@@ -109,15 +117,23 @@ class Module(StateMethods):
         for name in HOOKS:
             state[name] = _Hooks()
 
-    def forward(self, *input: Any) -> Any:
-        """What the module computes; subclasses write it."""
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
-        )
+    if TYPE_CHECKING:
+        forward: Callable[..., Any]
+
+        # A module takes what its `forward` takes, and gives what that gives.
+        def __call__(self: _Forward[P, R], *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    else:
+
+        def forward(self, *input: Any) -> Any:
+            """What the module computes; subclasses write it."""
+            raise NotImplementedError(
+                f'Module [{type(self).__name__}] is missing the required "forward" function'
+            )
 
     # ---- calling --------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
         try:
             if modes.special and modes.current().numpy_code:
                 return self._call_from_numpy_code(args, kwargs)
@@ -131,6 +147,9 @@ class Module(StateMethods):
         except Exception as error:
             located(error, self)
             raise
+
+    if not TYPE_CHECKING:
+        __call__ = _call
 
     def _call_from_numpy_code(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call by code written for arrays: a module's is PyTorch's, and so are methods there."""
@@ -146,7 +165,7 @@ class Module(StateMethods):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Have `forward` compiled from now on: `wengert.compile` with the same arguments."""
         compile = importlib.import_module("wengert").compile  # stands on networks, not they on it
-        self.forward = compile(self.forward, *args, **kwargs)  # type: ignore[method-assign]
+        self.forward = compile(self.forward, *args, **kwargs)
 
     def _has_hooks(self) -> bool:
         return bool(

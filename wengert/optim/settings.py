@@ -5,25 +5,26 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec
 
 from wengert.optim.optimizer import Group, Optimizer
 
-Init = Callable[..., None]
+P = ParamSpec("P")
 
 
-def settings(*at_least: str, **fixed: Any) -> Callable[[Init], Init]:
+def settings(*at_least: str, **fixed: Any) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Decorates an optimizer's `__init__`, whose arguments are the defaults of its groups.
 
     The named ones are at least 0, `fixed` ones have no argument. The body has what else there is
     to check.
     """
 
-    def decorate(init: Init) -> Init:
+    def decorate(init: Callable[P, None]) -> Callable[P, None]:
+        check: Callable[..., None] = init
         signature = inspect.signature(init)
 
         @functools.wraps(init)
-        def __init__(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             bound = signature.bind(self, *args, **kwargs)
             bound.apply_defaults()
             defaults = bound.arguments | fixed
@@ -31,9 +32,10 @@ def settings(*at_least: str, **fixed: Any) -> Callable[[Init], Init]:
             params = defaults.pop("params")
             _check(defaults, at_least)
             Optimizer.__init__(self, params, defaults)
-            init(self, *args, **kwargs)
+            check(self, *args, **kwargs)
 
-        return __init__
+        made: Any = __init__
+        return made
 
     return decorate
 

@@ -191,11 +191,13 @@ def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tens
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     """`nn.functional.adaptive_max_pool1d` with the indices."""
-    return F.adaptive_max_pool1d(input, output_size, return_indices=True)
+    made: Any = F.adaptive_max_pool1d(input, output_size, return_indices=True)
+    return made
 
 
 def max_pool1d_with_indices(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    return F.max_pool1d(*args, **kwargs, return_indices=True)
+    pool: Any = F.max_pool1d
+    return pool(*args, **kwargs, return_indices=True)
 
 
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:

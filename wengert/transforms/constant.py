@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.tensor import Tensor
+from wengert.transforms.run import A
 from wengert.tree import collect, rebuild
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: A) -> A:
     """The same numbers, which count as constants: a tensor, or containers of tensors.
 
     Inside of a transform, `x.detach()` for whole trees; arrays and numbers are given back.

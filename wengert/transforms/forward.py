@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from wengert.transforms.reverse import MOST_NUMBERS, derivatives, pullback
 from wengert.transforms.run import (
     Argnums,
     Function,
+    R,
     Run,
     called,
     checked,
+    differentiates,
     like,
     of_arrays,
     places,
@@ -99,6 +101,14 @@ class Push(Run):
         )
 
 
+@overload
+def jvp(
+    func: Callable[..., R], primals: Any, tangents: Any, *, strict: bool = ...
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    func: Function, primals: Any, tangents: Any, *, strict: bool = ..., has_aux: bool
+) -> Any: ...
 def jvp(
     func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> Any:
@@ -170,6 +180,7 @@ def linearize(func: Function, *primals: Any) -> Any:
 # ---- Jacobians -----------------------------------------------------------------------------
 
 
+@differentiates
 def jacfwd(
     func: Function,
     argnums: Argnums = 0,

@@ -5,8 +5,8 @@ Read `run.py` first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, overload
 
 import numpy as np
 
@@ -18,7 +18,17 @@ from wengert.history.node import Node
 from wengert.tensor import Tensor, current_node, wrap
 from wengert.transforms import calls
 from wengert.transforms.calls import Results
-from wengert.transforms.run import Argnums, Function, Run, checked, like
+from wengert.transforms.run import (
+    Argnums,
+    Function,
+    P,
+    R,
+    Run,
+    ValueAndDerivative,
+    checked,
+    differentiates,
+    like,
+)
 from wengert.tree import matched, paths, rebuild
 
 # ---- gradients -----------------------------------------------------------------------------
@@ -50,6 +60,7 @@ def derivatives(
     ]
 
 
+@differentiates
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
     """The function that computes the gradient of `func`, which returns one number.
 
@@ -84,6 +95,16 @@ def gradient_of(name: str, f: Function, argnums: Argnums, has_aux: bool = False)
     return like(f, name, gradient)
 
 
+@overload
+def value_and_grad(
+    func: Callable[P, R],
+) -> ValueAndDerivative[P, R]: ...
+@overload
+def value_and_grad(
+    func: Callable[P, Any], argnums: Argnums, has_aux: bool = ...
+) -> Callable[P, tuple[Any, Any]]: ...
+@overload
+def value_and_grad(func: Callable[P, Any], *, has_aux: bool) -> Callable[P, tuple[Any, Any]]: ...
 def value_and_grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
     """The function that computes (func(x), df/dx) at once; with `has_aux`, ((func(x), aux), df/dx).
 
@@ -122,6 +143,10 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 # ---- products with a Jacobian --------------------------------------------------------------
 
 
+@overload
+def vjp(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., tuple[Any, ...]]]: ...
+@overload
+def vjp(func: Function, *primals: Any, has_aux: bool) -> Any: ...
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """(func(*primals), pull), where pull(v) = v^T J is the tuple of cotangents of the primals.
 
@@ -227,6 +252,7 @@ def joined(parts: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
     return whole if whole._array.shape == shape else recorder(np.reshape)(whole, shape)
 
 
+@differentiates
 def jacrev(
     func: Function, argnums: Argnums = 0, has_aux: bool = False, chunk_size: int | None = None
 ) -> Any:

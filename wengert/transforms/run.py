@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -29,6 +29,59 @@ from wengert.transforms.calls import Results
 from wengert.tree import LEAF, NOTHING, Tree, collect, paths, rebuild
 
 Function = Callable[..., Any]
+
+
+# ---- what type checkers know of derivatives ------------------------------------------------------
+
+A = TypeVar("A")
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+V = TypeVar("V", covariant=True)
+
+
+class Derivative(Protocol[P]):
+    """A derivative takes what its function takes, and is of the kind of the first argument."""
+
+    def __call__(
+        self: Derivative[Concatenate[A, Q]], first: A, /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> A: ...
+
+
+class ValueAndDerivative(Protocol[P, V]):
+    """The same behind the value."""
+
+    def __call__(
+        self: ValueAndDerivative[Concatenate[A, Q], V],
+        first: A,
+        /,
+        *args: Q.args,
+        **kwargs: Q.kwargs,
+    ) -> tuple[V, A]: ...
+
+
+class Differentiates(Protocol):
+    """`grad`, `jacobian` and their like: by the first argument, or as is said."""
+
+    @overload
+    def __call__(self, func: Callable[P, Any]) -> Derivative[P]: ...
+    @overload
+    def __call__(
+        self,
+        func: Callable[P, Any],
+        argnums: Argnums = ...,
+        has_aux: bool = ...,
+        *,
+        chunk_size: int | None = ...,
+        randomness: Literal["error", "different", "same"] = ...,
+    ) -> Callable[P, Any]: ...
+
+
+def differentiates(transform: Function) -> Differentiates:
+    """Say of a transform that it is one of those; nothing is done to it."""
+    return transform
+
+
 Argnums = int | Sequence[int]
 
 

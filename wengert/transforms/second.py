@@ -14,10 +14,11 @@ from wengert.tensor import Tensor
 from wengert.transforms import calls
 from wengert.transforms.forward import Push, by_columns
 from wengert.transforms.reverse import by_rows, derivatives, gradient_of, pullback, rows_of
-from wengert.transforms.run import Argnums, Function, Run, checked, like
+from wengert.transforms.run import A, Argnums, Function, Run, checked, differentiates, like
 from wengert.tree import collect, matched, paths
 
 
+@differentiates
 def jacobian(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Any:
     """The function that computes the Jacobian of `func`, in the mode that needs fewer runs.
 
@@ -46,6 +47,7 @@ def _count(tensors: Iterable[Tensor]) -> int:
     return sum([x._array.size for x in tensors])
 
 
+@differentiates
 def hessian(func: Function, argnums: Argnums = 0) -> Any:
     """The function that computes the second derivatives of `func`: the Jacobian of its Jacobian.
 
@@ -71,7 +73,7 @@ def hessian(func: Function, argnums: Argnums = 0) -> Any:
 # ---- products with a Hessian ---------------------------------------------------------------
 
 
-def hvp(f: Function, primals: Any, tangents: Any) -> Any:
+def hvp(f: Function, primals: A, tangents: Any) -> A:
     """The Hessian-vector product H v: d/de grad f(x + e v) at e = 0, without forming H.
 
     `primals` is the argument of f, or a tuple of its arguments; `tangents` has its structure and
@@ -91,7 +93,7 @@ def hvp(f: Function, primals: Any, tangents: Any) -> Any:
     return products if type(primals) is tuple else products[0]
 
 
-def vhp(f: Function, primals: Any, cotangents: Any) -> Any:
+def vhp(f: Function, primals: A, cotangents: Any) -> A:
     """The vector-Hessian product v^T H, where `hvp` is H v; they agree, since H is symmetric.
 
     >>> import numpy as np

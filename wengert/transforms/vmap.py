@@ -19,6 +19,7 @@ from wengert.autograd.levels import entering, leaving, leaving_view
 from wengert.errors import BatchingError
 from wengert.functions import random
 from wengert.tensor import Tensor, View, carries, wrap
+from wengert.transforms.run import P, R
 from wengert.tree import LEAF, NOTHING, collect, rebuild
 
 Dims = Any  # an int, None, or (nested) tuples, lists and dicts of them
@@ -26,13 +27,13 @@ _PLAIN = (int, float, complex, bool, np.generic)
 
 
 def vmap(
-    func: Callable[..., Any],
+    func: Callable[P, R],
     in_dims: Dims = 0,
     out_dims: Dims = 0,
     randomness: Literal["error", "different", "same"] = "error",
     *,
     chunk_size: int | None = None,
-) -> Callable[..., Any]:
+) -> Callable[P, R]:
     """The function that maps `func` over a dimension of its arguments, in one run.
 
     vmap(func)(x)[i] = func(x[i]), where func sees x[i], without the batch, and computes all at

@@ -10,7 +10,17 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    overload,
+)
 
 import numpy as np
 
@@ -45,6 +55,40 @@ LIMIT = 16
 """So many specializations a function may have; further kinds of arguments run eagerly."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+Q = ParamSpec("Q")
+S = TypeVar("S")
+V = TypeVar("V")
+
+
+class _Module(Protocol[P, R]):
+    """What type checkers know a module by: a call is one of its `forward`."""
+
+    forward: Callable[P, R]
+
+    def named_parameters(self) -> Any: ...
+
+
+if TYPE_CHECKING:
+
+    class _Typed(Generic[P, R]):
+        """A function that takes `P` and gives `R`."""
+else:
+
+    class _Typed:
+        __slots__ = ()
+
+        def __class_getitem__(cls, parameters: Any) -> Any:
+            return cls
+
+
+@overload
+def compile(function: _Module[P, R]) -> CompiledModule[P, R]: ...
+@overload
+def compile(function: Callable[P, R]) -> CompiledFunction[P, R]: ...
+@overload
+def compile(function: None = None) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 def compile(function: Any = None, **options: Any) -> Any:
     """Make `function` run as one machine-code function; also works as a decorator.
 
@@ -83,14 +127,14 @@ def compile(function: Any = None, **options: Any) -> Any:
     return kind(function)
 
 
-class CompiledFunction:
+class CompiledFunction(_Typed[P, R]):
     """A function and its specializations. `program` and `explain()` show what became of it.
 
     A call is one of `_entry`, with no Python around it: see the end of the class.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_entry")
-    __call__: Callable[..., Any]
+    __call__: Callable[P, R]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -108,6 +152,12 @@ class CompiledFunction:
         self._entry: Callable[..., Any] = self._call
         functools.update_wrapper(self, function, updated=())
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(
+        self: CompiledFunction[Concatenate[S, Q], V], instance: S, owner: Any = None
+    ) -> Callable[Q, V]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
@@ -453,7 +503,7 @@ def _is_any_number(x: Any) -> bool:
     return is_number(x) or type(x) is int
 
 
-class CompiledModule(CompiledFunction):
+class CompiledModule(CompiledFunction[P, R]):
     """A compiled module: its parameters, methods and settings are the module's own."""
 
     def __getattr__(self, name: str) -> Any:

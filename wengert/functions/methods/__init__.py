@@ -4,5 +4,5 @@
 names, `inplace.py` those that write, `conversations.py` how tensors meet Python and NumPy. To add
 one, name it where functions of its form stand; those of elementwise functions stand with their
 rules, see `functions/declared.py`. Type checkers read all of them in the stub
-`wengert/tensor_methods.pyi`.
+`wengert/functions/methods/attached.pyi`.
 """

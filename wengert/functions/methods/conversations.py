@@ -203,22 +203,22 @@ class TensorMethods:
 
     is_neg = is_conj
 
-    def to_dense(self: Any, dtype: Any = None) -> Any:
+    def to_dense(self: Any, dtype: Any = None) -> Tensor:
         """The tensor itself: it is dense."""
         return self if dtype is None else self.to(dtype)
 
-    def to_sparse(self: Any, *args: Any, layout: Any = None, **options: Any) -> Any:
+    def to_sparse(self: Any, *args: Any, layout: Any = None, **options: Any) -> Tensor:
         """The elements that are not zero, as a sparse tensor in COO form, or CSR."""
         made = importlib.import_module("wengert.sparse.tensors").from_dense(self)
         return made.to_sparse_csr() if layout is devices.sparse_csr else made
 
     to_sparse_coo = to_sparse
 
-    def to_sparse_csr(self: Any, dense_dim: Any = None) -> Any:
+    def to_sparse_csr(self: Any, dense_dim: Any = None) -> Tensor:
         """The elements that are not zero, as a sparse tensor in CSR form."""
         return self.to_sparse().to_sparse_csr()
 
-    def resolve_conj(self: Any) -> Any:
+    def resolve_conj(self: Any) -> Tensor:
         """The tensor itself: conjugation is never postponed."""
         return self
 
@@ -243,12 +243,12 @@ class TensorMethods:
             raise TypeError("len() of a 0-d tensor")
         return self._array.shape[0]
 
-    def __iter__(self: Any) -> Iterator[Any]:
+    def __iter__(self: Any) -> Iterator[Tensor]:
         if not self._array.ndim:
             raise TypeError("iteration over a 0-d tensor")
         return iter(joining.unbind(self, 0))
 
-    def __reversed__(self: Any) -> Any:
+    def __reversed__(self: Any) -> Tensor:
         return shapes.flip(self, 0) if self._array.ndim else self
 
     def __contains__(self: Any, element: Any) -> bool:
@@ -286,16 +286,16 @@ class TensorMethods:
             )
         return operator.index(int(self._array.item()))
 
-    def __round__(self: Any, decimals: int = 0) -> Any:
+    def __round__(self: Any, decimals: int = 0) -> Tensor:
         return math.round(self, decimals=decimals)
 
-    def __floor__(self: Any) -> Any:
+    def __floor__(self: Any) -> Tensor:
         return math.floor(self)
 
-    def __ceil__(self: Any) -> Any:
+    def __ceil__(self: Any) -> Tensor:
         return math.ceil(self)
 
-    def __trunc__(self: Any) -> Any:
+    def __trunc__(self: Any) -> Tensor:
         return math.trunc(self)
 
     def __format__(self: Any, spec: str) -> str:
@@ -327,7 +327,7 @@ class TensorMethods:
             )
         return array_api
 
-    def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+    def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Tensor:
         """The tensor itself: it is on the CPU, where else it could be is an error."""
         creation.check_device(device)
         return self
@@ -369,7 +369,7 @@ class TensorMethods:
 
     # ---- out of the library ---------------------------------------------------------------
 
-    def item(self: Any) -> Any:
+    def item(self: Any) -> int | float:
         """The single element, as a Python number.
 
         >>> import wengert as wg
@@ -382,7 +382,7 @@ class TensorMethods:
         """Nested lists of Python numbers."""
         return self._array.tolist()
 
-    def numpy(self: Any, *, force: bool = False) -> Any:
+    def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The NumPy array inside: the same memory. `force` detaches first."""
         if force:
             return self._array
@@ -393,18 +393,18 @@ class TensorMethods:
             "Use tensor.detach().numpy() instead."
         )
 
-    def cpu(self: Any, memory_format: Any = None) -> Any:
+    def cpu(self: Any, memory_format: Any = None) -> Tensor:
         """The tensor itself: it is on the CPU."""
         return self
 
     def cuda(
         self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None
-    ) -> Any:
+    ) -> Tensor:
         """An error that says that there is no such device."""
         creation.check_device("cuda" if device is None else device)
         return self
 
-    def share_memory_(self: Any) -> Any:
+    def share_memory_(self: Any) -> Tensor:
         """The tensor itself; threads share memory as it is."""
         return self
 
@@ -431,7 +431,7 @@ class TensorMethods:
         """Whether other processes share the memory: no."""
         return False
 
-    def pin_memory(self: Any, device: Any = None) -> Any:
+    def pin_memory(self: Any, device: Any = None) -> Tensor:
         """The tensor itself: there is no device to copy to."""
         return self
 
@@ -454,7 +454,7 @@ class TensorMethods:
             tensor.stride(),
         )
 
-    def as_subclass(self: Any, cls: type) -> Any:
+    def as_subclass(self: Any, cls: type) -> Tensor:
         """This tensor as an instance of a class derived from Tensor."""
         out: Any = object.__new__(cls)
         alias = shapes.alias(self)
@@ -475,7 +475,7 @@ class TensorMethods:
         non_blocking: bool = False,
         copy: bool = False,
         memory_format: Any = None,
-    ) -> Any:
+    ) -> Tensor:
         """The tensor with another dtype (and on another device, of which there is one).
 
         Takes a dtype, a device, both, or a tensor whose dtype to take. What already fits is
@@ -503,18 +503,18 @@ class TensorMethods:
             return legacy.type_name(self._array.dtype)
         return cast(self, legacy.dtype_of_type(dtype))
 
-    def type_as(self: Any, other: Any) -> Any:
+    def type_as(self: Any, other: Any) -> Tensor:
         """The tensor with the dtype of another."""
         return cast(self, other._array.dtype)
 
-    def chalf(self: Any, memory_format: Any = None) -> Any:
+    def chalf(self: Any, memory_format: Any = None) -> Tensor:
         """An error: NumPy has no complex numbers of two half-precision parts."""
         raise DtypeError(
             "complex32 is not a dtype here: NumPy has no complex numbers of half precision. Use "
             "x.cfloat(), complex64."
         )
 
-    def bfloat16(self: Any, memory_format: Any = None) -> Any:
+    def bfloat16(self: Any, memory_format: Any = None) -> Tensor:
         """The tensor as bfloat16, which needs the package ml_dtypes."""
         return cast(self, bfloat16())
 
@@ -527,36 +527,36 @@ class TensorMethods:
         dtype: Any = None,
         layout: Any = None,
         **options: Any,
-    ) -> Any:
+    ) -> Tensor:
         """A tensor with a copy of `data`, of this dtype unless another is given."""
         creation.check_layout(layout)
         return creation.tensor(data, dtype=dtype or self.dtype, **options)
 
-    def new(self: Any, *args: Any) -> Any:
+    def new(self: Any, *args: Any) -> Tensor:
         """The old constructor with this tensor's dtype: sizes, or data."""
         return creation.legacy_tensor(*args, dtype=self.dtype)
 
-    def new_zeros(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+    def new_zeros(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
         """Zeros of this dtype."""
         return _beside(self, creation.zeros(*size, dtype=dtype or self.dtype, **options))
 
-    def new_ones(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+    def new_ones(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
         """Ones of this dtype."""
         return _beside(self, creation.ones(*size, dtype=dtype or self.dtype, **options))
 
-    def new_empty(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+    def new_empty(self: Any, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
         """An uninitialised tensor of this dtype."""
         return _beside(self, creation.empty(*size, dtype=dtype or self.dtype, **options))
 
     def new_full(
         self: Any, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any
-    ) -> Any:
+    ) -> Tensor:
         """One number repeated, of this dtype."""
         return _beside(self, creation.full(size, fill_value, dtype=dtype or self.dtype, **options))
 
     def new_empty_strided(
         self: Any, size: Any, stride: Any, *, dtype: Any = None, **options: Any
-    ) -> Any:
+    ) -> Tensor:
         """An uninitialised tensor of this dtype with the strides given."""
         return creation.empty_strided(size, stride, dtype=dtype or self.dtype, **options)
 
@@ -568,7 +568,7 @@ class TensorMethods:
     mH = property(lambda self: _matrices("mH", self, lambda x, i, j: shapes.adjoint(x)))
 
     @property
-    def real(self: Any) -> Any:
+    def real(self: Any) -> Tensor:
         return math.real(self)
 
     @real.setter
@@ -576,7 +576,7 @@ class TensorMethods:
         math.real(self).copy_(value if isinstance(value, Tensor) else wrap(np.asarray(value)))
 
     @property
-    def imag(self: Any) -> Any:
+    def imag(self: Any) -> Tensor:
         return math.imag(self)
 
     @imag.setter
@@ -585,7 +585,7 @@ class TensorMethods:
 
     # ---- products that operators do not cover ---------------------------------------------
 
-    def __rdiv__(self: Any, other: Any) -> Any:
+    def __rdiv__(self: Any, other: Any) -> Tensor:
         return other / self
 
     __invert__ = comparison.bitwise_not

@@ -32,18 +32,18 @@ from wengert.functions import (
     special,
     statistics,
 )
-from wengert.tensor import attach
+from wengert.tensor import Tensor, attach
 
 
 def _cast_to(dtype: np.dtype[Any]) -> Any:
-    def method(self: Any, memory_format: Any = None) -> Any:
+    def method(self: Any, memory_format: Any = None) -> Tensor:
         return self if self._array.dtype is dtype else cast(self, dtype)
 
     method.__doc__ = f"The tensor as {dtype}."
     return method
 
 
-def _where(self: Any, condition: Any, other: Any) -> Any:
+def _where(self: Any, condition: Any, other: Any) -> Tensor:
     """The elements where the condition holds, those of `other` elsewhere."""
     return choosing.where(condition, self, other)
 
@@ -127,7 +127,7 @@ class OperatorMethods:
     mvlgamma = special.mvlgamma
     xlogy = special.xlogy
 
-    def polygamma(self: Any, n: int) -> Any:
+    def polygamma(self: Any, n: int) -> Tensor:
         """The n-th derivative of digamma."""
         return special.polygamma(n, self)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -264,6 +266,17 @@ def rrelu(
 # ---- softmax and its kin -------------------------------------------------------------------
 
 
+def _unseen_stacklevel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An argument that PyTorch's own callers pass, and that means nothing: signatures are
+    without it.
+    """
+    found = inspect.signature(function, eval_str=True)
+    shown = [p for p in found.parameters.values() if p.name != "_stacklevel"]
+    vars(function)["__signature__"] = found.replace(parameters=shown)
+    return function
+
+
+@_unseen_stacklevel
 @of_tensors(1)
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
@@ -277,6 +290,7 @@ def softmax(
     return _along(reductions.softmax, input, dim, dtype, "softmax")
 
 
+@_unseen_stacklevel
 @of_tensors(1)
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
@@ -285,6 +299,7 @@ def log_softmax(
     return _along(reductions.log_softmax, input, dim, dtype, "log_softmax")
 
 
+@_unseen_stacklevel
 @of_tensors(1)
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None

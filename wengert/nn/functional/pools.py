@@ -225,7 +225,7 @@ def _starts(sample: Any, size: int, kernel: int, out: int) -> Any:
 def fractional_max_pool2d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
     return_indices: bool = False, _random_samples: Tensor | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Maxima of windows at random places, as many as asked for (Graham, 2014)."""
     return _fractional(
         2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
@@ -236,7 +236,7 @@ def fractional_max_pool2d(
 def fractional_max_pool3d(
     input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
     return_indices: bool = False, _random_samples: Tensor | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Maxima of windows at random places, as many as asked for (Graham, 2014)."""
     return _fractional(
         3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples

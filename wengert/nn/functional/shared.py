@@ -44,7 +44,7 @@ def reshape(x: Any, shape: Iterable[int]) -> Any:
     return recorder(np.reshape)(x, tuple(shape))
 
 
-def where(condition: Any, a: Any, b: Any) -> Any:
+def where(condition: Any, a: Any, b: Any) -> Tensor:
     """np.where, recorded; numbers take the dtype of the tensor beside them."""
     if not isinstance(a, Tensor):
         a = wrap(np.asarray(a, b._array.dtype))

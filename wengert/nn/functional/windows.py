@@ -454,7 +454,7 @@ def max_pool1d(
     dilation: Any = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Tensor:
     """The largest number in each window of (N, C, L)."""
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -468,7 +468,7 @@ def max_pool2d(
     dilation: Any = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Tensor:
     """The largest number in each window of (N, C, H, W)."""
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -482,7 +482,7 @@ def max_pool3d(
     dilation: Any = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Tensor:
     """The largest number in each window of (N, C, D, H, W)."""
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
@@ -687,18 +687,18 @@ def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool)
 
 
 @of_tensors(1)
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """Maxima over as many bins as asked for."""
     return _adaptive_max(1, input, output_size, return_indices)
 
 
 @of_tensors(1)
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """Maxima over as many bins as asked for, in each of two dimensions."""
     return _adaptive_max(2, input, output_size, return_indices)
 
 
 @of_tensors(1)
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
     """Maxima over as many bins as asked for, in each of three dimensions."""
     return _adaptive_max(3, input, output_size, return_indices)

@@ -167,7 +167,7 @@ class RReLU(Applied, function=F.rrelu):
     upper: float = 1.0 / 3
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return super().forward(input, training=self.training)
 
 

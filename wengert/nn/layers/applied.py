@@ -11,6 +11,7 @@ from typing import Any, ClassVar, dataclass_transform
 
 from wengert.dispatch import signature
 from wengert.nn.module import Module
+from wengert.tensor import Tensor
 
 _UNSAID: Any = object()
 
@@ -109,7 +110,7 @@ class Applied(Module):
         """The settings as they are kept, or an error."""
         return settings
 
-    def forward(self, *inputs: Any, **named: Any) -> Any:
+    def forward(self, *inputs: Any, **named: Any) -> Tensor:
         if len(inputs) == self._inputs:
             return self._function(*inputs, *self._settings(self))
         settings = {n: getattr(self, n) for n in self._passed}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from wengert.tensor import Tensor, wrap
 _affine = recorder(products.affine)
 
 
+T = TypeVar("T")
+
+
 def new_parameter(shape: Any, device: Any = None, dtype: Any = None) -> Parameter:
     """A parameter whose values are still to be drawn."""
     check_device(device)
@@ -34,7 +37,7 @@ class Identity(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: T) -> T:
         return input
 
 

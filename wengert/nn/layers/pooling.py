@@ -142,7 +142,7 @@ class _MaxUnpool(_SizedWindows, function=None):
     stride: Any = None
     padding: Any = 0
 
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Any:
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return super().forward(input, indices, output_size=output_size)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -284,6 +284,12 @@ class RNN(RNNBase):
     (torch.Size([4, 1, 5]), torch.Size([2, 1, 5]))
     """
 
+    if TYPE_CHECKING:
+
+        def forward(
+            self, input: Tensor | PackedSequence, hx: Any = None
+        ) -> tuple[Tensor, Tensor]: ...
+
     def __init__(
         self,
         input_size: int,
@@ -319,6 +325,12 @@ class LSTM(RNNBase):
     LSTM(3, 5, num_layers=2, bidirectional=True)
     """
 
+    if TYPE_CHECKING:
+
+        def forward(
+            self, input: Tensor | PackedSequence, hx: Any = None
+        ) -> tuple[Tensor, tuple[Tensor, Tensor]]: ...
+
     def __init__(
         self,
         input_size: int,
@@ -347,6 +359,12 @@ class GRU(RNNBase):
     >>> GRU(3, 5, batch_first=True)
     GRU(3, 5, batch_first=True)
     """
+
+    if TYPE_CHECKING:
+
+        def forward(
+            self, input: Tensor | PackedSequence, hx: Any = None
+        ) -> tuple[Tensor, Tensor]: ...
 
     def __init__(
         self,

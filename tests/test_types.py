@@ -1,0 +1,72 @@
+"""What type checkers and editors see: the files of types, and signatures.
+
+What they make of it is checked by `mypy`, which reads `tests/types` with the package.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import wengert as wg
+from docs.generate import stubs
+from wengert.nn import functional as F
+
+TEXTS = stubs.texts()
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: p.name)
+def test_what_type_checkers_see_is_up_to_date(path):
+    assert path.read_text(encoding="utf-8") == TEXTS[path], "run python -m docs.generate.stubs"
+
+
+UNSAID = {
+    "to_dlpack", "get_default_device", "__array_namespace__", "__dlpack__", "__new__", "storage",
+    "__reduce_ex__", "__torch_function__", "_typed_storage", "module_load", "tolist", "type",
+    "untyped_storage",
+}  # fmt: skip
+"""Functions whose result has no type that could be written, or one for each argument."""
+
+
+def test_the_result_of_each_function_has_a_type():
+    found = {
+        name for text in TEXTS.values() for name in re.findall(r"def (\w+)\(.*\) -> _Any:", text)
+    }
+    assert found == UNSAID
+
+
+@pytest.mark.parametrize("module", [wg, wg.linalg, wg.special, F], ids=lambda m: m.__name__)
+def test_each_public_function_is_seen_by_type_checkers(module):
+    text = TEXTS[pathlib.Path(module.__file__).with_suffix(".pyi")]
+    star = "from wengert.functions.elementary import *" in text
+    names = {n for n, f in vars(module).items() if inspect.isfunction(f) and n[0] != "_"}
+    if star:
+        names -= vars(sys.modules["wengert.functions.elementary"]).keys()
+    seen = set(re.findall(r"(?:def| as) (\w+)", text))
+    assert names - seen == set()
+
+
+def test_no_internal_argument_is_seen_in_a_signature():
+    # `_stacklevel` of F.softmax was shown to users: it is PyTorch's, and does nothing here.
+    for text in TEXTS.values():
+        assert "_stacklevel" not in text
+    for name in ("softmax", "log_softmax", "softmin"):
+        assert "_stacklevel" not in inspect.signature(getattr(F, name)).parameters
+        assert getattr(F, name)(wg.ones(2), 0, _stacklevel=5).shape == (2,)
+
+
+@pytest.mark.sweep
+def test_mypy_finds_each_mistake_and_nothing_else():
+    mypy = shutil.which("mypy")
+    if mypy is None:
+        pytest.skip("mypy is not installed")
+    root = pathlib.Path(stubs.__file__).parents[2]
+    files = sorted(str(p) for p in (root / "tests" / "types").glob("*.py"))
+    done = subprocess.run([mypy, *files], cwd=root, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout
