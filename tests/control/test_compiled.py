@@ -211,6 +211,31 @@ def test_an_index_out_of_range_in_a_body_is_an_error():
         f(x, wg.tensor([0, 5, 1]))
 
 
+def test_what_a_body_read_first_outlives_a_run_of_it_that_is_given_up():
+    # The body runs twice, for its state begins as an array and becomes a tensor. What it had taken
+    # of an argument in the first run was known to the argument, and no longer in the program.
+    def f(p):
+        a = p[1]
+        return wg.fori_loop(0, 3, lambda i, y: y * a, np.ones(())) + a
+
+    p = np.array([1.0, 2.0])
+    assert np.allclose(wg.compile(wg.grad(f))(p), wg.grad(f)(p))
+
+
+def test_cotangents_of_rows_are_added_where_they_belong():
+    # Each iteration made zeros for the whole array, so time grew with the square of its rows.
+    def f(x, n):
+        total = lambda t, y: np.tanh(y + x[t] * x[t + 1])
+        return wg.fori_loop(0, n, total, np.zeros(3)).sum()
+
+    x = np.random.default_rng(0).normal(size=(200, 3))
+    compiled = wg.compile(wg.grad(lambda x: f(x, 199)))
+    assert np.allclose(compiled(x), wg.grad(lambda x: f(x, 199))(x))
+    back = loops_in(compiled)[-1].function.body
+    assert [s.name for s in back.statements].count("added") == 2
+    assert "full" not in [s.name for s in back.statements]
+
+
 class TestRefused:
     def test_a_state_of_another_form(self):
         f = wg.compile(lambda x: wg.fori_loop(0, 3, lambda i, y: y[None], x))

@@ -109,8 +109,7 @@ QUICK = [
     (of_unknown_length, "jvp of a gradient"),
     (with_numbers, "vmap of a gradient"),
     (with_a_choice, "vmap of a gradient"),
-    (nested, "gradient of a vmap"),
-    (around_forward_mode, "gradient of a vmap"),
+    (nested, "vmap"),
     (counted, "gradient of a jvp"),
 ]
 

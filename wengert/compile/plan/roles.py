@@ -315,6 +315,10 @@ class Hit:
         self.shape = shape
 
 
+LOOKED_THROUGH = 256
+"""So large an array at most is gone through to write to one place of it."""
+
+
 def find_hit(s: Statement, roles: Roles) -> Hit | None:
     """Read `updated(x, (rows, target), v)` or `added(...)` as where(target == column, v, x).
 
@@ -349,5 +353,7 @@ def find_hit(s: Statement, roles: Roles) -> Hit | None:
             covered.add(axis)
     uncovered = [k for k, n in enumerate(common) if n != 1 and k not in covered]
     if len(free) != 1 or uncovered:
+        return None
+    if not covered and x.size > LOOKED_THROUGH:
         return None
     return Hit(free[0][0], free[0][1], rows, common)

@@ -291,22 +291,28 @@ def total(g: Any, h: Any, like: Any) -> Any:
 # ---- a loop --------------------------------------------------------------------------------------
 
 
-def carried(inits: list[Any], run: Callable[[list[Layers]], tuple[list[Layers], Any]]) -> Any:
-    """What `run` makes of the layers of a state, which also tells those of the next one.
+class Wider(Exception):
+    """A state gets more layers in an iteration: it has them from the start."""
 
-    A state that gets more layers in an iteration, by what the body closes over, has them from the
-    start: then it is run again.
-    """
+    def __init__(self, layers: list[Layers]) -> None:
+        self.layers = layers
+
+
+def carried(inits: list[Any], run: Callable[[list[Layers]], Any]) -> Any:
+    """What `run` makes of the layers of a state, once the next one has no others."""
     layers = list(map(layers_of, inits))
     while True:
-        found, made = run(layers)
-        if found == layers:
-            return made
-        layers = found
+        try:
+            return run(layers)
+        except Wider as found:
+            layers = found.layers
 
 
-def widened(layers: list[Layers], news: list[Any]) -> list[Layers]:
-    return [joined(own, layers_of(x)) for own, x in zip(layers, news, strict=True)]
+def check_layers(layers: list[Layers], news: list[Any]) -> None:
+    """Begin again if the next state has layers that the state lacks, by what the body reads."""
+    wider = [joined(own, layers_of(x)) for own, x in zip(layers, news, strict=True)]
+    if wider != layers:
+        raise Wider(wider)
 
 
 def repeated(
@@ -329,7 +335,7 @@ def repeated(
     row_layers = list(map(layers_of, xs))
     rows = apart(trace, xs, row_layers, axis=1)
 
-    def run(layers: list[Layers]) -> tuple[list[Layers], Any]:
+    def run(layers: list[Layers]) -> Any:
         starts = apart(trace, inits, layers)
         scope = Scope(trace, length, () if along is None else along.scope.lineage)
         with scope:
@@ -340,8 +346,7 @@ def repeated(
             state = [inside(trace, scope.carries, x, recorded) for x in starts]
             given = [inside(trace, scope.rows, x, recorded, row=True) for x in rows]
             made = body(index, together(state, layers), together(given, row_layers))
-            if (wider := widened(layers, made.state)) != layers:
-                return wider, None
+            check_layers(layers, made.state)
             kinds = layers, list(map(layers_of, made.rows)), list(map(layers_of, made.terms))
             leaves = made.state, made.rows, made.terms
             state, ys, terms = [apart(trace, *pair) for pair in zip(leaves, kinds, strict=True)]
@@ -351,7 +356,7 @@ def repeated(
         results = _closed(recorded, starts, rows, [*state, *terms], ys)
         n, m = len(starts), len(state) + len(terms)
         parts = results[:n], results[m:], results[n:m]
-        return layers, [together(*x) for x in zip(parts, kinds, (0, 1, 0), strict=True)]
+        return [together(*x) for x in zip(parts, kinds, (0, 1, 0), strict=True)]
 
     return carried(inits, run)
 

@@ -61,10 +61,16 @@ class Scope:
         self.begun = tick()
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, error: object, *rest: object) -> None:
         self.statements, self.trace.program.statements = self.trace.program.statements, self.around
         self.trace.scopes.pop()
         self.periods.append((self.begun, tick()))
+        if error is not None:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Leave what the body computed that is not its own: arrays of outside know such values."""
+        self._sorted([self.index, *self.carries, *self.rows])
 
     @property
     def lineage(self) -> tuple[Scope, ...]:

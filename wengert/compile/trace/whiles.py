@@ -21,6 +21,7 @@ from wengert.compile.trace.repeats import (
     array_of,
     carried,
     check_alike,
+    check_layers,
     history_of,
     inside,
     started,
@@ -28,7 +29,6 @@ from wengert.compile.trace.repeats import (
     term,
     total,
     values_in,
-    widened,
     zeros,
 )
 from wengert.compile.trace.scopes import Back, Loop
@@ -84,7 +84,7 @@ def until(
 ) -> list[Any]:
     """The state when the test no longer holds: tensors and traced arrays."""
 
-    def run(layers: list[Layers]) -> tuple[list[Layers], Any]:
+    def run(layers: list[Layers]) -> Any:
         starts = apart(trace, inits, layers)
         scope, asking = Loop(trace, 0), Loop(trace, 0)
         with scope:
@@ -94,12 +94,15 @@ def until(
         asking.carries = scope.carries
         with asking, modes.no_grad():
             holds = array_of(test(state)).value
-        with scope:
-            made = body(state)
-            if (wider := widened(layers, made)) != layers:
-                return wider, None
-            news = apart(trace, made, layers)
-        return layers, together(_written(recorded, asking, holds, starts, news), layers)
+        try:
+            with scope:
+                made = body(state)
+                check_layers(layers, made)
+                news = apart(trace, made, layers)
+        except Exception:
+            asking.abandon()
+            raise
+        return together(_written(recorded, asking, holds, starts, news), layers)
 
     return carried(inits, run)
 
@@ -142,7 +145,7 @@ def _pulled(loop: Recorded, until: Statement, gs: list[Any], recorded: bool) -> 
     inits = [started(loop, k, gs[k], recorded) for k in loop.alive]
     places = [*map(loop.place, loop.alive), *(p for p, _ in loop.targets)]
 
-    def run(layers: list[Layers]) -> tuple[list[Layers], Any]:
+    def run(layers: list[Layers]) -> Any:
         starts = apart(trace, inits, layers)
         scope = Back(trace, 0, forth.lineage)
         with scope:
@@ -152,8 +155,7 @@ def _pulled(loop: Recorded, until: Statement, gs: list[Any], recorded: bool) -> 
             pulled = swept(roots, places, False)
             n = len(loop.alive)
             made = [total(g, None, like) for g, like in zip(pulled[:n], state, strict=True)]
-            if (wider := widened(layers, made)) != layers:
-                return wider, None
+            check_layers(layers, made)
             sums = [g for g in pulled[n:] if g is not None]
             kinds = [*layers, *map(layers_of, sums)]
             parts = apart(trace, [*made, *sums], kinds)
@@ -161,7 +163,7 @@ def _pulled(loop: Recorded, until: Statement, gs: list[Any], recorded: bool) -> 
             news += [term(trace, scope, g, own) for g in terms]
         finals = together(_rewound(scope, until, forth, starts, news), kinds)
         rest = iter(finals[n:])
-        return layers, [*finals[:n], *(None if g is None else next(rest) for g in pulled[n:])]
+        return [*finals[:n], *(None if g is None else next(rest) for g in pulled[n:])]
 
     return carried(inits, run)
 

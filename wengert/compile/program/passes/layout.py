@@ -172,26 +172,53 @@ def update(p: Rewrite, s: Statement) -> Any:
 
 @RULES.on(np.add)
 def add_of_a_part(p: Rewrite, s: Statement) -> Any:
-    """a + updated(full(0), i, v) = added(a, i, v), if that is a small part: the others stay"""
+    """a + updated(full(0), i, v) = added(a, i, v), if that is a small part: the others stay.
+
+    So it is for a + added(full(0), i, v), where i may be computed: only rounding can differ where
+    an element occurs in i more than once.
+    """
     out = s.output
     kinds = {(v.shape, v.dtype) if type(v) is Value else None for v in s.args}
     if kinds != {(out.shape, out.dtype)} or out.dtype.kind not in "fiu":
         return None
     for a, b in (s.args, s.args[::-1]):
-        m = p.maker(b, updated)
-        if m and p.once(b) and p.scalar(m.args[0]) == 0 and _is_small_part(m):
-            return p(added, a, *m.args[1:])
+        parts = _parts_of(p, b)
+        if parts:
+            for m in reversed(parts):
+                a = p(added, a, *m.args[1:])
+            return a
     return None
 
 
+def _parts_of(p: Rewrite, x: Any) -> list[Statement]:
+    """The writes of small parts that made an array out of zeros, the last one first."""
+    parts: list[Statement] = []
+    while p.once(x):
+        m = p.maker(x, updated) or p.maker(x, added)
+        if m is None or not _is_small_part(m):
+            return []
+        parts.append(m)
+        x = m.args[0]
+        if p.scalar(x) == 0:
+            return parts
+        if m.function is updated:
+            return []
+    return []
+
+
 def _is_small_part(m: Statement) -> bool:
-    x, index, _ = m.args
-    if not is_plain(index, x.shape):
+    x, index, value = m.args
+    if is_plain(index, x.shape):
+        entries = [entry for entry in index if entry is not None]
+        part = math.prod(
+            length(entry, n)
+            for entry, n in zip(entries, x.shape, strict=True)
+            if type(entry) is slice
+        )
+    elif m.function is added and type(value) is Value:
+        part = value.size
+    else:
         return False
-    entries = [entry for entry in index if entry is not None]
-    part = math.prod(
-        length(entry, n) for entry, n in zip(entries, x.shape, strict=True) if type(entry) is slice
-    )
     return SMALL * part <= x.size
 
 
