@@ -12,6 +12,7 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from benchmarks import calls
+from tests import counting
 from wengert.compile.call.entries import is_native
 from wengert.compile.call.function import CompiledFunction
 from wengert.compile.call.specialization import Specialization
@@ -394,3 +395,15 @@ def test_what_shares_memory_is_made_by_the_entry_as_in_eager_mode(name, mode, ba
             seen.append((facts(y), facts(x)))
         assert seen[0] == seen[1], k
     assert not slow
+
+
+def test_numpys_functions_are_not_looked_into_at_each_call():
+    # What they hold was once compared, in Python, each time: 170 us for seven of them.
+    @wg.compile
+    def f(x):
+        return np.concatenate([x, np.stack([x, np.where(x > 0, x, 0.0)])[0]])
+
+    x = np.ones(5)
+    for _ in range(4):
+        f(x)
+    assert counting.calls(lambda: f(x)) < 5

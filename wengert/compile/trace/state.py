@@ -29,7 +29,14 @@ from wengert.tensor import Tensor
 
 _ITSELF = (
     *(type, ModuleType, FunctionType, BuiltinFunctionType, Tensor, Generator),
-    *(np.random.Generator, np.random.RandomState, np.dtype, np.ufunc, np.generic),
+    *(
+        np.random.Generator,
+        np.random.RandomState,
+        np.dtype,
+        np.ufunc,
+        type(np.concatenate),
+        np.generic,
+    ),
 )
 """Classes of objects of which nothing is asked here: they do not change, or are known otherwise."""
 
