@@ -12,7 +12,6 @@ stands is noted in memory that those of one machine share, and read when one has
 from __future__ import annotations
 
 import atexit
-import contextlib
 import mmap
 import os
 import sys
@@ -20,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +109,10 @@ class Transfer(Pending):
     def poll(self) -> bool:
         with self.lock:  # whoever waits, and the thread that drives
             if not self.done:
-                with self.at.told(self.what):
+                try:
                     self.done = self.request.Test(self.status)
+                except self.at.MPI.Exception as error:
+                    raise self.at.failed(self.what, error) from error
                 if self.done:
                     self._end()
             return self.done
@@ -287,8 +288,9 @@ class Mpi(Transport):
     # ---- transfers ----
 
     def start(self, call: Call, send: Any, receive: Any) -> Pending:
-        self.usable(call.described)
-        if self.always or call.card not in self.agreed:
+        if self.broken is not None:
+            raise self.unusable(call.described)
+        if self.always or call[:5] not in self.agreed:
             self.compare(call)
         c = call.collective
         self.board.note(c.name)
@@ -297,8 +299,10 @@ class Mpi(Transport):
                 receive[...] = send
             elif np.may_share_memory(send, receive):
                 send = send.copy()
-        with self.told(call.described):
+        try:
             request = self._begin(c, call.op, call.root, send, receive)
+        except self.MPI.Exception as error:
+            raise self.failed(call.described, error) from error
         return Transfer(self, request, call.described, (send, receive))
 
     def _begin(self, c: Collective, op: ReduceOp, root: int, send: Any, receive: Any) -> Any:
@@ -322,7 +326,7 @@ class Mpi(Transport):
     def compare(self, call: Call) -> None:
         """See that all ranks are about to do the same; an error on all of them if not."""
         self.alike(str(call.card), call.described, 1800.0)
-        self.agreed.add(call.card)
+        self.agreed.add(call[:5])
 
     def alike(self, card: str, described: Callable[[], str], timeout: float) -> None:
         text = np.zeros(TEXT, np.uint8)
@@ -339,24 +343,30 @@ class Mpi(Transport):
 
     def send(self, array: Any, to: int, tag: int) -> Pending:
         what = lambda: f"send of {array.dtype}{list(array.shape)} to rank {to}"
-        self.usable(what)
-        with self.told(what):
-            return Transfer(self, self.comm.Isend(_bytes(array), to, tag), what, array)
+        return Transfer(self, self._asked(what, "Isend", array, to, tag), what, array)
+
+    def _asked(self, what: Callable[[], str], name: str, array: Any, rank: int, tag: int) -> Any:
+        """A request to send or to receive."""
+        if self.broken is not None:
+            raise self.unusable(what)
+        try:
+            return getattr(self.comm, name)(_bytes(array), rank, tag)
+        except self.MPI.Exception as error:
+            raise self.failed(what, error) from error
 
     def receive(self, array: Any, source: int | None, tag: int) -> Pending:
         MPI = self.MPI
         whom = "any rank" if source is None else f"rank {source}"
         what = lambda: f"recv of {array.dtype}{list(array.shape)} from {whom}"
-        self.usable(what)
-        with self.told(what):
-            place = MPI.ANY_SOURCE if source is None else source
-            made = Transfer(self, self.comm.Irecv(_bytes(array), place, tag), what, array)
+        place = MPI.ANY_SOURCE if source is None else source
+        made = Transfer(self, self._asked(what, "Irecv", array, place, tag), what, array)
         made.status = MPI.Status()
         return made
 
     def split(self, ranks: Sequence[int], timeout: float) -> Mpi | None:
         text = f"new_group({list(ranks)})"
-        self.usable(lambda: text)
+        if self.broken is not None:
+            raise self.unusable(lambda: text)
         self.alike(text, lambda: text, timeout)
         if self.rank not in ranks:
             return None
@@ -365,18 +375,13 @@ class Mpi(Transport):
 
     # ---- what goes wrong ----
 
-    def usable(self, what: Callable[[], str]) -> None:
-        if self.broken is not None:
-            raise DistBackendError(f"rank {self.rank} cannot go on with {what()}\n{self.broken}")
+    def unusable(self, what: Callable[[], str]) -> DistBackendError:
+        return DistBackendError(f"rank {self.rank} cannot go on with {what()}\n{self.broken}")
 
-    @contextlib.contextmanager
-    def told(self, what: Callable[[], str]) -> Iterator[None]:
-        """MPI's errors say which rank and operation they came to."""
-        try:
-            yield
-        except self.MPI.Exception as error:
-            self.broken = f"MPI said: {error}"
-            raise DistBackendError(f"rank {self.rank}: {what()} failed.\n{self.broken}") from error
+    def failed(self, what: Callable[[], str], error: Exception) -> DistBackendError:
+        """MPI's errors do not say to which rank and operation they came."""
+        self.broken = f"MPI said: {error}"
+        return DistBackendError(f"rank {self.rank}: {what()} failed.\n{self.broken}")
 
     def late(self, what: str, timeout: float) -> DistTimeoutError:
         error = DistTimeoutError(

@@ -7,10 +7,9 @@ subclass and a line in `ENGINES`; nothing else knows of engines.
 from __future__ import annotations
 
 import abc
-import dataclasses
 import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from wengert.distributed.collectives import Collective, ReduceOp
 from wengert.errors import DistBackendError
@@ -24,8 +23,7 @@ ENGINES = {
 """Backends by name. Each class is imported when it is first asked for."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """What a rank is about to do: all ranks of a group have to be about to do the same."""
 
     collective: Collective
