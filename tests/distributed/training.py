@@ -100,6 +100,63 @@ def gradients_accumulate_without_being_sent():
         np.testing.assert_allclose(p.grad, q.grad / size, rtol=1e-4, atol=1e-5)
 
 
+@check
+def full_buckets_are_sent_while_the_sweep_goes_on():
+    rank, size = here()
+    net = DDP(network(0, 3, 8, 8, 2), bucket_cap_mb=1e-5)
+    reducer, said = net._reducer[0], []
+    send = reducer.send
+    reducer.send = lambda bucket: (said.append("send"), send(bucket))
+    for _ in range(3):
+        said.clear()
+        x = batch(rank)[0].requires_grad_()
+        hidden = net.module[1].register_forward_hook(
+            lambda m, a, y: y.register_hook(lambda g: said.append("first layer")) and None
+        )
+        net(x).sum().backward()
+        hidden.remove()
+    if size > 1:
+        assert len(reducer.buckets) == 6
+        assert said == ["send"] * 4 + ["first layer"] + ["send"] * 2
+    assert all(isinstance(p, nn.Parameter) for p in net.parameters())
+
+
+@check
+def a_forward_pass_that_fails_leaves_the_parameters_in_their_places():
+    net = DDP(network())
+    before = list(net.parameters())
+    with pytest.raises(RuntimeError):
+        net(wg.zeros(2, 7))
+    assert all(p is q for p, q in zip(net.parameters(), before, strict=True))
+    net(batch(here()[0])[0]).sum().backward()
+    same_bits_everywhere(net)
+
+
+@check
+def a_parameter_used_twice_is_averaged_once():
+    rank, size = here()
+    net = DDP(Twice())
+    alone = Twice()
+    for k in range(3):
+        net(batch(rank + k)[0]).square().sum().backward()  # gradients accumulate
+        for r in range(size):
+            (alone(batch(r + k)[0]).square().sum() / size).backward()
+        # What came before is averaged already, and alike on all ranks.
+        for p, q in zip(net.parameters(), alone.parameters(), strict=True):
+            np.testing.assert_allclose(p.grad, q.grad, rtol=1e-4)
+
+
+class Twice(nn.Module):
+    """A module that calls a layer twice, and another by its weight alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = network(4, 3, 3), network(5, 3, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.a(self.a(x)) @ self.b[0].weight + self.b[0].bias
+
+
 class Branches(nn.Module):
     """A module whose result depends on one of two layers."""
 

@@ -3,10 +3,15 @@
 Parameters are put into buckets in the order in which their gradients become ready. When a gradient
 is, it is copied into its bucket; a full bucket is sent, in the order of the buckets, which is the
 same on all ranks. When all are back the gradients take what arrived.
+
+Leaves get their gradients at the end of a sweep. To have them earlier, a module is called with
+views in the place of its parameters: a view's node is as old as the call, so that the sweep comes
+to it as soon as it has gone through all that the module did, with a gradient that is complete.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -83,7 +88,10 @@ class Reducer:
         self.order: list[Tensor] = []  # in which gradients became ready
         self.ordered = False
         self.expecting = False
-        self.ready: set[int] = set()
+        self.ready: set[int] = set()  # whose gradients are in their buckets
+        self.ended: set[int] = set()  # with whom the sweep is done
+        self.uses: dict[int, int] = {}  # by how many views a parameter was used
+        self.came: dict[int, int] = {}  # for how many of them a gradient came
         self.used: set[int] = set()
         self.fill(reversed(self.params))
         for p in self.params:
@@ -124,11 +132,11 @@ class Reducer:
             self.used = reached(outputs)
             for p in self.params:
                 if p._node is None or id(p._node) not in self.used:
-                    self.note(p, None)
+                    self.leave_out(p)
 
     def begin(self) -> None:
-        if self.expecting and self.ready and len(self.ready) < len(self.params):
-            missing = [self.names[id(p)] for p in self.params if id(p) not in self.ready]
+        if self.expecting and self.ended and len(self.ended) < len(self.params):
+            missing = [self.names[id(p)] for p in self.params if id(p) not in self.ended]
             self.expecting = False
             raise RuntimeError(
                 f"rank {self.own.rank()}: Expected to have finished reduction in the prior "
@@ -138,41 +146,83 @@ class Reducer:
             )
         self.expecting = True
         self.ready.clear()
+        self.ended.clear()
+        self.came.clear()
         self.sent = 0
+        self.traced = False
         for b in self.buckets:
             b.missing, b.future = len(b.params), None
 
-    def on_ready(self, p: Tensor) -> None:
-        """The hook of a parameter: its gradient has arrived."""
-        if self.expecting:
-            self.note(p, p._grad)
+    def stand_in(self, p: Tensor) -> Tensor:
+        """A view of a parameter, for one use of it, whose gradient is told when it is complete."""
+        if type(p._array) is not np.ndarray or _has_hooks(p):
+            return p
+        view = p.view_as(p)
+        view.register_hook(functools.partial(self.on_part, p))
+        self.uses[id(p)] = self.uses.get(id(p), 0) + 1
+        return view
 
-    def note(self, p: Tensor, g: Tensor | None) -> None:
-        if id(p) in self.ready:
+    def on_part(self, p: Tensor, g: Tensor) -> None:
+        """The hook of a view: the gradient by one use of a parameter."""
+        if not self.expecting or id(p) in self.ready or type(g._array) is not np.ndarray:
+            return
+        part = self.bucket_of[id(p)].parts[id(p)]
+        before = p._grad
+        if before is not None and np.may_share_memory(before._array, part):
+            return  # the sweep will add to this memory, which therefore cannot be sent yet
+        came = self.came[id(p)] = self.came.get(id(p), 0) + 1
+        if came > 1:
+            part += g._array
+        elif before is None:
+            np.copyto(part, g._array)
+        else:
+            np.add(before._array, g._array, out=part)
+        if came == self.uses[id(p)]:
+            self.order.append(p)
+            self.note(p)
+
+    def on_ready(self, p: Tensor) -> None:
+        """The hook of a parameter: the sweep has added to its gradient."""
+        if not self.expecting:
+            return
+        if id(p) in self.ended:
             raise RuntimeError(
                 f"rank {self.own.rank()}: Expected to mark a variable ready only once: "
                 f"{self.names[id(p)]} got a second gradient since the forward pass. Call the "
                 "module once for each backward pass, or accumulate under no_sync()."
             )
-        self.ready.add(id(p))
-        if g is not None:
+        if id(p) not in self.ready:
+            g, part = p._grad, self.bucket_of[id(p)].parts[id(p)]
+            assert g is not None
+            if type(g._array) is np.ndarray and g._array is not part:
+                np.copyto(part, g._array)
             self.order.append(p)
+            self.note(p)
+        self.end(p)
+
+    def leave_out(self, p: Tensor) -> None:
+        """No gradient will come for a parameter."""
+        self.bucket_of[id(p)].parts[id(p)][...] = 0
+        self.note(p)
+        self.end(p)
+
+    def note(self, p: Tensor) -> None:
+        """A gradient is in its bucket: send those that are full."""
+        self.ready.add(id(p))
         bucket = self.bucket_of[id(p)]
-        part = bucket.parts[id(p)]
-        if g is None:
-            part[...] = 0
-        elif type(g._array) is np.ndarray and g._array is not part:
-            np.copyto(part, g._array)
         bucket.missing -= 1
-        traced = g is not None and type(g._array) is not np.ndarray
+        self.traced = p._grad is not None and type(p._grad._array) is not np.ndarray
         while self.sent < len(self.buckets) and not self.buckets[self.sent].missing:
-            if traced:
+            if self.traced:
                 self.exchange(self.buckets[self.sent])
             else:
                 self.send(self.buckets[self.sent])
             self.sent += 1
-        if self.sent == len(self.buckets):
-            self.finish(traced)
+
+    def end(self, p: Tensor) -> None:
+        self.ended.add(id(p))
+        if len(self.ended) == len(self.params):
+            self.finish(self.traced)
 
     def send(self, bucket: Bucket) -> None:
         """Begin to average a bucket."""
@@ -250,6 +300,11 @@ class Reducer:
             bucket.future.wait()
         if not self.ordered:
             self.reorder()
+
+
+def _has_hooks(p: Tensor) -> bool:
+    """Whether somebody may change the gradient of a leaf at the end of a sweep."""
+    return p._node is not None and getattr(p._node, "extras", None) is not None
 
 
 def reached(outputs: list[Tensor]) -> set[int]:
