@@ -684,7 +684,7 @@ _later, __dir__ = _imports.later(__name__)
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "bfloat16":  # needs a package that not everybody has
+    if name == "bfloat16":  # of a package that is imported when it is needed
         from wengert.dtypes import bfloat16
 
         return bfloat16()

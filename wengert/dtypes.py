@@ -82,13 +82,9 @@ def is_half(dtype: np.dtype[Any]) -> Any:
 
 
 def bfloat16() -> np.dtype[Any]:
-    """The dtype bfloat16, from the package ml_dtypes."""
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise ImportError(
-            "bfloat16 needs the package ml_dtypes: pip install ml_dtypes, or use float32"
-        ) from None
+    """The dtype bfloat16, from the package ml_dtypes, which few programs need."""
+    import ml_dtypes
+
     return np.dtype(ml_dtypes.bfloat16)
 
 

@@ -31,8 +31,6 @@ def tried(function):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_dtype_tells_of_itself_what_pytorchs_does(name):
-    if name == "bfloat16":
-        pytest.importorskip("ml_dtypes")
     assert told(wg, name) == told(torch, name)
 
 

@@ -40,7 +40,6 @@ def test_tensors_of_every_dtype(dtype, shape):
 
 
 def test_bfloat16():
-    pytest.importorskip("ml_dtypes")
     x = torch.randn(5).bfloat16()
     ours = reread({"x": x, "dtype": torch.bfloat16})
     assert ours["x"].dtype == ours["dtype"] == wg.bfloat16

@@ -23,6 +23,7 @@ from wengert.autograd.hooks import shown
 from wengert.errors import GradError
 from wengert.history import modes
 from wengert.history.node import Output, tick
+from wengert.rules.half import held
 from wengert.tensor import Tensor, current_node, suited, wrap
 from wengert.transforms import calls
 from wengert.transforms.calls import Results
@@ -287,7 +288,8 @@ class Run:
         ends = [(v._node, 0) for v in self.variables]
         targets = targets or engine.Targets(ends)  # type: ignore[arg-type]
         if roots and ends:
-            engine.run(roots, retain, recorded, targets)
+            starts = [(edge, g if isinstance(g, Tensor) else held(g)) for edge, g in roots]
+            engine.run(starts, retain, recorded, targets)
         return [shown(targets.captured[end]) for end in ends]
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
-pytest.importorskip("ml_dtypes")
 
 import wengert as wg
 from wengert.nn import functional as F

@@ -118,7 +118,6 @@ def test_what_an_inner_function_encloses_does_not_outlive_the_trace() -> None:
 
 
 def test_arguments_of_bfloat16() -> None:
-    pytest.importorskip("ml_dtypes")
 
     def story(compile: Any) -> Any:
         return thrice(compile(lambda x: (x * 2 + 1).float()), numbers(1, 2).to(wg.bfloat16))
@@ -127,7 +126,6 @@ def test_arguments_of_bfloat16() -> None:
 
 
 def test_parameters_of_bfloat16() -> None:
-    pytest.importorskip("ml_dtypes")
 
     def story(compile: Any) -> Any:
         w = numbers(1, 2).to(wg.bfloat16).requires_grad_()

@@ -271,7 +271,7 @@ class Methods:
     def bernoulli_(self, p: _Any = ..., *, generator: wengert.functions.random.Generator | None = None) -> _Tensor:
         """Fill with 1 (probability p) and 0."""
     def bfloat16(self, memory_format: _Any = None) -> _Tensor:
-        """The tensor as bfloat16, which needs the package ml_dtypes."""
+        """The tensor as bfloat16."""
     def bincount(self, weights: _TensorLike | None = None, minlength: builtins.int = 0) -> _Tensor:
         """How often each number 0, 1, 2, ... occurs, or the sums of the weights of its places."""
     def bitwise_and(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:

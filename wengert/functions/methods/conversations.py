@@ -515,7 +515,7 @@ class TensorMethods:
         )
 
     def bfloat16(self: Any, memory_format: Any = None) -> Tensor:
-        """The tensor as bfloat16, which needs the package ml_dtypes."""
+        """The tensor as bfloat16."""
         return cast(self, bfloat16())
 
     # ---- new tensors of the same kind -----------------------------------------------------
