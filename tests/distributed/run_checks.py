@@ -1,6 +1,6 @@
 """A program for mpirun: the checks named on the command line, or all of them, one after the other.
 
-mpirun -n 3 python tests/distributed/run_checks.py NAME ...
+mpirun -n 3 python -m tests.distributed.run_checks NAME ...
 """
 
 from __future__ import annotations
@@ -11,9 +11,15 @@ from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
 from wengert import distributed as dist
 
-dist.init_process_group("mpi", timeout=20)
-for name in sys.argv[1:] or CHECKS:
-    CHECKS[name]()
-    if dist.get_rank() == 0:
-        print("passed", name, flush=True)
-dist.destroy_process_group()
+
+def main(names: list[str]) -> None:
+    dist.init_process_group("mpi", timeout=20)
+    for name in names or CHECKS:
+        CHECKS[name]()
+        if dist.get_rank() == 0:
+            print("passed", name, flush=True)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

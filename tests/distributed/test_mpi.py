@@ -72,6 +72,29 @@ def test_another_number_of_ranks_than_was_meant_is_refused():
     assert "wengert run --nproc 4" in done.stdout
 
 
+def test_mpi_without_support_for_threads_is_refused():
+    text = (
+        "import mpi4py; mpi4py.rc.thread_level = 'single'\n"
+        "from mpi4py import MPI\n"
+        "from wengert import distributed as d; d.init_process_group()"
+    )
+    done = run([sys.executable, "-c", text])
+    assert "mpi4py.rc.thread_level = 'multiple'" in done.stdout
+
+
+def test_a_communicator_of_the_users_own_is_taken():
+    text = (
+        "from mpi4py import MPI\n"
+        "import wengert as wg; from wengert import distributed as dist\n"
+        "half = MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank % 2)\n"
+        "dist.init_process_group('mpi', comm=half)\n"
+        "x = wg.tensor([float(MPI.COMM_WORLD.rank)]); dist.all_reduce(x)\n"
+        "print('total', x.item(), dist.get_world_size(), flush=True)\n"
+    )
+    done = ranks(3, "-c", text)
+    assert sorted(re.findall(r"total .*", done.stdout)) == ["total 1.0 1", *["total 2.0 2"] * 2]
+
+
 def test_a_forked_process_is_told():
     done = program(
         1,
