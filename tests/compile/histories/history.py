@@ -391,11 +391,13 @@ def unlike(found: dict[str, Any], expected: dict[str, Any], ignored: Iterable[st
 
 def worded(error: list[str] | None) -> list[str] | None:
     """An error, but for which of NumPy's functions met the shapes that do not go together, and for
-    the number of the module that it names.
+    the numbers of the module and of the version that it names.
     """
     if error is not None and "broadcast" in error[1]:
         return [error[0], "broadcast"]
-    return None if error is None else [re.sub(r"users_module_\d+", "a module", x) for x in error]
+    return (
+        None if error is None else [re.sub(r"(users_module_|version )\d+", r"\1", x) for x in error]
+    )
 
 
 def how(found: list[str] | None, expected: list[str] | None) -> str:

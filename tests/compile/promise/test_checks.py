@@ -186,3 +186,31 @@ def test_what_cannot_fail_is_not_checked() -> None:
     f = wg.compile(lambda x: [x.sort(-1)[0], x.topk(2)[0], x[x.argmax()], x.nanmedian()])
     f(wg.arange(5.0))
     assert "check(" not in str(f.program)
+
+
+POWERS = {
+    "of a tensor": ("lambda x, n: x ** n", wg.tensor([1, 2]), -2),
+    "of an array": ("lambda x, n: x ** n", np.array([1, 2]), -2),
+    "by a tensor": ("lambda x, n: x ** n", wg.tensor([1, 2]), wg.tensor([1, -2])),
+    "in place": ("lambda x, n: x.clone().pow_(n)", wg.tensor([1, 2]), -1),
+}
+
+
+@pytest.mark.parametrize("name", POWERS)
+def test_a_negative_power_of_ints_is_the_error_of_eager_mode(name: str) -> None:
+    # Of tensors it was NumPy's.
+    text, x, n = POWERS[name]
+    f = eval(text)  # noqa: S307
+    assert caught(wg.compile(f), x, n) == caught(f, x, n)
+    assert isinstance(caught(f, x, n)[0], str)
+
+
+@pytest.mark.parametrize("axis", [0, -1, 1])
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "std", "argmax", "cumsum", "all"])
+def test_an_axis_of_a_number_is_the_error_of_eager_mode(name: str, axis: int) -> None:
+    # It was taken for the axis of an array of one element.
+    def f(x: Any) -> Any:
+        return getattr(np, name)(x, axis=axis)
+
+    for x in (np.array(3.0), wg.tensor(3.0)):
+        assert caught(wg.compile(f), x) == caught(f, x)

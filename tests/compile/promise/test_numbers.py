@@ -321,3 +321,26 @@ def test_an_int_that_might_not_have_room_in_what_follows_is_an_error() -> None:
     assert f(numbers(1, 2)) == 300
     with pytest.raises(OverflowError, match="no room in 64 bits"):
         f(numbers(1, 1e19))
+
+
+def test_a_truth_value_of_numpy_is_read_at_each_call() -> None:
+    # Each was part of the signature, as one of Python's is.
+    f = wg.compile(lambda x, b: wg.where(wg.as_tensor(b), x, -x) * b)
+    for k in range(6):
+        assert f(numbers(1, 2), np.bool_(k % 2)).tolist() == ([1, 2] if k % 2 else [0, 0])
+    assert f.retraces == []
+
+
+@pytest.mark.parametrize("norm", [nn.utils.spectral_norm, nn.utils.parametrizations.spectral_norm])
+def test_a_spectral_norm_is_compiled(norm: Any) -> None:
+    # The norm of a vector was wanted as a float.
+    def story(compile: Any) -> Any:
+        net = norm(nn.Linear(3, 2))
+        f, seen = compile(lambda x: net(x)), []
+        for _ in range(3):
+            y = f(wg.ones(4, 3))
+            y.sum().backward()
+            seen += [y, [p.grad for p in net.parameters()], list(net.buffers())]
+        return seen
+
+    same(story)

@@ -29,9 +29,10 @@ from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
 from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
 from wengert.compile.trace import ints
-from wengert.compile.trace.numbers import item_of
+from wengert.compile.trace.numbers import check_exponent, item_of
 from wengert.compile.trace.opaque import (
     INSTEAD,
+    check_axis,
     is_shaped_by_numbers,
     like,
     results_of,
@@ -208,6 +209,8 @@ class Trace(Kind):
             x if weak and type(x) is Value and x.dtype == want else self.cast(x, want)
             for x, want in zip(operands, loop, strict=True)
         )
+        if ufunc is np.power and out.kind == "i" and not weak:
+            check_exponent(self, args[1], _is_users())
         value = self.record(ufunc, args, shape, out)
         value.weak, value.bounds = weak, known
         if weak and ufunc is np.power and out.kind == "f" and _is_users():
@@ -251,6 +254,8 @@ class Trace(Kind):
     # ---- answering --------------------------------------------------------------------------
 
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        if kwargs.get("axis") is not None:
+            check_axis(function, args, kwargs["axis"], _is_users())
         call = functools.partial(super().call, function)
         narrow = not keeps_numbers(function) and _are_half((*args, *kwargs.values()))
         made = computed(function, call, args, kwargs) if narrow else call(args, kwargs)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.operands import unsuited
+from wengert.compile.program.program import Value
 from wengert.compile.trace import ints
 from wengert.dispatch import require
 
@@ -87,3 +89,18 @@ def _too_large(limit: int) -> str:
         f"an int that a compiled function computes is larger than {limit}, and what follows of it "
         "might have no room in 64 bits. Leave the function uncompiled."
     )
+
+
+def check_exponent(trace: Any, exponent: Any, plain: bool) -> None:
+    """NumPy has no negative powers of ints, and says so if it meets one; so do tensors, unless
+    these are `plain` arrays.
+    """
+    constants = trace.program.constants
+    known = constants.get(exponent) if type(exponent) is Value else exponent
+    if known is not None and np.all(known >= 0):
+        return
+    error: Exception = ValueError("Integers to negative integer powers are not allowed.")
+    if not plain:
+        error = unsuited("pow", error, ())
+    holds = trace.array(exponent) >= 0 if type(exponent) is Value else np.bool_(False)
+    require(trace.as_array(holds), type(error), *error.args)

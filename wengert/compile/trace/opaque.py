@@ -57,3 +57,20 @@ def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, made: Any) -> bo
     except Exception:  # they are not what it takes
         return False
     return [r.shape for r in results_of(made)[1]] != [r.shape for r in results_of(other)[1]]
+
+
+def check_axis(function: Any, args: Any, axis: Any, plain: bool) -> None:
+    """NumPy's own error, if one of its functions knows no such axis of a number.
+
+    Tensors, if this is no `plain` array, have the axis 0 of a number, as in PyTorch.
+    """
+    if not args or getattr(args[0], "shape", None) != () or function.__module__ != "numpy":
+        return
+    if not plain and axis in (0, -1):
+        return
+    try:
+        function(np.zeros((), args[0].dtype), axis=axis)
+    except np.exceptions.AxisError:
+        raise
+    except Exception:  # it wants more than that
+        return

@@ -30,8 +30,8 @@ INT64 = -(2**63), 2**63 - 1
 
 def is_number(x: Any) -> bool:
     """Whether an argument is a number that programs read: a float, or one of NumPy's."""
-    if isinstance(x, np.floating | np.integer):
-        return x.dtype.kind in "fiu" and x.dtype.isbuiltin == 1 and x.dtype.itemsize <= 8
+    if isinstance(x, np.floating | np.integer | np.bool_):
+        return x.dtype.kind in "fiub" and x.dtype.isbuiltin == 1 and x.dtype.itemsize <= 8
     return type(x) is float
 
 

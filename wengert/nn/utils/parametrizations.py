@@ -66,7 +66,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 def unit(x: Any, eps: float) -> Any:
-    return x / max(float(np.linalg.norm(x)), eps)
+    return x / np.maximum(np.linalg.norm(x), eps)
 
 
 def power_iteration(matrix: Any, u: Tensor, v: Tensor, times: int, eps: float) -> None:
