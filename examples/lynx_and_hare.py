@@ -68,7 +68,8 @@ def ways(logs, years, counts):
     assert np.allclose(found["the steps of rk4"], found["the steps of dopri5"], rtol=0.03)
 
 
-def plot(logs, years, counts, file):
+def plot(logs, curvature, years, counts, file):
+    """The fit, and what other parameters give that are nearly as likely (Laplace)."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -76,8 +77,11 @@ def plot(logs, years, counts, file):
 
     fine = np.linspace(years[0], years[-1], 400)
     curves = populations(logs, fine)
+    others = np.random.default_rng(0).multivariate_normal(logs, np.linalg.inv(curvature), 40)
     figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
     for k, (name, colour) in enumerate((("hares", "C0"), ("lynxes", "C1"))):
+        for other in others:
+            axes.plot(fine, populations(other, fine, **STEPS)[:, k], colour, alpha=0.08)
         axes.plot(fine, curves[:, k], colour, label=name)
         axes.plot(years, counts[:, k], "o", color=colour)
     axes.set(xlabel="year", xticks=years[::4], ylabel="pelts, thousands")
@@ -107,7 +111,7 @@ def main(argv=None):
     print(f"small oscillations would have a period of {period:.1f} years")
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)
-        plot(logs, years, counts, args.out / "lynx_and_hare.png")
+        plot(logs, curvature, years, counts, args.out / "lynx_and_hare.png")
     return np.exp(logs)
 
 

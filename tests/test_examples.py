@@ -20,6 +20,8 @@ PROGRAMS = sorted(FOLDER.glob("*.py"))
 SMALL = {
     "cnn_digits": ["--epochs", "8"],
     "distributed": ["--steps", "5"],
+    "diffusion_digits": ["--steps", "60", "--width", "32"],
+    "double_pendulum": ["--seconds", "0.5"],
     "evaluation_loop": ["--epochs", "8"],
     "gpt_sonnets": ["--steps", "20", "--width", "32", "--context", "32"],
     "lstm_airline": ["--steps", "60"],
@@ -27,6 +29,7 @@ SMALL = {
     "exponent_by_hand": ["--epochs", "150"],
     "grad_modes": ["--repeats", "1"],
     "named_scalars": ["--epochs", "300"],
+    "neural_field": ["--steps", "20", "--size", "32"],
     "physics_informed": ["--steps", "400"],
     "study": ["--fits", "1000"],
 }
@@ -49,6 +52,9 @@ SAYS = {
     "custom_function": ["ExpBackward\n", "needs_input_grad = (True, False)", "the result"],
     "cnn_digits": ["test accuracy 9"],
     "distributed": ["step   5   loss 3.83", "rank 0 of 4 keeps Adam's state of 8192 of 30657"],
+    "descent": ["Newton                  6", "never"],
+    "diffusion_digits": ["of 20 digits drawn"],
+    "double_pendulum": ["energy 16.024020, kept to"],
     "evaluation_loop": ["Accuracy: 2.4%, Avg loss: 2.321474", "Accuracy: 9"],
     "evaluation_mode": ["Dropout      differs", "LayerNorm    the same"],
     "exponent_autograd": ["optim.SGD    differs from the version by hand by at most"],
@@ -61,6 +67,7 @@ SAYS = {
     "hogwild": ["[7200.0, 7200.0, 7200.0]", "400 calls of 400"],
     "inplace": ["z = y.sin()", "y.mul_(3)", "a leaf Variable that requires grad", "CopySlices"],
     "kinks": ["gives inf", "gives (0.5, 0.5)", "refused"],
+    "lens": ["c = 0.192308, k = -2.310400: spot of", "c = 0.192308, k = -n^2 = -2.310400"],
     "linear_layer": ["16.25 TiB, X, W", "dL/dW: backward = the formula"],
     "lynx_and_hare": ["-> -42.74", "a                0.5402", "period of 9.6 years"],
     "lstm_airline": ["next year as this year: 15.5%"],
@@ -72,6 +79,7 @@ SAYS = {
         "half of the weights pruned",
     ],
     "named_scalars": ["x1 * x2 + sin(x1)", "sqrt((y - x ** theta) ** 2)", "131071"],
+    "neural_field": ["a network of waves :"],
     "numerical_differentiation": ["1001      2000        1 + sweep", "the rule eps^(1/3) says"],
     "physics_informed": ["largest error of u"],
     "saved_tensor_hooks": ["after the last backward                0 files"],
@@ -110,6 +118,10 @@ def test_the_readme_lists_every_program_and_no_other():
 @pytest.mark.parametrize(
     ("name", "pictures"),
     [
+        ("descent", {"descent.png"}),
+        ("diffusion_digits", {"diffusion_digits.png"}),
+        ("lens", {"lens.png"}),
+        ("neural_field", {"neural_field.png"}),
         ("exponent_by_hand", {"exponent_batch.png", "exponent_stochastic.png"}),
         ("named_scalars", {"exponent_named_scalars.png"}),
         ("exponent_autograd", {"exponent_autograd.png"}),
@@ -121,13 +133,17 @@ def test_the_readme_lists_every_program_and_no_other():
     ],
 )
 def test_pictures_are_drawn_where_asked(name, pictures, tmp_path, capsys):
+    few = ["--epochs", "20"]
     size = {
+        "exponent_by_hand": few,
+        "named_scalars": few,
+        "exponent_autograd": few,
+        "gradient_tape": few,
         "lstm_airline": ["--steps", "5"],
         "mini_engine": ["--steps", "20"],
-        "numerical_differentiation": [],
         "physics_informed": ["--steps", "20"],
     }
-    load(name).main([*size.get(name, ["--epochs", "20"]), "--out", str(tmp_path / "out")])
+    load(name).main([*size.get(name, SMALL.get(name, [])), "--out", str(tmp_path / "out")])
     assert {path.name for path in (tmp_path / "out").iterdir()} == pictures
 
 
