@@ -69,7 +69,7 @@ DIFFERENCES = {
     "does not warn.",
     "In place": "a result may be overwritten wherever PyTorch allows it, and in many places where "
     "it does not (softmax, prod): what can be computed again is.",
-    "Modules": "all of PyTorch's can be imported. What has no meaning here (`onnx`, `fx`, `hub`) "
+    "Modules": "all of PyTorch's can be imported. What has no meaning here (`fx`, `hub`) "
     "is an error when it is used, which says what to do instead.",
     "Processes": "`distributed` works over MPI, or between threads: backends 'mpi' (also called "
     "'gloo') and 'threads'. `wengert run` stands for torchrun. In-place collectives are recorded.",

@@ -35,7 +35,7 @@ INSTEAD = (
     ),
     (r"(nn\.)?attention\b.*", "nn.functional.scaled_dot_product_attention is the one attention."),
     (r"(hub|utils\.model_zoo)\b.*", "Load weights with wengert.load from a downloaded file."),
-    (r"onnx\b.*", "Graphs are not written. Save state_dict(), in safetensors or NumPy."),
+    (r"onnx\b.*", "wengert.onnx.export writes forward passes; it needs no settings."),
     (r"package\b.*", "Install the program's code, and save state_dict()."),
     (
         r"library\b.*|utils\.cpp_extension\b.*",

@@ -700,6 +700,9 @@ LACKING = {
     "nn.parameter": """
         UninitializedTensorMixin
     """,
+    "onnx": """
+        ExportableModule InputObserver ONNXProgram OnnxExporterError is_in_onnx_export
+    """,
     "optim": """
         swap_in_optimizer_params_and_state
     """,

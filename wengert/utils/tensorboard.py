@@ -21,6 +21,10 @@ from typing import Any
 import numpy as np
 
 from wengert.tensor import Tensor
+from wengert.utils.protobuf import bytes_field as _bytes
+from wengert.utils.protobuf import double as _double
+from wengert.utils.protobuf import integer as _integer
+from wengert.utils.protobuf import single as _float
 
 # ---- records -------------------------------------------------------------------------------
 
@@ -61,34 +65,7 @@ def record(data: bytes) -> bytes:
     return length + _masked(length) + data + _masked(data)
 
 
-# ---- protocol buffers ----------------------------------------------------------------------
-
-
-def _varint(n: int) -> bytes:
-    n &= (1 << 64) - 1
-    out = bytearray()
-    while n > 0x7F:
-        out.append(n & 0x7F | 0x80)
-        n >>= 7
-    out.append(n)
-    return bytes(out)
-
-
-def _integer(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value)
-
-
-def _double(number: int, value: float) -> bytes:
-    return _varint(number << 3 | 1) + struct.pack("<d", value)
-
-
-def _float(number: int, value: float) -> bytes:
-    return _varint(number << 3 | 5) + struct.pack("<f", value)
-
-
-def _bytes(number: int, value: bytes | str) -> bytes:
-    data = value.encode() if isinstance(value, str) else value
-    return _varint(number << 3 | 2) + _varint(len(data)) + data
+# ---- what is in them -----------------------------------------------------------------------
 
 
 def _doubles(number: int, values: Any) -> bytes:
