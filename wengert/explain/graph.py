@@ -7,14 +7,12 @@ arguments on, then adjoints from the result back.
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from wengert.explain.layers import Point, place
 from wengert.explain.notation import BAR, marked, typeset
-
-if TYPE_CHECKING:
-    from wengert.explain.explanation import Explanation, Row
 
 WIDTH, WIDEST, LETTER = 116, 300, 7.6
 """Of a box in the drawing, and of a letter in it, about."""
@@ -22,7 +20,38 @@ ACROSS, DOWN = 56, 20
 """Between boxes."""
 
 
-def steps(e: Explanation) -> dict[str, Any]:
+class Row(Protocol):
+    """What is drawn of a line of a trace."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def formula(self) -> str: ...
+    @property
+    def numbers(self) -> str: ...
+    @property
+    def value(self) -> Any: ...
+    @property
+    def chain(self) -> str: ...
+
+
+class Traces(Protocol):
+    """What is drawn of an `Explanation`."""
+
+    links: Any
+    gradient: Any
+
+    @property
+    def primal(self) -> Sequence[Row]: ...
+    @property
+    def tangent(self) -> Sequence[Row]: ...
+    @property
+    def adjoint(self) -> Sequence[Row]: ...
+    def shown(self, value: Any) -> str: ...
+    def summary(self) -> str: ...
+
+
+def steps(e: Traces) -> dict[str, Any]:
     """What the script needs: to which boxes each line belongs, and where its numbers come from."""
     known = {marked(row.name, BAR): k for k, row in enumerate(e.primal)}
     boxes = lambda row: [known[name] for name in (row.name, row.formula) if name in known]
@@ -39,7 +68,7 @@ def steps(e: Explanation) -> dict[str, Any]:
     }
 
 
-def _sentence(e: Explanation, row: Row) -> str:
+def _sentence(e: Traces, row: Row) -> str:
     parts = [row.name, row.chain, row.formula, row.numbers, e.shown(row.value)]
     return typeset(" = ".join(part for part in parts if part))
 
@@ -60,7 +89,7 @@ class _Box:
 class Drawing:
     """The graph, from the arguments on the left to the results on the right."""
 
-    def __init__(self, e: Explanation) -> None:
+    def __init__(self, e: Traces) -> None:
         self.e = e
         self.boxes: list[_Box] = []
         for link in e.links:
@@ -222,7 +251,7 @@ class Animation(Drawing):
     REST = 4
     """So many steps the whole stays to be looked at."""
 
-    def __init__(self, e: Explanation, seconds: float) -> None:
+    def __init__(self, e: Traces, seconds: float) -> None:
         super().__init__(e)
         self.known = steps(e)
         self.rows = len(e.primal)
