@@ -97,6 +97,15 @@ def one_in_another(x, w):
     return h
 
 
+def with_others_beside(x, w):
+    h = np.zeros(3)
+    for t, (row, (after, k)) in enumerate(
+        zip(x, zip(x[1:], range(N), strict=False), strict=False), 1
+    ):
+        h = np.tanh(h * w + row * t - after * k)
+    return h + t
+
+
 def around_a_gradient(x, w):
     slope = wg.grad(lambda h: np.sum(np.cos(h * w)))
     h = np.ones(3)
@@ -107,7 +116,7 @@ def around_a_gradient(x, w):
 
 ALIKE = [
     over_rows, over_numbers, backwards, variables_read_afterwards, without_a_beginning, containers,
-    comprehensions, exchanged, left_out, one_in_another, around_a_gradient,
+    comprehensions, exchanged, left_out, one_in_another, around_a_gradient, with_others_beside,
 ]  # fmt: skip
 
 # ---- loops whose iterations differ, or do more than change variables ----------------------------
@@ -254,7 +263,7 @@ def some(functions, quick):
     return pytest.mark.parametrize("f", [pytest.param(f, marks=marks[f]) for f in functions])
 
 
-@some(ALIKE, quick=[over_numbers, variables_read_afterwards, without_a_beginning, containers])
+@some(ALIKE, quick=[variables_read_afterwards, without_a_beginning, containers, with_others_beside])
 def test_a_loop_whose_iterations_are_alike_is_one_statement(f):
     check(f, True)
 

@@ -50,17 +50,57 @@ ARRAYS = (Tensor, TracedArray, BatchedArray, np.ndarray)
 
 def rolling(world: Any, items: Any, site: Site, cells: tuple[CellType, ...]) -> Any:
     """An iterator for a loop over `items` that could be one statement; None for all others."""
-    if type(items) is not range and not (_is_array(items) and items.ndim):
+    if not _is_known(items) or (type(items) is Together and items.at):
         return None
     first = world.unrolled.get(site, 0)
     rolls = len(items) >= LONG and first <= FIRST
     return Rolling(world, items, site, cells, first) if rolls else None
 
 
+def _is_known(items: Any) -> bool:
+    """Whether it is known what a loop over this goes through."""
+    kind = type(items)
+    return kind is range or kind is Together or (_is_array(items) and bool(items.ndim))
+
+
 def _is_array(items: Any) -> bool:
     """Whether a loop over this goes through its rows."""
     own = getattr(type(items), "__iter__", None)
     return any(own is getattr(kind, "__iter__", None) for kind in ARRAYS if isinstance(items, kind))
+
+
+class Together:
+    """What `zip` and `enumerate` make of numbers and rows: all of them are gone through at once."""
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+        self.at = 0
+
+    def __len__(self) -> int:
+        return min(map(len, self.parts))
+
+    def __getitem__(self, k: Any) -> Any:
+        return tuple([part[k] for part in self.parts])
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self.at == len(self):
+            raise StopIteration
+        self.at += 1
+        return self[self.at - 1]
+
+
+def together(function: Any, *args: Any, **named: Any) -> Any:
+    """What `zip` or `enumerate` returns, if a long loop over it may be one statement."""
+    if not args or not all(_is_known(x) and len(x) >= LONG for x in args[:1]):
+        return None
+    if function is zip:
+        uneven = named.get("strict") and len(set(map(len, args))) > 1
+        return Together(args) if all(map(_is_known, args)) and not uneven else None
+    start = args[1] if len(args) == 2 else named.get("start", 0)
+    return Together((range(start, start + len(args[0])), args[0])) if type(start) is int else None
 
 
 class Rolling:
@@ -116,7 +156,7 @@ class Rolling:
 
         def body(index: Any, parts: Any, row: Any) -> tuple[Any, None]:
             now = given | dict(zip(site.carried, whole(parts), strict=True))
-            item = self._number(index) if row is None else row
+            item = self._item(self.items, index, iter(row or ()))
             made = self.world.called(function, item, *[now[name] for name in site.names])
             news: list[Any] = []
             if collect(list(made), news) != tree:
@@ -126,18 +166,30 @@ class Rolling:
             return [news[k] for k in moving], None
 
         loop = Loop(watch.active().trace, "a for loop", function, body)
-        rows = None if type(self.items) is range else self.items[self.first : self.last]
+        rows = list(self._rows(self.items)) or None
         finals, _ = loop.run([leaves[k] for k in moving], rows, self.last - self.first)
         around.check()
         if any(getattr(x, "weak", False) for x in finals):
             raise StateError("a float of Python's would no longer be known")
         _rebind(frame, dict(zip(site.carried, whole(finals), strict=True)))
 
-    def _number(self, index: Any) -> Any:
-        """The item of an iteration, whose number is not known."""
-        items = self.items[self.first : self.last]
-        item = index * items.step + items.start
-        bounds = min(items), max(items)
+    def _rows(self, items: Any) -> Iterator[Any]:
+        """The rows of arrays that the iterations in between go through."""
+        if type(items) is Together:
+            for part in items.parts:
+                yield from self._rows(part)
+        elif type(items) is not range:
+            yield items[self.first : self.last]
+
+    def _item(self, items: Any, index: Any, rows: Iterator[Any]) -> Any:
+        """What an iteration gets, whose number is not known."""
+        if type(items) is Together:
+            return tuple([self._item(part, index, rows) for part in items.parts])
+        if type(items) is not range:
+            return next(rows)
+        numbers = items[self.first : self.last]
+        item = index * numbers.step + numbers.start
+        bounds = min(numbers), max(numbers)
         index.trace.counters[item.value] = item.value.bounds = bounds
         return item
 

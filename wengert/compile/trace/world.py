@@ -453,7 +453,13 @@ class World(Observer):
         if len(args) == 1 and not named and any(callee is kind for kind in NUMBERS):
             return named, args, functools.partial(self._number, callee)
         answer = drawn(callee, args, named, self)
-        return super()._trusted(callee, args, named) if answer is None else (named, args, answer)
+        made = super()._trusted(callee, args, named) if answer is None else (named, args, answer)
+        if (callee is zip or callee is enumerate) and self.unrolled is not None:
+            from wengert.control.rolled import together
+
+            joined = together(callee, *args, **named)
+            return made if joined is None else ({}, (), lambda: joined)
+        return made
 
     def _number(self, kind: type, x: Any) -> Any:
         """What `float(x)` and its like make."""
