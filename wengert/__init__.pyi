@@ -1015,6 +1015,7 @@ from wengert.pytorch import fft as fft
 from wengert.pytorch import jit as jit
 from wengert.pytorch import masked as masked
 from wengert.pytorch import multiprocessing as multiprocessing
+from wengert.pytorch import onnx as onnx
 from wengert.pytorch import overrides as overrides
 from wengert.pytorch import random as random
 from wengert.pytorch import signal as signal

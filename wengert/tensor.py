@@ -8,10 +8,11 @@ attached by `autograd/methods.py` (history) and `functions/methods/` (operators 
 
 from __future__ import annotations
 
+import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,18 +47,13 @@ class Size(tuple[int, ...]):
 
     def numel(self) -> int:
         """The number of elements: the product of the dimensions."""
-        count = 1
-        for n in self:
-            count *= n
-        return count
+        return math.prod(self)
 
-    @overload
-    def __getitem__(self, key: SupportsIndex) -> int: ...
-    @overload
-    def __getitem__(self, key: slice) -> Size: ...
-    def __getitem__(self, key: Any) -> Any:
-        item = tuple.__getitem__(self, key)
-        return Size(item) if isinstance(key, slice) else item
+    if not TYPE_CHECKING:  # to whom it is a tuple's
+
+        def __getitem__(self, key: Any) -> Any:
+            item = tuple.__getitem__(self, key)
+            return Size(item) if isinstance(key, slice) else item
 
     def __add__(self, other: Any) -> Size:
         return Size(tuple.__add__(self, tuple(other)))
@@ -438,10 +434,6 @@ def require(x: Tensor) -> Tensor:
 def is_leaf(x: Tensor) -> bool:
     node = x._node if x._origin is None else current_node(x)
     return node is None or isinstance(node, AccumulateGrad)
-
-
-def tensors_in(values: Iterable[Any]) -> Sequence[Tensor]:
-    return [value for value in values if isinstance(value, Tensor)]
 
 
 # ---- views that may not be written ---------------------------------------------------------

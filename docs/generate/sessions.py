@@ -36,6 +36,10 @@ OPEN = {
 class Sessions(Extension):
     """Leaves the public names, and fences each `>>>` session up to the next empty line."""
 
+    def on_module_members(self, *, mod: Module, **kwargs: Any) -> None:
+        if str(mod.filepath).endswith(".pyi") and _inner(mod) not in OPEN:  # for type checkers
+            mod.members.clear()
+
     def on_object(self, *, obj: Object, **kwargs: Any) -> None:
         if obj.docstring is not None:
             obj.docstring.value = SESSION.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)

@@ -24,6 +24,7 @@ def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
         )
 
     copied.__name__ = copied.__qualname__ = name
+    copied.__module__ = __name__
     copied.__doc__ = f"As `{view.__name__}`, but a copy."
     return takes_out(copied)
 

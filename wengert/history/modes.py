@@ -195,7 +195,19 @@ class _Call:
         self.mode._leave(self.before, self.entered)
 
 
-class no_grad(Mode):
+class _Switch(Mode):
+    """A mode that decorates functions also without parentheses."""
+
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        mode = super().__new__(cls)
+        return mode if function is None else mode(function)
+
+
+class no_grad(_Switch):
     """Operations inside are not recorded; their results do not require grad.
 
     Views and in-place changes of tensors that require grad are allowed. Works as a context manager
@@ -208,19 +220,11 @@ class no_grad(Mode):
     False
     """
 
-    @overload
-    def __new__(cls, function: None = None) -> Self: ...
-    @overload
-    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        mode = super().__new__(cls)
-        return mode if function is None else mode(function)
-
     def _changed(self, state: State) -> State:
         return NO_GRAD if state is DEFAULT or state is NO_GRAD else state._replace(grad=False)
 
 
-class enable_grad(Mode):
+class enable_grad(_Switch):
     """Operations inside are recorded, also within `no_grad`.
 
     >>> import wengert as wg
@@ -229,14 +233,6 @@ class enable_grad(Mode):
     ...     (2 * x).requires_grad
     True
     """
-
-    @overload
-    def __new__(cls, function: None = None) -> Self: ...
-    @overload
-    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        mode = super().__new__(cls)
-        return mode if function is None else mode(function)
 
     def _changed(self, state: State) -> State:
         return DEFAULT if state is NO_GRAD or state is DEFAULT else state._replace(grad=True)
