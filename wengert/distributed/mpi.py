@@ -34,10 +34,10 @@ INSTALL = (
     'Install it with: pip install "wengert[mpi]" (mpi4py and Open MPI), or give the backend '
     "'threads', which needs nothing."
 )
-SPINS = 50
-"""How often a transfer is asked for at once, before there is a pause between two times."""
+EAGER = 2e-3
+"""So many seconds a transfer is asked for again and again: between, others may have the core."""
 PAUSE = 1e-3
-"""The longest pause, in seconds; the first is a hundredth of it."""
+"""The longest pause from then on, in seconds; the first is a hundredth of it."""
 TEXT = 1024
 """Bytes in which a rank says what it is about to do."""
 
@@ -129,19 +129,27 @@ class Transfer(Pending):
                 )
 
     def wait(self, timeout: float) -> None:
-        for _ in range(SPINS):
-            if self.poll():
-                return
-        deadline = time.monotonic() + timeout
+        if self.poll():
+            return
+        began = time.monotonic()
         pause = PAUSE / 100
         while not self.poll():
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - began
+            if waited < EAGER and waited < timeout:
+                give_way()
+                continue
+            if waited > timeout:
                 raise self.at.late(self.what(), timeout)
             time.sleep(pause)
             pause = min(1.1 * pause, PAUSE)
 
     def drive(self) -> None:
         DRIVER.take(self)
+
+
+def give_way() -> None:
+    """Let another process have the core."""
+    getattr(os, "sched_yield", lambda: time.sleep(0))()
 
 
 class Driver:
