@@ -17,5 +17,8 @@ EVERYWHERE: list[Any] = []
 EVER: list[Any] = []
 """Dictionaries of the process that say what has ever been done: that a module got a hook."""
 
+KNOWING: list[type] = []
+"""Classes whose instances tell by themselves what they depend on: compiled functions."""
+
 SETTINGS: list[type] = []
 """Classes whose instances' `param_groups` hold numbers to be read at each use: optimizers."""

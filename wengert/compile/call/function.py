@@ -49,6 +49,7 @@ from wengert.compile.trace.world import World, is_fetchable
 from wengert.errors import StateError, TracingError
 from wengert.history import modes
 from wengert.history.location import stacklevel
+from wengert.history.surroundings import KNOWING
 from wengert.tensor import Tensor
 
 LIMIT = 16
@@ -501,6 +502,9 @@ def _answer(place: Gradient | Offset, flat: list[Any]) -> Any:
 
 def _is_any_number(x: Any) -> bool:
     return is_number(x) or type(x) is int
+
+
+KNOWING.append(CompiledFunction)
 
 
 class CompiledModule(CompiledFunction[P, R]):

@@ -21,10 +21,11 @@ from wengert.compile.trace.observe.objects import (
     CONTAINERS,
     Held,
     contents,
+    own_attribute,
     static,
 )
 from wengert.functions.random import Generator
-from wengert.history.surroundings import DECIDING, SETTINGS
+from wengert.history.surroundings import DECIDING, KNOWING, SETTINGS
 from wengert.tensor import Tensor
 
 _ITSELF = (
@@ -42,7 +43,7 @@ _ITSELF = (
 
 
 def is_itself(x: Any) -> bool:
-    return type(x) in ATOMS or isinstance(x, (*_ITSELF, *DECIDING, *SETTINGS))
+    return type(x) in ATOMS or isinstance(x, (*_ITSELF, *DECIDING, *SETTINGS, *KNOWING))
 
 
 def held_by(x: Any, changeable: list[tuple[Any, tuple[Any, ...]]] | None = None) -> Any:
@@ -77,13 +78,7 @@ def _parts(x: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(x, MethodType):
         yield from (("__func__", x.__func__), ("__self__", x.__self__))
         return
-    own = getattr(x, "__dict__", None)
-    if type(own) is dict:
-        yield from tuple(own.items())
-    for name in copyreg._slotnames(type(x)):  # type: ignore[attr-defined]
-        value = static(type(x), name).__get__(x) if hasattr(x, name) else MISSING
-        if value is not MISSING:
-            yield name, value
+    yield from attributes(x)
     if isinstance(x, np.ndarray):
         yield (), (x.shape, x.strides, x.dtype.str)
         yield (0,), np.ndarray.tolist(x) if x.dtype.hasobject else np.ndarray.tobytes(x)
@@ -99,11 +94,29 @@ def _parts(x: Any) -> Iterator[tuple[Any, Any]]:
             yield from (((k,), part) for k, part in enumerate(told))
 
 
+def attributes(x: Any) -> Iterator[tuple[str, Any]]:
+    """What an object itself keeps by name."""
+    own = getattr(x, "__dict__", None)
+    if type(own) is dict:
+        yield from tuple(own.items())
+    for name in copyreg._slotnames(type(x)):  # type: ignore[attr-defined]
+        value = own_attribute(x, name)
+        if value is not MISSING:
+            yield name, value
+
+
+def is_attributes(x: Any) -> bool:
+    """Whether an object is nothing but what it keeps by name."""
+    other = isinstance(x, (np.ndarray, MethodType, *CONTAINERS))
+    return not other and not _keeps_to_itself(x)
+
+
 def _keeps_to_itself(x: Any) -> bool:
     """Whether C has something of an object that is no attribute of it."""
     own = [m for name in _TOLD if (m := static(type(x), name)) is not static(object, name)]
     if not own:
-        return type(getattr(x, "__dict__", None)) is not dict
+        named = copyreg._slotnames(type(x))  # type: ignore[attr-defined]
+        return type(getattr(x, "__dict__", None)) is not dict and not named
     return any(type(method) is not FunctionType for method in own)
 
 

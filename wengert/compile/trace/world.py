@@ -17,7 +17,7 @@ import io
 import logging
 import sys
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
@@ -62,7 +62,7 @@ from wengert.compile.trace.places import (
     is_number,
     key_of,
 )
-from wengert.compile.trace.state import held_by, is_itself
+from wengert.compile.trace.state import attributes, held_by, is_attributes, is_itself
 from wengert.errors import TracingError
 from wengert.functions.methods.conversations import element
 from wengert.history.location import here, line_of
@@ -355,8 +355,29 @@ class World(Observer):
         place = State(owner)
         if key_of(place) not in self.library_read and place.read(()) is None:
             self.refuse(f"a {type(owner).__name__} from outside is asked something")
-        read = self._note_library_read(place)
-        self.conditions.note(Guard(place, read.held))
+        self._note_library_read(place)
+        self._guard_held(owner, set())
+
+    def _guard_held(self, x: Any, known: set[int]) -> None:
+        """What an object holds must be there: each attribute by itself, which is quick."""
+        if is_itself(x) or id(x) in known:
+            return
+        known.add(id(x))
+        if isinstance(x, CONTAINERS):
+            self._note_contents(x)
+            parts: Iterable[Any] = contents(x)
+        elif is_attributes(x):
+            named = list(attributes(x))
+            for name, value in named:
+                home = home_of(x, name)
+                place = Attribute(x, name) if home is None else Item(home, name)
+                self.conditions.note(Guard(place, value))
+            parts = [value for _, value in named]
+        else:
+            self.conditions.note(Guard(State(x), held_by(x)))
+            return
+        for part in parts:
+            self._guard_held(part, known)
 
     def _note_contents(self, container: Any) -> None:
         self.conditions.note(Guard(Contents(container), self.held_before(container)))
