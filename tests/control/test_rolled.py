@@ -74,6 +74,7 @@ def comprehensions(x, w):
 def exchanged(x, w):
     h = before = np.zeros(3)
     for t in range(N):
+        assert h.shape == x[t].shape
         h, before = before * w + x[t], h
     return h - before
 

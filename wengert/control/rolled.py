@@ -34,7 +34,7 @@ from wengert.compile.trace.inputs import Retraced
 from wengert.compile.trace.observe.loops import Site, Unrolled
 from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, contents, held_in, same
 from wengert.control.recorded import Loop
-from wengert.errors import StateError
+from wengert.errors import StateError, TracingError
 from wengert.tensor import Tensor
 from wengert.tree import collect, rebuild
 
@@ -136,7 +136,9 @@ class Rolling:
         except (Retraced, Postponed):
             raise
         except Exception as error:
-            self.world.broken = Unrolled(self.site)
+            # What has another form at first may keep that which the first iteration gives it.
+            steps = 1 if isinstance(error, StateError | KeyError) else FIRST + 1
+            self.world.broken = Unrolled(self.site, self.first + steps)
             raise self.world.broken from error
 
     def _roll(self, frame: FrameType) -> None:
@@ -162,7 +164,7 @@ class Rolling:
             if collect(list(made), news) != tree:
                 raise StateError("a variable of a loop changes its structure")
             if any(k not in moving and not same(x, leaves[k]) for k, x in enumerate(news)):
-                raise StateError("a variable of a loop changes, and is no array or float")
+                raise TracingError("a variable of a loop changes, and is no array or float")
             return [news[k] for k in moving], None
 
         loop = Loop(watch.active().trace, "a for loop", function, body)
@@ -170,7 +172,7 @@ class Rolling:
         finals, _ = loop.run([leaves[k] for k in moving], rows, self.last - self.first)
         around.check()
         if any(getattr(x, "weak", False) for x in finals):
-            raise StateError("a float of Python's would no longer be known")
+            raise TracingError("a float of Python's would no longer be known")
         _rebind(frame, dict(zip(site.carried, whole(finals), strict=True)))
 
     def _rows(self, items: Any) -> Iterator[Any]:
@@ -218,7 +220,7 @@ class Reached:
                 continue
             inside = _inside(x)
             if inside is None or len(self.held) == MOST:
-                raise StateError(f"the body of a loop could change a {type(x).__name__}")
+                raise TracingError(f"the body of a loop could change a {type(x).__name__}")
             self.held[id(x)] = x, inside
             pending += inside
 
@@ -226,7 +228,7 @@ class Reached:
         for x, inside in self.held.values():
             now = _inside(x)
             if now is None or len(now) != len(inside) or not all(map(_is_same, now, inside)):
-                raise StateError(f"the body of a loop changes a {type(x).__name__}")
+                raise TracingError(f"the body of a loop changes a {type(x).__name__}")
 
 
 _LEAVES = (*ARRAYS, np.generic, np.dtype, ModuleType, BuiltinFunctionType, np.ufunc)

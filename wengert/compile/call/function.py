@@ -379,8 +379,8 @@ class CompiledFunction(_Typed[P, R]):
             except Postponed:
                 return None
             except Unrolled as found:
-                (site,) = found.args
-                self._unrolled[site] = self._unrolled.get(site, 0) + 1
+                site, steps = found.args
+                self._unrolled[site] = steps
                 continue
             except Exception as error:
                 if self._fix_numbers(args, kwargs):

@@ -22,7 +22,7 @@ from typing import Any
 from bytecode import Bytecode, Instr, Label
 from bytecode.instr import CellVar, FreeVar, TryBegin, TryEnd
 
-_LEAVING = ("RETURN", "YIELD", "SEND", "GET_AWAITABLE", "RAISE", "RERAISE")
+_LEAVING = ("RETURN", "YIELD", "SEND", "GET_AWAITABLE", "RERAISE")
 _BY_NAME = ("_NAME", "_CLASSDEREF", "_FROM_DICT")
 _FALLS_NOT = (
     "RETURN_VALUE",
@@ -45,7 +45,10 @@ _OF_FRAMES = {"locals", "vars", "dir", "eval", "exec", "super"}
 
 
 class Unrolled(BaseException):
-    """The iterations of a loop are not alike. No `except Exception` around the loop takes it."""
+    """So many iterations of a loop have to be traced by themselves: its arguments are both.
+
+    No `except Exception` around the loop takes it.
+    """
 
 
 @dataclass(eq=False)
