@@ -179,6 +179,16 @@ if __name__ == "__main__":
 ANSWER = str([float(k * k) for k in range(8)])
 
 
+@pytest.mark.sweep
+def test_rays_workers_are_replaced_whether_ray_runs_the_batch_again_or_not(tmp_path):
+    pytest.importorskip("ray", reason="Ray is not installed")
+    script = tmp_path / "study.py"
+    head = "import ray\nray.init(num_cpus=1, include_dashboard=False, _node_ip_address='127.0.0.1')"
+    text = head + STUDY.format(executor="studies.RayExecutor(max_retries=0)")
+    script.write_text(text)
+    assert ANSWER in ended([sys.executable, script], tmp_path)
+
+
 def ended(command, folder):
     """What a program says that is run with a folder, and ended, it and its children, after 60 s."""
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

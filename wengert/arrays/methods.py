@@ -137,6 +137,10 @@ for _name in dir(np.ndarray):
     ):
         setattr(ArrayMethods, _name, _method(_name, getattr(np, _name)))
 
+for _name in ("real", "imag"):
+    if _name not in vars(ArrayMethods):
+        setattr(ArrayMethods, _name, property(_method(_name, getattr(np, _name))))
+
 METHODS: dict[str, Any] = {
     name: member
     for name, member in vars(ArrayMethods).items()

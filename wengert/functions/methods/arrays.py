@@ -46,7 +46,7 @@ def _either(name: str, numpys: Any) -> Any:
     member = asked if isinstance(numpys, FunctionType) and callable(pytorchs) else read
     member.__name__ = name
     member.__doc__ = f"NumPy's `ndarray.{name}` in code written for arrays."
-    return member if member is asked else property(read)
+    return member if member is asked else property(read, getattr(pytorchs, "fset", None))
 
 
 # ---- x[index] ------------------------------------------------------------------------------

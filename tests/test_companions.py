@@ -1,0 +1,61 @@
+"""Libraries that hold arrays of any kind hold tensors: xarray's labels, Dask's chunks."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+
+def weights():
+    return wg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+
+
+def test_xarray_labels_the_dimensions_of_tensors():
+    xr = pytest.importorskip("xarray", reason="xarray is not installed")
+    x = weights()
+    table = xr.DataArray(x, dims=("day", "place"), coords={"place": [10, 20, 30]})
+    weight = xr.DataArray(wg.tensor([1.0, 0.0, 2.0]), dims="place")
+    for found in (
+        np.sin(table),
+        table.sel(place=20),
+        table.where(table > 2),
+        table.T,
+        table * weight,
+    ):
+        assert isinstance(found.data, wg.Tensor)
+    (np.sin(table) * weight).sel(place=30).data.sum().backward()
+    expected = np.zeros((2, 3))
+    expected[:, 2] = 2 * np.cos([3.0, 6.0])
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-5)
+
+
+def test_xarray_is_used_inside_of_transforms():
+    xr = pytest.importorskip("xarray", reason="xarray is not installed")
+
+    def f(x):
+        table = xr.DataArray(x, dims=("day", "place"))
+        return ((table - table.mean("day")) ** 2).sum().data
+
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_allclose(wg.grad(f)(x), 2 * (x - x.mean(0)))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="isinstance of protocols asks for x.imag")
+def test_xarray_reduces_tensors():
+    xr = pytest.importorskip("xarray", reason="xarray is not installed")
+    x = weights()
+    xr.DataArray(x, dims=("day", "place")).mean("day").data.sum().backward()
+    assert x.grad.tolist() == [[0.5] * 3] * 2
+
+
+def test_dask_computes_in_chunks_of_tensors():
+    array = pytest.importorskip("dask.array", reason="Dask is not installed")
+    x = weights()
+    chunks = array.from_array(x, chunks=(1, 3), asarray=False)
+    found = ((np.sin(chunks) @ chunks.T).sum() + chunks.mean()).compute(scheduler="synchronous")
+    found.backward()
+    y = weights()
+    ((y.sin() @ y.T).sum() + y.mean()).backward()
+    np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-5)
