@@ -54,6 +54,18 @@ def test_a_timeout_says_where_the_others_stand():
     assert "rank 1 has begun 2 operations, the last of them all_reduce" in done.stdout
 
 
+def test_the_first_use_of_an_operation_waits_no_longer_than_any():
+    # Ranks compare what they are about to do; that once waited for half an hour.
+    text = (
+        "import wengert as wg, time\n"
+        "from wengert import distributed as dist\n"
+        "dist.init_process_group('mpi', timeout=1)\n"
+        "time.sleep(8) if dist.get_rank() else dist.all_reduce(wg.zeros(2))\n"
+    )
+    done = ranks(2, "-c", text)
+    assert "rank 0 waited 1 s in all_reduce SUM of float32[2]" in done.stdout
+
+
 def test_an_error_on_one_rank_ends_all():
     done = program(3, "if rank == 1: raise KeyError('lost')\ndist.barrier(timeout=30)\n")
     assert done.returncode != 0

@@ -256,9 +256,10 @@ class Board:
 class Mpi(Transport):
     """One process of a communicator."""
 
-    def __init__(self, MPI: Any, comm: Any) -> None:
+    def __init__(self, MPI: Any, comm: Any, timeout: float) -> None:
         self.MPI = MPI
         self.comm = comm
+        self.timeout = timeout
         self.control = comm.Dup()  # what compares is not mixed up with what is compared
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
@@ -288,7 +289,7 @@ class Mpi(Transport):
                     "for all ranks to come"
                 )
             time.sleep(PAUSE)
-        self = cls(MPI, comm.Dup())
+        self = cls(MPI, comm.Dup(), timeout)
         if self.size > 1:
             _end_all_with_an_error(MPI)
         return self
@@ -333,7 +334,7 @@ class Mpi(Transport):
 
     def compare(self, call: Call) -> None:
         """See that all ranks are about to do the same; an error on all of them if not."""
-        self.alike(str(call.card), call.described, 1800.0)
+        self.alike(str(call.card), call.described, self.timeout)
         self.agreed.add(call[:5])
 
     def alike(self, card: str, described: Callable[[], str], timeout: float) -> None:
@@ -379,7 +380,7 @@ class Mpi(Transport):
         if self.rank not in ranks:
             return None
         members = self.comm.Get_group().Incl(list(ranks))
-        return Mpi(self.MPI, self.comm.Create_group(members))
+        return Mpi(self.MPI, self.comm.Create_group(members), timeout)
 
     # ---- what goes wrong ----
 
