@@ -91,6 +91,9 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "integrate.quad": (
         lambda s, a, b, p: s.integrate.quad(lambda x, p: np.exp(-p * x * x), a, b, args=(p,))[0],
         (0.1, 1.9, 0.7)),
+    "integrate.quad weighted": (
+        lambda s, p, w: s.integrate.quad(
+            lambda x: np.exp(-p * x), 0.5, 2, weight="cos", wvar=w)[0], (0.7, 3.0)),
     "integrate.quad infinite": (
         lambda s, p: s.integrate.quad(lambda x: np.exp(-p * x * x), -np.inf, np.inf)[0], (0.7,)),
     "integrate.quad half": (

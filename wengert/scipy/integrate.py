@@ -88,7 +88,8 @@ def quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: An
 
     SciPy's `quad` finds the intervals; on each of them Gauss's rule of 21 points is taken of
     `func` itself, so that the integral has derivatives by a, b, `args` and what `func` closes over,
-    in both modes and of every order. Options are SciPy's.
+    in both modes and of every order. Options are SciPy's; a `weight` is a factor of the function,
+    between finite ends, and `wvar` has derivatives too.
 
     >>> import wengert as wg
     >>> slope = wg.grad(lambda k: quad(lambda x, k: np.exp(-k * x), 0, np.inf, args=(k,))[0])
@@ -96,11 +97,14 @@ def quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: An
     -0.25
     """
     args = args if isinstance(args, tuple) else (args,)
+    weight, wvar = options.pop("weight", None), options.pop("wvar", None)
     if unknown := options.keys() - {"epsabs", "epsrel", "limit", "points"}:
         raise TypeError(
             f"wengert.scipy.integrate.quad does not take {min(unknown)}=; it takes epsabs, epsrel, "
-            "limit and points. A weight may be a factor of the function."
+            "limit, points, weight and wvar."
         )
+    if weight is not None:
+        func = _weighted(func, a, b, weight, wvar)
     whole, low, high, scale = _finite(func, a, b, args)
     found = scipy.integrate.quad(
         lambda s: float(_bare(whole(s))), _bare(low), _bare(high), full_output=1, **options
@@ -119,6 +123,22 @@ def quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: An
         values = np.stack([as_array(whole(low + (high - low) * s)) for s in shares])
         total = total + np.sum(values * _WEIGHTS) * (half / length)
     return total * scale, error
+
+
+_FACTORS: dict[str, Callable[[Any], Any]] = {"cos": np.cos, "sin": np.sin}
+"""SciPy's weights that are smooth, by name: functions of wvar x. Gauss's rule, by which derivatives
+are taken, would be wrong in the third digit for those that are infinite at an end."""
+
+
+def _weighted(func: Any, a: Any, b: Any, weight: str, wvar: Any) -> Any:
+    factor = _FACTORS.get(weight)
+    if factor is None or not all(math.isfinite(float(_bare(end))) for end in (a, b)):
+        raise TypeError(
+            f"wengert.scipy.integrate.quad has no weight={weight!r} from {_bare(a)} to {_bare(b)}: "
+            f"it has {' and '.join(_FACTORS)} between finite ends. Write the integral so that the "
+            "weight is a factor of the function, or take SciPy's where nothing is differentiated."
+        )
+    return lambda x, *args: func(x, *args) * factor(wvar * x)
 
 
 def _finite(func: Any, a: Any, b: Any, args: Any) -> tuple[Any, Any, Any, Any]:
