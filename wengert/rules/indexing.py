@@ -65,8 +65,8 @@ def _neighbours(index: Any, shape: Any) -> tuple[int, int, Any] | None:
     if not all(isinstance(p, np.ndarray) and p.dtype.kind in "iu" for p in parts[start:]):
         return None
     places: Any = 0
-    for p, n in zip(parts[start:], shape[start:stop], strict=True):
-        places = places * n + _from_start(p, n)
+    for d, p in enumerate(parts[start:], start):
+        places = places * shape[d] + _from_start(p, shape, d)
     return start, stop, places
 
 
@@ -210,22 +210,24 @@ def _flat(index: Any, shape: Any, axis: int) -> Any:
     """Where the elements that `index` names along one dimension lie in a flattened array."""
     steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     axis %= len(shape)
-    places = _from_start(index, shape[axis]) * steps[axis]
+    places = _from_start(index, shape, axis) * steps[axis]
     for d, grid in enumerate(_grid(index, axis)):
         if d != axis:
             places = places + grid * steps[d]
     return places
 
 
-def _from_start(index: Any, n: int) -> Any:
-    """Indices from 0 to n - 1: negative ones count from the end."""
+def _from_start(index: Any, shape: Any, axis: int) -> Any:
+    """Indices along an axis from its start: negative ones count from the end."""
+    n = shape[axis]
     index = np.asarray(index).astype(np.intp, copy=False)
     if not index.size or not outside(index.reshape(-1), 0, n):
         return index
     low, high = index.min(), index.max()
     if low < -n or high >= n:
         wrong = low if low < -n else high
-        raise IndexError(f"index {wrong} is out of bounds for a dimension of size {n}")
+        error = IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
+        raise of_tensors(error, shape)
     return index if low >= 0 else np.where(index < 0, index + n, index)
 
 
@@ -411,7 +413,7 @@ def take_rows(weight: Any, index: Any) -> Any:
 def add_rows(g: Any, index: Any, shape: Any) -> Any:
     """Zeros of `shape` with the rows `g` added at `index`: take_rows transposed."""
     if plain(g) and (g.size < _MANY or g.size < 8 * index.size):
-        places = _from_start(index.reshape(-1), shape[0])
+        places = _from_start(index.reshape(-1), shape, 0)
         out = np.zeros((shape[0], math.prod(shape[1:])), g.dtype)
         _add_each_row(g.reshape(len(places), out.shape[1]), places, out)
         return out.reshape(shape)
@@ -421,13 +423,13 @@ def add_rows(g: Any, index: Any, shape: Any) -> Any:
         return out
     if g.size < _MANY or g.size < 4 * index.size or g.dtype.char not in "fdFD":
         columns = math.prod(shape[1:])
-        places = _from_start(index.reshape(-1), shape[0])[:, None] * columns + np.arange(columns)
+        places = _from_start(index.reshape(-1), shape, 0)[:, None] * columns + np.arange(columns)
         return _added(g, places, shape)
     # A product with the matrix that has a 1 in column j at row index[j], which adds whole rows:
     # np.add.at goes from number to number, and takes ten times as long.
     from scipy import sparse
 
-    places = _from_start(index.reshape(-1), shape[0])
+    places = _from_start(index.reshape(-1), shape, 0)
     ones = np.ones(len(places), g.dtype)
     matrix = sparse.csc_array(
         (ones, places, np.arange(len(places) + 1)), shape=(shape[0], len(places))
