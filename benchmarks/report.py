@@ -31,6 +31,7 @@ COLUMNS += (
     "gradient",
     "loop",
     "eager",
+    "rest",
     "flat",
     "unguarded",
     "objective",

@@ -10,6 +10,7 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.bodies import KINDS
+from wengert.autograd import engine
 from wengert.compile.call import link
 from wengert.compile.call.specialization import Specialization
 from wengert.errors import FreedGraphError, ModifiedError
@@ -44,6 +45,10 @@ def linked(f, *args):
         if x.is_leaf:
             x.grad = None
     return compiled
+
+
+def cube(w):
+    return (w**3).sum()
 
 
 def leaf(*numbers):
@@ -93,6 +98,17 @@ def test_an_argument_written_since_is_refused_whoever_counts_its_writes(slow):
         z.backward()
         assert not slow
         assert w.grad.tolist() == (2 * w).tolist()
+
+
+def test_cotangents_that_numpy_made_numbers_are_pulled_by_machine_code(slow):
+    # A product of two arrays of no dimensions is no array.
+    w = leaf(1.0, 2.0)
+    f, several = linked(cube, w), linked(lambda w: (w.sum(), cube(w)), w)
+    slow.clear()
+    (f(w) * 2).backward()
+    (several(w)[1] * 2).backward()
+    assert not slow
+    assert w.grad.tolist() == [12.0, 48.0]
 
 
 def test_each_of_several_results_has_its_place_in_the_node(slow):
@@ -156,3 +172,144 @@ def test_the_second_derivative_reads_what_the_node_keeps():
     (g,) = wg.autograd.grad(f(w)[0].sum(), w, create_graph=True)
     (h,) = wg.autograd.grad(g.sum(), w)
     assert h.tolist() == [6.0, 12.0]
+
+
+# ---- the gradients of leaves ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def swept(monkeypatch):
+    """What a sweep added to leaves, rather than the pull itself."""
+    seen, accumulate = [], engine.accumulate
+
+    def noted(leaves, recorded):
+        seen.extend(leaves)
+        return accumulate(leaves, recorded)
+
+    monkeypatch.setattr(engine, "accumulate", noted)
+    return seen
+
+
+def test_a_pull_that_is_all_that_is_left_sets_the_gradients(swept):
+    w, x = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    f = linked(lambda w, x: (w * w * x).sum(), w, x)
+    swept.clear()
+    f(w, x).backward()
+    assert (w.grad.tolist(), x.grad.tolist()) == ([6.0, 16.0], [1.0, 4.0])
+    w.grad = x.grad = None
+    (f(w, x) * 2).backward()
+    assert (w.grad.tolist(), x.grad.tolist()) == ([12.0, 32.0], [2.0, 8.0])
+    assert not swept
+    assert not w.grad.requires_grad
+
+
+def test_gradients_that_exist_or_meet_are_added(swept):
+    w = leaf(1.0, 2.0)
+    f = linked(cube, w)
+    for backward in (
+        lambda: (f(w).backward(), f(w).backward()),
+        lambda: (f(w) + f(w)).backward(),
+        lambda: (f(w) + (w**3).sum()).backward(),
+        lambda: ((w**3).sum() + f(w)).backward(),
+    ):
+        w.grad = None
+        backward()
+        assert w.grad.tolist() == [6.0, 24.0]
+    both = linked(lambda a, b: (a * a * b).sum(), leaf(1.0, 2.0), leaf(1.0, 2.0))
+    for _ in range(4):
+        w.grad = None
+        both(w, w).backward()
+        assert w.grad.tolist() == [3.0, 12.0]
+
+
+def hook_of_tensor(w, told):
+    return w.register_hook(lambda g: told.append(g.tolist()))
+
+
+def hook_of_node(w, told):
+    node = (w * 1).grad_fn.next_functions[0][0]
+    return node.register_prehook(lambda gs: told.append(gs[0].tolist()))
+
+
+def hook_after(w, told):
+    return w.register_post_accumulate_grad_hook(lambda p: told.append(p.grad.tolist()))
+
+
+@pytest.mark.parametrize("register", [hook_of_tensor, hook_of_node, hook_after])
+def test_hooks_of_a_leaf_are_told_as_ever(register):
+    w, told = leaf(1.0, 2.0), []
+    f = linked(cube, w)
+    handle = register(w, told)
+    f(w).backward()
+    handle.remove()
+    w.grad = None
+    f(w).backward()
+    assert told == [[3.0, 12.0]]
+    assert w.grad.tolist() == [3.0, 12.0]
+
+
+def test_the_hook_of_a_result_changes_what_is_pulled():
+    w = leaf(1.0, 2.0)
+    f = linked(cube, w)
+    y = f(w)
+    y.register_hook(lambda g: g * 2)
+    y.backward()
+    assert w.grad.tolist() == [6.0, 24.0]
+
+
+def test_a_leaf_that_lies_otherwise_or_wants_no_gradient_is_left_to_the_sweep():
+    rows = wg.from_numpy(np.arange(6.0).reshape(2, 3).T).requires_grad_()
+    f = linked(cube, rows)
+    f(rows).backward()
+    assert rows.grad.stride() == rows.stride() == (1, 3)
+    np.testing.assert_array_equal(rows.grad, 3 * rows.detach().numpy() ** 2)
+
+    w = leaf(1.0, 2.0)
+    f = linked(cube, w)
+    y = f(w)
+    w.requires_grad_(False)
+    y.backward()
+    assert w.grad is None
+    y = f(w.requires_grad_())
+    del w
+    y.backward()  # nobody is left to have a gradient
+
+
+def test_a_pull_inside_of_a_trace_is_part_of_the_trace():
+    w = leaf(1.0, 2.0)
+    f = linked(cube, w)
+
+    @wg.compile
+    def step(x):
+        w.grad = None
+        f(w * x).backward()
+        return w.grad * 1
+
+    for k in range(1, 5):
+        assert step(wg.tensor(float(k))).tolist() == [3.0 * k**3, 12.0 * k**3]
+
+
+def test_retained_graphs_settle_again(swept):
+    w = leaf(1.0, 2.0)
+    f = linked(cube, w)
+    y = f(w)
+    for retain in (True, True, False):
+        w.grad = None
+        swept.clear()
+        y.backward(retain_graph=retain)
+        assert not swept
+        assert w.grad.tolist() == [3.0, 12.0]
+    with pytest.raises(FreedGraphError, match=r"y\.backward\(retain_graph=retain\)"):
+        y.backward()
+
+
+def test_large_gradients_are_handed_over_without_a_copy(swept):
+    w = wg.ones(300, 400, requires_grad=True)
+    f = linked(cube, w)
+    w.grad = None
+    f(w).backward()
+    first = w.grad
+    w.grad = None
+    f(w).backward()
+    assert not np.shares_memory(first._array, w.grad._array)
+    assert first.sum() == w.grad.sum() == 3 * 300 * 400

@@ -15,7 +15,7 @@ from wengert.autograd.hooks import shown
 from wengert.errors import GradError
 from wengert.history import modes
 from wengert.history.location import line_of, stacklevel
-from wengert.history.node import AccumulateGrad, Node, Output, source
+from wengert.history.node import SETTLES, AccumulateGrad, Node, Output, source
 from wengert.rules.half import held
 from wengert.tensor import Size, Tensor, current_node, wrap
 
@@ -71,7 +71,8 @@ def backward(
     usual = not create_graph and inputs is None and not engine.on_tensors()
     seed = _usual_seed(tensors, grad_tensors) if usual else None
     if seed is not None and (edge := edge_of(tensors)) is not None:
-        engine.run([(edge, seed)], retain, False)
+        if edge.direct is not SETTLES or not engine.settled(edge, seed, retain):
+            engine.run([(edge, seed)], retain, False)
         return
     starts = starting(as_sequence(tensors), grad_tensors, create_graph or engine.on_tensors())
     if create_graph:

@@ -78,6 +78,7 @@ def sweep(
     freed = None if retain else Freed(sys._getframe(3))
     state = modes.current() if modes.special else modes.DEFAULT
     usual = not (recorded or state.anomaly or state.zeros)
+    restricted = met is not None or bool(modes.special)
     ends: Any = () if targets is None else targets.ends
     step = anomaly.watching(pull) if state.anomaly else pull
     while queue or held is not None:
@@ -90,9 +91,12 @@ def sweep(
             g = arrived.pop(node)
         else:
             node, g = held, held_g
-        held = None
-        if usual and node.direct and node.extras is None and g is not None and node not in ends:
-            pulled = node.pull(g)
+        held, direct = None, node.direct
+        if usual and direct and node.extras is None and g is not None and node not in ends:
+            if direct is True or queue or arrived or restricted or not node.settle(g):
+                pulled = node.pull(g)
+            else:
+                pulled = ()
         else:
             if node.extras is not None:
                 g = hooks.on_outputs(node, g, recorded)
@@ -129,6 +133,15 @@ def sweep(
                 arrived[edge] = have + g
     g = pulled = have = held_g = None  # nobody but the leaves shall hold the last cotangents
     finish(arrived, recorded, targets)
+
+
+def settled(root: Any, g: Any, retain: bool) -> bool:
+    """Whether the sweep is done already: in the usual modes, of one node that settles it."""
+    if modes.special or root.extras is not None or not root.settle(g):
+        return False
+    if not retain:
+        root.saved = Freed(sys._getframe(2))
+    return True
 
 
 def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> None:

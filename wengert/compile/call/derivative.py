@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import saved
+from wengert.autograd import engine, saved
 from wengert.autograd.differentiate import grad
 from wengert.compile.trace.arguments import tracked
 from wengert.compile.trace.results import tensors_in
 from wengert.errors import WengertError
 from wengert.history.location import here
-from wengert.history.node import Node, Output
+from wengert.history.node import SETTLES, Node, Output
 from wengert.tensor import Tensor, current_node
 
 
@@ -50,7 +50,16 @@ class CompiledBackward(Node):
     owner: Any
 
     def pull(self, g: Any) -> Any:
-        return self.owner.pull(self.saved, self, g if self.outputs == 1 else self._full(g))
+        g = _whole(g) if self.outputs == 1 else [*map(_whole, self._full(g))]
+        return self.owner.pull(self.saved, self, g)
+
+    def settle(self, g: Any) -> bool:
+        settle = self.owner.settle
+        if settle is None:
+            return False
+        with engine.ACCUMULATING:
+            done: bool = settle(self.saved, self, _whole(g))
+        return done
 
     def pull_recorded(self, g: Any) -> Any:
         found, gs = self.values(), [g] if self.outputs == 1 else self._full(g, Tensor)
@@ -75,6 +84,11 @@ class CompiledBackward(Node):
         return found
 
 
+def _whole(g: Any) -> Any:
+    """What NumPy has made a number, an array of no dimensions: machine code reads arrays."""
+    return np.asarray(g) if isinstance(g, np.generic) else g
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
     """The node that a call makes: from the tensors at `edges`, for those that are `results`.
@@ -89,9 +103,9 @@ class Recording:
 
     def attributes(self) -> dict[str, Any]:
         """What the node of every call has."""
-        one = len(self.results) == 1
+        direct = SETTLES if len(self.results) == 1 else False
         known = {"owner": self.owner, "outputs": len(self.results)}
-        return {**known, "extras": None, "direct": one, "frees": True}
+        return {**known, "extras": None, "direct": direct, "frees": True}
 
     def record(self, found: Callable[[Any], Any]) -> None:
         """Give the results of one call their history; `found` gives what is at a place in it."""

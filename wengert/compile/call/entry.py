@@ -17,6 +17,7 @@ from wengert.compile.trace.arguments import Spread
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
     Aliasing,
+    Argument,
     Array,
     Guard,
     Input,
@@ -87,6 +88,9 @@ class Entry:
     pieces: tuple[Piece, ...] = ()
     recording: Recording | None = None
     """The history that results get; its edges are places, the rest is found as results are."""
+    settled: Argument | None = None
+    """A node: the outputs become the gradients of the leaves that it was made from, which must have
+    none yet, nor hooks, and lie as the outputs do."""
     results: tuple[Output | Piece | Place, ...] = ()
     many: bool = False
     rebuild: Callable[[Any], Any] | None = None

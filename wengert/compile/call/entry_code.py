@@ -10,9 +10,11 @@ Here are the phases of a call; what they do with one record or object is in `ent
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 from llvmlite import ir
@@ -27,7 +29,8 @@ _ROOM = "entry", "entry_words", "entry_parts", "entry_writer", "entry_code", "la
 """The files whose text the machine code depends on."""
 
 
-_STAMP = sys.intern("stamp")
+_NAMES = sys.intern("stamp"), sys.intern("_grad")
+"""Of attributes that it asks for."""
 
 
 class _Entry:
@@ -50,10 +53,14 @@ class _Entry:
         self.arguments()
         self.guards()
         self.inputs()
+        with self.leaves() as (_, leaf):
+            w.need(w.differs(leaf, 0), self.slow)
         self.outputs()
         self.body()
         self.count_writes()
         self.finish_outputs()
+        with self.leaves() as (record, leaf):
+            self.settle(record, leaf)
         self.pieces()
         self.recording()
         self.result()
@@ -215,6 +222,27 @@ class _Entry:
             w.need(w.same(w.build.zext(w.same(a, b), WORD), w.word(record, 2)), self.slow)
             a, b = (w.word(w.word(record, field), Field.ARRAY) for field in (0, 1))
             w.need(w.same(w.load(a, at.DATA), w.load(b, at.DATA)), self.slow)
+
+    @contextlib.contextmanager
+    def leaves(self) -> Iterator[tuple[ir.Value, ir.Value]]:
+        """For each output the leaf that it becomes the gradient of, or 0; if that is wanted."""
+        w, node = self.w, self.w.word(self.table, Head.SETTLED)
+        begin, offset = w.word(self.table, Head.OUTPUTS), self.offsets.recorded["edges"]
+        with (
+            w.when(w.differs(node, 0)),
+            w.section(self.table, Head.OUTPUTS) as record,
+        ):
+            number = w.build.udiv(w.build.sub(record, begin), w.number(8 * RECORD))
+            edges = w.load(w.word(node, 0), offset)
+            edge = w.load(w.build.add(edges, w.build.mul(number, w.number(8))), at.TUPLE_ITEMS)
+            yield record, w.call("awaiting", record, edge)
+
+    def settle(self, record: ir.Value, leaf: ir.Value) -> None:
+        w = self.w
+        w.need(w.differs(leaf, 0), self.lost)
+        gradient = w.word(record, Field.MADE)
+        done = w.call("python.PyObject_SetAttr", leaf, w.known("entry._grad"), gradient)
+        w.need(w.same(done, 0), self.lost)
 
     def end_of_regions(self) -> ir.Value:
         w, table = self.w, self.table
@@ -458,14 +486,15 @@ def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
 @functools.cache
 def entry_code(table_offset: int) -> Code:
     """The machine code of all entries; `table_offset` is where a frame keeps its table."""
-    from wengert.history.node import Output, SharedCell
+    from wengert.history.node import AccumulateGrad, Output, SharedCell
     from wengert.tensor import INFERENCE, Tensor, View
 
     offsets = at.layouts()
-    for known in (np.ndarray, Tensor, View, SharedCell, Output):
+    for known in (np.ndarray, Tensor, View, SharedCell, Output, AccumulateGrad):
         register(f"entry.{known.__name__}", id(known))
     register("entry.INFERENCE", id(INFERENCE))
-    register("entry.stamp", id(_STAMP))
+    for name in _NAMES:
+        register(f"entry.{name}", id(name))
     for name, address in at.functions().items():
         register(f"entry.{name}", address)
     try:

@@ -191,6 +191,8 @@ class _Table:
             table[Head.TICK] = self.object(tick)
         table[Head.REBUILD] = 0 if entry.rebuild is None else self.object(entry.rebuild)
         table[Head.MANY] = entry.many
+        if entry.settled is not None:
+            table[Head.SETTLED] = self.argument(entry.settled.number)
         table[Head.CALLS] = entry.calls
         table[Head.EMPTY] = self.object(())
         spread = entry.spread

@@ -362,6 +362,23 @@ def gathered(w: Writer, begin: ir.Value, count: ir.Value) -> None:
 
 
 @part(WORD)
+def awaiting(w: Writer, record: ir.Value, edge: ir.Value) -> None:
+    """The leaf at an edge, borrowed, if an output can be its first gradient; or 0."""
+    no, none, slots = w.block("no"), w.known("python._Py_NoneStruct"), w.offsets.accumulator
+    w.need(w.same(w.load(edge, at.TYPE), w.known("entry.AccumulateGrad")), no)
+    for name in ("extras", "post_hooks"):
+        w.need(w.same(w.load(edge, slots[name]), none), no)
+    leaf = w.load(w.load(edge, slots["leaf"]), at.REFERENT)
+    w.need(w.differs(leaf, none), no)
+    w.need(w.same(w.load(leaf, w.offsets.node), edge), no)
+    w.need(w.same(w.call("attribute", leaf, w.known("entry._grad")), none), no)
+    w.need(w.call("alike", record, w.load(leaf, w.offsets.array)), no)
+    w.build.ret(leaf)
+    w.build.position_at_end(no)
+    w.build.ret(w.number(0))
+
+
+@part(WORD)
 def slot_of(w: Writer, node: ir.Value, number: ir.Value, empty: ir.Value) -> None:
     """What the history of a node's result is, with a reference: the node itself for the first."""
     with w.when(w.same(number, 0)):

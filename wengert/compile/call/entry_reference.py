@@ -24,6 +24,7 @@ from wengert.compile.trace.places import (
     Output,
     array_at,
 )
+from wengert.history.node import AccumulateGrad
 from wengert.tensor import Tensor, View, bare
 
 NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_, complex: np.complex128}
@@ -69,6 +70,16 @@ def _written_since(x: Tensor, node: Any) -> bool:
     return x._cell is not None and x._cell.stamp > node.order
 
 
+def _awaits(edge: Any, form: Any) -> bool:
+    """Whether a leaf awaits its first gradient, of such a form, and nothing else happens to it."""
+    if type(edge) is not AccumulateGrad or edge.extras is not None or edge.post_hooks is not None:
+        return False
+    leaf = edge.leaf()
+    if leaf is None or leaf._node is not edge or leaf._grad is not None:
+        return False
+    return _is_alike(leaf._array, form)
+
+
 class _Running:
     """One call at a time: the table of addresses, and the arrays that lie at them."""
 
@@ -104,7 +115,14 @@ class _Running:
             and all(self._takes(i, args) for i in entry.inputs)
             and all(self._alias_as(aliasing, args) for aliasing in entry.aliasing or ())
             and self._apart()
+            and self._awaited(args)
         )
+
+    def _awaited(self, args: list[Any]) -> bool:
+        """Whether the outputs can become the gradients of a node's leaves."""
+        node = self.entry.settled
+        edges = () if node is None else node.read(args).edges
+        return all(map(_awaits, edges, self.entry.outputs))
 
     def _takes(self, input: Input, args: list[Any]) -> bool:
         value, form = input.place.read(args), input.form
@@ -215,6 +233,9 @@ class _Running:
         for write in entry.writes:
             _set_gradient(write.place, None if write.number is None else self.made[write.number])
 
+        if entry.settled is not None:
+            for edge, gradient in zip(entry.settled.read(args).edges, outputs, strict=True):
+                edge.leaf()._grad = gradient
         pieces: dict[Piece, Any] = {}
 
         def found(x: Any) -> Any:

@@ -34,7 +34,8 @@ class Head(IntEnum):
     EDGES = 31
     SAVED = 33
     RECORDED = 35
-    WORDS = 37
+    SETTLED = 37  # the slot of the node whose leaves get the outputs, or 0
+    WORDS = 38
 
 
 class Kind(IntEnum):

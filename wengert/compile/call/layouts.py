@@ -21,7 +21,7 @@ import numpy as np
 
 from wengert.compile.call.derivative import CompiledBackward
 from wengert.compile.llvm.machine.host import capsule_pointer
-from wengert.history.node import Cell, Node, Output, SharedCell
+from wengert.history.node import AccumulateGrad, Cell, Node, Output, SharedCell
 from wengert.tensor import Tensor, View, wrap
 
 
@@ -44,6 +44,7 @@ class Layouts:
     view: dict[str, int]  # the slots of a View
     recorded: dict[str, int]  # those of a CompiledBackward
     output: dict[str, int]  # those of a node's Output
+    accumulator: dict[str, int]  # those of an AccumulateGrad
     memory: int  # of a SharedCell
     contents: int  # of a closure's cell
     version: int  # of a dict: a number that each change makes another; 0 if it has none
@@ -59,6 +60,8 @@ COUNT, TYPE = 0, 8
 # A tuple's, list's or dictionary's number of items; where a list's, or an array.array's, are, and
 # where a tuple's begin.
 LENGTH, ITEMS, TUPLE_ITEMS = 16, 24, 24
+# What a weak reference refers to, or None.
+REFERENT = 16
 # Where a float's, a complex number's and a NumPy number's bits are.
 NUMBER = 16
 # NumPy's array: PyArrayObject_fields in its header ndarraytypes.h, kept stable for all who compile
@@ -93,12 +96,13 @@ def layouts() -> Layouts:
     if sys.maxsize != 2**63 - 1 or sys.byteorder != "little" or hasattr(sys, "getobjects"):
         raise LayoutError("Native entries are for 64-bit little-endian builds without debugging.")
     _check_objects()
+    _check_references()
     _check_numbers()
     _check_arrays()
     functions()
     return Layouts(
         *(*_slots(), _all_slots(View), _all_slots(CompiledBackward, Node), _all_slots(Output)),
-        *(_memory(), _contents(), _version()),
+        *(_all_slots(AccumulateGrad, Node), _memory(), _contents(), _version()),
     )
 
 
@@ -139,6 +143,14 @@ def _check_objects() -> None:
     _expect(_word(_word(id(more) + ITEMS) + 8) == address, "the items of a list")
     pair = (None, marker)
     _expect(_word(id(pair) + TUPLE_ITEMS + 8) == address, "the items of a tuple")
+
+
+def _check_references() -> None:
+    marker = object.__new__(Tensor)
+    reference = weakref.ref(marker)
+    _expect(_word(id(reference) + REFERENT) == id(marker), "what a weak reference refers to")
+    del marker
+    _expect(_word(id(reference) + REFERENT) == id(None), "what a weak reference refers to")
 
 
 def _check_numbers() -> None:

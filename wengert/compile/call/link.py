@@ -42,6 +42,7 @@ from wengert.compile.trace.places import (
 from wengert.compile.trace.results import LEAVES, filled, leaves_of, outputs_in
 from wengert.compile.trace.storage import Storage
 from wengert.history import modes
+from wengert.history.node import AccumulateGrad
 from wengert.tensor import INFERENCE, Tensor
 
 
@@ -82,12 +83,35 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
 
 def _first_pull(spec: Any, saved: Any, node: Any, g: Any) -> Any:
     """From now on the derivative's native callable runs."""
-    spec.pull = _link_pull(spec, node.values(), node, g)
+    entry = _pull_entry(spec, node.values(), node, g)
+    spec.pull = make(entry)
+    leaves = all(isinstance(edge, AccumulateGrad) for edge in node.edges)
+    if leaves and node.outputs == 1 and not entry.calls:
+        spec.settle = make(_settling(entry))
     return spec.pull(saved, node, g)
 
 
-def _link_pull(spec: Any, saved: tuple[Any, ...], node: Any, g: Any) -> Callable[..., Any]:
-    """The callable of a specialization's derivative, which does what `pulled` says."""
+def _settling(entry: Entry) -> Entry:
+    """A pull that puts the gradients where they go, if that is all there is to do."""
+    outputs = [dataclasses.replace(output, type=Tensor) for output in entry.outputs]
+    return dataclasses.replace(
+        entry,
+        slow=_unsettled,
+        guards=(Guard(Length(watch.CAPTURES), 0),),
+        outputs=tuple(outputs),
+        settled=Argument(len(entry.spread.slots) - 1),
+        results=(Known(True),),
+        many=False,
+    )
+
+
+def _unsettled(*_: Any) -> bool:
+    """Nothing was added to leaves: the cotangents go through the sweep."""
+    return False
+
+
+def _pull_entry(spec: Any, saved: tuple[Any, ...], node: Any, g: Any) -> Entry:
+    """The entry of a specialization's derivative, which does what `pulled` says."""
     executable = spec.backward
     plan, table = executable.plan, executable.table
     begin, known = 3, len(saved)  # the arguments, then what their parts are
@@ -97,31 +121,29 @@ def _link_pull(spec: Any, saved: tuple[Any, ...], node: Any, g: Any) -> Callable
         containers.append(Container(2, list, None, begin + known, len(g)))
         gs, values = [*range(begin + known, begin + known + len(g))], [*saved, *g]
     places = [*spec.read_back, *map(Argument, range(spec.known(), len(values)))]
-    return make(
-        Entry(
-            body=executable.body,
-            buffers=table.size,
-            slow=spec.pulled,
-            spread=Spread(3, (), tuple(containers), (*range(begin, begin + known), *gs, 1)),
-            inputs=tuple(
-                [
-                    _anyhow(
-                        _input(place, values, table.input(i), value),
-                        Argument(len(values)) if place in spec.tensors_back else None,
-                    )
-                    for i, (place, value) in enumerate(zip(places, plan.inputs, strict=True))
-                ]
-            ),
-            aliasing=None,
-            fixed=tuple(executable.fixed),
-            outputs=tuple(
-                [Array(table.output(k), v.dtype, v.shape) for k, v in enumerate(plan.outputs)]
-            ),
-            results=tuple(map(Output, range(len(plan.outputs)))),
-            many=True,
-            calls=executable.calls,
-            keep=executable,
-        )
+    return Entry(
+        body=executable.body,
+        buffers=table.size,
+        slow=spec.pulled,
+        spread=Spread(3, (), tuple(containers), (*range(begin, begin + known), *gs, 1)),
+        inputs=tuple(
+            [
+                _anyhow(
+                    _input(place, values, table.input(i), value),
+                    Argument(len(values)) if place in spec.tensors_back else None,
+                )
+                for i, (place, value) in enumerate(zip(places, plan.inputs, strict=True))
+            ]
+        ),
+        aliasing=None,
+        fixed=tuple(executable.fixed),
+        outputs=tuple(
+            [Array(table.output(k), v.dtype, v.shape) for k, v in enumerate(plan.outputs)]
+        ),
+        results=tuple(map(Output, range(len(plan.outputs)))),
+        many=True,
+        calls=executable.calls,
+        keep=executable,
     )
 
 

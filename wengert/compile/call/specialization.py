@@ -90,6 +90,8 @@ class Specialization:
         self.linked: set[bool] = set()
         """Whether there are entries: one for the default mode of all threads, one for others."""
         self.pull: Any = self.pulled
+        self.settle: Any = None
+        """As `pull`, but it puts the gradients where they go; None where there is no such way."""
         self.called = False
 
     # ---- whether it fits ---------------------------------------------------------------------
