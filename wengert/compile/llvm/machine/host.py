@@ -219,7 +219,14 @@ def compile_text(source: str, write: Callable[[], ir.Module], name: str) -> Code
     """Machine code of a module that need not be written where it is kept: of which `source` says
     all that it depends on.
     """
-    return _compiled(source, lambda: _written(write()), name)
+
+    def written() -> Written:
+        module = write()
+        text = _written(module)
+        dismantle(module)
+        return text
+
+    return _compiled(source, written, name)
 
 
 def _written(module: ir.Module) -> Written:

@@ -10,7 +10,7 @@ does not depend on.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -172,7 +172,7 @@ class _Emitter:
         self.far = from_afar(nest)
         self.windows = neighbours(nest, self.plan.wide, self.plan.level)
         self.read: dict[int, list[V]] = {}  # by load: what was read together with another
-        self.now: Callable[[int], bool] = lambda number: False  # what is computed at this point
+        self.now: tuple[Collection[int], int, int] = ((), 0, 0)  # see `_is_now`
         self.tile_row: V = I64(0)
         self.in_square = False
 
@@ -332,16 +332,12 @@ class _Emitter:
     # ---- operations -------------------------------------------------------------------------
 
     def _compute(
-        self, depth: int, among: Iterable[int], passed: int, phase: Phase | None = None
+        self, depth: int, among: Collection[int], passed: int, phase: Phase | None = None
     ) -> None:
         """All operations of a level that can be computed and have not been."""
-
-        def now(k: int) -> bool:
-            return k in among and self.plan.level[k] == depth and self.plan.ready[k] <= passed
-
-        self.now = now
+        self.now = among, depth, passed
         for k in sorted(among):
-            if not now(k) or k in self.values or isinstance(self.operations[k], Reduce):
+            if not self._is_now(k) or k in self.values or isinstance(self.operations[k], Reduce):
                 continue
             if phase is not None and k in phase.reloaded:
                 self._assign(k, self._reload(k))
@@ -349,6 +345,11 @@ class _Emitter:
             self._assign(k, self._results(k))
             if phase is not None and k in phase.saved:
                 self._save(k)
+
+    def _is_now(self, k: int) -> bool:
+        """Whether an operation is computed at this point."""
+        among, depth, passed = self.now  # no function that holds this emitter: it would be a cycle
+        return k in among and self.plan.level[k] == depth and self.plan.ready[k] <= passed
 
     def _assign(self, number: int, values: list[Any]) -> None:
         self.values[number] = values
@@ -449,7 +450,7 @@ class _Emitter:
     def _window(self, number: int) -> Window | None:
         """The operations that access memory together with one, if all of them can now."""
         window = self.windows.get(number)
-        return window if window is not None and all(map(self.now, window)) else None
+        return window if window is not None and all(map(self._is_now, window)) else None
 
     def _rows(self, access: Access) -> list[list[V]]:
         """The addresses that the active lanes access, of each vector."""
