@@ -491,6 +491,68 @@ def test_a_sum_that_is_read_twice_is_not_taken_again():
     )
 
 
+# ---- picks ---------------------------------------------------------------------------------
+
+PICKED = {
+    "maps": lambda b, x, w, k: b(
+        np.where, b(np.greater, x, 0.0), b(np.sin, x), b(np.sum, x, axis=(0,), keepdims=False)
+    ),
+    "a product's rows": lambda b, x, w, k: b(np.matmul, b(np.exp, x), w),
+    "a product's columns": lambda b, x, w, k: b(
+        np.transpose, b(np.matmul, b(np.transpose, w, (1, 0)), b(np.transpose, x, (1, 0))), (1, 0)
+    ),
+    "a reshape": lambda b, x, w, k: b(
+        np.reshape, b(np.exp, b(np.reshape, x, (20, 2, 2))), (20, 1, 4)
+    ),
+    "a view": lambda b, x, w, k: b(view, b(np.exp, x), (slice(0, 20, 1), None, slice(3, 0, -2))),
+    "a part": lambda b, x, w, k: b(view, b(np.exp, x), (slice(19, None, -1), slice(0, 4, 1))),
+    "columns joined": lambda b, x, w, k: b(
+        np.concatenate, (b(np.exp, x), b(np.matmul, x, w)), axis=1
+    ),
+    "rows joined": lambda b, x, w, k: b(np.concatenate, (x, b(np.exp, x)), axis=0),
+    "repeated": lambda b, x, w, k: b(np.broadcast_to, b(np.exp, x), (3, 20, 4)),
+    "repeated rows": lambda b, x, w, k: b(
+        np.broadcast_to, b(np.sum, x, axis=(0,), keepdims=True), (20, 4)
+    ),
+    "merged rows": lambda b, x, w, k: b(
+        np.reshape,
+        b(np.matmul, b(np.reshape, b(np.broadcast_to, x, (3, 20, 4)), (60, 4)), w),
+        (3, 20, 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("kind", PICKED)
+def test_what_is_picked_of_a_result_is_computed_of_what_is_picked(kind: str, several: bool) -> None:
+    b = Builder()
+    x, w, k = b.input((20, 4)), b.input((4, 5)), b.input((3, 2) if several else (5,), np.int64)
+    made = PICKED[kind](b, x, w, k)
+    axis = 1 if made.shape[0] == 3 else 0
+    index = tuple(k if i == axis else slice(0, n, 1) for i, n in enumerate(made.shape))
+    program = b.result(b(np.add, b(take, made, index), 1.0))
+    draw = np.random.default_rng(0)
+    arrays = [draw.normal(size=(20, 4)), draw.normal(size=(4, 5)), draw.integers(-20, 20, k.shape)]
+    arrays = [a.astype(v.dtype) for a, v in zip(arrays, program.inputs, strict=True)]
+    expected = program.run([a.copy() for a in arrays])
+    clean(program)
+    check_types(program)
+    for mine, right in zip(program.run(arrays), expected, strict=True):
+        np.testing.assert_allclose(mine, right, rtol=1e-5, atol=1e-6)
+    exponentials = [s.output.shape for s in program.statements if s.function in (np.exp, np.sin)]
+    stays = {"a part", "rows joined"}
+    assert kind in stays or all(np.prod(shape) < 80 for shape in exponentials)
+
+
+def test_what_others_read_whole_is_not_picked_before() -> None:
+    b = Builder()
+    x, k = b.input((20, 4)), b.input((5,), np.int64)
+    made = b(np.exp, x)
+    program = b.result(b(take, made, (k, slice(0, 4, 1))), made)
+    clean(program)
+    assert sum(s.function is np.exp for s in program.statements) == 1
+
+
 # ---- products ------------------------------------------------------------------------------
 
 

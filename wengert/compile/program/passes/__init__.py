@@ -15,6 +15,7 @@ from wengert.compile.program.passes import (
     bounds,
     fold,
     layout,
+    picks,
     products,
     reductions,
 )
@@ -29,6 +30,7 @@ RULES = Rules(
     algebra.RULES,
     reductions.RULES,
     products.RULES,
+    picks.RULES,
     bounds.RULES,
     fold.RULES,
 )
