@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 
 import pytest
 
+import wengert as wg
 from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
-from tests.distributed.processes import needs_mpi, program, ranks, run
+from tests.distributed.processes import ROOT, needs_mpi, program, ranks, run
+from wengert import distributed as dist
 
 pytestmark = [needs_mpi, pytest.mark.sweep]
 
@@ -136,18 +139,21 @@ def test_the_launcher_sets_what_torchrun_sets_and_starts_again(tmp_path):
     assert "starting again (2 of 2)" not in done.stdout
 
 
-def test_a_killed_run_goes_on_from_its_last_checkpoint_as_if_nothing_had_happened(tmp_path):
-    losses = []
-    for kill in ([], ["--kill", "7"]):
-        words = ["--nproc", "2", "--max-restarts", "1", "examples/distributed.py", "--steps", "10"]
-        folder = tmp_path / f"run {len(losses)}"
-        folder.mkdir()
-        done = run([sys.executable, "-m", "wengert", "run", *words, "--folder", str(folder), *kill])
-        assert done.returncode == 0, done.stdout
-        assert ("going on after step 5" in done.stdout) == bool(kill)
-        losses.append(re.findall(r"step +(\d+ +loss [\d.]+)", done.stdout))
-    assert losses[0] == losses[1]
-    assert len(losses[0]) == 2
+def test_a_killed_run_goes_on_from_its_last_checkpoint_as_if_nothing_had_happened(tmp_path, capsys):
+    example = runpy.run_path(str(ROOT / "examples" / "distributed.py"))
+    wg.manual_seed(0)
+    weights = example["GPT"](65).state_dict()
+    dist.run_threads(example["train"], 2, tmp_path / "whole", 10, None, weights)
+    words = ["--nproc", "2", "--max-restarts", "1", "examples/distributed.py", "--steps", "10"]
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    words += ["--folder", str(folder), "--kill", "7"]
+    done = run([sys.executable, "-m", "wengert", "run", *words])
+    assert done.returncode == 0, done.stdout
+    assert "going on after step 5" in done.stdout
+    losses = re.findall(r"step +\d+ +loss [\d.]+", done.stdout)
+    assert losses == capsys.readouterr().out.splitlines()
+    assert len(losses) == 2
 
 
 def test_without_mpi_the_error_says_how_to_get_it(tmp_path):
