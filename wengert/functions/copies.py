@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.functions import joining, shapes
-from wengert.functions.arguments import one_dim, takes_out
+from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.tensor import Tensor
 
 
@@ -30,13 +30,14 @@ def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _detached(input: Tensor) -> Tensor:
-    return input.detach()
+    return tensor_of(input).detach()
 
 
 _detached.__name__ = "detach"
 
 
 def _sliced(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    input = tensor_of(input)
     axis = one_dim(dim, input.ndim)
     return input[(slice(None),) * axis + (slice(start, end, step),)]
 
