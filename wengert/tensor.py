@@ -9,7 +9,6 @@ attached by `autograd/methods.py` (history) and `functions/methods/` (operators 
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,10 +17,11 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import TENSORS
-from wengert.errors import InplaceError, MissingRuleError
+from wengert.errors import MissingRuleError
 from wengert.history import modes
 from wengert.history.location import refuse_scipy
-from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer, source, tick
+from wengert.history.node import AccumulateGrad, Cell, Node, Output, move_retainer, tick
+from wengert.history.refusals import refusal
 from wengert.tree import ATOMS
 
 if TYPE_CHECKING:
@@ -394,7 +394,7 @@ def _catch_up(x: Tensor, view: View) -> None:
     if view.creation is not None and base._node is not None:
         if not modes.is_grad_enabled():
             return  # nobody records
-        raise refusal(x, view.creation, indirect=True)
+        raise refusal(x._node, view.creation, indirect=True)
     view.seen = base._cell.rewritten  # type: ignore[union-attr]
     before = modes.enter(modes.DEFAULT) if modes.special else None
     try:
@@ -437,32 +437,3 @@ def is_leaf(x: Tensor) -> bool:
 
 
 # ---- views that may not be written ---------------------------------------------------------
-
-REASONS = {
-    "no_grad": "Take the view outside no_grad, or do both inside; or clone() it.",
-    "inference": "Take the view outside inference_mode, or clone() it.",
-    "multi": "This view is the output of a function that returns multiple views. Such functions do "
-    "not allow the output views to be modified inplace. Replace the inplace operation by an "
-    "out-of-place one, or index instead of splitting.",
-    "custom": "This view was created inside a custom Function (or because an input was returned "
-    "as-is), whose backward a write would bypass. Clone the output of the custom Function.",
-}
-"""How views come about that may not be written while tracked, and what to do instead."""
-
-
-def refusal(x: Tensor, creation: str, indirect: bool = False) -> InplaceError:
-    """The error of writing through such a view, or of reading its history after another write."""
-    done = "its base or another view of its base has been" if indirect else "is being"
-    if creation in ("no_grad", "inference"):
-        where = f"{creation} mode" if creation == "no_grad" else "inference mode"
-        then = "with grad mode enabled" if creation == "no_grad" else "in normal mode"
-        found = f"A view was created in {where} and {done} modified inplace {then}."
-    else:
-        node, slot = source(x._node)
-        made = (
-            "A"
-            if node is None
-            else f"Output {slot} of {re.sub('Backward0?$', '', node.name())} is a"
-        )
-        found = f"{made} view and {done} modified inplace."
-    return InplaceError(f"{found} {REASONS[creation]}")

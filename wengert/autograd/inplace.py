@@ -22,6 +22,7 @@ from wengert.errors import InferenceError, InplaceError
 from wengert.history import modes
 from wengert.history.location import here
 from wengert.history.node import AccumulateGrad, Node, move_retainer, tick
+from wengert.history.refusals import refusal
 from wengert.rules.elementwise import make_complex
 from wengert.tensor import (
     INFERENCE,
@@ -32,7 +33,6 @@ from wengert.tensor import (
     current_node,
     follow,
     is_leaf,
-    refusal,
     wrap,
 )
 
@@ -145,7 +145,7 @@ def refuse(x: Tensor, args: tuple[Any, ...] = ()) -> None:
     if isinstance(view, View):
         tracked = x.requires_grad
         if view.creation is not None and (tracked or any(map(_tracked, args))):
-            raise refusal(x, view.creation)
+            raise refusal(x._node, view.creation)
         if tracked and is_leaf(view.base):
             raise InplaceError(
                 "a view of a leaf Variable that requires grad is being used in an in-place "

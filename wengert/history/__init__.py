@@ -1,7 +1,8 @@
 """What a tensor remembers: nodes, the modes that decide whether they are made, the user's lines.
 
 Begin with `node.py`: one recorded operation, and where its inputs came from. `modes.py` holds
-`no_grad` and its relatives, `location.py` the line of the user's program that an error names.
+`no_grad` and its relatives, `location.py` the line of the user's program that an error names,
+`refusals.py` the errors of views that may not be written.
 `surroundings.py` says what a program may depend on besides its arguments, `forks.py` what becomes
 of locks in a forked process.
 
