@@ -280,10 +280,18 @@ def item(w: Writer, mapping: ir.Value, key: ir.Value) -> None:
 
 @part(WORD)
 def attribute(w: Writer, owner: ir.Value, name: ir.Value) -> None:
-    """Its value, borrowed of the owner; or 0, with no exception set."""
-    value = w.quietly("python.PyObject_GetAttr", owner, name)
+    """Its value, borrowed of the owner; or 0, with no exception set.
+
+    What only this call holds was made by asking, and is gone after it: 0, and Python compares it.
+    """
+    value, gone = w.quietly("python.PyObject_GetAttr", owner, name), w.block("gone")
+    w.need(w.differs(value, 0), gone)
+    held = w.differs(w.load(value, at.COUNT, HALF), 1)
     w.call("python.Py_DecRef", value)
+    w.need(held, gone)
     w.build.ret(value)
+    w.build.position_at_end(gone)
+    w.build.ret(w.number(0))
 
 
 @part(WORD)

@@ -9,6 +9,7 @@ import copy
 import ctypes
 import functools
 import os
+import pickle
 import random
 import time
 import uuid
@@ -78,7 +79,10 @@ def drawn(callee: Any, args: Any, named: Any, world: Any) -> Callable[..., Any] 
 
 def where_numpy_stands() -> bytes:
     """What a draw from NumPy's generator of all changes, as functions of other libraries do."""
-    generator = EVERYWHERE[0]._bit_generator
+    everywhere = EVERYWHERE[0]
+    generator = everywhere._bit_generator
+    if type(generator) is not np.random.MT19937:  # of a program that called set_bit_generator
+        return pickle.dumps(everywhere.get_state(legacy=False))
     return ctypes.string_at(generator.ctypes.state_address, _MERSENNE)
 
 
