@@ -136,9 +136,13 @@ TRAINING: dict[str, Callable[[bool], list[float]]] = {
 OTHERS = {
     "autograd_graph": "looks at graphs, and trains nothing",
     "bilevel": "trains by SciPy's L-BFGS, through the solution of an inner problem",
-    "custom_function": "looks at what a Function saves, and trains nothing",
     "complex_autograd": "has complex parameters, which optimizers update outside of functions",
+    "custom_function": "looks at what a Function saves, and trains nothing",
     "data_parallel": "looks at threads and hooks, and trains nothing",
+    "descent": "follows four methods on one function, step by step",
+    "diffusion_digits": "has its training step compiled as it stands",
+    "distributed": "trains on several ranks, which tests/distributed runs",
+    "double_pendulum": "integrates equations of motion, and trains nothing",
     "evaluation_loop": "keeps the lecture's loops as they stand",
     "evaluation_mode": "compares modes, and trains nothing",
     "expression_swell": "differentiates symbols, and trains nothing",
@@ -146,17 +150,20 @@ OTHERS = {
     "gradient_tape": "trains on a gradient tape, which records eager operations",
     "inplace": "shows errors and version counters, and trains nothing",
     "kinks": "evaluates gradients at single points, and trains nothing",
+    "lens": "is fitted by SciPy's least squares",
     "linear_layer": "counts the memory of Jacobians, and trains nothing",
     "lynx_and_hare": "trains by SciPy's L-BFGS, through a solver of adaptive steps",
     "mini_engine": "trains with an engine of its own, whose tensors are made by np.asarray",
     "named_scalars": "trains with an engine of its own, on Python numbers",
+    "neural_field": "has its training step compiled as it stands",
     "numerical_differentiation": "compares difference quotients, and trains nothing",
     "saved_tensor_hooks": "runs under saved-tensor hooks, where compiled functions run eagerly",
     "sparse_newton": "solves systems with sparse Hessians, and trains nothing",
+    "study": "fits by steps within a batch, which its own executor compiles",
     "traces": "prints traces, and trains nothing",
     "vector_jacobian": "evaluates products with Jacobians, and trains nothing",
 }
-"""Examples without a training step of ours."""
+"""Examples that are not trained twice here, and why."""
 
 
 @pytest.mark.parametrize("name", [*TRAINING, *OTHERS])

@@ -49,7 +49,8 @@ def code(function: Function, kinds: Sequence[Any]) -> Function | None:
     types: list[Any] = [
         ctypes.c_void_p if isinstance(k, np.dtype) else _ARGUMENTS[k] for k in kinds
     ]
-    native: Any = ctypes.CFUNCTYPE(ctypes.c_int64, *types)(made.address("loops"))
+    result = ctypes.c_int64 if texts.returns(function) else None
+    native: Any = ctypes.CFUNCTYPE(result, *types)(made.address("loops"))
 
     def run(*values: Any, made: Any = made) -> Any:  # the code lives as long as this does
         return native(*[id(x) if array else x for x, array in zip(values, arrays)])  # noqa: B905

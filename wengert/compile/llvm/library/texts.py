@@ -95,6 +95,11 @@ def tree(function: Function) -> ast.FunctionDef:
     return found
 
 
+def returns(function: Function) -> bool:
+    """Whether it gives a number."""
+    return isinstance(tree(function).body[-1], ast.Return)
+
+
 def source(function: Function, kinds: Sequence[Kind]) -> str:
     """All that the code depends on, apart from this file."""
     parts = [ast.dump(tree(function)), repr(_constants(function)), *map(str, kinds)]
