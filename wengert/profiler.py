@@ -130,7 +130,8 @@ class _Recorder:
         for owner, name in ((Tensor, "backward"), (autograd, "backward"), (autograd, "grad")):
             self.replace(owner, name, self.swept(vars(owner)[name], name))
         self.replace(Module, "__call__", self.through_module(Module.__call__))
-        self.replace(CompiledFunction, "__call__", self.compiled(CompiledFunction.__call__))
+        slot = vars(CompiledFunction)["__call__"]
+        self.replace(CompiledFunction, "__call__", self.compiled(slot))
         for kind in _subclasses(Optimizer):
             if "step" in vars(kind):
                 self.replace(kind, "step", self.stepping(vars(kind)["step"]))
@@ -158,11 +159,12 @@ class _Recorder:
 
         return call
 
-    def compiled(self, function: Any) -> Any:
-        @functools.wraps(function)
+    def compiled(self, slot: Any) -> Any:
         def call(step: Any, *args: Any, **kwargs: Any) -> Any:
+            # Not a method: the descriptor of a slot, which finds what to call in each object.
+            entry = slot.__get__(step)
             name = f"compiled {getattr(step, '__name__', 'function')}"
-            return self.timed(function, name)(step, *args, **kwargs)
+            return self.timed(entry, name)(*args, **kwargs)
 
         return call
 
