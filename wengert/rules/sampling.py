@@ -204,7 +204,7 @@ def _taps(
             at = np.rint(_padded(at, slope, size, padding, corners)[0])
         inside = (at >= 0) & (at < size)
         share = functools.reduce(lambda y, c: y * t + c, weight[::-1].tolist(), t * 0)
-        share = np.where(inside, share * slope**order, 0)
+        share = np.where(inside | (at != at), share * slope**order, 0)  # NaN stays
         yield np.where(inside, at, 0).astype(np.int64), share
 
 
@@ -323,7 +323,8 @@ def note_taps(x, row, axis, weights, how, room):
         place = below + (k - 1 if taps == 4 else k)
         if padding > 0 and taps == 4:
             place = np.rint(reflected(place, n, padding, corners))
-        room[0, row, k] = place if place >= 0 and place < n else -1
+        at = place if place >= 0 and place < n else -1
+        room[0, row, k] = 0 if place != place else at  # NaN stays
         room[1, row, k] = share * factor
     return 0
 
