@@ -333,6 +333,21 @@ def test_a_part_that_another_step_reads_lies_by_itself_as_well():
     planned(b)
 
 
+def test_what_no_loop_computes_is_joined_with_itself():
+    # Its places lie in one buffer. The copy from one to the other was taken for one onto itself.
+    b = Builder()
+    x, y, w = b.input(4, 3), b.input(4, 3), b.input(3, 3)
+    joined = b(np.concatenate, (x, b(np.exp, y)), axis=1)
+    product = b(np.matmul, x, w)
+    written = b(updated, b(np.exp, x), (slice(0, 4, 2), slice(0, 3, 1)), 1.5)
+    b.program.outputs = [
+        b(np.concatenate, (joined, joined), axis=1),
+        b(np.concatenate, (product, b(np.negative, product), product), axis=1),
+        b(np.concatenate, (written, written), axis=0),
+    ]
+    planned(b)
+
+
 def test_concatenation_and_writes_into_parts():
     b = Builder()
     x, y = b.input(3, 4), b.input(3, 2)

@@ -48,3 +48,13 @@ def test_an_index_out_of_range_is_an_error_and_no_other_row(wrong):
         indexing.scatter_add(g, index, (5, 2000), 0)
     with pytest.raises(IndexError, match=f"{wrong} is out of bounds"):
         indexing.add_rows(np.ones((3, 2000, 4)), index, (5, 4))
+
+
+def test_the_first_index_out_of_range_is_named_as_numpy_does():
+    # The lowest was, though NumPy names the first, and so does compiled code.
+    index, g = np.array([1, 5, -7, 9]), np.ones((4, 3))
+    for add in (indexing.add_rows, indexing.add_at):
+        with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0"):
+            add(g, index, (3, 3))
+    with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0"):
+        indexing.scatter_add(np.ones(4), index, (3,), 0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import primitive
+from wengert.dispatch import primitive, within
 from wengert.rules.blocks import EXACT
 from wengert.rules.loops import as_lines, loops, plain
 from wengert.rules.rule import general, linear, unbroadcast
@@ -223,12 +223,16 @@ def _from_start(index: Any, shape: Any, axis: int) -> Any:
     index = np.asarray(index).astype(np.intp, copy=False)
     if not index.size or not outside(index.reshape(-1), 0, n):
         return index
-    low, high = index.min(), index.max()
-    if low < -n or high >= n:
-        wrong = low if low < -n else high
-        error = IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
-        raise of_tensors(error, shape)
-    return index if low >= 0 else np.where(index < 0, index + n, index)
+    if outside(index.reshape(-1), -n, n):
+        raise of_tensors(out_of_bounds(index, axis, shape), shape)
+    return np.where(index < 0, index + n, index)
+
+
+def out_of_bounds(index: Any, axis: int, shape: Any) -> IndexError:
+    """NumPy's own words: they name the first index that is out of bounds."""
+    index, n = np.asarray(index), shape[axis]
+    wrong = index[~within(index, -n, n)][0]
+    return IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
 
 
 @loops

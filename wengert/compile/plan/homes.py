@@ -33,7 +33,10 @@ class Homes:
         self._filled: set[tuple[Statement, int]] = set()
 
     def of(self, value: Value) -> list[Strided]:
-        """Where a stored value goes: to all its places among outputs and inputs, or the arena."""
+        """Where a stored value goes: to all its places among outputs and inputs, or the arena.
+
+        No two of them overlap: several in one buffer are different parts of a concatenation.
+        """
         goals = self.goals.get(value)
         if goals:
             return [self.arrays.whole(goal, value.shape) for goal in goals]

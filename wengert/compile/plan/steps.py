@@ -82,9 +82,10 @@ class _Writer:
 
     def write_late(self) -> None:
         for value, goal in self.homes.late:
-            array = self.arrays.located(value)
+            array, to = self.arrays.located(value), self.arrays.whole(goal, value.shape)
             assert array is not None
-            self._copy_to(value, array, self.arrays.whole(goal, value.shape))
+            assert not value.size or array.buffer is not to.buffer, "a copy onto itself"
+            self._copy_to(value, to)
 
     # ---- kernels ---------------------------------------------------------------------------------
 
@@ -113,16 +114,14 @@ class _Writer:
         copies = self.arrays.copies
         if value not in copies:
             array = fresh(value)
-            self._copy_to(value, None, array)
+            self._copy_to(value, array)
             copies[value] = array
         return copies[value]
 
-    def _copy_to(self, value: Value, array: Strided | None, to: Strided) -> None:
-        if not value.size:
-            return
-        assert array is None or array.buffer is not to.buffer, "a copy onto itself"
-        s = self.roles.made.get(value)
-        self._compute(value, value.shape, to, [s] if s else [])
+    def _copy_to(self, value: Value, to: Strided) -> None:
+        if value.size:
+            s = self.roles.made.get(value)
+            self._compute(value, value.shape, to, [s] if s else [])
 
     def _compute(
         self,
@@ -186,10 +185,10 @@ class _Writer:
     def _result(self, task: Copy) -> None:
         value = task.value
         if not task.held:
-            self._copy_to(value, None, self.arrays.whole(task.goal, value.shape))
+            self._copy_to(value, self.arrays.whole(task.goal, value.shape))
         elif value.size:
             array, held = fresh(value), Value(value.shape, value.dtype)
-            self._copy_to(value, None, array)
+            self._copy_to(value, array)
             self.arrays.of[held] = array
             self.homes.late.append((held, task.goal))
 
@@ -200,10 +199,10 @@ class _Writer:
         self.homes.fill(value, homes)
 
     def _finish(self, value: Value, homes: list[Strided]) -> None:
-        """Copy a value to the rest of its places."""
+        """Copy a value to the rest of its places: they lie apart, if in one buffer too."""
         self._stored(value, homes)
         for home in homes[1:]:
-            self._copy_to(value, homes[0], home)
+            self._copy_to(value, home)
 
     def _multiply(self, s: Statement) -> None:
         out = s.output
@@ -308,7 +307,7 @@ class _Writer:
             return [within]
         self._keep_apart(s, [x, value, *values_in(index)])
         homes = self.homes.of(s.output)
-        self._copy_to(x, None, homes[0])
+        self._copy_to(x, homes[0])
         return homes
 
     def _keep_apart(self, s: Statement, read: list[Any]) -> None:

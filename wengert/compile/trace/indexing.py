@@ -16,17 +16,11 @@ from wengert.dispatch import Function, require, within
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.rules import indexing
-
-
-def _out_of_bounds(index: Any, axis: int, shape: Shape) -> IndexError:
-    """NumPy's own words."""
-    index, n = np.asarray(index), shape[axis]
-    wrong = index[~within(index, -n, n)][0]
-    return IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
+from wengert.rules.indexing import out_of_bounds
 
 
 def _outside_tensor(index: Any, axis: int, shape: Shape) -> IndexError:
-    return indexing.of_tensors(_out_of_bounds(index, axis, shape), shape)
+    return indexing.of_tensors(out_of_bounds(index, axis, shape), shape)
 
 
 @Trace.means(operator.getitem)
@@ -35,7 +29,7 @@ def getitem(trace: Trace, x: Any, index: Any) -> Any:
 
     Without dots a single element is a copy too: NumPy makes a number of it.
     """
-    return _found(trace, x, index, _out_of_bounds)
+    return _found(trace, x, index, out_of_bounds)
 
 
 def _found(trace: Trace, x: Any, index: Any, error: Function) -> Any:
@@ -66,7 +60,7 @@ def _of_tensor(trace: Trace, x: Any, index: Any) -> Any:
 
 
 @Trace.means(operator.setitem)
-def setitem(trace: Trace, x: Any, index: Any, value: Any, error: Function = _out_of_bounds) -> None:
+def setitem(trace: Trace, x: Any, index: Any, value: Any, error: Function = out_of_bounds) -> None:
     """`x[index] = value`."""
     x = writable(x)
     if _is_mask(index, x.shape) and np.ndim(value) < 2 and np.size(value) == 1:
@@ -100,7 +94,7 @@ def _is_mask(index: Any, shape: Shape) -> bool:
 
 
 def index_of(
-    trace: Trace, shape: Shape, index: Any, error: Function = _out_of_bounds
+    trace: Trace, shape: Shape, index: Any, error: Function = out_of_bounds
 ) -> tuple[tuple[Any, ...], bool]:
     """An index as a tuple with one entry per dimension or None, and whether it makes a view.
 
