@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import array_shapes, basic_indices
 
 import wengert as wg
 from wengert.nn import functional as F
+from wengert.rules import indexing as rules
 
 
 def numbered(shape):
@@ -308,3 +309,19 @@ def test_a_row_of_what_was_expanded_is_written():
     x = wg.ones(3)
     x.expand(2, 3)[0] = 5.0
     assert x.tolist() == [5, 5, 5]
+
+
+@pytest.mark.parametrize("name", ["scatter", "scatter_add", "scatter_reduce"])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_scatter_refuses_a_source_of_more_dimensions_than_its_index(name, shape):
+    # Its first rows were taken, and machine code wrote past the end of the index.
+    index = wg.zeros(shape, dtype=wg.int64)
+    more = ("sum",) if name == "scatter_reduce" else ()
+    with pytest.raises(RuntimeError, match="same number of dimensions as src tensor"):
+        getattr(wg, name)(wg.ones(shape), 0, index, wg.ones(4, 33), *more)
+
+
+def test_what_is_added_may_be_smaller_than_its_index():
+    index = np.array([[0, 1], [1, 1]])
+    added = rules._added(np.ones((1, 1)), index, (3,))
+    np.testing.assert_array_equal(added, [1.0, 3.0, 0.0])

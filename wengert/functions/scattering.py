@@ -61,6 +61,11 @@ def _source(src: Any, input: Tensor, axis: int, places: Any, name: str) -> Tenso
         )
     if src._array.shape == places.shape:
         return src
+    if src.ndim != places.ndim and places.size:
+        raise RuntimeError(
+            f"{name}(): Index tensor must have the same number of dimensions as src tensor: "
+            f"{places.ndim} and {src.ndim}"
+        )
     if any(n > m for n, m in zip(places.shape, src.shape, strict=False)):
         raise RuntimeError(
             f"Expected index {list(places.shape)} to be no larger than src {list(src.shape)}"

@@ -185,8 +185,8 @@ def _added(g: Any, places: Any, shape: Any) -> Any:
     Along one dimension np.add.at takes a quarter of the time that it takes along several.
     """
     out = np.zeros(math.prod(shape), g.dtype)
-    if plain(g):
-        _add_each(g.reshape(-1), places.reshape(-1), out)
+    if plain(g):  # the loop takes as many of one as of the other, and checks nothing
+        _add_each(np.broadcast_to(g, places.shape).reshape(-1), places.reshape(-1), out)
     else:
         np.add.at(out, places.reshape(-1), g.reshape(-1))
     return out.reshape(shape)
@@ -317,7 +317,7 @@ def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
     """
     if axis is None:
         return np.reshape(add_rows.plain(g, indices, (math.prod(shape),)), shape)  # type: ignore[attr-defined]
-    if _alike_outside(g, indices, shape, axis):
+    if g.shape == indices.shape and _alike_outside(g, indices, shape, axis):
         out = np.zeros(shape, g.dtype)
         if not _put_lines(*as_lines(axis, g, indices, out)):
             return out
