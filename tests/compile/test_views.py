@@ -193,3 +193,25 @@ def test_a_result_lies_as_numpy_lays_it_and_its_reshaped_forms_are_copies_where_
     for _ in range(2):
         for found, wanted in zip(compiled(*given), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        lambda x: np.split(x, 3, 1)[1],
+        lambda x: np.hsplit(x, 3)[0],
+        lambda x: np.rollaxis(x, 2),
+        np.atleast_3d,
+        np.flipud,
+    ],
+)
+def test_a_view_that_a_function_gives_is_of_the_array_itself_in_half_precision_too(dtype, parts):
+    # It was one of the copy in float32 that functions of half precision are computed in.
+    def change(x):
+        parts(x)[...] = -2
+        return x + 1
+
+    mine, theirs = np.ones((2, 3, 2), dtype), np.ones((2, 3, 2), dtype)
+    np.testing.assert_array_equal(wg.compile(change)(mine), change(theirs))
+    np.testing.assert_array_equal(mine, theirs)

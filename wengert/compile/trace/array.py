@@ -48,7 +48,7 @@ from wengert.compile.trace.storage import (
     kept,
     written,
 )
-from wengert.dispatch import Function, require
+from wengert.dispatch import Function, require, writes
 from wengert.errors import TracingError
 from wengert.history.location import INTERNAL, here, line_of
 from wengert.rules import indexing
@@ -258,7 +258,7 @@ class Trace(Kind):
             check_axis(function, args, kwargs["axis"], _is_users())
         call = functools.partial(super().call, function)
         narrow = not keeps_numbers(function) and _are_half((*args, *kwargs.values()))
-        made = computed(function, call, args, kwargs) if narrow else call(args, kwargs)
+        made = _in_single(function, call, args, kwargs) if narrow else call(args, kwargs)
         if type(made) is TracedArray and not made.path and made.ndim > 1 and _lays_out(function):
             made.storage.strides = _laid_out(function, args, kwargs, made)
         return made if function is operator.getitem else returned(function, args, made)
@@ -369,6 +369,29 @@ class Trace(Kind):
         value = self.record(operations.number, (x.value, dtype), (), dtype)
         value.weak = True
         return self.array(value)
+
+
+def _in_single(function: Any, call: Function, args: Any, kwargs: Any) -> Any:
+    """A function of half precision, computed in float32.
+
+    What gives nothing but views computes nothing: they are views of the arrays themselves.
+    """
+    looks = False
+
+    def wide(args: Any, kwargs: Any) -> Any:
+        nonlocal looks
+        result = call(args, kwargs)
+        given = [x.storage for x in arrays_in((*args, *kwargs.values())) if _is_traced(x)]
+        made = [_is_traced(x) and x.storage in given for x in arrays_in([result])]
+        looks = bool(made) and all(made) and not writes(function) and kwargs.get("out") is None
+        return result
+
+    made = computed(function, wide, args, kwargs)
+    return call(args, kwargs) if looks else made
+
+
+def _is_traced(x: Any) -> bool:
+    return type(x) is TracedArray
 
 
 def _are_half(values: Any) -> bool:
