@@ -227,3 +227,10 @@ def test_bilinear_refuses_tensors_of_several_dtypes():
     for call in ((x, y.double(), weight), (x, y, weight.double()), (x, y, weight, y[0].double())):
         with pytest.raises(RuntimeError, match="float32 and float64"):
             nn.functional.bilinear(*call)
+
+
+@pytest.mark.parametrize("mode", ["linear", "nearest", "nearest-exact"])
+@pytest.mark.parametrize(("size", "wanted"), [(0, 4), (3, 0)])
+def test_resizing_from_or_to_nothing_says_so_as_pytorch_does(mode, size, wanted):
+    with pytest.raises(RuntimeError, match="sizes should be greater than 0"):
+        F.interpolate(wg.zeros(1, 2, size), size=wanted, mode=mode)

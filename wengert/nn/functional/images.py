@@ -138,12 +138,17 @@ def interpolate(
     out, scales = _resized(spatial, size, scale_factor, recompute_scale_factor)
     if mode == "area":
         return _adaptive_avg(n, input, out)
+    if min(*spatial, *out) < 1:
+        raise RuntimeError(
+            "Input and output sizes should be greater than 0, but got input "
+            f"{tuple(spatial)} and output {tuple(out)}"
+        )
     for i in range(n):
         axis = 2 + i
         if smooth:
             how = spatial[i], out[i], scales[i], bool(align_corners), mode, antialias
             input = apply(resize, input, _weights(*how, input._array.dtype), axis)
-        elif spatial[i]:
+        else:
             scale = scales[i] or spatial[i] / out[i]
             dtype = input._array.dtype
             input = apply(resize, input, _nearest(spatial[i], out[i], scale, mode, dtype), axis)
