@@ -51,6 +51,19 @@ def test_the_command_explains_itself(capsys):
     assert "there is no file absent.py" in capsys.readouterr().err
 
 
+def test_a_module_that_is_imported_does_not_take_the_place_of_a_function_of_its_name():
+    # The import system sets a module in its parent, where `autograd.gradcheck` is the function.
+    gradcheck = wg.autograd.gradcheck
+    with as_torch.installed():
+        from torch.autograd.gradcheck import GradcheckError
+        from torch.autograd.graph import Node
+
+        assert wg.autograd.gradcheck is gradcheck
+        assert GradcheckError.__module__.startswith("wengert")
+        assert Node is wg.autograd.graph.Node
+    assert type(wg.autograd) is type(wg.nn)
+
+
 def test_modules_of_pytorch_are_those_of_wengert_and_stay_themselves():
     import wengert.nn
 

@@ -92,6 +92,16 @@ def _imported(source: str, name: str, package: str) -> Any:
     return importlib.import_module(f"{source}.{name}")
 
 
+class _Keeping(ModuleType):
+    """A package that keeps an object, the next time a module is set by the same name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and name in vars(self):
+            super().__setattr__("__class__", ModuleType)
+        else:
+            super().__setattr__(name, value)
+
+
 class Aliases:
     """Finds modules under other names than their own: the module is the same, and loaded once."""
 
@@ -121,8 +131,15 @@ class Aliases:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        # It has run already; the import system has just put the other name's spec in its place.
-        module.__spec__ = module.__spec__.loader_state  # type: ignore[union-attr]
+        # It has run already; the import system has just put the other name's spec in its place,
+        # and sets it in its parent next, where `autograd.gradcheck` is the function.
+        spec = module.__spec__
+        assert spec is not None
+        module.__spec__ = spec.loader_state
+        parent = sys.modules.get(spec.name.rpartition(".")[0])
+        held = vars(parent).get(spec.name.rpartition(".")[2]) if parent else None
+        if type(parent) is ModuleType and not isinstance(held, ModuleType | None):
+            parent.__class__ = _Keeping
 
     def get_code(self, fullname: str) -> Any:
         """What `python -m` runs."""

@@ -72,7 +72,21 @@ def test_a_module_on_disk_is_not_written_again(folder):
     assert call(kept, 1) == 71
     del kept
     gc.collect()
-    assert call(machine.compile_text("the adder of 70", None, "test"), 1) == 71
+
+    def never():
+        raise AssertionError
+
+    assert call(machine.compile_text("the adder of 70", never, "test"), 1) == 71
+
+
+def test_a_module_is_written_again_when_the_text_of_what_writes_it_has_changed(folder, monkeypatch):
+    # A number in the source said which version of the writer it was: forgotten, old code ran.
+    kept = machine.compile_text("an adder", lambda: adder(70), "test")
+    monkeypatch.setattr(machine, "_text", lambda folder: f"{folder.name}, changed")
+    assert call(machine.compile_text("an adder", lambda: adder(80), "test"), 1) == 81
+    monkeypatch.setattr(machine, "_text", lambda folder: "")
+    assert call(machine.compile_text("an adder", lambda: adder(90), "test"), 1) == 91
+    assert call(kept, 1) == 71
 
 
 @pytest.mark.parametrize("content", [b"", b"rubbish", "cut", "changed", "no code"])

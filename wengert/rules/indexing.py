@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.dispatch import primitive, within
 from wengert.rules.blocks import EXACT
-from wengert.rules.loops import as_lines, loops, plain
+from wengert.rules.loops import as_lines, loops, plain, within_loops
 from wengert.rules.rule import general, linear, unbroadcast
 
 
@@ -340,6 +340,12 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     return np.take_along_axis(arr, indices, axis)
 
 
+@within_loops
+def _place(index, n):
+    """Where an index points among n; -1 if it is out of range."""
+    return -1 if index < -n or index >= n else index + n if index < 0 else index
+
+
 @loops
 def _take_lines(x, indices, out):
     """Along the second of three dimensions; how many indices are out of range."""
@@ -348,10 +354,8 @@ def _take_lines(x, indices, out):
     for i in range(outer):
         for j in range(many):
             for k in range(inner):
-                at = indices[i, j, k]
+                at = _place(indices[i, j, k], n)
                 if at < 0:
-                    at += n
-                if at < 0 or at >= n:
                     wrong += 1
                 else:
                     out[i, j, k] = x[i, at, k]
@@ -366,10 +370,8 @@ def _put_lines(g, indices, out):
     for i in range(outer):
         for j in range(many):
             for k in range(inner):
-                at = indices[i, j, k]
+                at = _place(indices[i, j, k], n)
                 if at < 0:
-                    at += n
-                if at < 0 or at >= n:
                     wrong += 1
                 else:
                     out[i, at, k] += g[i, j, k]

@@ -24,9 +24,6 @@ from wengert.compile.llvm.library import texts
 from wengert.compile.llvm.machine.host import compile_text
 from wengert.dispatch import Function
 
-VERSION = 1
-"""Of the code that is written: raise it with each change of `texts.py`, for what is on disk."""
-
 _ARGUMENTS = {int: ctypes.c_int64, float: ctypes.c_double, bool: ctypes.c_bool}
 
 
@@ -44,7 +41,7 @@ def code(function: Function, kinds: Sequence[Any]) -> Function | None:
         return module
 
     name = f"loops.{function.__name__}"
-    made = compile_text(f"{name} {VERSION}\n{source}", write, name)
+    made = compile_text(f"{name}\n{source}", write, name)
     arrays = [isinstance(kind, np.dtype) for kind in kinds]
     types: list[Any] = [
         ctypes.c_void_p if isinstance(k, np.dtype) else _ARGUMENTS[k] for k in kinds

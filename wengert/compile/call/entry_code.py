@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import sys
 from collections.abc import Iterator
 
@@ -23,11 +22,7 @@ from wengert.compile.call import layouts as at
 from wengert.compile.call.entry_parts import PARTS
 from wengert.compile.call.entry_words import RECORD, Field, Form, Head, History, Kind, Span
 from wengert.compile.call.entry_writer import BYTE, DOUBLE, HALF, WORD, Writer
-from wengert.compile.llvm.machine.host import Code, compile_module, compile_text, register
-
-_ROOM = "entry", "entry_words", "entry_parts", "entry_writer", "entry_code", "layouts"
-"""The files whose text the machine code depends on."""
-
+from wengert.compile.llvm.machine.host import Code, compile_text, register
 
 _NAMES = sys.intern("stamp"), sys.intern("_grad")
 """Of attributes that it asks for."""
@@ -497,9 +492,5 @@ def entry_code(table_offset: int) -> Code:
         register(f"entry.{name}", id(name))
     for name, address in at.functions().items():
         register(f"entry.{name}", address)
-    try:
-        texts = [inspect.getsource(sys.modules[f"{__package__}.{name}"]) for name in _ROOM]
-    except OSError:  # Python runs without them: what is written says as much, but takes longer
-        return compile_module(entry_module(offsets, table_offset), "entry")
-    source = "\n".join([*texts, f"{offsets} {table_offset}"])
+    source = f"{offsets} {table_offset}"
     return compile_text(source, lambda: entry_module(offsets, table_offset), "entry")

@@ -24,6 +24,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -216,9 +217,12 @@ def compile_module(module: ir.Module, name: str) -> Code:
 
 
 def compile_text(source: str, write: Callable[[], ir.Module], name: str) -> Code:
-    """Machine code of a module that need not be written where it is kept: of which `source` says
-    all that it depends on.
+    """Machine code of a module that need not be written where it is kept: `source` says all that
+    it depends on, apart from the text of what writes it.
     """
+    own = _text(Path(write.__code__.co_filename).parent) + _text(Path(__file__).parents[1])
+    if not own:  # Python runs without it: what is written says as much, but takes longer
+        return compile_module(write(), name)
 
     def written() -> Written:
         module = write()
@@ -226,7 +230,15 @@ def compile_text(source: str, write: Callable[[], ir.Module], name: str) -> Code
         dismantle(module)
         return text
 
-    return _compiled(source, written, name)
+    return _compiled(f"{own}\n{source}", written, name)
+
+
+@functools.cache
+def _text(folder: Path) -> str:
+    """A digest of the program text in a folder; empty where there is none."""
+    files = sorted(folder.rglob("*.py"))
+    texts = b"".join([file.read_bytes() for file in files])
+    return hashlib.blake2b(texts, digest_size=20).hexdigest() if files else ""
 
 
 def _written(module: ir.Module) -> Written:
