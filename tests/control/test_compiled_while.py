@@ -105,3 +105,18 @@ def test_random_numbers_are_drawn_and_not_differentiated():
     assert wg.allclose(compiled(x), known)
     with pytest.raises(TracingError, match="would draw other random numbers"):
         wg.compile(wg.grad(lambda x: f(x).sum()))(x)
+
+
+def test_what_the_derivative_computes_again_is_looked_for_once():
+    # Each reading of a value was followed back to the start, so that twice as many were with each
+    # of these lines: the first call did not end.
+    def body(state):
+        n, y = state
+        for _ in range(30):
+            y = y + 0.01 * y.sin() * y.cos()
+        return n + 1, y
+
+    def f(x, w):
+        return wg.while_loop(lambda s: s[0] < 3, body, (0, x * w))[1]
+
+    check(f, tensor(2), tensor(2, seed=1))

@@ -144,16 +144,19 @@ class Scope:
 
     def _make_again(self, statements: list[Statement], own: list[Value], results: Any) -> None:
         """Put in front what is cheaper to compute again than to save."""
-        pending = self._read(statements, own, results)
         again: dict[Statement, None] = {}
-        while pending:
-            v = pending.pop()
+        pending: list[Any] = [(v, False) for v in self._read(statements, own, results)]
+        while pending:  # depth first, each once: a statement comes after the makers of its inputs
+            v, ready = pending.pop()
             maker = self.trace.homes[v].made.get(v) if self._is_step(v) else None
-            if maker is not None and self._is_made_again(maker):
-                again.pop(maker, None)
+            if maker is None or maker in again or not self._is_made_again(maker):
+                continue
+            if ready:
                 again[maker] = None
-                pending += maker.inputs
-        statements[:0] = reversed(again)
+            else:
+                pending.append((v, True))
+                pending += [(x, False) for x in maker.inputs]
+        statements[:0] = again
 
     def _is_made_again(self, maker: Statement) -> bool:
         """Whether what this makes is computed again rather than saved."""
