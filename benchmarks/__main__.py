@@ -1,4 +1,4 @@
-"""The command line of the benchmarks: `python -m benchmarks eager [--quick]`.
+"""The command line of the benchmarks: `python -m benchmarks eager [--quick]`, or `all` of them.
 
 Each benchmark is a module with the names of its `PEERS` and a `run(peers, quick, only)` that
 returns a `report.Report`; to add one, name it in `BENCHMARKS`.
@@ -6,6 +6,7 @@ returns a `report.Report`; to add one, name it in `BENCHMARKS`.
 
 import argparse
 import importlib
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,11 +29,22 @@ def main(words: Sequence[str] | None = None) -> None:
         prog="python -m benchmarks", description="wengert's speed and memory beside its peers'."
     )
     parser.add_argument(
-        "benchmark", choices=BENCHMARKS, help="; ".join(f"{k}: {v}" for k, v in BENCHMARKS.items())
+        "benchmark",
+        choices=[*BENCHMARKS, "all"],
+        help="; ".join(f"{k}: {v}" for k, v in BENCHMARKS.items())
+        + "; all: each of these, its results, tables and drawings into docs/",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     parser.add_argument(
-        "--markdown", type=Path, metavar="FILE", help="replace the table that this file marks"
+        "--markdown",
+        type=Path,
+        nargs="+",
+        default=(),
+        metavar="FILE",
+        help="replace the table that each of these files marks",
+    )
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw cost against size there, as SVG"
     )
     parser.add_argument("--quick", action="store_true", help="fewer, shorter rounds: a rough look")
     parser.add_argument(
@@ -52,21 +64,26 @@ def main(words: Sequence[str] | None = None) -> None:
         help="gradbench: where its data files lie, ba/ and ht/ (default: made up)",
     )
     options = parser.parse_args(words)
-    if options.json and not options.json.parent.is_dir():  # said now, not after minutes of timing
-        parser.error(f"--json: there is no folder {options.json.parent}")
-    if options.data and options.benchmark != "gradbench":
+    for option in ("json", "plot"):  # said now, not after minutes of timing
+        path = getattr(options, option)
+        if path and not path.parent.is_dir():
+            parser.error(f"--{option}: there is no folder {path.parent}")
+    if options.data and options.benchmark not in ("gradbench", "all"):
         parser.error(f"--data: {options.benchmark} reads no files")
     if options.data and not (options.data / "ba").is_dir():
         parser.error(f"--data: there is no folder {options.data / 'ba'}")
 
+    if options.benchmark == "all":
+        run_all(parser, options)
+        return
     use_one_thread()
     # Imported only now: NumPy's BLAS reads the number of threads once, when NumPy is imported.
     benchmark = importlib.import_module(f"benchmarks.{options.benchmark}")
     report = importlib.import_module("benchmarks.report")
     markdown = importlib.import_module("benchmarks.markdown")
-    if options.markdown:
+    for page in options.markdown:
         try:
-            markdown.place(options.markdown, options.benchmark)
+            markdown.check_marked(page, options.benchmark)
         except (OSError, ValueError) as error:
             parser.error(f"--markdown: {error}")
     peers = options.peers or benchmark.PEERS
@@ -84,9 +101,23 @@ def main(words: Sequence[str] | None = None) -> None:
     if options.json:
         report.write_json(results, options.json)
         print(f"written: {options.json}")
-    if options.markdown:
-        markdown.replace_table(results, options.markdown)
-        print(f"written: {options.markdown}")
+    drawing = importlib.import_module("benchmarks.plot").drawing(results) if options.plot else ""
+    if drawing:
+        options.plot.write_text(drawing, encoding="utf-8")
+        print(f"written: {options.plot}")
+    for page in options.markdown:
+        markdown.replace_table(results, page, options.plot if drawing else None)
+        print(f"written: {page}")
+
+
+def run_all(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Each benchmark in a process of its own, which sets the number of its threads."""
+    if given := [k for k in ("json", "markdown", "plot", "peers", "only") if getattr(options, k)]:
+        parser.error(f"--{given[0]}: all decides that itself; run one benchmark to say it")
+    every = importlib.import_module("benchmarks.every")
+    quick = ["--quick"] if options.quick else []
+    if failed := every.run(BENCHMARKS, quick, options.data):
+        sys.exit(f"failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -1,45 +1,100 @@
-"""The results as a table in a Markdown file, between the comments that mark its place."""
+"""The results as a table in a Markdown file, between the comments that mark its place.
 
+`<!-- benchmark NAME -->` marks the place of the table, and of the drawing if there is one;
+`<!-- benchmark NAME, in short -->` that of the rows that lead alone.
+"""
+
+import os
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 
 from benchmarks.report import COLUMNS, OURS, Report, Row, amount, machine, shown_ratio, versions
 from wengert.serialization.files import whole
 
+SHORT = ", in short"
 
-def replace_table(report: Report, path: Path) -> None:
-    """Write the table to its place in the file, and leave all else as it is."""
-    start, end, before, after = place(path, report.benchmark)
+
+def replace_table(report: Report, path: Path, plot: Path | None = None) -> None:
+    """Write the table to its places in the file, and leave all else as it is."""
+    text = check_marked(path, report.benchmark)
+    for kind, write in KINDS.items():
+        if kind in marked(text, report.benchmark):
+            start, end, before, after = _place(text, report.benchmark + kind)
+            shown = write(report) + ("" if kind or plot is None else _image(report, path, plot))
+            text = f"{before}{start}\n{shown}{end}{after}"
     with whole(path) as part:
-        part.write_text(f"{before}{start}\n{table(report)}{end}{after}", encoding="utf-8")
+        part.write_text(text, encoding="utf-8")
 
 
-def place(path: Path, benchmark: str) -> tuple[str, str, str, str]:
-    """The comments around the table of a benchmark, and what stands before and after them."""
-    start, end = f"<!-- benchmark {benchmark} -->", f"<!-- /benchmark {benchmark} -->"
-    before, found, rest = path.read_text(encoding="utf-8").partition(start)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
+def check_marked(path: Path, benchmark: str) -> str:
+    """The text of a file; ValueError unless it marks a place for the benchmark."""
+    text = path.read_text(encoding="utf-8")
+    if not marked(text, benchmark):
+        start, end, *_ = _place(text, benchmark)
         raise ValueError(f"{path} marks no place for the table: write {start} and {end} there")
-    return start, end, before, after
+    return text
+
+
+def marked(text: str, benchmark: str) -> list[str]:
+    """Which kinds of tables of a benchmark have a place in a text.
+
+    >>> marked("<!-- benchmark eager, in short -->old<!-- /benchmark eager, in short -->", "eager")
+    [', in short']
+    """
+    return [kind for kind in KINDS if _place(text, benchmark + kind)[-1] is not None]
+
+
+def _place(text: str, name: str) -> tuple[str, str, str, str | None]:
+    """The comments around a table, what stands before them, and after them: None if they lack."""
+    start, end = f"<!-- benchmark {name} -->", f"<!-- /benchmark {name} -->"
+    before, found, rest = text.partition(start)
+    _, closed, after = rest.partition(end)
+    return start, end, before, after if found and closed else None
 
 
 def table(report: Report) -> str:
-    columns = [c for c in COLUMNS if any(row.ratio(c) for row in report.rows)]
-    lines = [
-        "| | " + " | ".join([OURS, *[f"÷ {c}" for c in columns]]) + " |",
-        "|---|" + "---:|" * (len(columns) + 1),
-    ]
+    """All rows, by sections."""
+    columns = _columns(report.rows)
+    lines = _head(columns)
     for section, rows in groupby(report.rows, key=lambda row: row.section):
         lines.append(f"| **{section}** |" + " |" * (len(columns) + 1))
-        lines += [_line(row, columns) for row in rows]
+        lines += [_line(row.name, row, columns) for row in rows]
+    return "\n".join([*lines, "", _about(report)]) + "\n"
+
+
+def short(report: Report) -> str:
+    """The rows that lead, named with their sections."""
+    rows = [row for row in report.rows if row.leads]
+    columns = _columns(rows)
+    lines = [_line(f"{row.section} {row.name}", row, columns) for row in rows]
+    return "\n".join([*_head(columns), *lines, "", _about(report)]) + "\n"
+
+
+KINDS: dict[str, Callable[[Report], str]] = {"": table, SHORT: short}
+
+
+def _columns(rows: list[Row]) -> list[str]:
+    return [column for column in COLUMNS if any(row.ratio(column) for row in rows)]
+
+
+def _head(columns: list[str]) -> list[str]:
+    names = [OURS, *[f"÷ {column}" for column in columns]]
+    return ["| | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+
+
+def _about(report: Report) -> str:
     about = machine() | versions([peer for peer in report.peers if peer != OURS])
-    lines += ["", ", ".join(f"{key}: {value}" for key, value in about.items()) + "."]
-    return "\n".join(lines) + "\n"
+    return ", ".join(f"{key}: {value}" for key, value in about.items()) + "."
 
 
-def _line(row: Row, columns: list[str]) -> str:
+def _image(report: Report, page: Path, plot: Path) -> str:
+    place = Path(os.path.relpath(plot, page.parent)).as_posix()
+    return f"\n![Cost against size, on logarithmic axes]({place})\n"
+
+
+def _line(name: str, row: Row, columns: list[str]) -> str:
     ours = row.medians.get(OURS)
-    cells = [row.name, "" if ours is None else amount(ours, row.unit)]
+    cells = [name, "" if ours is None else amount(ours, row.unit)]
     cells += [shown_ratio(row, column) for column in columns]
     return "| " + " | ".join(cells) + " |"

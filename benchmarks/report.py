@@ -40,7 +40,11 @@ COLUMNS += (
 
 @dataclass
 class Row:
-    """One case with its results, in seconds or bytes."""
+    """One case with its results, in seconds or bytes.
+
+    `size` is what its cost should be in proportion to, where that is a number: plots go along it.
+    What `leads` is in the short table as well.
+    """
 
     section: str
     name: str
@@ -49,6 +53,8 @@ class Row:
     samples: dict[str, list]
     targets: tuple[Target, ...]
     repetitions: dict[str, int] = field(default_factory=dict)
+    size: float | None = None
+    leads: bool = False
 
     def best(self, peer: str) -> tuple[str, float] | None:
         """The fastest variant of a peer and its median, or None where it took no part."""
@@ -157,6 +163,7 @@ def write_json(report: Report, path: Path) -> None:
                 "section": row.section,
                 "name": row.name,
                 "unit": row.unit,
+                "size": row.size,
                 "medians": row.medians,
                 "ratios": {peer: row.ratio(peer) for peer in COLUMNS if row.ratio(peer)},
                 "targets": [

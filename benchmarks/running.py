@@ -38,5 +38,6 @@ def run_cases(cases: Sequence[Case], report: Report) -> None:
                 samples={entrant: t.seconds for entrant, t in times.items()},
                 repetitions={entrant: t.repetitions for entrant, t in times.items()},
                 targets=case.targets,
+                size=case.size,
             )
         )

@@ -105,13 +105,13 @@ def by_hand(f, shape):
     return lambda: f(x)
 
 
-def sparse_case(modules, section, name, method, f, hand, shape):
+def sparse_case(modules, section, name, method, f, hand, shape, size=None):
     entrants = {}
     if "wengert" in modules:
         entrants["wengert"] = partial(evaluated, getattr(modules["wengert"], method), f, shape)
     if "NumPy" in modules:
         entrants["NumPy"] = partial(by_hand, hand, shape)
-    return Case(section, name, entrants)
+    return Case(section, name, entrants, size=size)
 
 
 def wengert_dense(wg):
@@ -175,7 +175,7 @@ def cases(modules):
         yield sparse_case(modules, EVALUATE, name, *problem)
     for n in (1_000, 10_000, 100_000):
         problem = "sparse_jacobian", tridiagonal, tridiagonal_by_hand, n
-        yield sparse_case(modules, GROW, f"tridiagonal Jacobian, n = {n:,}", *problem)
+        yield sparse_case(modules, GROW, f"tridiagonal Jacobian, n = {n:,}", *problem, size=n)
     yield dense_case(modules)
     for name, (method, f, _, shape) in PROBLEMS.items():
         yield preparing_case(modules, name, method, f, shape)

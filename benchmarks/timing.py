@@ -31,7 +31,7 @@ class Case:
     """One thing that several peers do, with what is expected of wengert.
 
     Yardsticks are timed beside the peers but compute something else, less: a bound on what any
-    peer can reach.
+    peer can reach. `size` is what the cost should be in proportion to, if it is plotted.
     """
 
     section: str
@@ -39,6 +39,7 @@ class Case:
     entrants: Mapping[str, Make]
     targets: tuple[Target, ...] = ()
     yardsticks: Mapping[str, Make] = field(default_factory=dict)
+    size: float | None = None
 
 
 @dataclass(frozen=True)

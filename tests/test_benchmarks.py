@@ -10,6 +10,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -20,12 +21,15 @@ from benchmarks import (
     cnn,
     compile,
     elementwise,
+    every,
     first_call,
     gpt,
     lstm,
+    markdown,
     mlp,
     operators,
     peers,
+    plot,
     report,
     sparse,
     train,
@@ -88,6 +92,68 @@ def test_a_table_takes_its_place_in_a_markdown_file(tmp_path):
     assert text.endswith("<!-- /benchmark eager -->\nAfter.")
     assert "| add |" in text
     assert "old" not in text
+
+
+def grown(*sizes):
+    """A report of one section, whose rows cost ten times their size, in C half of that."""
+    rows = [
+        report.Row("sum", f"n={n}", "s", {"wengert": 1e-8 * n, "C": 5e-9 * n}, {}, (), size=n)
+        for n in sizes
+    ]
+    rows[-1].leads = True
+    return report.Report("sparse", ["wengert", "C"], {}, False, "", rows)
+
+
+def test_a_drawing_shows_a_linear_cost_as_a_line_of_slope_one():
+    picture = ElementTree.fromstring(plot.drawing(grown(10, 100, 10_000)))
+    dots = [
+        (float(dot.get("cx")), float(dot.get("cy")), dot[0].text)
+        for dot in picture.iter("{http://www.w3.org/2000/svg}circle")
+    ]
+    assert [text for *_, text in dots[3:]] == [
+        "wengert, 10: 100 ns",
+        "wengert, 100: 1.00 µs",
+        "wengert, 10000: 100 µs",
+    ]
+    (x, y, _), (x1, y1, _), (x2, y2, _) = dots[3:]
+    assert (y2 - y) / (x2 - x) == pytest.approx((y1 - y) / (x1 - x), rel=0.01)
+
+
+def test_there_is_no_drawing_where_nothing_has_several_sizes():
+    assert plot.drawing(grown(10)) == ""
+
+
+def test_a_page_has_a_short_table_where_it_marks_one_and_the_drawing_beside_the_whole(
+    tmp_path, one_thread
+):
+    page, picture = tmp_path / "page.md", tmp_path / "folder" / "sparse.svg"
+    page.write_text(
+        "<!-- benchmark sparse, in short -->\n<!-- /benchmark sparse, in short -->\n"
+        "<!-- benchmark sparse -->\n<!-- /benchmark sparse -->\nAfter."
+    )
+    markdown.replace_table(grown(10, 100), page, picture)
+    text = page.read_text()
+    brief, whole = text.split("<!-- /benchmark sparse, in short -->")
+    assert "| sum n=100 | 1.00 µs | 2.00 |" in brief
+    assert "n=10 |" not in brief
+    assert "| n=10 | 100 ns | 2.00 |" in whole
+    assert "(folder/sparse.svg)" in whole
+    assert text.endswith("<!-- /benchmark sparse -->\nAfter.")
+
+
+def test_all_benchmarks_write_to_the_pages_that_mark_a_place_for_them():
+    words = every.words("gradbench", ["--quick"], Path("data"))
+    assert words[:2] == ["gradbench", "--quick"]
+    assert words[-2:] == ["--data", "data"]
+    assert {Path(word).name for word in words} >= {
+        "gradbench.json",
+        "gradbench.svg",
+        "README.md",
+        "benchmarks.md",
+    }
+    assert "--markdown" not in every.words("sweep", [], Path("data"))
+    finished = run("all", "--only", "GPT")
+    assert (finished.returncode, "--only: all decides that itself" in finished.stderr) == (2, True)
 
 
 def test_what_is_asked_for_in_vain_is_an_error():

@@ -92,6 +92,7 @@ PROBLEM = Problem(
     derivatives=("jacobian",),
     workloads=lambda data: [workload(*size) for size in sorted(SIZES, key=np.prod)],
     prepare=prepare,
+    work=lambda n, k, d, **_: n * k * d * d,
     answer=lambda function, result: (
         nested(dict(zip(("alpha", "mu", "q", "l"), result, strict=True)))
         if function == "jacobian"

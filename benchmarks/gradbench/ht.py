@@ -139,4 +139,5 @@ PROBLEM = Problem(
     derivatives=("jacobian",),
     workloads=workloads,
     prepare=prepare,
+    work=lambda data, **_: len(data["points"]),
 )

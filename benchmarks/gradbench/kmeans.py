@@ -37,6 +37,7 @@ PROBLEM = Problem(
     fields={"points": "n d", "centroids": "k d"},
     functions={"cost": wg.compile(cost), "dir": wg.compile(direction)},
     derivatives=("dir",),
+    work=lambda points, centroids: points.size * len(centroids),
     workloads=lambda data: [
         workload(*size) for size in sorted(SIZES, key=lambda size: np.prod(size))
     ],

@@ -26,5 +26,6 @@ PROBLEM = Problem(
     fields={"x": "m", "n": "n"},
     functions={"primal": wg.compile(misfit), "gradient": wg.compile(wg.grad(misfit))},
     derivatives=("gradient",),
+    work=lambda x, n: n * len(x),
     workloads=lambda data: [workload(n) for n in [*(2**i for i in range(4, 13)), 8196, 16392]],
 )

@@ -20,6 +20,7 @@ PROBLEM = Problem(
     fields={"x": "n"},
     functions={"primal": wg.compile(log_sum_exp), "gradient": wg.compile(wg.grad(log_sum_exp))},
     derivatives=("gradient",),
+    work=lambda x: len(x),
     workloads=lambda data: [
         Workload(f"n={n}", lambda n=n: {"x": generator().uniform(size=n)})
         for n in [2500 * 2**i for i in range(10)]

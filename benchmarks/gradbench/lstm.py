@@ -76,6 +76,7 @@ PROBLEM = Problem(
     derivatives=("jacobian",),
     workloads=lambda data: [workload(*size) for size in sorted(SIZES, key=np.prod)],
     prepare=prepare,
+    work=lambda state, sequence, **_: len(state) // 2 * len(sequence),
     answer=lambda function, result: (
         np.concatenate([np.ravel(part) for part in result]).tolist()
         if function == "jacobian"

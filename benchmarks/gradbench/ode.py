@@ -40,6 +40,7 @@ PROBLEM = Problem(
     fields={"x": "n", "s": "integer"},
     functions={"primal": wg.compile(solve), "gradient": wg.compile(wg.grad(last))},
     derivatives=("gradient",),
+    work=lambda x, s: len(x) * s,
     workloads=lambda data: [
         workload(*size) for size in sorted(SIZES, key=lambda size: np.prod(size))
     ],

@@ -48,7 +48,8 @@ class Problem:
 
     `functions` take what `prepare` makes of the fields; `answer` makes of their result what the
     protocol sends, outside the measured time. `values` and `derivatives` are their names for the
-    table. `workloads` gives the sizes of the table, with the data of a folder if there is one.
+    table. `workloads` gives the sizes of the table, with the data of a folder if there is one;
+    `work` what the cost of an input is in proportion to, for the plots.
     """
 
     fields: Mapping[str, str]
@@ -57,6 +58,7 @@ class Problem:
     derivatives: tuple[str, ...]
     prepare: Callable[..., Arguments] = lambda **fields: tuple(fields.values())
     answer: Callable[[str, Any], Any] = lambda function, result: nested(result)
+    work: Callable[..., int] | None = None
     repeated: bool = True  # whether inputs say how often and how long to run
     shown: int | None = None  # how many of the workloads the table chooses from; None: all
 

@@ -66,7 +66,7 @@ def run(peers, quick: bool, only, data: Path | None = None) -> Report:
         slow: set[tuple[str, str]] = set()
         sized = sizes(name, data, quick)
         for workload in sized:
-            objective = None
+            objective, size = None, _work(name, workload)
             for function in named(name).functions:
                 title = f"{workload.name} {function}".strip()
                 if not chosen(name, title, only):
@@ -78,6 +78,8 @@ def run(peers, quick: bool, only, data: Path | None = None) -> Report:
                 ]
                 print(f"timing: {name} {title} ...", flush=True)
                 row = _row(name, title, function, workload, entrants, quick)
+                row.size = size
+                row.leads = workload is sized[-1] and function == named(name).derivatives[-1]
                 slow |= {(p, function) for p, median in row.medians.items() if median > TOO_SLOW}
                 if function in named(name).derivatives:
                     row.targets = (
@@ -97,6 +99,11 @@ def run(peers, quick: bool, only, data: Path | None = None) -> Report:
 
 def _first(name: str, data: Path | None) -> str:
     return next(iter(named(name).workloads(data))).name
+
+
+def _work(name: str, workload: Workload) -> int | None:
+    work = named(name).work
+    return None if work is None else work(**workload.fields())
 
 
 def _present(peers) -> tuple[list[str], dict[str, str]]:
