@@ -1,10 +1,11 @@
 """How a textbook writes the steps of a computation: ln v, v × w, and their derivatives.
 
-One entry for each function with a notation of its own: a template for the step itself, and one for
-each argument's share in the derivative, where {t} stands for the tangent or cotangent, {y} for the
-result and {x}, {a}, {b} for arguments. Numbers never come from here: they come from the table of
-rules, and a test checks the two against each other. Functions without an entry are written f(x),
-with ∂y/∂x for their derivatives.
+One entry for each function with a notation of its own: a template for the step itself, where {x},
+{a}, {b} stand for arguments. How an argument's share in the derivative is written follows from the
+rule (`slopes.py`); a template for it, with {t} for the tangent or cotangent and {y} for the result,
+stands here only where the rule has cases or is about matrices. Numbers never come from here: they
+come from the rules, and a test checks the two against each other. Functions without an entry are
+written f(x), or f x if their name is a sign of its own, as sin is.
 """
 
 from __future__ import annotations
@@ -37,10 +38,6 @@ class Notation:
     step: Template
     slopes: dict[str, Template] = field(default_factory=dict)
     pushes: dict[str, Template] = field(default_factory=dict)
-
-
-def _unary(step: str, slope: str) -> Notation:
-    return Notation(step, {"x": slope})
 
 
 def _binary(step: Template, a: Template, b: Template) -> Notation:
@@ -96,50 +93,37 @@ def _part(part: Any) -> str:
 
 
 NOTATION: dict[Any, Notation] = {
-    np.add: _binary("{a} + {b}", "{t}", "{t}"),
-    np.subtract: _binary("{a} - {b}", "{t}", "-{t}"),
-    np.multiply: _binary("{a} × {b}", "{t} × {b}", "{t} × {a}"),
-    np.divide: _binary("{a} / {b}", "{t} / {b}", _divisor_slope),
+    np.add: Notation("{a} + {b}"),
+    np.subtract: Notation("{a} - {b}"),
+    np.multiply: Notation("{a} × {b}"),
+    np.divide: Notation("{a} / {b}", {"b": _divisor_slope}),
     np.power: _binary(_power, _power_slope, "{t} × {y} × ln {a}"),
-    np.negative: _unary("-{x}", "-{t}"),
-    np.positive: _unary("{x}", "{t}"),
-    np.reciprocal: _unary("1 / {x}", "-{t} × {y}²"),
-    np.square: _unary("{x}²", "{t} × 2 × {x}"),
-    np.exp: _unary("exp {x}", "{t} × {y}"),
-    np.exp2: _unary("2^{x}", "{t} × {y} × ln 2"),
-    np.expm1: _unary("exp {x} - 1", "{t} × ({y} + 1)"),
-    np.log: _unary("ln {x}", "{t} / {x}"),
-    np.log2: _unary("log₂ {x}", "{t} / ({x} × ln 2)"),
-    np.log10: _unary("log₁₀ {x}", "{t} / ({x} × ln 10)"),
-    np.log1p: _unary("ln(1 + {x})", "{t} / (1 + {x})"),
-    np.sqrt: _unary("√{x}", "{t} / (2 × {y})"),
-    np.cbrt: _unary("∛{x}", "{t} / (3 × {y}²)"),
+    np.negative: Notation("-{x}"),
+    np.positive: Notation("{x}"),
+    np.reciprocal: Notation("1 / {x}"),
+    np.square: Notation("{x}²"),
+    np.exp2: Notation("2^{x}"),
+    np.expm1: Notation("exp {x} - 1"),
+    np.log: Notation("ln {x}"),
+    np.log2: Notation("log₂ {x}"),
+    np.log10: Notation("log₁₀ {x}"),
+    np.log1p: Notation("ln(1 + {x})"),
+    np.sqrt: Notation("√{x}"),
+    np.cbrt: Notation("∛{x}"),
     np.logaddexp: _binary("ln(exp {a} + exp {b})", "{t} × exp({a} - {y})", "{t} × exp({b} - {y})"),
-    np.sin: _unary("sin {x}", "{t} × cos {x}"),
-    np.cos: _unary("cos {x}", "-{t} × sin {x}"),
-    np.tan: _unary("tan {x}", "{t} × (1 + {y}²)"),
-    np.arcsin: _unary("arcsin {x}", "{t} / √(1 - {x}²)"),
-    np.arccos: _unary("arccos {x}", "-{t} / √(1 - {x}²)"),
-    np.arctan: _unary("arctan {x}", "{t} / (1 + {x}²)"),
-    np.sinh: _unary("sinh {x}", "{t} × cosh {x}"),
-    np.cosh: _unary("cosh {x}", "{t} × sinh {x}"),
-    np.tanh: _unary("tanh {x}", "{t} × (1 - {y}²)"),
-    np.arcsinh: _unary("arsinh {x}", "{t} / √({x}² + 1)"),
-    np.arccosh: _unary("arcosh {x}", "{t} / √({x}² - 1)"),
-    np.arctanh: _unary("artanh {x}", "{t} / (1 - {x}²)"),
     np.arctan2: _binary(
         "atan2({a}, {b})", "{t} × {b} / ({a}² + {b}²)", "-{t} × {a} / ({a}² + {b}²)"
     ),
     np.hypot: _binary("√({a}² + {b}²)", "{t} × {a} / {y}", "{t} × {b} / {y}"),
-    np.absolute: _unary("abs {x}", "{t} × sign {x}"),
-    np.sign: _unary("sign {x}", "{t} × 0"),
-    np.floor: _unary("floor {x}", "{t} × 0"),
-    np.ceil: _unary("ceil {x}", "{t} × 0"),
+    np.absolute: Notation("abs {x}", {"x": "{t} × sign {x}"}),
+    np.sign: Notation("sign {x}", {"x": "{t} × 0"}),
+    np.floor: Notation("floor {x}"),
+    np.ceil: Notation("ceil {x}"),
     np.maximum: _binary("max({a}, {b})", _chosen("a", ">", "b"), _chosen("b", ">", "a")),
     np.minimum: _binary("min({a}, {b})", _chosen("a", "<", "b"), _chosen("b", "<", "a")),
-    sigmoid: _unary("σ({x})", "{t} × {y} × (1 - {y})"),
-    relu: _unary("relu({x})", "{t} × [{x} > 0]"),
-    erf: _unary("erf {x}", "{t} × 2/√π × exp(-{x}²)"),
+    sigmoid: Notation("σ({x})"),
+    relu: Notation("relu({x})", {"x": "{t} × [{x} > 0]"}),
+    erf: Notation("erf {x}"),
     np.matmul: Notation("{a} {b}", {"a": "{t} {b}ᵀ", "b": "{a}ᵀ {t}"}),
     np.dot: Notation("{a} · {b}"),
     affine: Notation(
@@ -164,8 +148,22 @@ NOTATION: dict[Any, Notation] = {
 }
 
 
+SIGNS = "ln sin cos tan sinh cosh tanh arcsin arccos arctan exp max min log"
+"""Names that are signs of their own: they stand upright, and need no parentheses."""
+
+
 def notation(rule: Rule) -> Notation | None:
-    return NOTATION.get(rule.function)
+    """How a function's step is written, and shares in its derivative that say more than the rule.
+
+    >>> from wengert.rules.rule import RULES
+    >>> notation(RULES[np.sin]).step
+    'sin {x}'
+    """
+    known = NOTATION.get(rule.function)
+    name = getattr(rule.function, "__name__", "")
+    if known is None and name in SIGNS.split() and len(rule.arguments) == 1:
+        return Notation(f"{name} {{{rule.arguments[0]}}}")
+    return known
 
 
 def written(template: Template, call: dict[str, Any], names: dict[str, str]) -> str:
@@ -257,9 +255,7 @@ def ascii_only(text: str) -> str:
     return text.encode("ascii", "replace").decode()
 
 
-_COMMANDS = re.compile(
-    r"(?<![A-Za-z])(ln|sin|cos|tan|sinh|cosh|tanh|arcsin|arccos|arctan|exp|max|min|log)(?![A-Za-z])"
-)
+_COMMANDS = re.compile(rf"(?<![A-Za-z])({SIGNS.replace(' ', '|')})(?![A-Za-z])")
 
 
 def latex(text: str) -> str:

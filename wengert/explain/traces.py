@@ -32,6 +32,7 @@ from wengert.explain.notation import (
     variable,
     written,
 )
+from wengert.explain.slopes import slope
 from wengert.history.location import here, line_of
 from wengert.rules import RULES
 from wengert.rules.indexing import getitem, put, select, slices
@@ -675,6 +676,7 @@ def _slope_text(
     if known is not None:
         template = known.pushes.get(name) if forward else None
         template = template or known.slopes.get(name)
+    template = template or slope(step.rule, name)
     if template is not None and not _settings(step):
         if not forward and template in ("{t}", "-{t}"):
             template = "{t} × 1" if template == "{t}" else "{t} × (-1)"

@@ -44,7 +44,7 @@ def name_of(function: Function) -> str:
 Parts = list[tuple[str, int]]
 
 
-def _written(root: Term, symbol: Any, number: Any, call: Callable[[Term, Parts], Any]) -> str:
+def put_together(root: Term, symbol: Any, number: Any, call: Callable[[Term, Parts], Any]) -> str:
     """A formula put together from the texts of its parts, each with how tightly it holds."""
     made: dict[Term, tuple[str, int]] = {}
     for a in ordered([root]):
@@ -62,7 +62,8 @@ def _written(root: Term, symbol: Any, number: Any, call: Callable[[Term, Parts],
     return made[root][0]
 
 
-def _held(part: tuple[str, int], least: int, brackets: str = "()") -> str:
+def held(part: tuple[str, int], least: int, brackets: str = "()") -> str:
+    """A part's text, in brackets if it holds together less than it must."""
     text, strength = part
     return text if strength >= least else f"{brackets[0]}{text}{brackets[1]}"
 
@@ -95,14 +96,14 @@ def text(root: Term) -> str:
     def call(a: Term, parts: Parts) -> tuple[str, int]:
         function = a.function
         if function is np.negative:
-            return f"-{_held(parts[0], PRODUCT)}", SUM
+            return f"-{held(parts[0], PRODUCT)}", SUM
         if function in _INFIX:
             sign, strength = _INFIX[function]
             left, right = _sides(function, strength)
-            return f"{_held(parts[0], left)}{sign}{_held(parts[1], right)}", strength
+            return f"{held(parts[0], left)}{sign}{held(parts[1], right)}", strength
         return f"{name_of(function)}({', '.join(p for p, _ in parts)})", ATOM  # type: ignore[arg-type]
 
-    return _written(root, str, number, call)
+    return put_together(root, str, number, call)
 
 
 # ---- LaTeX -------------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def latex(root: Term) -> str:
     >>> latex((np.log(x) / y ** 2).item())
     '\\frac{\\ln x_{1}}{\\theta^{2}}'
     """
-    return _written(root, _latex_symbol, _latex_number, _latex_call)
+    return put_together(root, _latex_symbol, _latex_number, _latex_call)
 
 
 def _latex_symbol(name: str) -> str:
@@ -160,20 +161,20 @@ def _latex_call(a: Term, parts: Parts) -> tuple[str, int]:
     function = a.function
     texts = [p for p, _ in parts]
     brackets = (r"\left(", r"\right)")
-    held = lambda k, least: _held(parts[k], least, brackets)  # type: ignore[arg-type]
+    part = lambda k, least: held(parts[k], least, brackets)  # type: ignore[arg-type]
     if function is np.negative:
-        return f"-{held(0, PRODUCT)}", SUM
+        return f"-{part(0, PRODUCT)}", SUM
     if function in (np.add, np.subtract):
         sign = "+" if function is np.add else "-"
-        return f"{held(0, SUM)} {sign} {held(1, SUM + (function is np.subtract))}", SUM
+        return f"{part(0, SUM)} {sign} {part(1, SUM + (function is np.subtract))}", SUM
     if function is np.multiply:
-        right = held(1, PRODUCT)
+        right = part(1, PRODUCT)
         dot = r" \cdot " if right[:1].isdigit() else r" "
-        return f"{held(0, PRODUCT)}{dot}{right}", PRODUCT
+        return f"{part(0, PRODUCT)}{dot}{right}", PRODUCT
     if function is np.divide:
         return rf"\frac{{{texts[0]}}}{{{texts[1]}}}", PRODUCT + 1
     if function is np.power:
-        return f"{held(0, ATOM)}^{{{texts[1]}}}", POWER
+        return f"{part(0, ATOM)}^{{{texts[1]}}}", POWER
     if function is np.exp:
         return f"e^{{{texts[0]}}}", POWER
     if function is np.sqrt:
