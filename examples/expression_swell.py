@@ -45,7 +45,7 @@ def the_lectures_table(rows):
         print(f"  l_n              {factored}")
         print(f"  by product rule  {factored.derivative()}")
         print(f"  simplified       {row.simplified}")
-        expected = sympy.sympify(LECTURE[row.n], {"x": x})
+        expected = sympy.parse_expr(LECTURE[row.n], {"x": x})
         for found in (row.derivative.sympy(), factored.derivative().sympy(), row.simplified):
             assert sympy.expand(found - expected) == 0, (row.n, found)
 

@@ -103,13 +103,13 @@ def main(arguments=None):
         step = wg.compile(step)
     count = sum(p.numel() for p in net.parameters())
     print(f"{len(text)} characters of {len(alphabet)} kinds, {count} parameters")
-    first, loss, begun = None, Mean(), time.perf_counter()
+    first, loss, begun = 0.0, Mean(), time.perf_counter()
     for i in progress(range(args.steps), "training", loss=loss):
         starts = wg.randint(len(data) - args.context, (12, 1))
         pieces = data[starts + wg.arange(args.context + 1)]
         value = step(pieces[:, :-1], pieces[:, 1:]).item()
         schedule.step()
-        first = value if first is None else first
+        first = first if i else value
         if i % 50 == 0:
             loss.reset()
         loss.update(value)

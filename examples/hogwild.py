@@ -33,7 +33,7 @@ def in_threads(count, work):
 
 def separate_graphs(count=10):
     """The page's example: every thread has its own tensors and nothing to share."""
-    gradients = [None] * count
+    gradients: dict[int, wg.Tensor] = {}
 
     def train_fn(i):
         x = wg.ones(5, 5, requires_grad=True)
@@ -42,7 +42,7 @@ def separate_graphs(count=10):
         gradients[i] = x.grad
 
     in_threads(count, train_fn)
-    assert all(wg.equal(g, wg.full((5, 5), 4.5)) for g in gradients)
+    assert all(wg.equal(g, wg.full((5, 5), 4.5)) for g in gradients.values())
     print(f"{count} threads, a graph each: every x.grad is 4.5, as (2x + 7) / 2 is at 1")
 
 

@@ -10,6 +10,7 @@ of these heights, a function of c and k, is made least; Descartes knew the answe
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -53,10 +54,10 @@ def spot(shape):
 def design(sphere):
     """The best shape, among spheres or all conics: (c, k)."""
     # The heights themselves: their squares are flat near the minimum, where digits would be lost.
-    tight = {"xtol": 1e-14, "ftol": 1e-14}
+    fitted = partial(wg.optimize.least_squares, xtol=1e-14, ftol=1e-14)
     if sphere:
-        return wg.optimize.least_squares(lambda c: heights((c, 0.0)), 0.1, **tight).x, 0.0
-    return wg.optimize.least_squares(heights, (0.1, -1.0), **tight).x
+        return fitted(lambda c: heights((c, 0.0)), 0.1).x, 0.0
+    return fitted(heights, (0.1, -1.0)).x
 
 
 def plot(shapes, file):

@@ -12,7 +12,9 @@ broadcast, and the backwards compute on plain arrays, so that they do not record
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +32,8 @@ class Context:
 class Function:
     """z = f(x, ...): `forward` computes z, `backward` turns dL/dz into dL/dx, ..."""
 
-    @staticmethod
-    def forward(ctx, *arrays):
-        raise NotImplementedError
-
-    @staticmethod
-    def backward(ctx, g):
-        raise NotImplementedError
+    forward: Callable[..., Any]
+    backward: Callable[..., Any]
 
 
 class Neg(Function):
@@ -156,7 +153,7 @@ class ReLU(Function):
 class Tensor:
     def __init__(self, data, creator=None, parents=(), ctx=None):
         self.data = np.asarray(data, dtype=float)
-        self.grad = None
+        self.grad: Any = None
         self.creator = creator
         self.parents = parents
         self.ctx = ctx

@@ -17,6 +17,7 @@ import argparse
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly the last operation of an expression binds
 
@@ -28,7 +29,7 @@ class Var:
         self.inputs = inputs  # pairs (Var, derivative of this Var by that one)
         self.binds = binds
         self.constant = constant
-        self.grad = None
+        self.grad: Any = None
 
     def __str__(self):
         return self.name if isinstance(self.name, str) else self.name()

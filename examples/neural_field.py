@@ -22,11 +22,11 @@ WAVES = 96
 
 def portrait(size):
     """Brightness between 0 and 1, on a square grid of places."""
-    import matplotlib.cbook
+    import matplotlib
     from PIL import Image
 
-    with matplotlib.cbook.get_sample_data("grace_hopper.jpg") as file:
-        face = Image.open(file).convert("L").crop((60, 0, 460, 400)).resize((size, size))
+    with Image.open(Path(matplotlib.get_data_path(), "sample_data", "grace_hopper.jpg")) as picture:
+        face = picture.convert("L").crop((60, 0, 460, 400)).resize((size, size))
     return np.asarray(face, dtype=np.float32) / 255
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import wengert as wg
 from wengert import numeric
 
-METHODS = ("forward", "central", "richardson", "complex")
+METHODS: tuple[numeric.Method, ...] = ("forward", "central", "richardson", "complex")
 
 
 def f(x):
@@ -43,6 +43,17 @@ def rosenbrock(x):
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
+def counted(f):
+    """The function, and a list of the points at which it is evaluated."""
+    points: list[np.ndarray] = []
+
+    def noted(x):
+        points.append(x)
+        return f(x)
+
+    return noted, points
+
+
 def counts(sizes=(10, 100, 1000)):
     """How often the function is evaluated for one gradient in n dimensions."""
     print("\nevaluations for a gradient in n dimensions (Rosenbrock's function):")
@@ -52,12 +63,11 @@ def counts(sizes=(10, 100, 1000)):
         x = np.linspace(-1, 1, n)
         row = []
         for method in ("forward", "central"):
-            calls = []
-            slow = numeric.gradient(lambda x, calls=calls: calls.append(1) or rosenbrock(x), x,
-                                    method=method)  # fmt: skip
+            f, calls = counted(rosenbrock)
+            slow = numeric.gradient(f, x, method=method)
             row.append(len(calls))
-        calls = []
-        exact = wg.grad(lambda x, calls=calls: calls.append(1) or rosenbrock(x))(x)
+        f, calls = counted(rosenbrock)
+        exact = wg.grad(f)(x)
         np.testing.assert_allclose(slow, exact, rtol=1e-5, atol=1e-5)
         table[n] = (*row, len(calls))
         print(f"{n:6d} {row[0]:9d} {row[1]:9d} {len(calls):8d} + sweep")

@@ -903,7 +903,8 @@ from wengert import optimize as optimize
 from wengert import profiler as profiler
 from wengert import rules as rules
 from wengert import scipy as scipy
-from wengert import solvers as implicit
+from wengert import solvers as _implicit
+implicit = _implicit
 from wengert import solvers as solvers
 from wengert import sparse as sparse
 from wengert import studies as studies
@@ -1075,8 +1076,10 @@ from wengert.serialization import save as save
 from wengert.solvers import odeint as odeint
 from wengert.sparse.derivatives import sparse_hessian as sparse_hessian
 from wengert.sparse.derivatives import sparse_jacobian as sparse_jacobian
-from wengert.sparse.tensors import mm as dsmm
-from wengert.sparse.tensors import mm as spmm
+from wengert.sparse.tensors import mm as _dsmm
+dsmm = _dsmm
+from wengert.sparse.tensors import mm as _spmm
+spmm = _spmm
 from wengert.sparse.tensors import sparse_coo_tensor as sparse_coo_tensor
 from wengert.sparse.tensors import sparse_csr_tensor as sparse_csr_tensor
 from wengert.transforms.constant import stop_gradient as stop_gradient

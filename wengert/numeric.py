@@ -375,7 +375,7 @@ class ErrorCurve:
     `print` shows a line for each step, of many steps one for each power of ten; `plot` draws them.
     """
 
-    method: str
+    method: Method
     exact: Any
     chosen: float
     steps: np.ndarray
@@ -444,7 +444,7 @@ def _shown(value: Any) -> str:
 
 
 def curve(
-    slope: Callable[[float], Any], exact: Any, steps: Any, chosen: float, method: str
+    slope: Callable[[float], Any], exact: Any, steps: Any, chosen: float, method: Method
 ) -> ErrorCurve:
     """The error curve of `slope`, a difference quotient as a function of its step."""
     steps = np.asarray(steps, np.float64)

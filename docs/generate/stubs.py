@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import importlib
 import inspect
 import operator
 import re
@@ -26,6 +27,7 @@ from wengert.autograd import record
 from wengert.autograd.methods import HistoryMethods
 from wengert.functions import elementary, results
 from wengert.functions.methods.conversations import TensorMethods
+from wengert.pytorch import absent
 
 ROOT = Path(wg.__file__).parent
 FRONTS = [wg, wg.linalg, wg.fft, wg.special, wg.nn.functional]
@@ -130,12 +132,15 @@ def imported(module: ModuleType, node: ast.ImportFrom | ast.Assign) -> Iterator[
             continue
         name = alias.asname or alias.name
         found = getattr(module, name, None)
+        kept = name if name == alias.name else f"_{name}"
         if name.startswith("_"):
             continue
         if inspect.isfunction(found) and not says_all(found):
             yield definition(name, found, "")
         else:
-            yield f"from {node.module} import {alias.name} as {name}"
+            yield f"from {node.module} import {alias.name} as {kept}"
+            if name != alias.name:  # which would be private in a file of types
+                yield f"{name} = {kept}"
 
 
 def says_all(function: Any) -> bool:
@@ -162,7 +167,23 @@ def texts() -> dict[Path, str]:
     fronts = {Path(m.__file__ or "").with_suffix(".pyi"): front(m) for m in FRONTS}
     here = ROOT / "functions"
     methods, others = here / "methods" / "attached.pyi", here / "elementary.pyi"
-    return {methods: stub(), others: functions(), here / "results.pyi": named_results(), **fronts}
+    files = {methods: stub(), others: functions(), here / "results.pyi": named_results()}
+    return {**files, **fronts, **dict(renamed())}
+
+
+def renamed() -> Iterator[tuple[Path, str]]:
+    """Files about PyTorch's modules whose own files have other names here, in folders that are."""
+    for theirs, ours in absent.ELSEWHERE.items():
+        path = ROOT.joinpath(*theirs.split(".")).with_suffix(".pyi")
+        if not path.parent.is_dir():
+            continue
+        module = importlib.import_module(f"wengert.{ours}")
+        home = lambda found: getattr(found, "__module__", "")
+        own = (n for n, found in vars(module).items() if home(found) == module.__name__)
+        names = sorted(name for name in own if not name.startswith("_"))
+        lines = [f"from {module.__name__} import {name} as {name}" for name in names]
+        head = f'"""`{module.__name__}` by PyTorch\'s name, to type checkers: see `stubs.py`."""'
+        yield path, "\n".join([head, "", *lines, ""])
 
 
 def attached() -> set[str]:

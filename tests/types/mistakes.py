@@ -1,6 +1,6 @@
 """Mistakes that a type checker has to find: an `ignore` that is not needed is an error.
 
-`mypy` reads this file with the package. Nothing runs it.
+`mypy` and `basedpyright` read this file with the package. Nothing runs it.
 """
 
 from __future__ import annotations

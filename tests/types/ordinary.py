@@ -1,6 +1,6 @@
 """Ordinary code, for type checkers: after each line the type is what `assert_type` says.
 
-`mypy` reads this file with the package. Nothing runs it.
+`mypy` and `basedpyright` read this file with the package. Nothing runs it.
 """
 
 from __future__ import annotations

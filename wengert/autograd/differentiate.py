@@ -123,7 +123,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Tensor, ...]:  # or None of what was not used, which types pass over
     """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
 
     g_i = sum_j  grad_outputs_j^T  d outputs_j / d inputs_i

@@ -301,6 +301,8 @@ class Function(metaclass=_FunctionMeta):
             f"{type(self).__name__}.apply(...)."
         )
 
+    # What a subclass's functions take is their own affair: to type checkers, all take anything.
+
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the outputs; `ctx` comes first unless `setup_context` is defined."""
@@ -314,18 +316,18 @@ class Function(metaclass=_FunctionMeta):
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The inputs' gradients from the outputs': a vector-Jacobian product."""
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        """`backward(ctx, *grad_outputs)`: the inputs' gradients, a vector-Jacobian product."""
         raise NotImplementedError
 
     @staticmethod
-    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+    def vjp(*args: Any, **kwargs: Any) -> Any:
         """Another name for `backward`; define one of the two."""
         raise NotImplementedError
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The outputs' tangents from the inputs', for forward mode; it runs after `forward`.
+    def jvp(*args: Any, **kwargs: Any) -> Any:
+        """`jvp(ctx, *grad_inputs)`: the outputs' tangents, for forward mode, after `forward` ran.
 
         There is one argument per argument of `forward`: a tensor for each tensor (zeros where it
         carries no tangent), None for all others.
@@ -336,8 +338,8 @@ class Function(metaclass=_FunctionMeta):
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """What to do with whole batches: the outputs, and the dimension of the batch in each.
+    def vmap(*args: Any, **kwargs: Any) -> Any:
+        """`vmap(info, in_dims, *args)`: the outputs for a batch, and its dimension in each.
 
         `in_dims` has the dimension of the batch in each argument, None where there is none; `info`
         its `batch_size`. Without it `forward` runs inside of `vmap`, on one example.

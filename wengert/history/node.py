@@ -108,6 +108,10 @@ class Node:
 
     # ---- what users see -------------------------------------------------------------------
 
+    if TYPE_CHECKING:  # the class of each rule has `_saved_self` and so on: `autograd/saved.py`
+
+        def __getattr__(self, name: str) -> Any: ...
+
     def name(self) -> str:
         return type(self).__name__
 

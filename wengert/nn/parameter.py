@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Parameter(Tensor):
     __slots__ = ()
     copied_alone = True
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         out = _sharing(cls, data)
         if requires_grad:
             require(out)
@@ -46,7 +46,7 @@ class Buffer(Tensor):
 
     __slots__ = ()
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         out = _sharing(cls, data)
         out.persistent = persistent
         return out

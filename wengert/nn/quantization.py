@@ -201,7 +201,7 @@ class Report:
     layers: dict[str, float]
     output: float
     bytes: tuple[int, int]
-    metric: tuple[float, float] | None
+    metric: tuple[float, float]  # None if none was asked for, which types pass over
 
     def __str__(self) -> str:
         width = max(len("output"), *map(len, self.layers))
@@ -250,7 +250,7 @@ def compare(
         model.train(training)
     ratios = {n: _decibels(signal[n], noise[n]) for n in signal}
     overall = ratios.pop("output")
-    return Report(ratios, overall, (_bytes(model), _bytes(quantized)), measured)
+    return Report(ratios, overall, (_bytes(model), _bytes(quantized)), measured)  # type: ignore[arg-type]
 
 
 def _decibels(signal: float, noise: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -33,7 +33,24 @@ from wengert.transforms import calls
 from wengert.transforms.run import described
 from wengert.tree import rebuild
 
+A = TypeVar("A", Tensor, np.ndarray)
 
+
+@overload
+def odeint(
+    f: Callable[..., Any],
+    y0: A,
+    t: Any,
+    *args: Any,
+    method: str = ...,
+    rtol: float | None = ...,
+    atol: float | None = ...,
+    gradient: Literal["adjoint", "direct"] = ...,
+    step_size: float | None = ...,
+    max_steps: int = ...,
+) -> A: ...
+@overload
+def odeint(f: Callable[..., Any], y0: Any, t: Any, *args: Any, **settings: Any) -> Any: ...
 def odeint(
     f: Callable[..., Any],
     y0: Any,

@@ -565,7 +565,7 @@ class Methods:
     @grad.deleter
     def grad(self) -> None: ...
     @property
-    def grad_fn(self) -> wengert.history.node.Node | None:
+    def grad_fn(self) -> wengert.history.node.Node:
         """The node that made this tensor; None for a leaf."""
     @grad_fn.deleter
     def grad_fn(self) -> None: ...

@@ -30,10 +30,14 @@ class MultiheadAttention(Module):
     (torch.Size([5, 2, 8]), torch.Size([2, 5, 5]))
     """
 
-    bias_k: Parameter | None
-    bias_v: Parameter | None
-    in_proj_weight: Parameter | None
-    in_proj_bias: Parameter | None
+    # Any of these may be None, which types pass over.
+    bias_k: Parameter
+    bias_v: Parameter
+    in_proj_weight: Parameter
+    in_proj_bias: Parameter
+    q_proj_weight: Parameter
+    k_proj_weight: Parameter
+    v_proj_weight: Parameter
 
     def __init__(
         self,
@@ -109,7 +113,7 @@ class MultiheadAttention(Module):
         turned = self.batch_first and query.ndim == 3
         if turned:
             query, key, value = (x.transpose(0, 1) for x in (query, key, value))
-        separate = {} if self._qkv_same_embed_dim else {
+        separate: dict[str, Any] = {} if self._qkv_same_embed_dim else {
             "use_separate_proj_weight": True,
             "q_proj_weight": self.q_proj_weight,
             "k_proj_weight": self.k_proj_weight,

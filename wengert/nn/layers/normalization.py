@@ -15,6 +15,7 @@ from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.layers.linear import new_parameter
 from wengert.nn.module import Module
+from wengert.nn.parameter import Parameter
 from wengert.tensor import Tensor, wrap
 
 # ---- dropout -------------------------------------------------------------------------------
@@ -83,6 +84,12 @@ class _Norm(Module):
 
     _version = 2
     _ranks: tuple[int, ...]
+    # Any of these may be None, which types pass over.
+    weight: Parameter
+    bias: Parameter
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
 
     def __init__(
         self,
@@ -173,7 +180,8 @@ class _BatchNorm(_Norm):
     def _forget_running_stats(self) -> None:
         """Normalize by the batch from now on; see `func.replace_all_batch_norm_modules_`."""
         if self.track_running_stats:
-            self.running_mean = self.running_var = self.num_batches_tracked = None
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                setattr(self, name, None)
             self.track_running_stats = False
 
 
@@ -341,6 +349,10 @@ class InstanceNorm3d(_InstanceNorm):
 class LayerNorm(Module):
     """Normalization over the last dimensions, of shape `normalized_shape`."""
 
+    normalized_shape: tuple[int, ...]
+    weight: Parameter  # None without, which types pass over
+    bias: Parameter
+
     def __init__(
         self,
         normalized_shape: Any,
@@ -380,6 +392,9 @@ class LayerNorm(Module):
 
 class RMSNorm(Module):
     """Division by the root mean square over the last dimensions."""
+
+    normalized_shape: tuple[int, ...]
+    weight: Parameter  # None without, which types pass over
 
     def __init__(
         self,
@@ -429,6 +444,9 @@ class CrossMapLRN2d(Module):
 
 class GroupNorm(Module):
     """Normalization of groups of channels of each sample."""
+
+    weight: Parameter  # None without, which types pass over
+    bias: Parameter
 
     def __init__(
         self,

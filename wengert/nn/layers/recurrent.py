@@ -390,8 +390,8 @@ class GRU(RNNBase):
 class RNNCellBase(Module):
     """What the cells share: the weights, and inputs with or without a batch."""
 
-    bias_ih: Parameter | None
-    bias_hh: Parameter | None
+    bias_ih: Parameter  # None without, which types pass over
+    bias_hh: Parameter
 
     def __init__(
         self,
