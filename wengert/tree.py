@@ -216,10 +216,15 @@ def paths(tree: Any, before: str = "") -> Iterator[str]:
         yield from paths(part, before + step)
 
 
-def matched(tree: Any, item: Any, what: str) -> list[Any]:
-    """The leaves of an item that must have the containers of `tree`; keys in any order."""
+def matched(
+    tree: Any, item: Any, what: str, whole: Callable[[Any], Any] | None = None
+) -> list[Any]:
+    """The leaves of an item that must have the containers of `tree`; keys in any order.
+
+    `whole` makes leaves of containers that stand in place of one, as lists of numbers may.
+    """
     leaves: list[Any] = []
-    if not _collect(tree, item, leaves):
+    if not _collect(tree, item, leaves, whole):
         got = repr(collect(item, []))
         raise GradError(
             f"{what} must have the structure {tree!r}, but {got} was given, where each * is a "
@@ -228,9 +233,10 @@ def matched(tree: Any, item: Any, what: str) -> list[Any]:
     return leaves
 
 
-def _collect(tree: Any, item: Any, leaves: list[Any]) -> bool:
+def _collect(tree: Any, item: Any, leaves: list[Any], whole: Any = None) -> bool:
     """Add the leaves of an item, in the order of `tree`; False if it has other containers."""
     if tree is LEAF:
+        item = item if whole is None else whole(item)
         leaves.append(item)
         return collect(item, []) is LEAF
     kind, keys, parts = tree
@@ -250,7 +256,9 @@ def _collect(tree: Any, item: Any, leaves: list[Any]) -> bool:
         if named is None or set(named) != set(keys):
             return False
         given = [named[key] for key in keys]
-    return builtins.all(_collect(part, x, leaves) for part, x in zip(parts, given, strict=True))
+    return builtins.all(
+        _collect(part, x, leaves, whole) for part, x in zip(parts, given, strict=True)
+    )
 
 
 # ---- for users -----------------------------------------------------------------------------

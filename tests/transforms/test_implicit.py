@@ -324,9 +324,11 @@ CALLS = {
         "one equation for each unknown",
     ),
     "structure of the equations": (
-        lambda: wg.grad(lambda p: np.sum(wg.implicit.root(FIND)(lambda x, p: (x, p))(X0, p)))(P),
+        lambda: wg.grad(lambda p: np.sum(wg.implicit.root(FIND)(lambda x, p: {0: x, 1: p})(X0, p)))(
+            P
+        ),
         GradError,
-        r"must have the structure \*, but \(\*, \*\)",
+        r"must have the structure \*, but \{0: \*, 1: \*\}",
     ),
     "no unknown": (lambda: wg.implicit.root(FIND)(equation)([], P), GradError, "no numbers in it"),
     "text": (lambda: wg.implicit.root(FIND)(equation)("x", P), TypeError, "str"),

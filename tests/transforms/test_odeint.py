@@ -8,13 +8,15 @@ import scipy.linalg
 import wengert as wg
 from tests.transforms import numeric
 from wengert.errors import GradError, ShapeError
+from wengert.solvers.ode import slopes_of
+from wengert.solvers.runge_kutta import METHODS
 
 PARAMETERS = np.array([0.9, 0.7, 0.8, 0.6])
 START = np.array([1.2, 0.7])
 TIMES = np.array([0.0, 0.4, 1.1, 2.5])
 WEIGHTS = np.array([[0.3, -1.0], [1.0, 0.5], [-0.7, 0.2], [0.4, 1.5]])
 
-ADAPTIVE = ["dopri5", "bosh3", "LSODA", "BDF", "Radau", "RK45", "RK23", "DOP853"]
+ADAPTIVE = ["dopri5", "tsit5", "bosh3", "rodas4", "LSODA", "BDF", "Radau", "RK45", "RK23", "DOP853"]
 FIXED = {"euler": 1, "midpoint": 2, "rk4": 4}
 
 
@@ -53,6 +55,8 @@ WAYS = {
     "adjoint bosh3": {"method": "bosh3", "rtol": 1e-6, "atol": 1e-7},
     "adjoint rk4": {"method": "rk4", "step_size": 0.02},
     "direct dopri5": {"gradient": "direct", "rtol": 1e-8, "atol": 1e-9},
+    "direct tsit5": {"gradient": "direct", "method": "tsit5", "rtol": 1e-8, "atol": 1e-9},
+    "direct rodas4": {"gradient": "direct", "method": "rodas4", "rtol": 1e-6, "atol": 1e-8},
     "direct rk4": {"gradient": "direct", "method": "rk4", "step_size": 0.02},
 }
 
@@ -74,6 +78,25 @@ def test_errors_of_fixed_steps_fall_with_the_order_of_the_method(method, order):
         for h in (0.04, 0.02)
     ]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("method", "order", "dense"),
+    [("bosh3", 3, 3), ("dopri5", 5, 4), ("tsit5", 5, 4), ("rodas4", 4, 3)],
+)
+def test_errors_of_one_step_and_of_its_dense_output_fall_with_their_orders(method, order, dense):
+    table, errors = METHODS[method], []
+    f = lambda t, y: prey(t, y, PARAMETERS)
+    for h in (0.2, 0.1):
+        slopes = slopes_of(lambda t, y: f(t, y))
+        y, stages = table.step(f, 0.3, wg.tensor(START), h, None, slopes)
+        stages.append(f(0.3 + h, y))
+        exact = reference(PARAMETERS, START, np.array([0.3, 0.3 + 0.4 * h, 0.3 + h]))
+        middle = table.between(0.4, wg.tensor(START), h, stages)
+        assert wg.allclose(table.between(1.0, wg.tensor(START), h, stages), y, rtol=1e-12)
+        errors.append([np.abs(y.numpy() - exact[2]).max(), np.abs(middle.numpy() - exact[1]).max()])
+    found = np.log2(np.divide(*errors)) - 1  # of one step: one more than of all
+    assert np.all(found > np.array([order, dense]) - 0.4), found
 
 
 def test_dense_output_is_as_accurate_as_the_steps():
@@ -219,14 +242,12 @@ def test_vmap_and_compile():
     rates = np.array([0.3, 0.5, 1.0])
     exact = -2 * np.exp(-2 * rates)
     direct = {"gradient": "direct", "method": "rk4", "step_size": 0.05}
-    for how in ({}, direct):
+    for how in ({}, {"gradient": "direct"}, direct):
         slope = wg.grad(lambda r, how=how: end(r, **how))
         np.testing.assert_allclose(wg.vmap(slope)(rates), exact, rtol=1e-5)
         compiled = wg.compile(slope)
         for rate, value in zip(rates, exact, strict=True):
             assert compiled(np.array(rate)) == pytest.approx(value, rel=1e-5)
-    with pytest.raises(GradError, match=r'fixed steps there, such as "rk4"'):
-        wg.vmap(wg.grad(lambda r: end(r, gradient="direct")))(rates)
 
 
 def test_one_time_gives_the_start():
@@ -319,7 +340,7 @@ CALLS = {
         r"returned shape \(3,\), but the unknown has shape \(2,\)",
     ),
     "structure": (
-        lambda: wg.odeint(lambda t, y: (y, y), START, [0, 1]),
+        lambda: wg.odeint(lambda t, y: {"y": y}, START, [0, 1]),
         GradError,
         "must have the structure",
     ),

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.autograd.operands import cast
 from wengert.errors import GradError, PatternError, ShapeError
 from wengert.functions.shapes import view_as_complex, view_as_real
-from wengert.solvers.parameters import as_given, bare
+from wengert.solvers.parameters import as_given, bare, in_rows
 from wengert.sparse.derivatives import sparse_jacobian
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
@@ -71,7 +71,7 @@ class Vector:
 
     def leaves_of(self, item: Any, what: str) -> list[Any]:
         """The leaves of an item of the parameters' structure and shapes, a gradient say."""
-        leaves = matched(self.tree, item, f"{self.name}: {what}")
+        leaves = matched(self.tree, item, f"{self.name}: {what}", in_rows)
         for step, leaf, like in zip(paths(self.tree), leaves, self.arrays, strict=True):
             shape = tuple(np.shape(bare(leaf)))
             if shape != like.shape:

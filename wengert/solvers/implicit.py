@@ -25,7 +25,7 @@ from wengert.dispatch import primitive
 from wengert.errors import GradError, ShapeError
 from wengert.history import modes
 from wengert.solvers import systems
-from wengert.solvers.parameters import Call, Equations, as_given, bare, fitting
+from wengert.solvers.parameters import Call, Equations, as_given, bare, fitting, in_rows
 from wengert.solvers.systems import Packing, System, Tensors, checked_solver, ordinarily, pushed
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
@@ -327,7 +327,7 @@ class _Kind:
 def _displacement(call: Call, x: Sequence[Any], arrays: Sequence[Any]) -> Any:
     """T(x) - x."""
     image = call.value(x, arrays)
-    leaves = matched(call.tree, image, f"{call.name}: what {called(call.f)} returns")
+    leaves = matched(call.tree, image, f"{call.name}: what {called(call.f)} returns", in_rows)
     return rebuild(call.tree, iter([t - u for t, u in zip(leaves, x, strict=True)]))
 
 
@@ -396,7 +396,7 @@ class _Flat:
         return self.packing.vector([np.asarray(bare(x)) for x in leaves]).astype(np.float64)
 
     def leaves(self, made: Any) -> list[Any]:
-        return matched(self.tree, made, "what the function returns")
+        return matched(self.tree, made, "what the function returns", in_rows)
 
     def __call__(self, v: Any) -> Any:
         with modes.no_grad():

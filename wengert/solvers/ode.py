@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.forward import active
-from wengert.dispatch import known
-from wengert.errors import BatchingError, GradError, TracingError
+from wengert.control.recorded import tracing
+from wengert.dispatch import as_array, known
 from wengert.history import modes
+from wengert.solvers.looped import chosen_steps, fixed_steps
 from wengert.solvers.parameters import Call, Equations, Tensors, as_given, bare, carries
-from wengert.solvers.runge_kutta import METHODS
+from wengert.solvers.runge_kutta import METHODS, steps_between
 from wengert.solvers.trajectories import (
     SCIPY,
     Options,
@@ -30,6 +32,7 @@ from wengert.solvers.trajectories import (
 )
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
+from wengert.transforms.forward import jacfwd
 from wengert.transforms.run import described
 from wengert.tree import rebuild
 
@@ -66,14 +69,16 @@ def odeint(
     """The solution of dy/dt = f(t, y, *args) with y(t[0]) = y0, at the times t.
 
     y0 is a tensor, an array, a number, or containers of them; so is what f returns, and the result,
-    in which each leaf has the times as its first dimension. The times increase or decrease. The
-    result is differentiable in y0, in t, and in args, which may be containers too.
+    in which each leaf has the times as its first dimension. In place of an array f may return its
+    rows in a list, as in SciPy: `return [dx, dy]`. The times increase or decrease. The result is
+    differentiable in y0, in t, and in args, which may be containers too.
 
-    "dopri5" and "bosh3" choose their steps: the error of each is held below atol + rtol |y| (by
-    default 1e-7 relative and 1e-9 absolute, in single precision 1e-4 and 1e-6). "rk4", "midpoint"
-    and "euler" take steps of `step_size`, or one from each time to the next. For stiff equations
-    there are SciPy's "LSODA", "BDF" and "Radau", which are given the exact Jacobian; also its
-    "RK45", "RK23" and "DOP853".
+    "dopri5", "tsit5" and "bosh3" choose their steps: the error of each is held below
+    atol + rtol |y| (by default 1e-7 relative and 1e-9 absolute, in single precision 1e-4 and 1e-6);
+    "rodas4" does for stiff equations, and solves linear ones with the exact df/dy in each step.
+    "rk4", "midpoint" and "euler" take steps of `step_size`, or one from each time to the next.
+    There are also SciPy's "LSODA", "BDF" and "Radau" for stiff equations, which are given the exact
+    Jacobian, and its "RK45", "RK23" and "DOP853".
 
     `gradient="adjoint"` solves a second equation backwards in time: memory does not grow with the
     number of steps, any method will do, and the gradient is as accurate as the tolerances say. It
@@ -82,6 +87,10 @@ def odeint(
     not for SciPy's methods. (Of a stiff equation take second derivatives by reverse over forward
     mode, wg.jacrev(wg.jacfwd(f)), or directly: forward mode through the adjoint equation would
     integrate y backwards.)
+
+    In compiled functions the steps are a loop of the machine code, with SciPy's methods calls of
+    Python. The derivative of that loop is exact, and keeps y at the times and the steps of one
+    interval, so it serves for either `gradient`.
 
     Errors: ValueError for times that do not increase or decrease, and for options that the method
     does not have; GradError where f is not finite, where steps become too many or too short, and,
@@ -109,7 +118,9 @@ def odeint(
         start = _tensor(bare(times))[0]
         flow.equations(start).check([_tensor(x) for x in call.unknowns])
     tensors = tensors or bool(active())
-    if gradient == "direct" and (tensors or not all(known(x) for x in call.unknowns)):
+    # A program has the loop over steps as it is, and its derivative for either gradient.
+    looped = method in METHODS and tracing() is not None
+    if looped or (gradient == "direct" and (tensors or not all(map(known, call.unknowns)))):
         made = _directly(problem, call, times)
     elif tensors:
         ys = [_tensor(x) for x in call.unknowns]
@@ -190,8 +201,7 @@ def _times(call: Call, t: Any) -> Any:
             "odeint: t is a vector of real times, the first of which is that of y0; but got dtype "
             f"{t.dtype} and shape {tuple(t.shape)}."
         )
-    if known(bare(t)):
-        check_times(np.asarray(bare(t)))
+    check_times(bare(t))
     if call.kind == calls.TENSOR and isinstance(t, np.ndarray):
         return wrap(t)
     return t
@@ -238,49 +248,84 @@ class _Derivative:
 def _directly(problem: Problem, call: Call, times: Any) -> list[Any]:
     """The steps, recorded; several leaves are one vector."""
     ys, parameters = [_tensor(x) for x in call.unknowns], call.tensors
-    vector = _Joined(ys)
-    t = _tensor(times)
-    try:
-        grid = [float(x) for x in np.asarray(bare(t))]
-    except (TracingError, BatchingError) as error:
-        raise GradError(
-            'odeint: with gradient="direct" the times must be known inside of vmap and '
-            'wengert.compile. Make them outside, or use gradient="adjoint".'
-        ) from error
-    moments = [t[i] for i in range(len(grid))] if t.requires_grad or carries(t) else grid
+    options, t = problem.options, _tensor(times)
+    method = METHODS[options.method]
+    vector = Joined(ys, flat=method.diagonal > 0)
 
     def f(t: Any, y: Any) -> Any:
         return vector.join(problem.flow(t, vector.split(y), parameters))
 
-    made = stepwise(problem.options, f, vector.join(ys), moments, grid)
-    columns = zip(*(vector.split(y) for y in made), strict=True)
-    return [np.stack(column) for column in columns]
+    y = vector.join(ys)
+    if t.shape[0] == 1:
+        return vector.columns(np.stack([y]))
+    slope = f(t[0], y)
+    if known(bare(t)) and known(bare(slope)):
+        grid = [float(x) for x in bare(t)]
+        moments = [t[i] for i in range(len(grid))] if t.requires_grad or carries(t) else grid
+        made = np.stack(stepwise(options, f, slopes_of(f), y, moments, grid))
+    elif options.chooses:
+        made = chosen_steps(options.control(), f, slopes_of(f), y, t)
+    else:
+        made = fixed_steps(method, f, y, t, options.step_size, _count(options, bare(t)))
+    return vector.columns(made)
 
 
-class _Joined:
-    """Tensors as one vector, recorded; a single one stays as it is."""
+def _count(options: Options, t: Any) -> int | None:
+    """How many steps there are from each time to the next, if that is one number and known."""
+    if options.step_size is None:
+        return 1
+    counts = {steps_between(a, b, options.step_size) for a, b in pairwise(t)} if known(t) else ()
+    return counts.pop() if len(counts) == 1 else None
 
-    def __init__(self, ys: Tensors) -> None:
+
+def slopes_of(f: Any) -> Any:
+    """The derivatives by y and by t of f(t, y), for a vector y, recorded."""
+
+    def slopes(t: Any, y: Tensor) -> tuple[Any, Any]:
+        n = y.shape[0]
+        now = t if isinstance(t, Tensor) else wrap(as_array(t, y.dtype))
+        point = np.concatenate([y, np.reshape(now, (1,))])
+        matrix = jacfwd(lambda x: f(x[n], x[:n]))(point)
+        return matrix[:, :n], matrix[:, n]
+
+    return slopes
+
+
+class Joined:
+    """Tensors as one vector, recorded; a single one stays as it is, unless it is to be `flat`."""
+
+    def __init__(self, ys: Tensors, flat: bool = False) -> None:
         self.shapes = [y._array.shape for y in ys]
         self.dtypes = [y._array.dtype for y in ys]
+        self.dtype = np.result_type(*self.dtypes)
         self.ends = np.cumsum([math.prod(shape) for shape in self.shapes]).tolist()
+        self.single = len(ys) == 1 and not (flat and len(self.shapes[0]) != 1)
 
     def join(self, ys: Any) -> Any:
-        if len(self.shapes) == 1:
+        ys = [y if y.dtype == self.dtype else y.to(self.dtype) for y in ys]
+        if self.single:
             return ys[0]
         return np.concatenate([np.reshape(y, (-1,)) for y in ys])
 
     def split(self, y: Any) -> list[Any]:
-        if len(self.shapes) == 1:
+        """The tensors of a vector."""
+        return self._parts(y, ())
+
+    def columns(self, ys: Any) -> list[Any]:
+        """The tensors of a matrix whose rows are vectors, each with the rows in front."""
+        return self._parts(ys, ys.shape[:1])
+
+    def _parts(self, y: Any, rows: tuple[int, ...]) -> list[Any]:
+        if self.single:
             return [y]
         parts = []
         for begin, end, shape, dtype in zip(
             [0, *self.ends[:-1]], self.ends, self.shapes, self.dtypes, strict=True
         ):
-            part = np.reshape(y[begin:end], shape)
+            part = np.reshape(y[..., begin:end], (*rows, *shape))
             if dtype.kind != "c" and part.dtype.kind == "c":
                 part = np.real(part)
-            parts.append(part)
+            parts.append(part if part.dtype == dtype else part.astype(dtype))
         return parts
 
 

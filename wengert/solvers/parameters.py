@@ -14,8 +14,11 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd import forward
+from wengert.control.states import NUMBERS
 from wengert.dispatch import as_array
 from wengert.errors import GradError, ShapeError
+from wengert.functions.creation import as_tensor
+from wengert.functions.joining import stack
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
@@ -141,7 +144,7 @@ class Equations:
 
 def fitting(call: Call, made: Any, x: Sequence[Any]) -> list[Any]:
     """The leaves of what f returned; ShapeError unless they are like those of the unknown."""
-    leaves = matched(call.tree, made, f"{call.name}: what {called(call.f)} returns")
+    leaves = matched(call.tree, made, f"{call.name}: what {called(call.f)} returns", in_rows)
     for step, leaf, like in zip(paths(call.tree), leaves, x, strict=True):
         own, shape = tuple(np.shape(bare(leaf))), tuple(np.shape(bare(like)))
         if own != shape:
@@ -150,6 +153,21 @@ def fitting(call: Call, made: Any, x: Sequence[Any]) -> list[Any]:
                 f"but the unknown has shape {shape}: there is one equation for each unknown."
             )
     return leaves
+
+
+def in_rows(made: Any) -> Any:
+    """A list or tuple of numbers, or of arrays of one shape, as an array: SciPy's form of what a
+    function of a vector returns. Anything else as it is."""
+    if type(made) not in (list, tuple):
+        return made
+    parts = [in_rows(x) for x in made]
+    if len({getattr(x, "shape", () if isinstance(x, NUMBERS) else None) for x in parts}) != 1:
+        return made
+    if any(isinstance(x, Tensor) for x in parts):
+        return stack([as_tensor(x) for x in parts])
+    if all(hasattr(x, "shape") or isinstance(x, NUMBERS) for x in parts):
+        return np.stack([as_array(x) for x in parts])
+    return made
 
 
 def as_given(leaf: Any, x: Any) -> Any:

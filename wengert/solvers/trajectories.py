@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.function import Function
-from wengert.dispatch import primitive
+from wengert.dispatch import primitive, require
 from wengert.errors import GradError
 from wengert.solvers.runge_kutta import METHODS, Control, Path, chosen, fixed
 from wengert.solvers.systems import DENSE, Packing, Tensors, ordinarily, pushed, replaced
@@ -54,6 +54,9 @@ class Options:
     def chooses(self) -> bool:
         """Whether the method chooses its steps."""
         return self.method in SCIPY or METHODS[self.method].order > 0
+
+    def control(self) -> Control:
+        return Control(METHODS[self.method], self.rtol, self.atol, self.max_steps)
 
 
 # ---- one solution --------------------------------------------------------------------------
@@ -103,25 +106,24 @@ def walked(
     if len(grid) == 1:
         made = [y]
     elif options.method in SCIPY:
-        made = _by_scipy(options, f, _jacobian(flow, packing), y, grid, path)
+        jacobian = _jacobian(flow, packing) if packing.size <= DENSE else None
+        made = _by_scipy(options, f, jacobian, y, grid, path)
     else:
-        made = stepwise(options, f, y, grid, grid, wanted)
+        made = stepwise(options, f, _slopes(flow, packing), y, grid, grid, wanted)
     columns = zip(*(packing.arrays(v) for v in made), strict=True)
     return [np.stack(column) for column in columns], lambda t: packing.arrays(path(t))
 
 
 def stepwise(
-    options: Options, f: Any, y: Any, times: Sequence[Any], grid: list[float],
+    options: Options, f: Any, slopes: Any, y: Any, times: Sequence[Any], grid: list[float],
     path: Path | None = None,
 ) -> list[Any]:  # fmt: skip
     """By one of the methods of `runge_kutta.py`: on plain arrays, or recorded."""
-    method = METHODS[options.method]
     if len(grid) == 1:
         return [y]
-    if not method.order:
-        return fixed(method, f, y, times, grid, options.step_size, path)
-    control = Control(method, options.rtol, options.atol, options.max_steps)
-    return chosen(control, f, y, times, grid, path)
+    if not options.chooses:
+        return fixed(METHODS[options.method], f, y, times, grid, options.step_size, path)
+    return chosen(options.control(), f, slopes, y, times, grid, path)
 
 
 def _jacobian(flow: Any, packing: Packing) -> Any:
@@ -129,14 +131,26 @@ def _jacobian(flow: Any, packing: Packing) -> Any:
 
     def jacobian(t: float, v: Any) -> Any:
         _, pull = vjp(lambda ys: flow(t, ys), [wrap(x) for x in packing.arrays(v)])
-        rows = np.empty((packing.size, packing.size))
+        rows = np.empty((packing.size, packing.size), packing.dtype)
         for k, one in enumerate(np.eye(packing.size, dtype=packing.dtype)):
             rows[k] = packing.vector(
                 [g._array for g in pull([wrap(x) for x in packing.arrays(one)])[0]]
             )
         return rows
 
-    return jacobian if packing.size <= DENSE else None
+    return jacobian
+
+
+def _slopes(flow: Any, packing: Packing) -> Any:
+    """(df/dy, df/dt) at a point, as numbers."""
+    jacobian = _jacobian(flow, packing)
+
+    def slopes(t: float, v: Any) -> Any:
+        ys, now = [wrap(x) for x in packing.arrays(v)], wrap(np.asarray(t, packing.dtype))
+        by_t = pushed(lambda ts: flow(ts[0], ys), [now], [wrap(np.ones((), packing.dtype))])
+        return jacobian(t, v), packing.vector([x._array for x in by_t])
+
+    return slopes
 
 
 def _by_scipy(
@@ -175,12 +189,22 @@ def _by_scipy(
 def check_times(t: Any) -> None:
     """ValueError unless the times all increase or all decrease."""
     steps = np.diff(t)
-    if not np.all(np.isfinite(t)) or not (np.all(steps > 0) or np.all(steps < 0)):
-        where = int(np.argmax(steps * np.sign(steps[0]) <= 0)) if np.all(np.isfinite(t)) else 0
-        raise ValueError(
-            "odeint: the times must all increase or all decrease, but after "
-            f"t[{where}]={t[where]:g} comes {t[where + 1] if len(t) > 1 else t[where]:g}."
-        )
+    require(np.all(steps > 0) | np.all(steps < 0) | (t.shape[0] == 1), _not_monotonic, t)
+    require(np.isfinite(t), _not_monotonic, t)
+
+
+def _not_monotonic(t: Any) -> ValueError:
+    """The error of the first time that is out of order, of the first vector with one."""
+    for row in np.reshape(t, (-1, np.shape(t)[-1])):
+        steps = np.diff(row)
+        wrong = ~(steps * np.sign(steps[:1]) > 0)
+        if wrong.any() or not np.isfinite(row).all():
+            k = int(np.argmax(wrong)) if np.isfinite(row).all() else 0
+            break
+    return ValueError(
+        "odeint: the times must all increase or all decrease, but after "
+        f"t[{k}]={row[k]:g} comes {row[min(k + 1, len(row) - 1)]:g}."
+    )
 
 
 def _trajectory(problem: Problem, times: Any, *arrays: Any) -> Any:
