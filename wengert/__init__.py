@@ -326,6 +326,7 @@ from wengert.functions.methods import named as _named_methods
 from wengert.functions.methods import operators as _operators
 from wengert.functions.numpy import calculus as _numpy_calculus
 from wengert.functions.numpy import calls as _numpy
+from wengert.functions.numpy import counts as _numpy_counts
 from wengert.functions.numpy import elementwise as _numpy_elementwise
 from wengert.functions.numpy import linalg as _numpy_linalg
 from wengert.functions.numpy import shapes as _numpy_shapes

@@ -41,14 +41,13 @@ CONSTANT = {
     np.argwhere, np.nonzero, np.searchsorted, np.digitize, np.count_nonzero, np.isclose,
     np.allclose,
     np.array_equal, np.isreal, np.iscomplex, np.iscomplexobj, np.isrealobj, np.all, np.any, np.isin,
-    np.unique, np.shape, np.ndim, np.size, np.result_type, np.may_share_memory, np.shares_memory,
+    np.shape, np.ndim, np.size, np.result_type, np.may_share_memory, np.shares_memory,
     np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.logical_and,
     np.logical_or, np.logical_not, np.logical_xor, np.isnan, np.isinf, np.isfinite, np.isposinf,
     np.isneginf, np.signbit, np.array_str, np.array_repr, np.array2string, np.bitwise_and,
-    np.bitwise_or, np.bitwise_xor, np.invert, np.histogram, np.bincount, np.spacing,
+    np.bitwise_or, np.bitwise_xor, np.invert, np.spacing,
     np.linalg.matrix_rank, np.round, np.around, np.argpartition, np.array_equiv, np.flatnonzero,
-    np.lexsort, np.nanargmax, np.nanargmin, np.histogram2d, np.histogramdd,
-    np.histogram_bin_edges, np.iscomplex, np.common_type, np.tril_indices_from,
+    np.lexsort, np.nanargmax, np.nanargmin, np.iscomplex, np.common_type, np.tril_indices_from,
     np.triu_indices_from, np.diag_indices_from,
 }  # fmt: skip
 """Functions that are constant almost everywhere, or about shapes."""

@@ -13,6 +13,7 @@ from wengert import dtypes
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, primitive, require
+from wengert.errors import MissingRuleError
 from wengert.functions import results
 from wengert.functions.arguments import (
     array_of,
@@ -25,9 +26,11 @@ from wengert.functions.arguments import (
 from wengert.functions.reductions import mean, sum
 from wengert.functions.shapes import movedim
 from wengert.functions.sorting import sort
-from wengert.tensor import Tensor, wrap
+from wengert.history import modes
+from wengert.rules.indexing import scatter_add
+from wengert.tensor import Tensor, carries, wrap
 
-_pick = recorder(np.take_along_axis)
+_pick, _scattered = recorder(np.take_along_axis), recorder(scatter_add)
 
 # ---- quantiles -----------------------------------------------------------------------------
 
@@ -155,10 +158,12 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
             "weights should be 1-d and have the same length as input: "
             f"{list(weights.shape)} and {list(input.shape)}"
         )
-    counts = np.bincount(input._array, array_of(weights), minlength)
-    if weights is not None and weights.dtype == dtypes.float32:
-        counts = counts.astype(np.float32)
-    return constant(counts)
+    counts = constant(np.bincount(input._array, None, minlength))
+    if weights is None:
+        return counts
+    weights = tensor_of(weights)
+    kind = dtypes.float32 if weights.dtype == dtypes.float32 else dtypes.float64
+    return _scattered(cast(weights, kind), input._array, tuple(counts.shape), 0)
 
 
 def _check_bins(name: str, bins: Any, k: int = 0) -> None:
@@ -248,10 +253,20 @@ def histogramdd(
             "input tensor excluding its innermost dimension, but got input with shape "
             f"{list(input.shape)} and weight with shape {list(weight.shape)}"
         )
+    weight = weight if weight is None else tensor_of(weight)
+    if weight is not None and (_tracked(weight) or carries(weight)):
+        raise MissingRuleError(
+            "the sums of weights in histogram and histogramdd have no derivative here, as in "
+            "PyTorch. np.histogram and np.histogramdd have: pass them weights=, or weight.detach()."
+        )
     bins = [b if isinstance(b, int) else array_of(b) for b in bins]
     points, flat = input._array.reshape(-1, d), None if weight is None else array_of(weight).ravel()
     counts, *edges = _counted(points, bins, range, flat, density)
     return results.histogramdd_result(constant(counts), tuple(constant(e) for e in edges))
+
+
+def _tracked(x: Tensor) -> bool:
+    return x.requires_grad and modes.is_grad_enabled()
 
 
 @functools.partial(primitive, opaque=True)

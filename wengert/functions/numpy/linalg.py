@@ -16,7 +16,7 @@ from wengert.functions import linalg
 from wengert.functions.arguments import constant
 from wengert.functions.numpy.calls import no_more, promoted
 from wengert.rules import linalg as rules
-from wengert.tensor import Tensor, wrap
+from wengert.tensor import Tensor, carries, wrap
 
 # NumPy has no public names for these types.
 _of_one: list[Any] = [np.linalg.slogdet, np.linalg.qr, np.linalg.eigh, np.linalg.eig, np.linalg.svd]
@@ -83,7 +83,10 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     rest = solution.residuals
     if rest.ndim == 0:
         rest = rest.reshape(1)  # NumPy keeps the dimension of the vectors
-    return solution.solution, rest, int(solution.rank), solution.singular_values
+    singular = solution.singular_values
+    if isinstance(a, Tensor) and (a.requires_grad or carries(a)):  # PyTorch's have no derivative
+        singular = np.linalg.svd(a, compute_uv=False)
+    return solution.solution, rest, int(solution.rank), singular
 
 
 @composed(np.linalg.norm)

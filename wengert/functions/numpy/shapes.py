@@ -21,7 +21,7 @@ def _bare(x: Any) -> Any:
     return x._array if isinstance(x, Tensor) else x
 
 
-def _known(x: Any) -> Any:
+def known(x: Any) -> Any:
     """Indices as NumPy itself takes them: no function that is asked for may be asked again."""
     x = _bare(x)
     return np.asarray(x) if hasattr(type(x), "__array_function__") else x
@@ -52,7 +52,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis %= len(arr.shape)
-    obj = _known(obj)
+    obj = known(obj)
     # Ask NumPy with places instead of values: those of `values` come after those of `arr`.
     n = math.prod(arr.shape)
     there = np.insert(_places(arr), obj, n + _places(values), axis=axis)
@@ -63,7 +63,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 @composed(np.delete)
 def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     arr = as_array(arr)
-    return _gathered(arr, np.delete(_places(arr), _known(obj), axis=axis))
+    return _gathered(arr, np.delete(_places(arr), known(obj), axis=axis))
 
 
 @composed(np.block)
@@ -96,7 +96,7 @@ def _splitting(name: str) -> Any:
     def meaning(ary: Any, indices_or_sections: Any) -> Any:
         places = _places(ary)
         along = 0 if name == "hsplit" and len(ary.shape) == 1 else axis
-        pieces = function(places, _known(indices_or_sections))  # checks the sizes, too
+        pieces = function(places, known(indices_or_sections))  # checks the sizes, too
         before, start, parts = (slice(None),) * along, 0, []
         for piece in pieces:
             stop = start + piece.shape[along]
