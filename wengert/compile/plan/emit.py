@@ -25,12 +25,12 @@ from wengert.compile.plan.roles import (
     SEARCHES,
     STARTS,
     axes_of,
-    map_name,
     operand_dtypes,
     operands,
 )
 from wengert.compile.plan.strides import Strided, entries_of_view, start_and_step
 from wengert.compile.plan.terms import Built, Draft, Term
+from wengert.compile.program.again import map_name
 from wengert.compile.program.operations import added, full
 from wengert.compile.program.program import Statement, Value
 

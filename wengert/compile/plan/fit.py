@@ -13,7 +13,8 @@ from typing import NamedTuple
 from wengert.compile.plan.groups import Group, Groups
 from wengert.compile.plan.loops import Frame, Loop, Match, current, resolved
 from wengert.compile.plan.reads import operand_frames, trace
-from wengert.compile.plan.roles import CHEAP, SEARCHES
+from wengert.compile.plan.roles import SEARCHES
+from wengert.compile.program.again import CHEAP
 from wengert.compile.program.program import Statement, Value
 
 ROW = 1 << 17

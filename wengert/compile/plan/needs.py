@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.compile.plan.groups import Group, Groups
-from wengert.compile.plan.roles import CHEAP, map_name, operands
+from wengert.compile.plan.roles import operands
+from wengert.compile.program.again import CHEAP, map_name
 from wengert.compile.program.program import Statement, Value, values_in
 
 DEPTH = 4

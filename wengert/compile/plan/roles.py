@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.backend import Backend
-from wengert.compile.program.infer import is_ufunc
+from wengert.compile.program.again import map_name
 from wengert.compile.program.operations import (
     added,
     astype,
@@ -42,56 +42,8 @@ STARTS = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
 """What the reduction of no elements gives."""
 
 CASTS = frozenset({astype, number})
-OTHER_MAPS = {np.where: "where", astype: "astype", number: "astype", np.real: "real"}
-OTHER_MAPS |= {np.imag: "imag"}
-
-CHEAP = frozenset(
-    [
-        "add",
-        "subtract",
-        "multiply",
-        "negative",
-        "absolute",
-        "maximum",
-        "minimum",
-        "where",
-        "astype",
-        "greater",
-        "less",
-        "equal",
-        "greater_equal",
-        "less_equal",
-        "not_equal",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "invert",
-        "square",
-        "sign",
-        "conjugate",
-        "real",
-        "imag",
-        "positive",
-        "copysign",
-        "isnan",
-        "isfinite",
-        "isinf",
-    ]
-)
-"""Functions that cost less than reading their result back from memory."""
-
 INT = np.dtype(np.int64)
 BOOL = np.dtype(bool)
-
-
-def map_name(function: Any) -> str | None:
-    """The name of a function of single elements; None of others."""
-    if function in OTHER_MAPS:
-        return OTHER_MAPS[function]
-    return function.__name__ if is_ufunc(function) else None
 
 
 def operands(statement: Statement) -> tuple[Any, ...]:

@@ -25,8 +25,9 @@ from wengert.compile.plan.kernel import (
     Reduce,
     Store,
 )
-from wengert.compile.plan.roles import CHEAP, INT
+from wengert.compile.plan.roles import INT
 from wengert.compile.plan.strides import Buffer, Strided
+from wengert.compile.program.again import CHEAP
 
 
 class Term:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.compile.program import operations
+from wengert.compile.program.again import FREE, computed_again, is_cheap
 from wengert.compile.program.bodies import Choose, Repeat
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.errors import TracingError
@@ -25,10 +25,6 @@ from wengert.history.node import tick
 if TYPE_CHECKING:
     from wengert.compile.trace.array import Trace
 
-FREE = frozenset({np.reshape, np.transpose, np.broadcast_to, operations.view, operations.full})
-"""What costs nothing where it is read: written in the body and around it, and not saved."""
-AGAIN = FREE | {operations.astype}
-"""What is computed again rather than saved."""
 SMALL = 64
 """Constants of so many elements are part of the body."""
 
@@ -144,23 +140,15 @@ class Scope:
 
     def _make_again(self, statements: list[Statement], own: list[Value], results: Any) -> None:
         """Put in front what is cheaper to compute again than to save."""
-        again: dict[Statement, None] = {}
-        pending: list[Any] = [(v, False) for v in self._read(statements, own, results)]
-        while pending:  # depth first, each once: a statement comes after the makers of its inputs
-            v, ready = pending.pop()
-            maker = self.trace.homes[v].made.get(v) if self._is_step(v) else None
-            if maker is None or maker in again or not self._is_made_again(maker):
-                continue
-            if ready:
-                again[maker] = None
-            else:
-                pending.append((v, True))
-                pending += [(x, False) for x in maker.inputs]
-        statements[:0] = again
+        asked = [v for v in self._read(statements, own, results) if self._is_step(v)]
+        statements[:0] = computed_again(asked, self._maker, self._price)
 
-    def _is_made_again(self, maker: Statement) -> bool:
-        """Whether what this makes is computed again rather than saved."""
-        return maker.function in AGAIN
+    def _maker(self, v: Value) -> Statement | None:
+        """What may be carried out again for a value, of an iteration or of outside."""
+        return self.trace.homes[v].maker(v) if self._is_step(v) else None
+
+    def _price(self, v: Value) -> int:
+        return self.trace.homes[v].price(v) if self._is_step(v) else 0
 
     def _is_constant(self, v: Value, body: Program) -> bool:
         """Whether a value is a small array made while tracing, which becomes the body's."""
@@ -171,6 +159,16 @@ class Scope:
         return True
 
     # ---- being read -----------------------------------------------------------------------------
+
+    def maker(self, v: Value) -> Statement | None:
+        """The statement that is carried out again for a value, unless it is saved."""
+        s = self.made.get(v)
+        return s if s is not None and is_cheap(s) else None
+
+    def price(self, v: Value) -> int:
+        """The bytes that are moved to save a value, or to read it where it lies in any case."""
+        there = v in self.rows or v in self.saved or v is self.index
+        return v.nbytes if there else 2 * v.nbytes
 
     def rows_of(self, v: Value) -> Value:
         """All iterations' values of `v`, which the loop saves from now on."""
@@ -235,7 +233,10 @@ class Branch(Scope):
 
 
 class Loop(Scope):
-    """The body, or the test, of a loop of unknown length: what it closes over are inputs."""
+    """The body, or the test, of a loop of unknown length: what it closes over are inputs.
+
+    Of an iteration there is the state alone, and all else is made again of it.
+    """
 
     def program(self, results: list[Value]) -> tuple[Program, list[Value]]:
         """The program of this body, whose first inputs are the state, and what it closes over."""
@@ -249,18 +250,19 @@ class Loop(Scope):
         self.trace.homes |= dict.fromkeys(varying, self)
         return body, around
 
-
-class Back(Loop):
-    """The body of such a loop's derivative: of an iteration it has the state alone."""
-
-    def _is_made_again(self, maker: Statement) -> bool:
-        if maker.acts:
+    def maker(self, v: Value) -> Statement | None:
+        s = self.made.get(v)
+        if s is not None and s.acts:
             raise TracingError(
                 "the derivative of wg.while_loop in a compiled function runs its iterations again, "
                 f"which would draw other random numbers, at\n  {line_of(*here())}\nDraw them "
                 "before the loop, or use wg.scan of a fixed length."
             )
-        return True
+        return s
+
+    def price(self, v: Value) -> int:
+        """Nothing is saved but the state, which is there."""
+        return 1 << 62 if v in self.made else 0
 
 
 def chosen(

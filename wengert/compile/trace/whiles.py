@@ -31,7 +31,7 @@ from wengert.compile.trace.repeats import (
     values_in,
     zeros,
 )
-from wengert.compile.trace.scopes import Back, Loop
+from wengert.compile.trace.scopes import Loop
 from wengert.errors import TracingError
 from wengert.history import modes
 from wengert.history.location import here, line_of
@@ -147,7 +147,7 @@ def _pulled(loop: Recorded, until: Statement, gs: list[Any], recorded: bool) -> 
 
     def run(layers: list[Layers]) -> Any:
         starts = apart(trace, inits, layers)
-        scope = Back(trace, 0, forth.lineage)
+        scope = Loop(trace, 0, forth.lineage)
         with scope:
             own = Recorded(scope, Entry(), True)
             state = together([inside(trace, scope.carries, x, own) for x in starts], layers)
@@ -169,7 +169,7 @@ def _pulled(loop: Recorded, until: Statement, gs: list[Any], recorded: bool) -> 
 
 
 def _rewound(
-    scope: Back, until: Statement, forth: Any, starts: list[Any], news: list[Any]
+    scope: Loop, until: Statement, forth: Any, starts: list[Any], news: list[Any]
 ) -> list[Any]:
     """Write the derivative down; returns the cotangents."""
     trace = scope.trace
