@@ -15,3 +15,11 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["WENGERT_CACHE"]
     else:
         os.environ["WENGERT_CACHE"] = before
+
+
+@pytest.fixture
+def written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code is kept by the text of what writes it, which is the same for a test that patches that:
+    as if there were no text, every module is written."""
+    host = pytest.importorskip("wengert.compile.llvm.machine.host")
+    monkeypatch.setattr(host, "_text", lambda folder: "")

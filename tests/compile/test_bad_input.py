@@ -321,7 +321,7 @@ def test_an_interrupt_leaves_everything_as_it_was(where: str, monkeypatch: Any) 
     f, x = wg.compile(step), wg.ones(5, 3)
     with monkeypatch.context() as patch:
         if where == "compiling":
-            patch.setattr(machine, "compile_module", interrupted)
+            patch.setattr(machine, "_compiled", interrupted)
         with pytest.raises(KeyboardInterrupt):
             f(x)
     for name, value in net.state_dict().items():

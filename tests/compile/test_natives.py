@@ -195,6 +195,7 @@ def test_a_row_whose_digits_are_all_the_same_needs_no_pass() -> None:
         np.testing.assert_array_equal(made, np.argsort(x, kind="stable"))
 
 
+@pytest.mark.usefixtures("written_anew")
 def test_no_memory_for_a_sort_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     # Asked for so much that there is none: malloc says no.
     real = scratch.Scratch.allocated
@@ -204,6 +205,7 @@ def test_no_memory_for_a_sort_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
         wg.compile(lambda x: np.argsort(x, kind="stable"))(np.zeros(30000))
 
 
+@pytest.mark.usefixtures("written_anew")
 def test_orders_where_vectors_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
     from wengert.compile.llvm.machine import host as machine
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm import body, outer
+from wengert.compile.llvm import body, description, outer
 from wengert.compile.llvm.elementary import scalars
 from wengert.compile.llvm.library import natives
 from wengert.compile.llvm.machine import host
@@ -35,11 +35,18 @@ class LLVM:
         return natives.is_native(step)
 
     def code(self, plan: Plan, name: str, timed: bool = False) -> Body:
-        module = ir.Module(name)
-        entry = body.define(module, plan, timed)
-        code = host.compile_module(module, name)
-        host.dismantle(module)
-        return Body(code, code.address(entry))
+        def write() -> ir.Module:
+            module = ir.Module(name)
+            body.define(module, plan, timed)
+            return module
+
+        try:
+            text = f"{timed} {description.told(plan)}"
+        except description.Untold:
+            code = host.compile_module(write(), name)
+        else:
+            code = host.compile_text(text, write, name)
+        return Body(code, code.address(body.NAME))
 
     def outer(self, plan: Plan, function: Outer) -> Body:
         code = host.compile_module(_outer(plan, function), function.name)

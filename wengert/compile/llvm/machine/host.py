@@ -220,7 +220,7 @@ def compile_text(source: str, write: Callable[[], ir.Module], name: str) -> Code
     """Machine code of a module that need not be written where it is kept: `source` says all that
     it depends on, apart from the text of what writes it.
     """
-    own = _text(Path(write.__code__.co_filename).parent) + _text(Path(__file__).parents[1])
+    own = "".join([_text(folder) for folder in _WRITERS])
     if not own:  # Python runs without it: what is written says as much, but takes longer
         return compile_module(write(), name)
 
@@ -231,6 +231,10 @@ def compile_text(source: str, write: Callable[[], ir.Module], name: str) -> Code
         return text
 
     return _compiled(f"{own}\n{source}", written, name)
+
+
+_WRITERS = [Path(__file__).parents[2], Path(__file__).parents[3] / "rules"]
+"""All that writes modules is in `compile/`, and takes numbers of rules; not of other folders."""
 
 
 @functools.cache
@@ -248,7 +252,7 @@ def _written(module: ir.Module) -> Written:
 
 def _compiled(source: str, write: Callable[[], Written], name: str) -> Code:
     """The code that lives, is on disk, or is compiled of what is written."""
-    settings = f"{host()} {LEVEL} {_JIT_LINK} {llvm.llvm_version_info}"
+    settings = f"{host()} {LEVEL} {PASSES} {_JIT_LINK} {llvm.llvm_version_info}"
     key = hashlib.blake2b(f"{settings}\n{source}".encode(), digest_size=20).digest()
     with _lock:
         code = _live.get(key)
