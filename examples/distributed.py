@@ -1,13 +1,14 @@
-"""A small GPT trained on four ranks; kill one, and it goes on from the last checkpoint.
+"""A small GPT trained on four ranks; kill one, and the others go on.
 
-    wengert run --nproc 4 --max-restarts 3 examples/distributed.py --folder run
     wengert run --nproc 4 --max-restarts 3 examples/distributed.py --folder run --kill 12
+    wengert run --nproc 4 --min 2 examples/distributed.py --folder run --kill 12
 
 Each rank reads its share of ten sonnets, and the gradients are averaged, so that all ranks have the
 same weights, to the last bit. Adam's state is divided among them. Every five steps all of them
-write a checkpoint. With `--kill 12` one rank kills itself in step 12: MPI ends the others, the
-launcher starts all again, and they begin where the newest complete checkpoint is. The program says
-the same losses as if nothing had happened.
+write a checkpoint. With `--kill 12` one rank kills itself in step 12. By the first command MPI ends
+the others, the launcher starts all again, and they begin where the newest complete checkpoint is:
+the program says the same losses as if nothing had happened. By the second one the others go on by
+themselves, with step 12, and take over the share of Adam's state that the dead rank had.
 
 Started as a plain program, the ranks are threads of one process, and nothing needs to be installed.
 """
@@ -24,7 +25,7 @@ import wengert as wg
 from wengert import distributed as dist
 from wengert import nn
 from wengert.datasets import load_sonnets
-from wengert.distributed import checkpoint
+from wengert.distributed import elastic
 from wengert.distributed.optim import ZeroRedundancyOptimizer
 from wengert.nn import functional as F
 from wengert.nn.parallel import DistributedDataParallel
@@ -50,7 +51,7 @@ class GPT(nn.Module):
 
 
 def train(folder, steps, kill, weights):
-    rank, size = dist.get_rank(), dist.get_world_size()
+    size = dist.get_world_size()
     text = load_sonnets()
     kinds = sorted(set(text))
     numbers = wg.tensor([kinds.index(c) for c in text])
@@ -59,21 +60,18 @@ def train(folder, steps, kill, weights):
     net = DistributedDataParallel(net)
     optimizer = ZeroRedundancyOptimizer(net.parameters(), wg.optim.Adam, lr=0.003)
 
-    first = 0
-    newest = checkpoint.latest(folder)
-    if newest is not None:
-        saved = checkpoint.read(newest)
-        net.module.load_state_dict(saved["net"])
-        optimizer.load_state_dict(saved["optimizer"])
-        first = saved["step"]
-        if rank == 0:
-            print(f"going on after step {first}", flush=True)
+    def begin(state):  # at first, and again when ranks were lost
+        if dist.get_rank() == 0 and state.step:
+            print(f"going on after step {state.step}, on {dist.get_world_size()}", flush=True)
 
-    for step in range(first, steps):
+    def step(state):
+        rank, now = dist.get_rank(), dist.get_world_size()
         # Random numbers that depend on nothing but the step and the rank: a restart draws the same.
-        starts = np.random.default_rng([step, rank]).integers(len(text) - CONTEXT - 1, size=BATCH)
+        draws = np.random.default_rng([state.step, rank])
+        starts = draws.integers(len(text) - CONTEXT - 1, size=BATCH)
         batch = wg.stack([numbers[s : s + CONTEXT + 1] for s in starts.tolist()])
-        if step == kill and rank == size - 1 and newest is None:
+        first = now == size and os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0"
+        if state.step == kill and rank == size - 1 and first:
             os.kill(os.getpid(), signal.SIGKILL)
         optimizer.zero_grad()
         logits = net(batch[:, :-1])
@@ -82,11 +80,12 @@ def train(folder, steps, kill, weights):
         optimizer.step()
         mean = loss.detach()
         dist.all_reduce(mean, dist.ReduceOp.AVG)
-        if rank == 0 and (step + 1) % 5 == 0:
-            print(f"step {step + 1:3}   loss {mean.item():.4f}", flush=True)
-        if (step + 1) % 5 == 0:
-            state = {"net": net.module.state_dict(), "optimizer": optimizer.shard_state_dict()}
-            checkpoint.save(state | {"step": step + 1}, checkpoint_id=folder / f"{step + 1:05d}")
+        if rank == 0 and (state.step + 1) % 5 == 0:
+            print(f"step {state.step + 1:3}   loss {mean.item():.4f}", flush=True)
+
+    state = elastic.State(net=net.module, optimizer=optimizer)
+    elastic.run(step, state, steps=steps, folder=folder, save_every=5, begin=begin)
+    rank, size = dist.get_rank(), dist.get_world_size()
     held = sum(p.numel() for p in optimizer.optim.state)
     whole = sum(p.numel() for p in net.parameters())
     return f"rank {rank} of {size} keeps Adam's state of {held} of {whole} numbers"

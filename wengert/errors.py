@@ -168,6 +168,14 @@ class DistBackendError(DistError):
     """
 
 
+class RankLostError(DistBackendError):
+    """A rank has died, and its group can do no more as it is.
+
+    Under `wengert run --min 2`, `wengert.distributed.elastic.run` goes on with those that are left;
+    otherwise end the program, and start it again from its newest checkpoint.
+    """
+
+
 class DistTimeoutError(DistError):
     """Some ranks did not come to an operation in time; the message says where each stands.
 

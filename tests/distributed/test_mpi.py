@@ -14,6 +14,7 @@ from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
 from tests.distributed.processes import ROOT, needs_mpi, program, ranks, run
 from wengert import distributed as dist
+from wengert.cli.run import survives
 
 pytestmark = [needs_mpi, pytest.mark.sweep]
 
@@ -154,6 +155,25 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint_as_if_nothing_had_happene
     losses = re.findall(r"step +\d+ +loss [\d.]+", done.stdout)
     assert losses == capsys.readouterr().out.splitlines()
     assert len(losses) == 2
+
+
+@pytest.mark.skipif(not survives(), reason="this MPI ends all ranks when one dies (no ULFM)")
+def test_processes_that_are_left_go_on_when_one_is_killed_in_any_phase(tmp_path):
+    words = ["--nproc", "4", "--min", "1", "-m", "tests.distributed.surviving", str(tmp_path)]
+    done = run([sys.executable, "-m", "wengert", "run", *words])
+    for phase in ("in a bucket", "in a commit", "in a checkpoint"):
+        assert f"trained to the end, lost one {phase}" in done.stdout, done.stdout
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(not survives(), reason="this MPI ends all ranks when one dies (no ULFM)")
+def test_fewer_processes_than_the_least_begin_again_at_the_newest_checkpoint(tmp_path):
+    words = ["--nproc", "2", "--min", "2", "--max-restarts", "1", "examples/distributed.py"]
+    words += ["--steps", "6", "--folder", str(tmp_path), "--kill", "5"]
+    done = run([sys.executable, "-m", "wengert", "run", *words])
+    assert done.returncode == 0, done.stdout
+    assert "1 rank(s) are left, fewer than the 2" in done.stdout
+    assert "going on after step 5, on 2" in done.stdout
 
 
 def test_without_mpi_the_error_says_how_to_get_it(tmp_path):

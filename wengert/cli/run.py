@@ -8,6 +8,7 @@ again, as often as was asked for.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import shutil
 import subprocess
@@ -35,7 +36,8 @@ def add_command(commands: Any) -> None:
         ),
         epilog=(
             "examples:\n  wengert run --nproc 4 train.py --epochs 10\n"
-            "  wengert run --hosts node1:8,node2:8 --max-restarts 3 train.py"
+            "  wengert run --hosts node1:8,node2:8 --max-restarts 3 train.py\n"
+            "  wengert run --min 2 --max 8 --max-restarts 3 train.py"
         ),
     )
     run.add_argument(
@@ -43,6 +45,18 @@ def add_command(commands: Any) -> None:
     )
     run.add_argument(
         "--hosts", metavar="A:N,B:M", help="the machines, and how many processes on each"
+    )
+    run.add_argument(
+        "--min",
+        metavar="N",
+        type=int,
+        help="with how many processes elastic.run goes on when others have died (all)",
+    )
+    run.add_argument(
+        "--max",
+        metavar="N",
+        type=int,
+        help="how many processes at most, one for each processor below that",
     )
     run.add_argument(
         "--max-restarts",
@@ -63,19 +77,28 @@ def start(options: argparse.Namespace) -> int:
 
     if shutil.which("mpirun") is None:
         raise UsageError(MISSING)
-    nproc = options.nproc or (0 if options.hosts else os.cpu_count() or 1)
-    if options.nproc is not None and options.nproc < 1:
-        raise UsageError(f"--nproc {options.nproc}: there is at least one process")
+    least, nproc = how_many(options)
+    elastic = least is not None and survives()
+    if least is not None and not elastic:
+        print(
+            "wengert run: this MPI ends all processes when one has died (Open MPI 5 does not); "
+            "they begin again at the newest checkpoint, as often as --max-restarts says",
+            file=sys.stderr,
+            flush=True,
+        )
     if options.max_restarts < 0:
         raise UsageError(f"--max-restarts {options.max_restarts}: a number from 0 on")
     program = [sys.executable, "-m", "wengert.cli.worker"]
     program += ["-m"] * options.module + [options.script, *options.arguments]
     environment = os.environ | {"TORCHELASTIC_RUN_ID": uuid.uuid4().hex}
     environment["TORCHELASTIC_MAX_RESTARTS"] = str(options.max_restarts)
+    if least is not None:
+        environment["WENGERT_MIN_RANKS"] = str(least)
     status = 0
     for attempt in range(options.max_restarts + 1):
         environment["TORCHELASTIC_RESTART_COUNT"] = str(attempt)
-        status = _wait(command(nproc, program, options.hosts, environment), environment)
+        words = command(nproc, program, options.hosts, environment, elastic)
+        status = _wait(words, environment)
         if status == 0 or attempt == options.max_restarts:
             break
         print(
@@ -87,17 +110,55 @@ def start(options: argparse.Namespace) -> int:
     return status
 
 
+def how_many(options: argparse.Namespace) -> tuple[int | None, int]:
+    """The fewest processes that go on when others die, None if all are to; and how many to start.
+
+    None to start are as many as the hosts have places.
+    """
+    from wengert.cli.commands import UsageError
+
+    for name in ("nproc", "min", "max"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name} {value}: there is at least one process")
+    least, most = options.min, options.max
+    if options.nproc is not None and most is not None:
+        raise UsageError("--nproc says how many processes there are, so that there is no --max")
+    places = os.cpu_count() or 1
+    if options.hosts:
+        places = sum(int(h.partition(":")[2] or 1) for h in options.hosts.split(","))
+    start = options.nproc or min(max(places, least or 1), most or places)
+    if least is not None and least > start:
+        raise UsageError(f"--min {least} is more than the {start} processes that are started")
+    if least is None and most is not None:
+        least = 1
+    return least, 0 if options.hosts and options.nproc is most is None else start
+
+
+@functools.cache
+def survives() -> bool:
+    """Whether mpirun can leave the other processes alone when one has died (ULFM)."""
+    if shutil.which("ompi_info") is None:
+        return False
+    done = subprocess.run(["ompi_info"], capture_output=True, text=True, check=False)
+    return "FT MPI support: yes" in done.stdout
+
+
 def command(
     nproc: int,
     program: Sequence[str],
     hosts: str | None = None,
     environment: dict[str, str] | None = None,
+    elastic: bool = False,
 ) -> list[str]:
     """The words that start a program on so many processes.
 
-    On one machine nothing leaves it: its processes share memory.
+    On one machine nothing leaves it: its processes share memory. With `elastic` those that are left
+    may go on when one has died.
     """
     words = ["mpirun", "--oversubscribe"]
+    if elastic:
+        words += ["--with-ft", "ulfm"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         words.append("--allow-run-as-root")
     if nproc:

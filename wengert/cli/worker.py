@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import runpy
 import sys
+import threading
 
 SOURCES = {
     "RANK": ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"),
@@ -35,6 +37,20 @@ def variables(environment: dict[str, str]) -> dict[str, str]:
 
 def main(words: list[str]) -> None:
     os.environ.update(variables(dict(os.environ)))
+    try:
+        run(words)
+    except SystemExit as end:
+        if not lost():
+            raise
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        leave(end.code if isinstance(end.code, int) else int(end.code is not None))
+    if lost():
+        leave(0)
+
+
+def run(words: list[str]) -> None:
+    """Run a script, or a module, as Python does."""
     if words[:1] == ["-m"]:
         sys.argv = words[1:]
         sys.path.insert(0, os.getcwd())  # noqa: PTH109  (as Python does)
@@ -43,6 +59,23 @@ def main(words: list[str]) -> None:
         sys.argv = words
         sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))  # noqa: PTH100, PTH120
         runpy.run_path(words[0], run_name="__main__")
+
+
+def lost() -> bool:
+    """Whether this process has gone on without ranks that have died."""
+    mpi = sys.modules.get("wengert.distributed.mpi")
+    return bool(mpi is not None and mpi.LOST)
+
+
+def leave(status: int) -> None:
+    """End as Python does, but for MPI's end: that waits for all ranks, at times for dead ones."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ from wengert.distributed.work import Work as Work
 from wengert.errors import DistBackendError as DistBackendError
 from wengert.errors import DistError as DistError
 from wengert.errors import DistTimeoutError as DistTimeoutError
+from wengert.errors import RankLostError as RankLostError
 from wengert.imports import lacking as _lacking
 
 all_gather_single = all_gather_into_tensor

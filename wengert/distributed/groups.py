@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,6 +38,7 @@ class ProcessGroup:
         self.backend = backend
         self.ended = ""
         """Why the group can no longer be used."""
+        self._watching: list[weakref.WeakMethod[Callable[[], None]]] = []
 
     def rank(self) -> int:
         return self.carrier.rank
@@ -53,6 +55,22 @@ class ProcessGroup:
 
     def __repr__(self) -> str:
         return f"<ProcessGroup {self.key}: rank {self.rank()} of {self.size()}, {self.backend}>"
+
+    def watch(self, method: Callable[[], None]) -> None:
+        """Have a bound method called whenever ranks were lost and the others are numbered anew.
+
+        Who derives something from a group's size or rank says so here how to derive it again.
+        """
+        self._watching.append(weakref.WeakMethod(method))
+
+    def renumber(self, carrier: Transport) -> None:
+        """Go on with those ranks that are left."""
+        self.carrier = carrier
+        self.ranks = tuple(range(carrier.size))
+        self._watching = [m for m in self._watching if m() is not None]
+        for method in self._watching:
+            if (found := method()) is not None:
+                found()
 
     def usable(self, what: str) -> ProcessGroup:
         if self.ended:
@@ -281,6 +299,34 @@ def new_subgroups_by_enumeration(
     return mine, made
 
 
+# ---- ranks that are lost -------------------------------------------------------------------------
+
+
+def agreed(well: bool) -> bool:
+    """Whether all ranks say that all is well and none is lost: the same answer on all of them.
+
+    A rank that says no does so because one was lost; what the others have under way fails then.
+    """
+    here_ = joined("agreed")
+    if not well:
+        for made in here_.groups.values():
+            made.carrier.revoke()
+    return here_.world.carrier.agreed(well, here_.world.timeout)
+
+
+def go_on() -> list[int]:
+    """Make the ranks that are left the group of all; the numbers that they had before.
+
+    All that are left call this, after `agreed` has said no. Groups of some ranks end.
+    """
+    here_ = joined("go_on")
+    carrier, before = here_.world.carrier.shrunk(here_.world.timeout)
+    for key in [k for k in here_.groups if k]:
+        here_.groups.pop(key).ended = "was made before ranks were lost. Make it anew"
+    here_.world.renumber(carrier)
+    return before
+
+
 # ---- questions -----------------------------------------------------------------------------------
 
 
@@ -386,7 +432,9 @@ def run_threads(
     """Run `function(*args)` on so many ranks, as threads of this process; their results.
 
     Each thread is in a group of the backend "threads" before the function begins. If one ends with
-    an error, the others stop at their next operation, and that error is raised.
+    an error, the others stop at their next operation, and that error is raised. One that calls
+    `sys.exit` is lost to the others as a process is that was killed: if they go on without it
+    (`elastic.run`) and end well, None stands for its result.
 
     >>> from wengert import distributed as dist
     >>> import wengert as wg
@@ -399,7 +447,7 @@ def run_threads(
     """
     results: list[Any] = [None] * world_size
     errors: dict[int, BaseException] = {}
-    first: list[int] = []
+    left_behind: dict[int, Any] = {}
     where = f"run_threads {next(_RUNS)}"
 
     def run(rank: int) -> None:
@@ -408,8 +456,9 @@ def run_threads(
             results[rank] = function(*args)
         except BaseException as error:
             errors[rank] = error
-            first.append(rank)
             if (own := getattr(_thread, "member", None)) is not None:
+                if isinstance(error, SystemExit):
+                    left_behind[rank] = own.world.carrier
                 for group in own.groups.values():
                     group.carrier.fail(error)
         finally:
@@ -424,10 +473,10 @@ def run_threads(
         thread.start()
     for thread in threads:
         thread.join()
-    if first:
-        error = errors[first[0]]
-        error.add_note(f"(on rank {first[0]} of {world_size})")
-        raise error
+    for rank, error in errors.items():  # the first to come is the cause of the others
+        if rank not in left_behind or not left_behind[rank].left_behind:
+            error.add_note(f"(on rank {rank} of {world_size})")
+            raise error
     return results
 
 

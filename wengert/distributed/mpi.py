@@ -12,6 +12,7 @@ stands is noted in memory that those of one machine share, and read when one has
 from __future__ import annotations
 
 import atexit
+import contextlib
 import mmap
 import os
 import sys
@@ -27,7 +28,7 @@ import numpy as np
 
 from wengert.distributed.collectives import COLLECTIVES, Collective, ReduceOp
 from wengert.distributed.transport import Call, Pending, Transport, disagreement
-from wengert.errors import DistBackendError, DistTimeoutError
+from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 from wengert.history import forks
 
 INSTALL = (
@@ -55,6 +56,17 @@ def library() -> Any:
             "imported."
         )
     return MPI
+
+
+def revoked(MPI: Any, comm: Any) -> None:
+    """End what others do in a communicator, where MPI can: a rank was lost, or leaves it."""
+    with contextlib.suppress(MPI.Exception, NotImplementedError):
+        comm.Revoke()
+
+
+def lost_classes(MPI: Any) -> tuple[int, ...]:
+    """MPI's kinds of errors for an operation of which some rank has died."""
+    return MPI.ERR_PROC_FAILED, MPI.ERR_PROC_FAILED_PENDING, MPI.ERR_REVOKED
 
 
 # ---- what MPI is given --------------------------------------------------------------------------
@@ -105,16 +117,23 @@ class Transfer(Pending):
         self.done = False
         self.status: Any = None
         self.source: int | None = None
+        self.error: DistBackendError | None = None
 
     def poll(self) -> bool:
         with self.lock:  # whoever waits, and the thread that drives
+            if self.error is not None:
+                raise self.error  # MPI says it once: a request that has failed is over
             if not self.done:
                 try:
                     self.done = self.request.Test(self.status)
+                    if self.done:
+                        self._end()
                 except self.at.MPI.Exception as error:
-                    raise self.at.failed(self.what, error) from error
-                if self.done:
-                    self._end()
+                    self.error = self.at.failed(self.what, error)
+                    raise self.error from error
+                except DistBackendError as error:
+                    self.error = error
+                    raise
             return self.done
 
     def _end(self) -> None:
@@ -217,8 +236,18 @@ class Board:
     def __init__(self, MPI: Any, comm: Any) -> None:
         near = comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.mine = near.rank
-        self.ranks: list[int] = near.allgather(comm.rank)
-        size = near.size * 16
+        try:
+            memory = self.shared(near, 16 * near.size)
+            self.ranks: list[int] = near.allgather(comm.rank)
+        except MPI.Exception:
+            revoked(MPI, near)  # others may wait for this rank
+            raise
+        near.Free()
+        self.rows: Any = np.frombuffer(memory, np.int64).reshape(-1, 2)
+        self.row = self.rows[self.mine]
+        self.places = {name: k for k, name in enumerate(self.names)}
+
+    def shared(self, near: Any, size: int) -> mmap.mmap:
         path = Path(tempfile.gettempdir()) / f"wengert-{os.getpid()}-{id(self)}"
         if near.rank == 0:
             path.write_bytes(bytes(size))
@@ -228,10 +257,7 @@ class Board:
         near.Barrier()
         if near.rank == 0:
             path.unlink()
-        near.Free()
-        self.rows: Any = np.frombuffer(memory, np.int64).reshape(-1, 2)
-        self.row = self.rows[self.mine]
-        self.places = {name: k for k, name in enumerate(self.names)}
+        return memory
 
     def note(self, name: str) -> None:
         row = self.row
@@ -252,6 +278,9 @@ class Board:
 
 # ---- ranks --------------------------------------------------------------------------------------
 
+LOST: set[int] = set()
+"""Numbers of ranks without which this one has gone on."""
+
 
 class Mpi(Transport):
     """One process of a communicator."""
@@ -260,14 +289,19 @@ class Mpi(Transport):
         self.MPI = MPI
         self.comm = comm
         self.timeout = timeout
-        self.control = comm.Dup()  # what compares is not mixed up with what is compared
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
-        self.board = Board(MPI, comm)
-        self.agreed: set[Any] = set()
+        self.compared: set[Any] = set()
         self.always = os.environ.get("WENGERT_CHECK") == "1"
         self.broken: str | None = None
+        self.error: type[DistBackendError] = DistBackendError
         self.starts: dict[str, Any] = {}
+        try:
+            self.control = comm.Dup()  # what compares is not mixed up with what is compared
+            self.board = Board(MPI, comm)
+        except MPI.Exception as error:
+            revoked(MPI, comm)
+            raise self.failed(lambda: "the beginning of a group", error) from error
 
     @classmethod
     def joined(cls, init_method: Any, rank: int, size: int, timeout: float, comm: Any) -> Mpi:
@@ -282,7 +316,7 @@ class Mpi(Transport):
             )
         request = comm.Ibarrier()
         deadline = time.monotonic() + timeout
-        while not request.Test():
+        while not _came(MPI, request, comm):
             if time.monotonic() > deadline:
                 raise DistTimeoutError(
                     f"rank {comm.rank} of {comm.size} waited {timeout:g} s in init_process_group "
@@ -299,7 +333,7 @@ class Mpi(Transport):
     def start(self, call: Call, send: Any, receive: Any) -> Pending:
         if self.broken is not None:
             raise self.unusable(call.described)
-        if self.always or call[:5] not in self.agreed:
+        if self.always or call[:5] not in self.compared:
             self.compare(call)
         c = call.collective
         self.board.note(c.name)
@@ -335,15 +369,14 @@ class Mpi(Transport):
     def compare(self, call: Call) -> None:
         """See that all ranks are about to do the same; an error on all of them if not."""
         self.alike(str(call.card), call.described, self.timeout)
-        self.agreed.add(call[:5])
+        self.compared.add(call[:5])
 
     def alike(self, card: str, described: Callable[[], str], timeout: float) -> None:
         text = np.zeros(TEXT, np.uint8)
         said = f"{card}\0{described()}".encode()[:TEXT]
         text[: len(said)] = np.frombuffer(said, np.uint8)
         texts = np.empty((self.size, TEXT), np.uint8)
-        request = self.control.Iallgather(text, texts)
-        Transfer(self, request, described, None).wait(timeout)
+        self.waited(described, lambda: self.control.Iallgather(text, texts), timeout)
         for other, row in enumerate(texts):
             if not np.array_equal(row[: len(card) + 1], text[: len(card) + 1]):
                 words = row.tobytes().rstrip(b"\0").decode(errors="replace").partition("\0")[2]
@@ -358,10 +391,18 @@ class Mpi(Transport):
         """A request to send or to receive."""
         if self.broken is not None:
             raise self.unusable(what)
+        return self.begun(what, lambda: getattr(self.comm, name)(_bytes(array), rank, tag))
+
+    def begun(self, what: Callable[[], str], begin: Callable[[], Any]) -> Any:
+        """What MPI answers; an error of its own as one of ours."""
         try:
-            return getattr(self.comm, name)(_bytes(array), rank, tag)
+            return begin()
         except self.MPI.Exception as error:
             raise self.failed(what, error) from error
+
+    def waited(self, what: Callable[[], str], begin: Callable[[], Any], timeout: float) -> None:
+        """Begin what gives a request, and wait for that."""
+        Transfer(self, self.begun(what, begin), what, None).wait(timeout)
 
     def receive(self, array: Any, source: int | None, tag: int) -> Pending:
         MPI = self.MPI
@@ -382,15 +423,48 @@ class Mpi(Transport):
         members = self.comm.Get_group().Incl(list(ranks))
         return Mpi(self.MPI, self.comm.Create_group(members), timeout)
 
+    # ---- ranks that are lost ----
+
+    def revoke(self) -> None:
+        for comm in (self.comm, self.control):
+            self.begun(lambda: "going on without a rank that was lost", comm.Revoke)
+
+    def agreed(self, well: bool, timeout: float, comm: Any = None) -> bool:
+        answer = np.array([well], np.int32)  # MPI combines all answers by `and`
+        what = lambda: "an agreement on who is left"
+        try:
+            self.waited(what, lambda: (comm or self.comm).Iagree(answer), timeout)
+        except RankLostError:
+            return False  # on all ranks, as MPI promises
+        return bool(answer[0])
+
+    def shrunk(self, timeout: float) -> tuple[Mpi, list[int]]:
+        comm = self.comm
+        while True:
+            what = lambda: "the search for the ranks that are left"
+            # All have agreed, so that nobody is waited for long. Open MPI 5's Ishrink may crash.
+            comm = self.begun(what, comm.Shrink)
+            made = None
+            with contextlib.suppress(RankLostError):  # of another one, in the meantime
+                made = Mpi(self.MPI, comm, timeout)
+            if self.agreed(made is not None, timeout, comm) and made is not None:
+                before = list(comm.Get_group().Translate_ranks(None, self.comm.Get_group()))
+                LOST.update(set(range(self.size)).difference(before))
+                return made, before
+
     # ---- what goes wrong ----
 
     def unusable(self, what: Callable[[], str]) -> DistBackendError:
-        return DistBackendError(f"rank {self.rank} cannot go on with {what()}\n{self.broken}")
+        return self.error(f"rank {self.rank} cannot go on with {what()}\n{self.broken}")
 
-    def failed(self, what: Callable[[], str], error: Exception) -> DistBackendError:
+    def failed(self, what: Callable[[], str], error: Any) -> DistBackendError:
         """MPI's errors do not say to which rank and operation they came."""
-        self.broken = f"MPI said: {error}"
-        return DistBackendError(f"rank {self.rank}: {what()} failed.\n{self.broken}")
+        if error.Get_error_class() in lost_classes(self.MPI):
+            self.error = RankLostError
+            self.broken = f"A rank was lost; MPI said: {error}"
+        else:
+            self.broken = f"MPI said: {error}"
+        return self.error(f"rank {self.rank}: {what()} failed.\n{self.broken}")
 
     def late(self, what: str, timeout: float) -> DistTimeoutError:
         error = DistTimeoutError(
@@ -405,6 +479,16 @@ class Mpi(Transport):
             self.comm.Free()
 
 
+def _came(MPI: Any, request: Any, comm: Any) -> bool:
+    try:
+        return request.Test()
+    except MPI.Exception as error:
+        lost = error.Get_error_class() in lost_classes(MPI)
+        raise (RankLostError if lost else DistBackendError)(
+            f"rank {comm.rank} of {comm.size}: init_process_group failed: {error}"
+        ) from error
+
+
 def _end_all_with_an_error(MPI: Any) -> None:
     """An error that ends this process ends the others: they would wait for it."""
     before = sys.excepthook
@@ -415,6 +499,8 @@ def _end_all_with_an_error(MPI: Any) -> None:
         before(kind, error, traceback)
         sys.stdout.flush()
         sys.stderr.flush()
+        if LOST:  # where ranks are lost one after the other, mpirun may call an abort a success
+            os._exit(1)
         if not MPI.Is_finalized():
             MPI.COMM_WORLD.Abort(1)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement
-from wengert.errors import DistBackendError, DistTimeoutError
+from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 
 
 class Slot:
@@ -39,13 +39,19 @@ class Hub:
         self.ended: set[int] = set()
         self.broken: str | None = None
         """What broke the group down: nothing can be done in it from then on."""
+        self.error: type[DistBackendError] = DistBackendError
+        self.lost: set[int] = set()
+        self.said: list[dict[int, bool]] = []
+        """What ranks answered each time that they had to agree."""
+        self.next: tuple[Hub, list[int]] | None = None
+        """Where the ranks meet that are left, and which they are."""
 
-    def break_down(self, reason: str) -> None:
+    def break_down(self, reason: str, error: type[DistBackendError] = DistBackendError) -> None:
         with self.changed:
             if self.broken is None:
-                self.broken = reason
+                self.broken, self.error = reason, error
             for part in self.parts.values():
-                part.break_down(reason)
+                part.break_down(reason, error)
             self.changed.notify_all()
 
     def wait(self, rank: int, ready: Callable[[], bool], timeout: float, what: str) -> None:
@@ -54,7 +60,28 @@ class Hub:
         if ready():
             return
         if done:
-            raise DistBackendError(f"rank {rank} cannot go on with {what}\n{self.broken}")
+            raise self.error(f"rank {rank} cannot go on with {what}\n{self.broken}")
+
+    def answers(self, rank: int, turn: int, well: bool, timeout: float) -> dict[int, bool]:
+        """What all ranks that are left have answered, this turn; one that is lost says no."""
+        with self.changed:
+            while len(self.said) <= turn:
+                self.said.append({})
+            said = self.said[turn]
+            said[rank] = well
+            self.changed.notify_all()
+            everybody = range(self.size)
+            if not self.changed.wait_for(
+                lambda: all(r in said or r in self.lost for r in everybody), timeout
+            ):
+                missing = [r for r in everybody if r not in said and r not in self.lost]
+                raise DistTimeoutError(
+                    f"rank {rank} waited {timeout:g} s for the others to agree on who is left"
+                    + self.where(missing)
+                )
+            for r in everybody:
+                said.setdefault(r, False)
+            return said
 
     def where(self, ranks: Sequence[int]) -> str:
         """Where each of these ranks stands."""
@@ -74,6 +101,7 @@ class Threads(Transport):
         self.size = hub.size
         self.count = 0
         self.splits = 0
+        self.turns = 0
 
     @classmethod
     def joined(cls, init_method: Any, rank: int, size: int, timeout: float, comm: Any) -> Threads:
@@ -120,7 +148,7 @@ class Threads(Transport):
         self.count += 1
         with hub.changed:
             if hub.broken is not None:
-                raise DistBackendError(
+                raise hub.error(
                     f"rank {self.rank} cannot go on with {call.described()}\n{hub.broken}"
                 )
             slot = hub.slots[count]
@@ -155,12 +183,39 @@ class Threads(Transport):
             hub = self.hub.parts.setdefault(key, Hub(len(ranks)))
         return Threads(hub, ranks.index(self.rank))
 
+    def revoke(self) -> None:
+        self.hub.break_down(f"rank {self.rank} has found a rank lost", RankLostError)
+
+    def agreed(self, well: bool, timeout: float) -> bool:
+        turn, self.turns = self.turns, self.turns + 1
+        return all(self.hub.answers(self.rank, turn, well, timeout).values())
+
+    def shrunk(self, timeout: float) -> tuple[Threads, list[int]]:
+        hub = self.hub
+        self.agreed(False, timeout)  # all that are left have come here
+        with hub.changed:
+            if hub.next is None:
+                left = sorted(set(range(hub.size)) - hub.lost)
+                hub.next = Hub(len(left)), left
+            new, left = hub.next
+        return Threads(new, left.index(self.rank)), left
+
+    @property
+    def left_behind(self) -> bool:
+        """Whether the others have gone on without this rank."""
+        return self.hub.next is not None and self.rank in self.hub.lost
+
     def close(self) -> None:
         with self.hub.changed:
             self.hub.ended.add(self.rank)
 
     def fail(self, error: BaseException) -> None:
-        self.hub.break_down(f"rank {self.rank} ended with {type(error).__name__}: {error}")
+        if not isinstance(error, SystemExit):
+            self.hub.break_down(f"rank {self.rank} ended with {type(error).__name__}: {error}")
+            return
+        with self.hub.changed:  # as a process that ends: the others may go on
+            self.hub.lost.add(self.rank)
+        self.hub.break_down(f"rank {self.rank} has ended", RankLostError)
 
 
 class Meeting(Pending):

@@ -103,6 +103,22 @@ class Transport(abc.ABC):
         """
 
     @abc.abstractmethod
+    def revoke(self) -> None:
+        """A rank was lost: what the others have under way in this group fails, too.
+
+        Otherwise they would wait for one that has turned to something else. DistBackendError where
+        the engine cannot go on without all ranks.
+        """
+
+    @abc.abstractmethod
+    def agreed(self, well: bool, timeout: float) -> bool:
+        """Whether all ranks say that all is well, and none is lost: the same answer on all."""
+
+    @abc.abstractmethod
+    def shrunk(self, timeout: float) -> tuple[Transport, list[int]]:
+        """The ranks that are left, as a group of their own, and their numbers in this one."""
+
+    @abc.abstractmethod
     def close(self) -> None:
         """Give back what the group holds. Not called for a group that broke down."""
 

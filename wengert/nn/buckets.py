@@ -96,6 +96,15 @@ class Reducer:
         self.fill(reversed(self.params))
         for p in self.params:
             p.register_post_accumulate_grad_hook(self.on_ready)
+        own.watch(self.renumber)
+
+    def renumber(self) -> None:
+        """Ranks were lost: average over those that are left, from the next forward pass on."""
+        self.divisor = self.own.size()
+        self.expecting = False
+        self.ready.clear()
+        self.ended.clear()
+        self.order.clear()
 
     # ---- making buckets -------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from wengert.distributed import groups, objects, tensors
@@ -54,12 +54,10 @@ class ZeroRedundancyOptimizer(Optimizer):
         self.process_group = groups.resolve(process_group, "ZeroRedundancyOptimizer")
         self._whole: dict[str, Any] | None = None
         super().__init__(params, defaults)
+        self._optimizer_class = optimizer_class
+        self._settings = defaults
         self._deal_out()
-        mine = [
-            {**group, "params": [p for p in group["params"] if self._owner[id(p)] == self._rank]}
-            for group in self.param_groups
-        ]
-        self.optim = optimizer_class(mine, **defaults)
+        self.process_group.watch(self._deal_out)
         self.defaults = self.optim.defaults
         for group, inner in zip(self.param_groups, self.optim.param_groups, strict=True):
             for name, value in inner.items():
@@ -70,6 +68,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return self.process_group.rank()
 
     def _deal_out(self) -> None:
+        """Divide the parameters; the state of this rank's share begins anew."""
         everything = [p for group in self.param_groups for p in group["params"]]
         loads = [0] * self.process_group.size()
         self._owner: dict[int, int] = {}
@@ -79,6 +78,11 @@ class ZeroRedundancyOptimizer(Optimizer):
             loads[rank] += p.numel()
             self._owner[id(p)] = rank
             self._shares[rank].append(p)
+        mine = [
+            {**group, "params": [p for p in group["params"] if self._owner[id(p)] == self._rank]}
+            for group in self.param_groups
+        ]
+        self.optim = self._optimizer_class(mine, **self._settings)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         if hasattr(self, "optim"):
@@ -120,6 +124,16 @@ class ZeroRedundancyOptimizer(Optimizer):
         packed = Optimizer.state_dict(self)
         packed["state"] = {number[id(p)]: dict(s) for p, s in self.optim.state.items()}
         return packed
+
+    def load_shards(self, shards: Iterable[dict[str, Any]]) -> None:
+        """Take this rank's part of what other numbers of ranks gave as `shard_state_dict`."""
+        everything = [p for group in self.param_groups for p in group["params"]]
+        mine = {k for k, p in enumerate(everything) if self._owner[id(p)] == self._rank}
+        whole: dict[str, Any] = {}
+        state: dict[int, Any] = {}
+        for whole in shards:  # their settings are alike
+            state |= {k: s for k, s in whole["state"].items() if k in mine}
+        self.load_state_dict(whole | {"state": state})
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Bring the whole state to rank `to`, whose `state_dict` returns it then."""

@@ -102,6 +102,7 @@ ELSEWHERE = {
     "distributed.algorithms.ddp_comm_hooks.powerSGD_hook": "distributed.hooks",
     "distributed.nn.functional": "distributed.functional",
     "distributed.checkpoint": "serialization.sharded",
+    "distributed.elastic": "serialization.elastic",
     "distributed.optim": "optim.sharded",
 }
 """PyTorch's modules whose files have other names here."""

@@ -196,22 +196,32 @@ class DistributedSampler(Sampler):
                     "DistributedSampler: give num_replicas, the number of processes, and rank, the "
                     "number of this one; there is no process group to ask."
                 )
-            num_replicas = groups.get_world_size() if num_replicas is None else num_replicas
-            rank = groups.get_rank() if rank is None else rank
+            own = groups.resolve(None, "DistributedSampler")
+            if num_replicas is None and rank is None:
+                own.watch(self._divide)
+            num_replicas = own.size() if num_replicas is None else num_replicas
+            rank = own.rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"
             )
         self.dataset = dataset
-        self.num_replicas = num_replicas
-        self.rank = rank
         self.epoch = 0
         self.shuffle = shuffle
         self.seed = seed
         self.drop_last = drop_last
-        n = len(dataset)
-        self.num_samples = n // num_replicas if drop_last else -(-n // num_replicas)
+        self._share(num_replicas, rank)
+
+    def _share(self, num_replicas: int, rank: int) -> None:
+        self.num_replicas = num_replicas
+        self.rank = rank
+        n = len(self.dataset)
+        self.num_samples = n // num_replicas if self.drop_last else -(-n // num_replicas)
         self.total_size = self.num_samples * num_replicas
+
+    def _divide(self) -> None:
+        """The ranks are others now: this one's share of the data is another."""
+        self._share(groups.get_world_size(), groups.get_rank())
 
     def set_epoch(self, epoch: int) -> None:
         """Name the epoch, before going through it: it decides the shuffling."""
