@@ -289,7 +289,8 @@ def _run(plan: Plan, actual: str, operands: Iterable[str], in_order: str = "") -
         if plan.at_once:
             function = f"(at_once if {plan.tracked[0]}_array.size >= blocks.BLOCK else function)"
         call = f"{function}({quick or actual}) if {ndarrays} else dispatched({actual})"
-    if not (plan.rule.view or getattr(plan.rule.function, "signature", "") is None):
+    rule = plan.rule  # of views and casts there is nothing to compute in float32
+    if not (rule.view or rule.casts or getattr(rule.function, "signature", "") is None):
         call = f"rounded(dispatched, {actual}) if {_is_narrow(plan)} else {call}"
     return [
         f"    try: array = {call}",

@@ -233,7 +233,7 @@ def _as_array(x: Any, dtype: Any) -> Any:
 
 def uniform(items: list[Any]) -> list[Any]:
     """The items of a list argument, cast to one dtype."""
-    kinds = {dtypes.of(x._array if isinstance(x, Tensor) else x) for x in items}
+    kinds = {x._array.dtype if isinstance(x, Tensor) else dtypes.of(x) for x in items}
     if len(kinds) < 2:
         return items
     target = dtypes.result_type(*(x._array if isinstance(x, Tensor) else x for x in items))

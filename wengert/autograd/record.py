@@ -361,31 +361,36 @@ def _sequence(rule: Rule) -> Recorder:
     keeps = name in codegen.Plan(rule).values
 
     node_type = type(node_name(rule), (SequenceNode,), {"__slots__": (), "rule": rule})
+    place, count = rule.arguments.index(name), len(rule.arguments)
+    settings = [n for n in rule.arguments if n != name]
 
     def record(*args: Any, **kwargs: Any) -> Any:
-        call = rule.bind(*args, **kwargs)
-        items = call[name] = uniform(list(call[name]))
-        operands = tuple(call.values())
-        call[name] = [x._array if isinstance(x, Tensor) else x for x in items]
-        narrow = items and dtypes.is_half(dtypes.of(call[name][0]))
-        array = rounded(function, *call.values()) if narrow else function(*call.values())
-        array = settle(array)
-        out = wrap(array)
+        if kwargs or len(args) != count:
+            args = tuple(rule.bind(*args, **kwargs).values())
+        items = uniform(list(args[place]))
+        before, after = args[:place], args[place + 1 :]
+        arrays = [x._array if isinstance(x, Tensor) else x for x in items]
+        if arrays and dtypes.is_half(dtypes.of(arrays[0])):
+            array = rounded(function, *before, arrays, *after)
+        else:
+            array = function(*before, arrays, *after)
+        out = wrap(array if type(array) is np.ndarray else settle(array))
         if modes.special and not may_record(out):
+            operands = (*before, items, *after)
             return carried(record, rule, operands, out) if modes.pushing else out
-        edges = tuple(current_node(x) if isinstance(x, Tensor) else None for x in items)
-        if any(edge is not None for edge in edges):
+        edges = [current_node(x) if isinstance(x, Tensor) else None for x in items]
+        if edges.count(None) < len(edges):
             node = node_type()
-            node.begin(edges)
-            node.shapes = [np.shape(x) for x in call[name]]
-            node.call = {k: v for k, v in call.items() if k != name}
+            node.begin(tuple(edges))
+            node.shapes = [np.shape(x) for x in arrays]
+            node.call = dict(zip(settings, (*before, *after), strict=True))
             # Products are linear in each item: one is needed for the cotangents of the others.
             node.saved = tuple(items) if keeps and len(items) > 1 else ()
             node.code, node.at = here()
             out._node = node
             if modes.special or any(x._origin is INFERENCE for x in items if isinstance(x, Tensor)):
                 saved.settle_node(node, array)
-        return carried(record, rule, operands, out) if modes.pushing else out
+        return carried(record, rule, (*before, items, *after), out) if modes.pushing else out
 
     return record
 

@@ -31,7 +31,7 @@ from wengert.functions.shapes import broadcast_tensors
 from wengert.history import modes
 from wengert.history.location import stacklevel
 from wengert.rules import indexing as rules
-from wengert.tensor import INFERENCE, Tensor, carries, wrap
+from wengert.tensor import INFERENCE, NUMBERS, Tensor, carries, wrap
 
 _get, _put = recorder(rules.getitem), recorder(rules.put)
 _select, _slice = recorder(rules.select), recorder(rules.slices)
@@ -325,6 +325,8 @@ def put(x: Tensor, index: Any, value: Any) -> None:
 def _tracked(x: Any) -> bool:
     if not isinstance(x, Tensor):
         return False
+    if not modes.special and x._origin is None:
+        return x._node is not None
     return (modes.is_grad_enabled() and x.requires_grad) or carries(x)
 
 
@@ -454,14 +456,16 @@ def argwhere(input: Any) -> Tensor:
 
 
 def check_index(
-    name: str, input: Tensor, dim: int, index: Any, error: Any = RuntimeError
+    name: str, input: Tensor, dim: int, index: Any, error: Any = RuntimeError, copy: bool = True
 ) -> tuple[int, Any]:
-    axis = one_dim(dim, input.ndim)
+    """The dimension from the front, and the index as an array: a copy, if a node is to keep it."""
+    shape = input._array.shape
+    axis = one_dim(dim, len(shape))
     places = as_array(array_of(index))
     if places.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {places.dtype}")
-    places = places.astype(np.int64)  # a copy, which the operation may keep for the backward
-    n = input.shape[axis] if input.ndim else 1
+    places = places.astype(np.int64, copy=copy)
+    n = shape[axis] if shape else 1
     if not known(places) or rules.outside(places.reshape(-1), 0, n):
         require(within(places, 0, n), _out_of_bounds, places, axis, n, error)
     return axis, places
@@ -474,6 +478,8 @@ def _out_of_bounds(places: Any, axis: int, n: int, error: Any) -> Exception:
 
 def check_sizes(input: Tensor, axis: int, places: Any) -> None:
     """An index along one dimension takes places in the others as they are: they must be there."""
+    if places.shape == input._array.shape:
+        return
     for d, (n, m) in enumerate(zip(places.shape, input.shape, strict=False)):
         if d != axis and n > m and places.size:
             raise RuntimeError(
@@ -496,10 +502,10 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Te
             [4]])
     """
     input = tensor_of(input)
-    axis, places = check_index("gather", input, dim, index)
+    axis, places = check_index("gather", input, dim, index, copy=not isinstance(index, Tensor))
     if not places.size:
         return _get(input.reshape(-1), np.zeros(places.shape, np.int64))
-    if max(places.ndim, 1) != max(input.ndim, 1) and places.size:
+    if max(places.ndim, 1) != max(input.ndim, 1):
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as input tensor: "
             f"{places.ndim} and {input.ndim}"
@@ -528,6 +534,8 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Tensor:
         )
     n, places = input.shape[axis], indices._array.astype(np.int64)
     indices = constant(np.where(places < 0, places + n, places))
+    if indices._array.shape == input._array.shape:
+        return gather(input, axis, indices)
     shape = np.broadcast_shapes(
         *(tuple(1 if d == axis else n for d, n in enumerate(x.shape)) for x in (input, indices))
     )
@@ -564,6 +572,8 @@ def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:
             f"Expected a long tensor for index, but got {places.dtype}. Use index.long()."
         )
     places, n = places.astype(np.int64), len(flat._array)
+    if known(places) and not rules.outside(places.reshape(-1), 0, n):
+        return 0, places
     wrong = f"out of range: tried to access an index outside of a tensor of {n} elements"
     require(within(places, -n, n), IndexError, wrong)
     return 0, places % max(n, 1)
@@ -574,17 +584,25 @@ def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:
 
 def overwrite(x: Tensor, value: Any, name: str, record: Any = None) -> Tensor:
     """Make `x` hold a value that its old one has no part in."""
-    value = value if isinstance(value, Tensor) else wrap(dtypes.native(np.asarray(value)))
-    if not _tracked(x) and not _tracked(value) and type(x._array) is np.ndarray:
-        inplace.refuse(x, (value,))
+    number = type(value) in NUMBERS
+    if not number and not isinstance(value, Tensor):
+        value = wrap(dtypes.native(np.asarray(value)))
+    if type(x._array) is np.ndarray and not _tracked(x) and (number or not _tracked(value)):
+        if x._origin is not None:  # or there is nothing to refuse
+            inplace.refuse(x, (value,))
         inplace._check_memory(x)
-        _broadcastable(value, x)
-        array = value._array
-        array = array.real if array.dtype.kind == "c" and x._array.dtype.kind != "c" else array
-        np.copyto(x._array, array, casting="unsafe")
+        if number:
+            array = np.asarray(value)
+        else:
+            _broadcastable(value, x)
+            array = value._array
+        x._array[...] = (
+            array.real if array.dtype.kind == "c" and x._array.dtype.kind != "c" else array
+        )
         if x._origin is not INFERENCE:
             mark_written(x, name)
         return x
+    value = wrap(np.asarray(value)) if number else value
     _broadcastable(value, x)
     return inplace.write(x, record or _assign, (cast(value, x._array.dtype),), name)
 

@@ -33,13 +33,19 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     """
     dim = dim if axis is None else axis
     items = _items("cat", tensors)
-    ndim = max(x.ndim for x in items)
-    if any(not x.ndim for x in items):
+    shapes = [x._array.shape for x in items]
+    if shapes.count(shapes[0]) < len(shapes) or not shapes[0]:
+        items, shapes = _joinable(items, shapes, dim)
+    return _concatenate(items, one_dim(dim, len(shapes[0])))
+
+
+def _joinable(items: list[Tensor], shapes: list[Any], dim: int) -> tuple[list[Tensor], list[Any]]:
+    """Tensors of different shapes, and these: those that (0,) joins, as it joins anything."""
+    ndim = max(map(len, shapes))
+    if () in shapes:
         raise RuntimeError("zero-dimensional tensor cannot be concatenated: use wengert.stack")
     dim = one_dim(dim, ndim)
-    full = [x for x in items if x._array.shape != (0,) or ndim == 1] or items[
-        :1
-    ]  # (0,) joins anything
+    full = [x for x, shape in zip(items, shapes, strict=True) if shape != (0,) or ndim == 1]
     first = full[0].shape
     for i, x in enumerate(full):
         if x.ndim != len(first) or any(
@@ -50,7 +56,7 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
                 f"{dim}. Expected shape like {list(first)} but got {list(x.shape)} for tensor "
                 f"number {i} in the list."
             )
-    return _concatenate(full, dim)
+    return full, [x._array.shape for x in full]
 
 
 def _items(name: str, tensors: Any) -> list[Tensor]:
@@ -59,7 +65,7 @@ def _items(name: str, tensors: Any) -> list[Tensor]:
             f"{name}(): argument 'tensors' must be a tuple of Tensors, not Tensor: write "
             f"{name}([x, y])"
         )
-    items = [tensor_of(x) for x in tensors]
+    items = [x if isinstance(x, Tensor) else tensor_of(x) for x in tensors]
     if not items:
         raise ShapeError(f"{name}(): expected a non-empty list of Tensors")
     return items
@@ -72,13 +78,14 @@ concat = concatenate = cat
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Tensors of one shape along a new dimension."""
     items = _items("stack", tensors)
+    first = items[0]._array.shape
     for i, x in enumerate(items):
-        if x.shape != items[0].shape:
+        if x._array.shape != first:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(items[0].shape)} at "
+                f"stack expects each tensor to be equal size, but got {list(first)} at "
                 f"entry 0 and {list(x.shape)} at entry {i}"
             )
-    return _stack(items, one_dim(dim, items[0].ndim + 1))
+    return _stack(items, one_dim(dim, len(first) + 1))
 
 
 @takes_out

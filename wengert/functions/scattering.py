@@ -285,8 +285,9 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     values = value_for(values, input)
     if not accumulate:
         return _put(input, advanced, values)
-    shape = _shape_at(advanced, tuple(input.shape)) or _get(input, advanced).shape
-    return input + _add_at(values.expand(shape), advanced, tuple(input.shape))
+    shape = _shape_at(advanced, tuple(input.shape)) or tuple(_get(input, advanced).shape)
+    values = values if values._array.shape == shape else values.expand(shape)
+    return input + _add_at(values, advanced, tuple(input.shape))
 
 
 def _shape_at(index: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -173,12 +173,12 @@ def _middle_number(x: Any, ignore_nan: bool) -> Any:
 def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:
     """Where along `axis` the median stands."""
     order = _order(x, axis, False)
-    nans = (
-        np.isnan(x).sum(axis=axis, keepdims=True)
-        if dtypes.is_floating(x.dtype)
-        else np.zeros(1, int)
-    )
     n = x.shape[axis]
+    missing = np.isnan(x) if dtypes.is_floating(x.dtype) else np.zeros((1,) * x.ndim, bool)
+    if known(missing) and not missing.any():
+        middle = (n - 1) // 2
+        return order[(slice(None),) * axis + (slice(middle, middle + 1),)]
+    nans = missing.sum(axis=axis, keepdims=True)
     if ignore_nan:
         place = np.maximum(n - nans - 1, 0) // 2
     else:

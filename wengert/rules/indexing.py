@@ -167,7 +167,7 @@ linear(
 def gather(x: Any, index: Any, axis: int) -> Any:
     """`out[i, j] = x[index[i, j], j]` for axis 0, and so on; `index` may be smaller than `x`."""
     if _alike_outside(x, index, x.shape, axis):
-        return take_along_axis(x, index, axis)
+        return _taken(x, index, axis)
     return x[_grid(index, axis)]
 
 
@@ -280,6 +280,10 @@ linear(
 @primitive
 def pick(x: Any, index: Any, axis: int) -> Any:
     """One element of each row along `axis`: `x[index[j], j]` for axis 0; the dimension goes."""
+    axis = axis % x.ndim
+    places = index[(slice(None),) * axis + (None,)]
+    if _alike_outside(x, places, x.shape, axis):
+        return _taken(x, places, axis).reshape(index.shape)
     rows = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
     return rows[np.arange(len(rows)), index.ravel()].reshape(index.shape)
 
@@ -334,10 +338,15 @@ def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """np.take_along_axis of plain arrays."""
     if axis is not None and _alike_outside(arr, indices, arr.shape, axis):
-        out = np.empty(indices.shape, arr.dtype)
-        if not _take_lines(*as_lines(axis, arr, indices, out)):
-            return out
+        return _taken(arr, indices, axis)
     return np.take_along_axis(arr, indices, axis)
+
+
+def _taken(x: Any, indices: Any, axis: int) -> Any:
+    out = np.empty(indices.shape, x.dtype)
+    if not _take_lines(*as_lines(axis, x, indices, out)):
+        return out
+    return np.take_along_axis(x, indices, axis)  # an error, in NumPy's words
 
 
 @within_loops
@@ -380,17 +389,14 @@ def _put_lines(g, indices, out):
 
 def _alike_outside(x: Any, indices: Any, shape: Any, axis: int) -> bool:
     """Whether arrays are plain, and `shape` is that of the indices but along an axis."""
-    return (
-        type(x) is type(indices) is np.ndarray
-        and x.dtype in (*EXACT, indices.dtype)
-        and indices.dtype == np.int64
-        and len(shape) == indices.ndim > 0
-        and -len(shape) <= axis < len(shape)
-        and all(
-            a == b or d == axis % len(shape)
-            for d, (a, b) in enumerate(zip(shape, indices.shape, strict=True))
-        )
-    )
+    if not (type(x) is type(indices) is np.ndarray and indices.dtype == np.int64):
+        return False
+    if x.dtype not in EXACT and x.dtype != indices.dtype:
+        return False
+    other, ndim = indices.shape, len(shape)
+    if ndim != len(other) or not -ndim <= axis < ndim:
+        return False
+    return shape[:axis] == other[:axis] and (axis == -1 or shape[axis + 1 :] == other[axis + 1 :])
 
 
 linear(

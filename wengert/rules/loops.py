@@ -84,9 +84,10 @@ def plain(*arrays: Any) -> bool:
 
 
 def as_lines(axis: int, *arrays: Any) -> list[Any]:
-    """Arrays of three dimensions, with `axis` in the middle."""
-    axis %= arrays[0].ndim
-    return [
-        x.reshape(math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
-        for x in arrays
-    ]
+    """Arrays that are alike but along `axis`, in three dimensions with that one in the middle."""
+    shape = arrays[0].shape
+    axis %= len(shape)
+    if len(shape) == 2:
+        return [x[:, :, None] if axis else x[None] for x in arrays]
+    before, after = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+    return [x.reshape(before, x.shape[axis], after) for x in arrays]

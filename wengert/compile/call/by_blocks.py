@@ -81,8 +81,9 @@ def _made_by(codes: Any, key: Any, function: Function, settings: tuple[Any, ...]
 
 def _key(step: int, blocks: Any, shared: Any, settings: tuple[Any, ...]) -> Any:
     kinds = tuple([((step, *x.shape[1:]), x.dtype) for x in blocks])
-    # As text, since 1 is True and 0.0 is -0.0.
-    return kinds, tuple([(x.shape, x.dtype) for x in shared]), repr(settings)
+    # Numbers as text, since 1 is True and 0.0 is -0.0.
+    chosen = tuple([x if isinstance(x, np.dtype) else repr(x) for x in settings])
+    return kinds, tuple([(x.shape, x.dtype) for x in shared]), chosen
 
 
 class Blocks:

@@ -42,14 +42,10 @@ def code(function: Function, kinds: Sequence[Any]) -> Function | None:
 
     name = f"loops.{function.__name__}"
     made = compile_text(f"{name}\n{source}", write, name)
-    arrays = [isinstance(kind, np.dtype) for kind in kinds]
     types: list[Any] = [
-        ctypes.c_void_p if isinstance(k, np.dtype) else _ARGUMENTS[k] for k in kinds
+        ctypes.py_object if isinstance(k, np.dtype) else _ARGUMENTS[k] for k in kinds
     ]
     result = ctypes.c_int64 if texts.returns(function) else None
     native: Any = ctypes.CFUNCTYPE(result, *types)(made.address("loops"))
-
-    def run(*values: Any, made: Any = made) -> Any:  # the code lives as long as this does
-        return native(*[id(x) if array else x for x, array in zip(values, arrays)])  # noqa: B905
-
-    return run
+    native.made = made  # the code lives as long as this does
+    return native
