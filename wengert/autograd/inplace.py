@@ -43,9 +43,10 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
     Raises InplaceError where PyTorch refuses: leaves that require grad, views that may not be
     written through; RuntimeError if the result does not fit.
     """
-    refuse(x, args)
-    before = x
-    if modes.is_grad_enabled() and (x.requires_grad or any(_tracked(a) for a in args)):
+    before, quiet = x, unrecorded(x, args)
+    if not quiet:
+        refuse(x, args)
+    if not quiet and modes.is_grad_enabled() and (x.requires_grad or any(map(_tracked, args))):
         # The old value as its own object: the node may save it, and x is about to change.
         before = wrap(x._array, current_node(x))
         before._cell = x._cell
@@ -68,7 +69,10 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
             result = cast(result, x._array.dtype)
     if modes.special and modes.current().clone_saved is not None:
         modes.current().clone_saved.protect(x)
-    np.copyto(x._array, result._array, casting="unsafe")
+    if type(x._array) is type(result._array) is np.ndarray:
+        x._array[...] = result._array
+    else:
+        np.copyto(x._array, result._array, casting="unsafe")
     if x._origin is not INFERENCE:
         mark_written(x, name)
     if result._node is not None:
@@ -77,6 +81,22 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
     if modes.special:
         forward.written(x, result)
     return x
+
+
+def unrecorded(x: Tensor, args: tuple[Any, ...] = ()) -> bool:
+    """Whether it shows at a glance that nothing about a write of `x` is recorded or refused.
+
+    The glance is at tensors that are no views, and outside of all modes.
+    """
+    if modes.special or x._node is not None or x._origin is not None:
+        return False
+    for a in args:
+        if isinstance(a, Tensor):
+            if a._node is not None or a._origin is not None:
+                return False
+        elif isinstance(a, (list, tuple)):
+            return False
+    return True
 
 
 def _tracked(value: Any) -> bool:
@@ -92,6 +112,8 @@ def _check_fit(x: Tensor, array: Any, name: str) -> None:
             f"{list(array.shape)}: {name} writes into a tensor, which cannot grow. "
             "Use the operation without the underscore."
         )
+    if array.dtype is x._array.dtype:
+        return
     kinds = "buifc"
     rank = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
     source, target = array.dtype.kind, x._array.dtype.kind

@@ -189,6 +189,8 @@ def composed(function: Any, name: str) -> Any:
     """The in-place twin of a function that may record several nodes."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if inplace.unrecorded(self, (*args, *kwargs.values())):
+            return inplace.write(self, lambda x: function(x, *args, **kwargs), (), name)
         n, names = len(args), tuple(kwargs)
 
         def record(old: Tensor, *given: Any) -> Any:

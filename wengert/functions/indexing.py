@@ -325,9 +325,9 @@ def put(x: Tensor, index: Any, value: Any) -> None:
 def _tracked(x: Any) -> bool:
     if not isinstance(x, Tensor):
         return False
-    if not modes.special and x._origin is None:
-        return x._node is not None
-    return (modes.is_grad_enabled() and x.requires_grad) or carries(x)
+    return not inplace.unrecorded(x) and (
+        (modes.is_grad_enabled() and x.requires_grad) or carries(x)
+    )
 
 
 def _value_array(value: Any, dtype: Any) -> Any:
@@ -588,7 +588,7 @@ def overwrite(x: Tensor, value: Any, name: str, record: Any = None) -> Tensor:
     if not number and not isinstance(value, Tensor):
         value = wrap(dtypes.native(np.asarray(value)))
     if type(x._array) is np.ndarray and not _tracked(x) and (number or not _tracked(value)):
-        if x._origin is not None:  # or there is nothing to refuse
+        if not inplace.unrecorded(x):
             inplace.refuse(x, (value,))
         inplace._check_memory(x)
         if number:

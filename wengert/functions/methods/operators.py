@@ -51,7 +51,7 @@ def _takes_out(array: Any) -> bool:
 
 def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tensor:
     """x = function(x, other) in place; straight into the memory where nothing is tracked."""
-    if (
+    if inplace.unrecorded(x, (other,)) or (
         modes.special
         and x._origin is None
         and not modes.is_grad_enabled()
