@@ -495,3 +495,42 @@ def test_operations_with_tensors_of_another_library_say_how_to_convert_them(name
     for x in (wg.ones(2), wg.ones(2, requires_grad=True) * 1):
         with pytest.raises(TypeError, match=r"torch\.Tensor.*wengert\.tensor"):
             OPERATIONS[name](x, t)
+
+
+# ---- arguments of another kind -------------------------------------------------------------
+
+F = wg.nn.functional
+X = wg.ones(2, 3)
+MISFITS = {
+    # An argument that is no tensor was met first where its shape or dtype was asked for.
+    "argument 'index' (position 3) must be a Tensor, not str": lambda: wg.gather(X, 0, "a"),
+    "argument 'weight' (position 2) must be a Tensor, not NoneType": lambda: F.conv2d(X, None),
+    "argument 'A' (position 1) must be a Tensor, not list": lambda: wg.linalg.inv([1.0, 2.0]),
+    "argument 'input' (position 1) must be a Tensor, not float": lambda: wg.tril(3.0),
+    "argument 'source' (position 4) must be a Tensor, not list": (
+        lambda: wg.index_add(X, 0, wg.tensor([0]), [[1.0] * 3])
+    ),
+    "argument 'mask' (position 2) must be a Tensor, not str": (
+        lambda: wg.masked_scatter(X, "a", X)
+    ),
+    "argument 'running_mean' (position 2) must be a Tensor, not int": (
+        lambda: F.batch_norm(X, 3, X)
+    ),
+    "stride must be a whole number": lambda: F.max_pool2d(wg.ones(1, 1, 4, 4), 2, "two"),
+}
+
+
+@pytest.mark.parametrize("words", MISFITS)
+def test_what_fails_for_an_argument_of_another_kind_names_it(words):
+    with pytest.raises(TypeError) as caught:
+        MISFITS[words]()
+    assert words in str(caught.value)
+
+
+def test_errors_of_arguments_of_the_right_kind_stay_as_they_are():
+    with pytest.raises(RuntimeError, match="index 7 is out of bounds"):
+        wg.gather(X, 0, wg.tensor([[7, 7, 7]]))
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        wg.tril(X).sum(7)
+    with pytest.raises(RuntimeError, match="out"):  # a number is an operand like a tensor
+        wg.clamp(X, 2, out=wg.ones(2, 3, dtype=wg.int64))

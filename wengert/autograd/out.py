@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.misfits import misfit
 from wengert.history import modes
 from wengert.tensor import Tensor, carries
 
@@ -121,8 +122,13 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if out is None:
-            return function(*args, **kwargs)
-        return into(out, function, args, kwargs)
+        try:
+            if out is None:
+                return function(*args, **kwargs)
+            return into(out, function, args, kwargs)
+        except Exception as error:
+            if told := misfit(error, function, args, kwargs):
+                raise told from error
+            raise
 
     return with_out

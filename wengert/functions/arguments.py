@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import misfit
 from wengert.autograd.operands import one_dtype
 from wengert.autograd.out import into as into
 from wengert.autograd.out import takes_out as takes_out
@@ -64,10 +65,14 @@ def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function
                 kwargs.update({n: _tensor(kwargs[n], function, names, i) for i, n in given})
             for x in args[: count or 2]:
                 if not isinstance(x, Tensor):
+                    args = tuple(operands_of(function, count, args))
                     break
-            else:
+            try:
                 return function(*args, **kwargs)
-            return function(*operands_of(function, count, args), **kwargs)
+            except Exception as error:
+                if told := misfit(error, function, args, kwargs):
+                    raise told from error
+                raise
 
         return checked
 

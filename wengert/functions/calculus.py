@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.functions.joining import cat
@@ -80,6 +81,7 @@ def _pairs(name: str, y: Any, x: Any, dim: int) -> tuple[Tensor, Tensor | None, 
     return pairs, diff(x, dim=along), axis
 
 
+@told
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral of sampled values by the trapezoidal rule: sum (x1 - x0) (y0 + y1) / 2.
 
@@ -98,6 +100,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor
 trapz = trapezoid
 
 
+@told
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The running integral of sampled values by the trapezoidal rule, one element shorter."""
     places = _places("cumulative_trapezoid", x, dx)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
 from wengert.dispatch import primitive, require
@@ -86,6 +87,7 @@ _INDEFINITE = (
 )
 
 
+@told
 def old_cholesky(input: Any, upper: bool = False, *, out: Any = None) -> Tensor:
     """`linalg.cholesky`, under its older signature."""
     return cholesky(input, upper=upper, out=out)
@@ -131,11 +133,13 @@ def qr(A: Any, mode: str = "reduced") -> results.qr_result:
     return results.qr_result(constant(np.empty(0, A.dtype)) if mode == "r" else Q, R)
 
 
+@told
 def old_qr(input: Any, some: bool = True, *, out: Any = None) -> results.old_qr_result:
     """`linalg.qr`, under its older signature."""
     return results.old_qr_result(*qr(input, "reduced" if some else "complete", out=out))
 
 
+@told
 def householder_product(input: Any, tau: Any, *, out: Any = None) -> Tensor:
     """The first n columns of H_1 H_2 ... H_k, with H_i = 1 - tau_i v_i v_i^H.
 
@@ -459,6 +463,7 @@ def lu(A: Any, *, pivot: bool = True) -> results.lu_result:
     return results.lu_result(*lu_unpack(LU, constant(pivots)))
 
 
+@told
 def old_lu(
     A: Any, pivot: bool = True, get_infos: bool = False, *, out: Any = None
 ) -> tuple[Tensor, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.facts import composed
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
 from wengert.functions import creation
@@ -286,11 +287,13 @@ ihfft2 = _over_two(ihfftn, "The inverse of `hfft2`.")
 # ---- the order of frequencies ------------------------------------------------------------------
 
 
+@told
 def fftshift(input: Any, dim: Dims = None) -> Tensor:
     """The frequency 0 moved from the first place to the middle, along some or all dimensions."""
     return _fftshift(*_places(input, dim))
 
 
+@told
 def ifftshift(input: Any, dim: Dims = None) -> Tensor:
     """The inverse of `fftshift`."""
     return _ifftshift(*_places(input, dim))
@@ -437,6 +440,7 @@ def stft(
     return spectra
 
 
+@told
 def istft(
     input: Any,
     n_fft: int,

@@ -16,6 +16,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder, usually
 from wengert.dispatch import as_array, known, require, within
@@ -378,6 +379,7 @@ def _put_recorded(old: Tensor, index: Any, value: Tensor) -> Tensor:
 # ---- choosing ------------------------------------------------------------------------------
 
 
+@told
 def masked_fill(input: Any, mask: Any, value: Any) -> Tensor:
     """`input` with `value` where the mask holds."""
     input = tensor_of(input)
@@ -408,6 +410,7 @@ def masked_select(input: Any, mask: Any) -> Tensor:
     return _get(input, mask._array)
 
 
+@told
 def masked_scatter(input: Any, mask: Any, source: Any) -> Tensor:
     """`input` with the elements where the mask holds replaced by those of `source`, in order."""
     input = tensor_of(input)

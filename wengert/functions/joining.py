@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
 from wengert.dtypes import get_default_dtype
 from wengert.errors import ShapeError
@@ -117,6 +118,7 @@ def column_stack(tensors: Any) -> Tensor:
     return cat([reshape(x, -1, 1) if x.ndim < 2 else x for x in items], 1)
 
 
+@told
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal."""
     blocks = [atleast_2d(x) for x in tensors]
@@ -230,6 +232,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, -(-n // chunks), axis)
 
 
+@told
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
     input = tensor_of(input)
@@ -257,11 +260,13 @@ def hsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _split_evenly("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
+@told
 def vsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the first dimension of a matrix."""
     return _split_evenly("vsplit", input, indices_or_sections, 0)
 
 
+@told
 def dsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the third dimension."""
     return _split_evenly("dsplit", input, indices_or_sections, 2)
@@ -286,6 +291,7 @@ def _split_evenly(name: str, input: Any, sections: Any, axis: int) -> tuple[Tens
     return tensor_split(input, sections, axis)
 
 
+@told
 def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, without that dimension: views."""
     input = tensor_of(input)
@@ -294,6 +300,7 @@ def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:
     return _unbind(input, one_dim(dim, input.ndim))
 
 
+@told
 def unsafe_split(tensor: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """As `split`, but the pieces may be changed in place (if the input is not used again)."""
     return _unmarked(split(tensor, split_size, dim))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
 from wengert.dispatch import known, require
@@ -328,6 +329,7 @@ def pinv(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False)
     return _pinv(A, relative, hermitian)
 
 
+@told
 def pinverse(input: Any, rcond: float = 1e-15) -> Tensor:
     """`linalg.pinv`, under its older signature."""
     return pinv(input, rtol=rcond)
@@ -370,6 +372,7 @@ def slogdet(A: Any) -> results.slogdet_result:
     return results.slogdet_result(*_slogdet(square(A, "linalg.slogdet")))
 
 
+@told
 def logdet(input: Any) -> Tensor:
     """log(det A): NaN of a negative determinant, minus infinity of 0."""
     sign, size = _slogdet(square(input, "logdet"))
@@ -558,6 +561,7 @@ def matrix_power(A: Any, n: int) -> Tensor:
         power = power @ power
 
 
+@told
 def matrix_exp(A: Any) -> Tensor:
     """exp(A) = 1 + A + A^2/2 + ..., by scaling and squaring (Al-Mohy and Higham, 2009)."""
     return _matrix_exp(square(A, "linalg.matrix_exp"))
@@ -652,6 +656,7 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Tensor:
     return ((x.conj() if x.dtype.kind == "c" else x) * y).sum(dim)
 
 
+@told
 def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices: a view."""
     return shapes.diagonal(A, offset, dim1, dim2)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, floating, one_dtype
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array
@@ -482,6 +483,7 @@ def real(input: Any) -> Tensor:
     return _real(input) if input.dtype.kind == "c" else input
 
 
+@told
 def imag(input: Any) -> Tensor:
     """The imaginary part of a complex tensor, a view."""
     input = tensor_of(input)

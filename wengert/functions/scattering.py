@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known, primitive
@@ -229,6 +230,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Tensor:
     return _put(input, _rows(input, axis, places), value_for(source, input))
 
 
+@told
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
     """`input` with the slices that `index` names filled with a number."""
     input = tensor_of(input)
@@ -274,6 +276,7 @@ def index_reduce(
     )
 
 
+@told
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """`input` with `input[indices]` replaced by the values, or with the values added there."""
     input = tensor_of(input)
@@ -303,6 +306,7 @@ def _shape_at(index: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     return (*shape[: here[0]], *region, *shape[here[-1] + 1 :])
 
 
+@told
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
     """`input` with elements of its flattened form replaced, or with the source added to them."""
     input, source = tensor_of(input), tensor_of(source, "source")

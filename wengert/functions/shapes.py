@@ -12,6 +12,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.arrays.memory import storage
+from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder, usually
 from wengert.dispatch import known
 from wengert.errors import ShapeError
@@ -117,11 +118,13 @@ def _reinterpreted(input: Tensor, dtype: np.dtype[Any]) -> Tensor:
     return out
 
 
+@told
 def view_as(input: Any, other: Any) -> Tensor:
     """`view` in the shape of another tensor."""
     return view(input, other.shape)
 
 
+@told
 def reshape_as(input: Any, other: Any) -> Tensor:
     """`reshape` to the shape of another tensor."""
     return reshape(input, other.shape)
@@ -146,6 +149,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
+@told
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension as several."""
     input = tensor_of(input)
@@ -253,6 +257,7 @@ def reversed_dims(input: Any) -> Tensor:
     return _transpose(tensor_of(input))
 
 
+@told
 def movedim(input: Any, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places; the rest keep their order."""
     input = tensor_of(input)
@@ -296,11 +301,13 @@ def expand(input: Any, *shape: Any, size: Any = None, implicit: bool = False) ->
     return _expand(input, tuple(target))
 
 
+@told
 def broadcast_to(input: Any, size: Any) -> Tensor:
     """As `expand`."""
     return expand(input, size)
 
 
+@told
 def expand_as(input: Any, other: Any) -> Tensor:
     """`expand` to the shape of another tensor."""
     return expand(input, other.shape)
@@ -319,6 +326,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
         ) from None
 
 
+@told
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape they have together."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
@@ -394,6 +402,7 @@ def alias(input: Tensor) -> Tensor:
 # ---- parts ---------------------------------------------------------------------------------
 
 
+@told
 def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
     """`length` slices along `dim` from `start` on: a view."""
     input = tensor_of(input)
@@ -417,6 +426,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
     return _slices(input, (slice(None),) * axis + (slice(start, start + length),))
 
 
+@told
 def select(input: Any, dim: int, index: Any) -> Tensor:
     """The slice number `index` along `dim`, without that dimension: a view."""
     input = tensor_of(input)
@@ -432,6 +442,7 @@ def select(input: Any, dim: int, index: Any) -> Tensor:
     return _select(input, (slice(None),) * axis + (index,))
 
 
+@told
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension: a view."""
     input = tensor_of(input)
@@ -452,6 +463,7 @@ def diag(input: Any, diagonal: int = 0) -> Tensor:
     )
 
 
+@told
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices with the last dimension of the input on their diagonals, zero elsewhere."""
     input = tensor_of(input)
@@ -528,6 +540,7 @@ def triu_indices(
 # ---- rearranging and repeating -------------------------------------------------------------
 
 
+@told
 def flip(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     """The order of the elements reversed along some dimensions."""
     input = tensor_of(input)
@@ -551,6 +564,7 @@ def flipud(input: Any) -> Tensor:
     return flip(input, 0)
 
 
+@told
 def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
     """Elements shifted along dimensions; those that fall off come back at the other end."""
     input = tensor_of(input)
@@ -637,6 +651,7 @@ def repeat_interleave(
 # ---- strides -------------------------------------------------------------------------------
 
 
+@told
 def as_strided(
     input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, primitive, require
@@ -136,6 +137,7 @@ def _of_rows(ordered: Tensor, q: Tensor, interpolation: str, ignore_nan: bool) -
 # ---- counts --------------------------------------------------------------------------------
 
 
+@told
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often each number 0, 1, 2, ... occurs, or the sums of the weights of its places.
 
@@ -218,6 +220,7 @@ def histogram(
     return results.histogram_result(counts, edges[0])
 
 
+@told
 def histogramdd(
     input: Any,
     bins: Any,
@@ -305,6 +308,7 @@ def _edges(bins: Any, x: Any, span: Any, k: int) -> Any:
 # ---- covariance ----------------------------------------------------------------------------
 
 
+@told
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariance matrix of variables in rows and observations in columns.
 

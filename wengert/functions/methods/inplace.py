@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
+from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
 from wengert.dispatch import known
 from wengert.functions import (
@@ -221,6 +222,7 @@ def resize_(self: Tensor, *shape: Any, memory_format: Any = None) -> Tensor:
     return self
 
 
+@told
 def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of another tensor."""
     return resize_(self, other.shape)

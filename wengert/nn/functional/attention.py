@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
 from wengert.dispatch import known
 from wengert.functions.joining import cat
@@ -24,6 +25,7 @@ _swapaxes = recorder(np.swapaxes)
 _slices = recorder(slices)
 
 
+@told
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
 from wengert.dispatch import require, within
 from wengert.errors import ShapeError
@@ -20,6 +21,7 @@ from wengert.tensor import Tensor, wrap
 _alignments = recorder(alignments)
 
 
+@told
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -117,8 +118,17 @@ def sizes(value: Any, n: int, name: str) -> tuple[int, ...]:
             value = tuple(value) * n
         if len(value) != n:
             raise RuntimeError(f"{name} must be one number or {n} of them, got {tuple(value)}")
-        return tuple(int(v) for v in value)
-    return (int(value),) * n
+        return tuple([_whole(v, name) for v in value])
+    return (_whole(value, name),) * n
+
+
+def _whole(value: Any, name: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be a whole number or several of them, not {type(value).__name__}"
+        ) from None
 
 
 def _repeated(n: int) -> Callable[[Any], tuple[Any, ...]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
@@ -23,6 +24,7 @@ from wengert.tensor import Tensor, wrap
 Sizes = tuple[int, ...]
 
 
+@told
 def linear(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
 ) -> Tensor:

@@ -1,0 +1,97 @@
+"""Wrong calls made of right ones: each argument in turn replaced by what it is not.
+
+The calls are the samples of PyTorch's own table of operators; see `op_db.py`. What PyTorch refuses
+is refused here by the same kind of error, and never by one that comes from inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("expecttest")
+
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+
+from tests.parity.op_checks import replaced, representable  # noqa: E402
+from tests.parity.op_db import (  # noqa: E402
+    INTERNAL,
+    among,
+    our_function,
+    samples,
+    tensors,
+    their_function,
+    translated,
+)
+
+SHARE = 90
+"""Of the calls that PyTorch refuses, and wengert does, so many in a hundred by the same kind."""
+INSIDE = (AttributeError, KeyError, AssertionError, UnboundLocalError, ZeroDivisionError)
+
+Call = tuple[Any, tuple[Any, ...], dict[str, Any]]
+
+
+def wrong(call: Call) -> Iterator[tuple[str, Call]]:
+    """What is changed, and the call."""
+    x, args, kwargs = call
+    given = dict(enumerate((x, *args))) | kwargs
+    for name, value in given.items():
+        for other in instead(value):
+            changed = {**given, name: other}
+            first, *rest = (changed.pop(i) for i in range(1 + len(args)))
+            yield f"{name} {other!r}"[:60], (first, tuple(rest), changed)
+    yield "a keyword", (x, args, {**kwargs, "colour": 1})
+    yield "too many", (x, (*args, *[3] * 9), kwargs)
+
+
+def instead(value: Any) -> list[Any]:
+    if isinstance(value, torch.Tensor):
+        return ["a word", None]
+    if isinstance(value, (bool, str)):
+        return []
+    if isinstance(value, (int, float, tuple, list)):
+        return ["a word"]
+    return []
+
+
+def outcome(function: Any, call: Call) -> Exception | None:
+    x, args, kwargs = call
+    try:
+        function(x, *args, **kwargs)
+    except Exception as error:
+        return error
+    return None
+
+
+@pytest.mark.sweep
+@pytest.mark.filterwarnings("ignore")
+def test_wrong_calls_are_refused_by_the_same_kind_of_error():
+    same, others, inside = 0, [], []
+    for op in op_db:
+        dtype = next((d for d in (torch.float64, torch.bool) if d in op.supported_dtypes("cpu")), 0)
+        theirs, ours = their_function(op), our_function(op)
+        if among(op, INTERNAL) or not dtype or ours is None:
+            continue
+        for chosen in samples(op, dtype, 1):
+            right: Call = (chosen.input, tuple(chosen.args), dict(chosen.kwargs))
+            if not all(map(representable, tensors(list(right)))):
+                continue
+            for what, call in wrong(right):
+                copies = replaced(list(call), lambda t: t.detach().clone())
+                expected, found = outcome(theirs, copies), outcome(ours, translated(list(call)))
+                if expected is None or found is None or isinstance(expected, INSIDE):
+                    continue
+                if "descriptor" in str(expected):  # a method of tensors, of something else
+                    continue
+                alike = isinstance(found, type(expected))
+                same += alike
+                line = f"{op.formatted_name}, {what}: {found!r} here, {expected!r} there"
+                if not alike and isinstance(found, INSIDE):
+                    inside.append(line)
+                elif not alike:
+                    others.append(line)
+    assert not inside, "\n".join(inside)
+    assert 100 * same >= SHARE * (same + len(others)), "\n".join([f"{same} alike", *others])
