@@ -188,3 +188,12 @@ def test_functions_may_be_called_first_after_a_class_is_derived():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "Derived 4.0\n", done.stderr
+
+
+def test_tensors_of_pytorch_are_not_asked_what_functions_of_wengert_mean():
+    # They called the function again, which asked them again: until the interpreter crashed.
+    derived(wg)
+    t = torch.ones(2)
+    assert wg.tensor(t).tolist() == [1.0, 1.0]
+    with pytest.raises(TypeError, match=r"torch\.Tensor"):
+        wg.ones(2) + t

@@ -26,6 +26,7 @@ from tests.parity.op_db import (  # noqa: E402
     their_function,
     translated,
 )
+from wengert.pytorch import overrides  # noqa: E402
 
 SHARE = 90
 """Of the calls that PyTorch refuses, and wengert does, so many in a hundred by the same kind."""
@@ -64,6 +65,13 @@ def outcome(function: Any, call: Call) -> Exception | None:
     except Exception as error:
         return error
     return None
+
+
+@pytest.fixture(autouse=True)
+def _functions_with_their_own_code():
+    """Some samples are of classes derived from Tensor."""
+    yield
+    overrides.restore()
 
 
 @pytest.mark.sweep

@@ -97,10 +97,15 @@ class TorchFunctionMode:
 
 @cache
 def _overrides(kind: Any) -> bool:
-    """Whether a class has a say: of the package's own only those that define what they say."""
+    """Whether a class has a say: of the package's own only those that define what they say.
+
+    PyTorch's own tensors would call the function again, which would ask them again.
+    """
     found = getattr(kind, "__torch_function__", None)
     ours = kind.__module__.startswith("wengert.") and "__torch_function__" not in vars(kind)
-    return kind is not Tensor and not ours and found not in (None, disabled)
+    if kind is Tensor or ours or dtypes.is_foreign(kind):
+        return False
+    return found not in (None, disabled)
 
 
 def _asked(args: Iterable[Any]) -> Iterator[Any]:
