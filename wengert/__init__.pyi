@@ -1074,6 +1074,7 @@ from wengert.pytorch.overrides import DisableTorchFunctionSubclass as DisableTor
 from wengert.serialization import load as load
 from wengert.serialization import save as save
 from wengert.solvers import odeint as odeint
+from wengert.solvers import odeint_event as odeint_event
 from wengert.sparse.derivatives import sparse_hessian as sparse_hessian
 from wengert.sparse.derivatives import sparse_jacobian as sparse_jacobian
 from wengert.sparse.tensors import mm as _dsmm

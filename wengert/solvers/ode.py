@@ -20,7 +20,7 @@ from wengert.control.recorded import tracing
 from wengert.dispatch import as_array, known
 from wengert.history import modes
 from wengert.solvers.looped import chosen_steps, fixed_steps
-from wengert.solvers.parameters import Call, Equations, Tensors, as_given, bare, carries
+from wengert.solvers.parameters import Call, Equations, Tensors, as_given, bare, carries, in_rows
 from wengert.solvers.runge_kutta import METHODS, steps_between
 from wengert.solvers.trajectories import (
     SCIPY,
@@ -108,37 +108,37 @@ def odeint(
     if not callable(f):
         raise TypeError(f"odeint takes a function f(t, y, *args) first, but got {described(f)}")
     call = Call("odeint", f, y0, args, {})
-    options = _options(call, method, rtol, atol, step_size, max_steps, gradient)
-    times = _times(call, t)
+    options = options_of(call, method, rtol, atol, step_size, max_steps, gradient)
+    times = times_of(call, t)
     flow = _Derivative(call)
     problem = Problem(flow, options, len(call.unknowns))
     everything = (*call.unknowns, *call.arrays, times)
     tensors = any(isinstance(x, Tensor) for x in everything)
     if call.is_watched() and gradient == "adjoint":
-        start = _tensor(bare(times))[0]
-        flow.equations(start).check([_tensor(x) for x in call.unknowns])
+        start = tensor_of(bare(times))[0]
+        flow.equations(start).check([tensor_of(x) for x in call.unknowns])
     tensors = tensors or bool(active())
     # A program has the loop over steps as it is, and its derivative for either gradient.
     looped = method in METHODS and tracing() is not None
     if looped or (gradient == "direct" and (tensors or not all(map(known, call.unknowns)))):
         made = _directly(problem, call, times)
     elif tensors:
-        ys = [_tensor(x) for x in call.unknowns]
-        made = problem.solution(ys, _tensor(times), call.tensors)
+        ys = [tensor_of(x) for x in call.unknowns]
+        made = problem.solution(ys, tensor_of(times), call.tensors)
     else:
         leaves = integrated(problem, times, *call.unknowns, *call.arrays)
         made = list(leaves) if type(leaves) is tuple else [leaves]
-    return _results(call, made)
+    return results_of(call, made)
 
 
-def _tensor(x: Any) -> Tensor:
+def tensor_of(x: Any) -> Tensor:
     return x if isinstance(x, Tensor) else wrap(x)
 
 
-def _results(call: Call, made: Sequence[Any]) -> Any:
+def results_of(call: Call, made: Sequence[Any]) -> Any:
     """Trajectories in the kind of the call: those of numbers are arrays."""
     results = calls.Results(call.kind)
-    outs = [_tensor(x) for x in made]
+    outs = [tensor_of(x) for x in made]
     if call.kind == calls.TENSOR:
         return rebuild(call.tree, iter(outs))
     return rebuild(
@@ -149,18 +149,20 @@ def _results(call: Call, made: Sequence[Any]) -> Any:
 # ---- what is asked for ---------------------------------------------------------------------
 
 
-def _options(
+def options_of(
     call: Call, method: str, rtol: Any, atol: Any, step_size: Any, max_steps: int, gradient: str
 ) -> Options:
     if method not in METHODS and method not in SCIPY:
         raise ValueError(
-            f"odeint: there is no method {method!r}. Choose one of {', '.join((*METHODS, *SCIPY))}."
+            f"{call.name}: there is no method {method!r}. Choose one of "
+            f"{', '.join((*METHODS, *SCIPY))}."
         )
     if gradient not in ("adjoint", "direct"):
-        raise ValueError(f'odeint: gradient is "adjoint" or "direct", not {gradient!r}')
+        raise ValueError(f'{call.name}: gradient is "adjoint" or "direct", not {gradient!r}')
     if gradient == "direct" and method in SCIPY:
         raise ValueError(
-            f'odeint: the steps of SciPy\'s {method} are not recorded. Use gradient="adjoint", or '
+            f"{call.name}: the steps of SciPy's {method} are not recorded. Use "
+            f'gradient="adjoint", or '
             f"one of the methods {', '.join(METHODS)}."
         )
     eps = max(np.finfo(x.dtype).eps for x in call.unknowns)
@@ -169,37 +171,37 @@ def _options(
     if options.chooses:
         if step_size is not None:
             raise ValueError(
-                f"odeint: {method} chooses its steps; step_size is for euler, midpoint and rk4. "
-                "Set rtol and atol."
+                f"{call.name}: {method} chooses its steps; step_size is for euler, midpoint and "
+                "rk4. Set rtol and atol."
             )
         if options.rtol < 4 * eps or options.atol < 0:
             raise ValueError(
-                f"odeint: rtol={options.rtol:g} is below the rounding of {call.unknowns[0].dtype} "
-                f"({eps:.1e}), or atol={options.atol:g} is negative."
+                f"{call.name}: rtol={options.rtol:g} is below the rounding of "
+                f"{call.unknowns[0].dtype} ({eps:.1e}), or atol={options.atol:g} is negative."
             )
     elif rtol is not None or atol is not None:
         raise ValueError(
-            f"odeint: {method} takes steps of fixed length and has no tolerances: set step_size, "
-            'or choose a method such as "dopri5".'
+            f"{call.name}: {method} takes steps of fixed length and has no tolerances: set "
+            'step_size, or choose a method such as "dopri5".'
         )
     if step_size is not None and not step_size > 0:
-        raise ValueError(f"odeint: step_size is a positive length, not {step_size!r}")
+        raise ValueError(f"{call.name}: step_size is a positive length, not {step_size!r}")
     if type(max_steps) is not int or max_steps < 1:
-        raise ValueError(f"odeint: max_steps is a positive number of steps, not {max_steps!r}")
+        raise ValueError(f"{call.name}: max_steps is a positive number of steps, not {max_steps!r}")
     return options
 
 
-def _times(call: Call, t: Any) -> Any:
+def times_of(call: Call, t: Any) -> Any:
     if isinstance(t, (list, tuple)):
-        t = np.stack(t) if any(isinstance(x, Tensor) for x in t) else np.asarray(t)
+        t = as_array(in_rows(t))
     if not hasattr(t, "shape"):
-        raise TypeError(f"odeint: t is a vector of times, but got {described(t)}")
+        raise TypeError(f"{call.name}: t is a vector of times, but got {described(t)}")
     if t.dtype.kind in "biu":
         t = t.to(dtypes.get_default_dtype()) if isinstance(t, Tensor) else t.astype(np.float64)
     if t.dtype.kind != "f" or len(t.shape) != 1 or t.shape[0] < 1:
         raise ValueError(
-            "odeint: t is a vector of real times, the first of which is that of y0; but got dtype "
-            f"{t.dtype} and shape {tuple(t.shape)}."
+            f"{call.name}: t is a vector of real times, the first of which is that of y0; but got "
+            f"dtype {t.dtype} and shape {tuple(t.shape)}."
         )
     check_times(bare(t))
     if call.kind == calls.TENSOR and isinstance(t, np.ndarray):
@@ -235,7 +237,7 @@ class _Derivative:
         ys = [as_given(leaf, x) for leaf, x in zip(call.given, arrays, strict=True)]
         given = [as_given(leaf, x) for leaf, x in zip(call.arrays, parameters, strict=True)]
         if call.kind == calls.TENSOR:
-            ys = [_tensor(np.asarray(y)) for y in ys]
+            ys = [tensor_of(np.asarray(y)) for y in ys]
         made = self.equations(t)(ys, given)
         if self.recorded and any(x.requires_grad for x in made):
             raise call.lost()
@@ -247,8 +249,8 @@ class _Derivative:
 
 def _directly(problem: Problem, call: Call, times: Any) -> list[Any]:
     """The steps, recorded; several leaves are one vector."""
-    ys, parameters = [_tensor(x) for x in call.unknowns], call.tensors
-    options, t = problem.options, _tensor(times)
+    ys, parameters = [tensor_of(x) for x in call.unknowns], call.tensors
+    options, t = problem.options, tensor_of(times)
     method = METHODS[options.method]
     vector = Joined(ys, flat=method.diagonal > 0)
 

@@ -17,7 +17,6 @@ from wengert.autograd import forward
 from wengert.control.states import NUMBERS
 from wengert.dispatch import as_array
 from wengert.errors import GradError, ShapeError
-from wengert.functions.creation import as_tensor
 from wengert.functions.joining import stack
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
@@ -163,11 +162,14 @@ def in_rows(made: Any) -> Any:
     parts = [in_rows(x) for x in made]
     if len({getattr(x, "shape", () if isinstance(x, NUMBERS) else None) for x in parts}) != 1:
         return made
-    if any(isinstance(x, Tensor) for x in parts):
-        return stack([as_tensor(x) for x in parts])
-    if all(hasattr(x, "shape") or isinstance(x, NUMBERS) for x in parts):
-        return np.stack([as_array(x) for x in parts])
-    return made
+    if not all(hasattr(x, "dtype") or isinstance(x, NUMBERS) for x in parts):
+        return made
+    # A Python number takes the precision of what is beside it.
+    dtype = np.result_type(*[getattr(x, "dtype", x) for x in parts])
+    whole = [x if hasattr(x, "dtype") else np.asarray(x, dtype) for x in parts]
+    if any(isinstance(x, Tensor) for x in whole):
+        return stack([x if isinstance(x, Tensor) else wrap(as_array(x)) for x in whole])
+    return np.stack(whole)
 
 
 def as_given(leaf: Any, x: Any) -> Any:
