@@ -199,6 +199,18 @@ def test_powers_agree_to_rounding(k):
         np.testing.assert_allclose(clean(program).run([x])[0], expected[0], 4e-16)
 
 
+def test_the_derivative_of_a_root_agrees_to_rounding():
+    slope = lambda b, x, y: b(np.divide, x, b(np.multiply, 2, b(np.sqrt, y)))
+    shorter = "sqrt = np.sqrt(y); div = 0.5 / sqrt; mul = x * div; return mul"
+    assert cleaned(lambda b, x, y, m, n, c: slope(b, x, y)) == shorter
+    b = Builder()
+    program = b.result(slope(b, b.input((11, 11)), b.input((11, 11))))
+    arrays = [a.copy() for a in np.broadcast_arrays(SPECIAL[:, None], SPECIAL)]
+    with np.errstate(all="ignore"):
+        expected = program.run([a.copy() for a in arrays])[0]
+        np.testing.assert_allclose(clean(program).run(arrays)[0], expected, 4e-16, 1e-320)
+
+
 def test_complex_numbers_times_one_stay_for_their_infinities():
     b = Builder()
     x = b.input((3,), np.complex128)

@@ -62,7 +62,6 @@ LOOPS = [
     counted, along_rows, of_unknown_length, with_numbers, with_a_choice, nested,
     around_reverse_mode, around_forward_mode,
 ]  # fmt: skip
-ENDLESS = [of_unknown_length, with_numbers, nested, around_forward_mode]
 
 # ---- transforms, and what they are of -----------------------------------------------------------
 
@@ -144,15 +143,43 @@ def test_a_loop_in_all_orders_of_modes_is_one_statement(loop, way):
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("loop", [f for f in LOOPS if f not in ENDLESS])
+@pytest.mark.parametrize("loop", LOOPS)
 def test_gradients_of_gradients_within_a_vmap(loop):
     check(loop, lambda f: grad(wg.vmap(of_x(grad(f)), (0, None))), xs, w)
 
 
-@pytest.mark.parametrize("loop", [with_numbers, nested])
-def test_reverse_mode_twice_through_a_loop_of_unknown_length_says_what_to_do(loop):
-    with pytest.raises(TracingError, match=r"wg\.while_loop .* by reverse mode(.|\n)*wg\.jvp"):
-        wg.compile(grad(of_x(grad(loop))))(x, w)
+def long(x, w):
+    # Its states are more than those that are kept: all of them are computed again.
+    def body(state):
+        n, y = state
+        return n + 1, y + 1e-4 * np.sin(w * y[::-1])
+
+    return wg.while_loop(lambda state: state[0] < 1500, body, (0, x))[1]
+
+
+TWICE = lambda f: grad(of_x(grad(f)))
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [with_numbers, nested, pytest.param(long, marks=pytest.mark.sweep),
+     pytest.param(around_forward_mode, marks=pytest.mark.sweep)],
+)  # fmt: skip
+def test_reverse_mode_twice_through_a_loop_of_unknown_length(loop):
+    check(loop, TWICE, x, w)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("loop", [f for f in LOOPS if f is not around_forward_mode])
+def test_reverse_mode_twice_and_forward_mode_through_all_loops(loop):
+    check(loop, lambda f: by_x(of_x(TWICE(f))), x, w)
+
+
+@pytest.mark.parametrize(
+    "loop", [of_unknown_length, pytest.param(with_numbers, marks=pytest.mark.sweep)]
+)
+def test_reverse_mode_three_times_through_a_loop_of_unknown_length(loop):
+    check(loop, lambda f: grad(of_x(TWICE(f))), x, w)
 
 
 def test_a_condition_that_draws_cannot_be_asked_twice():

@@ -95,8 +95,12 @@ def test_a_loop_that_never_ends_can_be_interrupted():
     assert done.stdout.split() == ["-1.0", "interrupted"], done.stderr
 
 
-def test_random_numbers_are_drawn_and_not_differentiated():
-    f = lambda x: wg.while_loop(lambda y: y.sum() < 9, lambda y: y + wg.rand(2, dtype=F64) * x, x)
+@pytest.mark.parametrize("step", [lambda y, x, r: y + r * x, lambda y, x, r: y * (1 + x) + r])
+def test_random_numbers_are_drawn_and_not_differentiated(step):
+    # Where the derivative reads none of them, the states were computed with others, silently.
+    f = lambda x: wg.while_loop(
+        lambda y: y.sum() < 9, lambda y: step(y, x, wg.rand(2, dtype=F64)), x
+    )
     compiled, x = wg.compile(f), wg.ones(2, dtype=F64)
     compiled(x)
     wg.manual_seed(0)
@@ -120,3 +124,29 @@ def test_what_the_derivative_computes_again_is_looked_for_once():
         return wg.while_loop(lambda s: s[0] < 3, body, (0, x * w))[1]
 
     check(f, tensor(2), tensor(2, seed=1))
+
+
+def test_more_states_than_are_kept_are_computed_again():
+    def f(x, w):
+        going = lambda state: (state[0] < 3000) & (state[1].sum() < 3)
+        body = lambda state: (state[0] + 1, state[1] + 1e-3 * (w * state[1]).sin())
+        return wg.while_loop(going, body, (0, x))[1]
+
+    compiled = check(f, tensor(5), tensor(5, seed=1))
+    kept = [v.shape for s in compiled.program.statements if s.name == "until" for v in s.outputs]
+    assert all(rows[0] < 3000 for rows in kept if len(rows) == 2)
+
+
+def test_a_loop_keeps_the_states_that_its_derivative_reads_and_runs_once():
+    # Its iterations ran twice: once for the value, and once more for the states.
+    def f(x):
+        going = lambda state: state[0] < 20
+        body = lambda state: (state[0] + 1, state[1].sin(), state[2] + state[1])
+        return wg.while_loop(going, body, (0, x, x))[2].sum()
+
+    compiled = wg.compile(wg.value_and_grad(f))
+    compiled(wg.ones(3, dtype=F64))
+    (until,) = [s for s in compiled.program.statements if s.name == "until"]
+    (rewind,) = [s for s in compiled.program.statements if s.name == "rewind"]
+    assert until.function.keeps == [1]
+    assert rewind.args[-1] is until.outputs[-1]

@@ -109,8 +109,40 @@ class Choose:
         return tuple(made) if len(made) != 1 else made[0]
 
 
-class Until:
-    """The function of `finals..., count = until(inits..., invariants...)`, of unknown length.
+ROOM = 1 << 16
+"""Bytes for the states of the first iterations that a loop of unknown length keeps."""
+
+
+def room(state: list[Value]) -> int:
+    """How many states of this kind are kept; none if they are large."""
+    rows = ROOM // max(sum(v.nbytes for v in state), 1)
+    return rows if rows >= 16 else 0
+
+
+class _Kept:
+    """A loop of unknown length, some parts of whose states are results too.
+
+    `keeps` are the numbers of these parts. Row k of such a result is what the part was before
+    iteration k; its last row is written by all iterations that it has no other row for.
+    """
+
+    keeps: list[int]
+
+    def kept(self, state: list[Any]) -> list[np.ndarray]:
+        """Room for these results."""
+        rows = room(self._state())
+        return [np.zeros((rows, *state[k].shape), state[k].dtype) for k in self.keeps]
+
+    def _state(self) -> list[Value]:
+        raise NotImplementedError
+
+    def keep(self, number: int, state: list[Any], blocks: list[np.ndarray]) -> None:
+        for k, block in zip(self.keeps, blocks, strict=True):
+            block[min(number, len(block) - 1)] = state[k]
+
+
+class Until(_Kept):
+    """The function of `finals..., count, kept... = until(inits..., invariants...)`.
 
     Its bodies are a test of the state, and what updates that. Each gets the state, then as many of
     the invariants as it has inputs left, in order. `count` is how often the test held.
@@ -124,6 +156,10 @@ class Until:
     def __init__(self, test: Program, body: Program, carries: int) -> None:
         self.bodies = [test, body]
         self.carries = carries
+        self.keeps = []
+
+    def _state(self) -> list[Value]:
+        return self.bodies[1].inputs[: self.carries]
 
     @property
     def draws(self) -> bool:
@@ -141,20 +177,24 @@ class Until:
             np.array(x, v.dtype) for v, x in zip(body.inputs, args[: self.carries], strict=False)
         ]
         middle = len(test.inputs)
-        count = 0
+        count, blocks = 0, self.kept(state)
         while test.run(_given(test, [*state, *args[self.carries : middle]]))[0]:
+            self.keep(count, state, blocks)
             body.run(_given(body, [*state, *args[middle:]]))
             count += 1
-        return (*state, np.array(count))
+        return (*state, np.array(count), *blocks)
 
 
-class Rewind:
-    """The function of `cotangents... = rewind(count, inits..., starts..., invariants...)`.
+class Rewind(_Kept):
+    """The function of `finals..., kept... = rewind(count, inits..., invariants..., blocks...)`:
+    derivatives of an `Until` that ran `count` times.
 
-    It is the derivative of an `Until` that ran `count` times from `inits`: those iterations are run
-    again, and their states kept; then the second body is repeated on the states in reverse. Its
-    inputs are its own state, which begins as `starts`, the state before an iteration, and
-    invariants.
+    Its bodies are run one after the other, each for all iterations: the first is the loop itself,
+    the next goes through the iterations in reverse, and so on in turns. The inputs of a body are
+    its own state, what the states of those before it were before the same iteration, and
+    invariants. The results are the final state of the last one. `carries` are how many arrays each
+    state is. Of all of these `blocks` are the numbers of those whose first rows were kept. Where
+    these are as many as the iterations, and all that the last body reads, that alone is run.
     """
 
     __module__ = "wengert"
@@ -162,30 +202,52 @@ class Rewind:
     draws = False
     lasts = True
 
-    def __init__(self, body: Program, back: Program, carries: int, own: int) -> None:
-        self.bodies = [body, back]
+    def __init__(self, bodies: list[Program], carries: list[int], blocks: list[int]) -> None:
+        self.bodies = bodies
         self.carries = carries
-        self.own = own
+        self.blocks = blocks
+        self.keeps = []
+
+    def _state(self) -> list[Value]:
+        return self.bodies[-1].inputs[: self.carries[-1]]
+
+    @property
+    def states(self) -> list[Value]:
+        """The parts of all states."""
+        pairs = zip(self.bodies, self.carries, strict=True)
+        return [v for body, n in pairs for v in body.inputs[:n]]
+
+    @property
+    def invariants(self) -> list[list[Value]]:
+        """What each body gets beside states."""
+        total = np.cumsum(self.carries)
+        return [body.inputs[n:] for body, n in zip(self.bodies, total, strict=True)]
 
     def dtype_of(self, k: int) -> np.dtype[Any]:
         """The dtype of an argument."""
-        body, back = self.bodies
-        n, m = self.carries, self.own
-        formals = [*body.inputs[:n], *back.inputs[:m], *body.inputs[n:], *back.inputs[m + n :]]
+        states = self.states
+        formals = [*states, *(v for part in self.invariants for v in part)]
+        formals += [states[number] for number in self.blocks]
         return formals[k - 1].dtype if k else np.dtype(np.int64)
 
     def __call__(self, count: Any, *args: Any) -> Any:
-        (body, back), n, m = self.bodies, self.carries, self.own
-        middle = n + m + len(body.inputs) - n
-        state = [np.array(x, v.dtype) for v, x in zip(body.inputs, args[:n], strict=False)]
-        own = [np.array(x, v.dtype) for v, x in zip(back.inputs, args[n : n + m], strict=False)]
-        states = []
-        for _ in range(int(count)):
-            states.append([x.copy() for x in state])
-            body.run(_given(body, [*state, *args[n + m : middle]]))
-        for before in reversed(states):
-            back.run(_given(back, [*own, *before, *args[middle:]]))
-        return tuple(own) if m != 1 else own[0]
+        rest, order = iter(args), range(int(count))
+        inits = [[next(rest) for _ in range(n)] for n in self.carries]
+        rows: list[list[Any]] = [[] for _ in order]  # of each iteration, the states before it
+        state: list[Any] = []
+        blocks: list[Any] = []
+        for j, (body, init) in enumerate(zip(self.bodies, inits, strict=True)):
+            given = [next(rest) for _ in self.invariants[j]]
+            state = [np.array(x, v.dtype) for v, x in zip(body.inputs, init, strict=False)]
+            blocks = self.kept(state) if body is self.bodies[-1] else []
+            for k in reversed(order) if j % 2 else order:
+                before = [x.copy() for x in state]
+                if blocks:
+                    self.keep(k, state, blocks)
+                body.run(_given(body, [*state, *rows[k], *given]))
+                rows[k] += before
+        made = (*state, *blocks)
+        return made if len(made) != 1 else made[0]
 
 
 def _given(program: Program, arrays: list[Any]) -> list[Any]:

@@ -81,32 +81,55 @@ def _until(p: Printer, s: Statement, until: Until) -> Iterator[str]:
     acts, lines = _function(p, body, body.inputs[:n], "iteration")
     yield from lines
     texts = [p.arg(x) for x in s.args]
-    names = [p.name(v, "state" if k < n else "count") for k, v in enumerate(s.outputs)]
-    yield from (f"{a} = {b}" for a, b in zip(names, [*texts[:n], "0"], strict=True))
+    hints = [*["state"] * n, "count", *["kept"] * len(until.keeps)]
+    names = [p.name(v, hint) for v, hint in zip(s.outputs, hints, strict=True)]
+    yield from (f"{a} = {b}" for a, b in zip(names, [*texts[:n], "0"], strict=False))
+    yield from _room(p, s, names, n + 1)
     middle = len(test.inputs)
     yield f"while {asks}({', '.join([*names[:n], *texts[n:middle]])}):"
+    yield from _kept(s, names, n + 1, until.keeps, names[n])
     yield f"    {_assigned(names[:n])}{acts}({', '.join([*names[:n], *texts[middle:]])})"
     yield f"    {names[n]} += 1"
 
 
+def _room(p: Printer, s: Statement, names: list[str], first: int) -> Iterator[str]:
+    """Room for the states that are results."""
+    for name, v in zip(names[first:], s.outputs[first:], strict=True):
+        yield f"{name} = np.empty({v.shape}, {p.dtype(v.dtype)})"
+
+
+def _kept(s: Statement, names: list[str], first: int, keeps: list[int], k: str) -> Iterator[str]:
+    """The lines that keep the state before iteration `k`."""
+    for name, v, number in zip(names[first:], s.outputs[first:], keeps, strict=True):
+        yield f"    {name}[min({k}, {v.shape[0] - 1})] = {names[number]}"
+
+
 def _rewind(p: Printer, s: Statement, rewind: Rewind) -> Iterator[str]:
-    (body, back), n, m = rewind.bodies, rewind.carries, rewind.own
-    acts, lines = _function(p, body, body.inputs[:n], "iteration")
-    yield from lines
-    undoes, lines = _function(p, back, back.inputs[:m], "back")
-    yield from lines
+    """All states are computed again, as those that were not kept are."""
     count, *texts = [p.arg(x) for x in s.args]
+    rest = iter(texts)
+    inits = [[next(rest) for _ in range(n)] for n in rewind.carries]
     names = [p.name(v, "cotangent") for v in s.outputs]
-    state, states = p.unique("state"), p.unique("states")
-    middle = n + m + len(body.inputs) - n
-    yield f"{state}, {states} = ({', '.join(texts[:n])},), []"
-    yield f"for {p.unique('step')} in range({count}):"
-    yield f"    {states}.append({state})"
-    got = f"{acts}({', '.join([f'*{state}', *texts[n + m : middle]])})"
-    yield f"    {state} = {f'({got},)' if n == 1 else got}"
-    yield from (f"{a} = {b}" for a, b in zip(names, texts[n : n + m], strict=True))
-    yield f"for {state} in reversed({states}):"
-    yield f"    {_assigned(names)}{undoes}({', '.join([*names, f'*{state}', *texts[middle:]])})"
+    k, rows = p.unique("k"), p.unique("states")
+    last = len(rewind.bodies) - 1
+    yield f"{rows} = [()] * {count}"
+    for j, (body, n) in enumerate(zip(rewind.bodies, rewind.carries, strict=True)):
+        name, lines = _function(p, body, body.inputs[:n], "back" if j % 2 else "iteration")
+        yield from lines
+        own = names[:n] if j == last else [p.unique("state") for _ in range(n)]
+        yield from (f"{a} = {b}" for a, b in zip(own, inits[j], strict=True))
+        given = [next(rest) for _ in rewind.invariants[j]]
+        if j == last:
+            yield from _room(p, s, names, n)
+        yield f"for {k} in {f'reversed(range({count}))' if j % 2 else f'range({count})'}:"
+        if j == last:
+            yield from _kept(s, names, n, rewind.keeps, k)
+        else:
+            before = p.unique("before")
+            yield f"    {before} = {rows}[{k}] + ({''.join(f'{x}, ' for x in own)})"
+        yield f"    {_assigned(own)}{name}({', '.join([*own, f'*{rows}[{k}]', *given])})"
+        if j < last:
+            yield f"    {rows}[{k}] = {before}"
 
 
 _WRITERS: dict[Any, Any] = {Repeat: _repeat, Choose: _choose, Until: _until, Rewind: _rewind}

@@ -127,6 +127,8 @@ class Recorded:
         """Which parts of the state have a derivative."""
         self.targets: list[tuple[Place, Any]] = []
         """Where a sweep through the body goes, beside the state, and the edge around the loop."""
+        self.found: dict[Place, None] = {}
+        """The places of these."""
         self.initial: list[Any] = []
         self.results: list[bool] = []
         """Which of the results have a derivative."""
@@ -146,8 +148,8 @@ class Recorded:
             alive |= more
         self.alive = sorted(k for k in alive if self.carried[k] is not None)
         self.initial = initial
-        found = dict.fromkeys(p for places in reached for p in places if p not in number)
-        self.targets = [(p, self.steps[p] if p in self.steps else edge_to(p)) for p in found]
+        self.found = dict.fromkeys(p for places in reached for p in places if p not in number)
+        self.targets = [(p, self.steps[p] if p in self.steps else edge_to(p)) for p in self.found]
         self.results = [leads(places) for places in reached]
 
     def _reached(self, edge: Any) -> dict[Place, None]:

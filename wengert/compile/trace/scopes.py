@@ -69,6 +69,11 @@ class Scope:
         self._sorted([self.index, *self.carries, *self.rows])
 
     @property
+    def draws(self) -> bool:
+        """Whether the body draws random numbers, once it is closed."""
+        return any(getattr(s.function, "draws", False) for s in self.made.values())
+
+    @property
     def lineage(self) -> tuple[Scope, ...]:
         """The bodies that one iteration of this one goes along with, and itself."""
         return (*self.aligned, self)
@@ -240,6 +245,12 @@ class Loop(Scope):
 
     def program(self, results: list[Value]) -> tuple[Program, list[Value]]:
         """The program of this body, whose first inputs are the state, and what it closes over."""
+        if any(loop.draws for loop in self.aligned):
+            raise TracingError(
+                "the derivative of wg.while_loop in a compiled function runs its iterations again, "
+                f"which would draw other random numbers, at\n  {line_of(*here())}\nDraw them "
+                "before the loop, or use wg.scan of a fixed length."
+            )
         body = Program()
         body.statements, varying = self._sorted(self.carries)
         self._make_again(body.statements, self.carries, results)
@@ -251,14 +262,7 @@ class Loop(Scope):
         return body, around
 
     def maker(self, v: Value) -> Statement | None:
-        s = self.made.get(v)
-        if s is not None and s.acts:
-            raise TracingError(
-                "the derivative of wg.while_loop in a compiled function runs its iterations again, "
-                f"which would draw other random numbers, at\n  {line_of(*here())}\nDraw them "
-                "before the loop, or use wg.scan of a fixed length."
-            )
-        return s
+        return self.made.get(v)
 
     def price(self, v: Value) -> int:
         """Nothing is saved but the state, which is there."""

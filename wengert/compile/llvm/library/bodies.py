@@ -7,8 +7,8 @@ taken once for the whole loop, so an iteration allocates nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from llvmlite import ir
@@ -16,7 +16,7 @@ from llvmlite import ir
 from wengert.compile.llvm.machine import scratch
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.plan.plan import Call, Plan, Table
-from wengert.compile.program.bodies import Choose, Repeat, Rewind, Until
+from wengert.compile.program.bodies import Choose, Repeat, Rewind, Until, room
 from wengert.compile.program.program import Value
 
 B: TypeAlias = ir.IRBuilder
@@ -190,6 +190,7 @@ def _until(frame: Frame, until: Until) -> None:
     stop_asked = b.block
     b.cbranch(b.and_(fine, on), acts, after)
     b.position_at_end(acts)
+    _keep(frame, until.keeps, body, state, frame.outputs[carries + 1 :], count)
     acted = frame.run(1, tables[1])
     following = b.add(count, I64(1))
     often = b.icmp_unsigned("==", b.and_(following, I64(OFTEN - 1)), I64(0))
@@ -216,51 +217,144 @@ def _until(frame: Frame, until: Until) -> None:
     frame.finish(result)
 
 
+def _keep(
+    frame: Frame, keeps: list[int], plan: Plan, state: list[V], blocks: list[V], number: V
+) -> None:
+    """Write down what parts of the state are before an iteration."""
+    if not keeps:
+        return
+    b, last = frame.b, I64(room(plan.inputs[: len(state)]) - 1)
+    row = b.select(b.icmp_unsigned("<", number, last), number, last)
+    for k, block in zip(keeps, blocks, strict=True):
+        nbytes = plan.inputs[k].nbytes
+        frame.copy(_far(b, block, b.mul(row, I64(nbytes))), state[k], nbytes)
+
+
 def _rewind(frame: Frame, rewind: Rewind) -> None:
-    b, (body, back) = frame.b, frame.step.bodies
-    n, m = rewind.carries, rewind.own
-    inits, invariants = frame.inputs[1 : 1 + n], frame.inputs[1 + n + m :]
-    middle = len(body.inputs) - n
-    own = frame.outputs[:m]
-    for at, start, v in zip(own, frame.inputs[1 + n :], back.inputs, strict=False):
-        frame.copy(at, start, v.nbytes)
-    sizes = [-(-v.nbytes // 8) * 8 for v in body.inputs[:n]]
-    places = np.cumsum([0, *sizes]).tolist()
-    state = frame.room(places[-1])
-    length = b.load(frame.inputs[0], typ=I64, align=8)
-    states = frame.allocated(b.mul(length, I64(places[-1])))
-    forth, turned = frame.table(0), frame.table(1)
-    for k, (init, v) in enumerate(zip(inits, body.inputs, strict=False)):
-        at = _far(b, state, I64(places[k]))
-        frame.copy(at, init, v.nbytes)
-        forth.set(forth.table.input(k), at)
-    for k, at in enumerate(invariants[:middle]):
-        forth.set(forth.table.input(n + k), at)
-    for k, at in enumerate(own):
-        turned.set(turned.table.input(k), at)
-    for k, at in enumerate(invariants[middle:]):
-        turned.set(turned.table.input(m + n + k), at)
+    _Rewinding(frame, rewind).emit()
 
-    def forward(t: V) -> V:
-        frame.copy(_far(b, states, b.mul(t, I64(places[-1]))), state, places[-1])
-        return frame.run(0, forth)
 
-    def backward(t: V) -> V:
-        k = b.sub(b.sub(length, I64(1)), t)
-        for j in range(n):
-            far = b.add(b.mul(k, I64(places[-1])), I64(places[j]))
-            turned.set(turned.table.input(m + j), _far(b, states, far))
-        return frame.run(1, turned)
+class _Sweep(NamedTuple):
+    """One of the loops of a `Rewind`: its plan, where its state lies, and what its body gets."""
 
-    status = b.alloca(I32)
-    status.type = POINTER
-    b.store(I32(0), status, align=4)
-    with b.if_then(b.icmp_signed(">", length, I64(0))):
-        found = _counted(b, length, forward)
-        b.store(found, status, align=4)
-        with b.if_then(b.icmp_signed("==", found, I32(0))):
-            b.store(_counted(b, length, backward), status, align=4)
-    frame.finish(b.load(status, typ=I32, align=4))
+    plan: Plan
+    state: list[V]
+    entries: Entries
+    first: int
+    """The number of its first part of the state among those of all."""
+    reads: set[int]
+    """The parts of states before it that it reads."""
+    is_last: bool
+
+
+class _Rewinding:
+    """Writes a `Rewind`: all its loops, or the last one where the states that it reads were kept.
+
+    The states that a loop reads lie part by part, a row for each iteration.
+    """
+
+    def __init__(self, frame: Frame, rewind: Rewind) -> None:
+        self.frame, self.rewind, self.b = frame, rewind, frame.b
+        self.parts = rewind.states
+        self.length = self.b.load(frame.inputs[0], typ=I64, align=8)
+        self.status = self.b.alloca(I32)
+        self.status.type = POINTER
+        self.b.store(I32(0), self.status, align=4)
+        self.sweeps = list(self._sweeps())
+        self.rows: dict[int, V] = {}
+
+    def _sweeps(self) -> Iterator[_Sweep]:
+        """The loops, whose states are as they begin; that of the last one lies in the results."""
+        frame, first = self.frame, 0
+        given = iter(frame.inputs[1:])
+        inits = [[next(given) for _ in range(n)] for n in self.rewind.carries]
+        for j, (plan, init) in enumerate(zip(frame.step.bodies, inits, strict=True)):
+            n, is_last = len(init), j == len(inits) - 1
+            state = frame.outputs[:n] if is_last else self._places(plan.inputs[:n])
+            for at, begun, v in zip(state, init, plan.inputs, strict=False):
+                frame.copy(at, begun, v.nbytes)
+            entries = frame.table(j)
+            for k, at in enumerate(state):
+                entries.set(entries.table.input(k), at)
+            for k, _ in enumerate(self.rewind.invariants[j], n + first):
+                entries.set(entries.table.input(k), next(given))
+            yield _Sweep(plan, state, entries, first, _read(plan, n, first), is_last)
+            first += n
+
+    def _places(self, state: list[Value]) -> list[V]:
+        """Memory for a state."""
+        sizes = [-(-v.nbytes // 8) * 8 for v in state]
+        memory = self.frame.room(sum(sizes))
+        places = np.cumsum([0, *sizes]).tolist()
+        return [_far(self.b, memory, I64(place)) for place in places[:-1]]
+
+    def emit(self) -> None:
+        b, last = self.b, self.sweeps[-1]
+        known, blocks = self._known()
+        self._allocate(known)
+        with b.if_then(b.not_(known)):
+            for j in range(len(self.sweeps) - 1):
+                self._run(j)
+        for k in last.reads & set(blocks):
+            self.rows[k] = b.select(known, blocks[k], self.rows[k])
+        self._run(len(self.sweeps) - 1)
+        self.frame.finish(b.load(self.status, typ=I32, align=4))
+
+    def _known(self) -> tuple[V, dict[int, V]]:
+        """Whether all states that the last loop reads were kept, and where."""
+        blocks, n = self.rewind.blocks, len(self.rewind.blocks)
+        if not blocks or not self.sweeps[-1].reads <= set(blocks):
+            return ir.Constant(ir.IntType(1), 0), {}
+        rows = min(x.shape[0] for x in self.frame.step.statement.args[-n:])
+        known = self.b.icmp_unsigned("<=", self.length, I64(rows))
+        return known, dict(zip(blocks, self.frame.inputs[-n:], strict=True))
+
+    def _allocate(self, known: V) -> None:
+        """Take memory for the states before all iterations, as far as they are read."""
+        b, size = self.b, 0
+        read = sorted(set().union(*(sweep.reads for sweep in self.sweeps)))
+        begins = []
+        for k in read:
+            begins.append(size)
+            size += -(-self.parts[k].nbytes // 8) * 8
+        memory = self.frame.allocated(b.select(known, I64(0), b.mul(self.length, I64(size))))
+        for k, begin in zip(read, begins, strict=True):
+            self.rows[k] = _far(b, memory, b.mul(self.length, I64(begin)))
+
+    def _run(self, j: int) -> None:
+        """All iterations of a loop, if there are any, and those before went well."""
+        b, sweep = self.b, self.sweeps[j]
+
+        def once(t: V) -> V:
+            number = b.sub(b.sub(self.length, I64(1)), t) if j % 2 else t
+            self._save(sweep, number)
+            for k in sweep.reads:
+                entry = sweep.entries.table.input(len(sweep.state) + k)
+                sweep.entries.set(entry, self._row(k, number))
+            return self.frame.run(j, sweep.entries)
+
+        fine = b.icmp_signed("==", b.load(self.status, typ=I32, align=4), I32(0))
+        with b.if_then(b.and_(fine, b.icmp_signed(">", self.length, I64(0)))):
+            b.store(_counted(b, self.length, once), self.status, align=4)
+
+    def _save(self, sweep: _Sweep, number: V) -> None:
+        """Write down what the state is before an iteration, as far as it is asked for."""
+        if sweep.is_last:
+            blocks = self.frame.outputs[len(sweep.state) :]
+            _keep(self.frame, self.rewind.keeps, sweep.plan, sweep.state, blocks, number)
+            return
+        for k, at in enumerate(sweep.state, sweep.first):
+            if k in self.rows:
+                self.frame.copy(self._row(k, number), at, self.parts[k].nbytes)
+
+    def _row(self, k: int, number: V) -> V:
+        return _far(self.b, self.rows[k], self.b.mul(number, I64(self.parts[k].nbytes)))
+
+
+def _read(plan: Plan, own: int, before: int) -> set[int]:
+    """The parts of states before its own that a body reads."""
+    places = {p.number for s in plan.steps for p in s.places if p.kind == "input"}
+    return {k - own for k in places if own <= k < own + before}
 
 
 def _far(b: B, base: V, nbytes: V) -> V:

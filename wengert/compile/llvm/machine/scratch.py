@@ -33,7 +33,8 @@ class Scratch:
         """Memory that is good as long as the function runs."""
         if size > STACK:
             return self.allocated(I64(size))
-        room = self.b.alloca(ir.ArrayType(BYTE, max(size, 1)))
+        with self.b.goto_entry_block():  # LLVM takes apart what is taken there, into registers
+            room = self.b.alloca(ir.ArrayType(BYTE, max(size, 1)))
         room.align = ALIGNMENT
         room.type = POINTER  # llvmlite gives it a type that knows its contents
         return room

@@ -7,6 +7,8 @@ What the rules keep. Results are those of IEEE arithmetic, with these exceptions
 - Powers become products, roots and quotients: x ** 3 = x * x * x and x ** -0.5 = 1 / sqrt(x)
   round differently in the last place, and x ** 0.5 = sqrt(x) is NaN at -inf, as it is in NumPy's
   and PyTorch's operators.
+- The derivative of a root, g / (2 * sqrt(x)), is g * (0.5 / sqrt(x)), which rounds twice: in a loop
+  the quotient does not wait for g. A root is no subnormal number, whose reciprocal could be inf.
 
 Multiplication by zero stays, for NaN and inf. Rules that hold for real numbers only are not applied
 to complex ones: (inf + 0j) * (1 + 0j) has a NaN in it.
@@ -132,7 +134,19 @@ def divide(p: Rewrite, s: Statement) -> Any:
             return p(np.multiply, x, 1 / float(k))  # x / 2**n = x * 2**-n
         if (a := _negated(p, x)) is not None:
             return p(np.divide, a, -float(k))
+    if (root := _doubled_root(p, other)) is not None and _float(x):
+        return p(np.multiply, x, p(np.divide, 0.5, root))
     return _of_negatives(p, s)
+
+
+def _doubled_root(p: Rewrite, x: Any) -> Any:
+    """y, if x is 2 * y, and y a root."""
+    if (m := p.maker(x, np.multiply)) is None:
+        return None
+    for k, y in (m.args, m.args[::-1]):
+        if p.scalar(k) == 2 and _float(y) and p.maker(y, np.sqrt):
+            return y
+    return None
 
 
 def _of_negatives(p: Rewrite, s: Statement) -> Any:
