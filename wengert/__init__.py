@@ -331,6 +331,7 @@ from wengert.functions.numpy import elementwise as _numpy_elementwise
 from wengert.functions.numpy import linalg as _numpy_linalg
 from wengert.functions.numpy import shapes as _numpy_shapes
 from wengert.functions.numpy import statistics as _numpy_statistics
+from wengert.functions.numpy import vectorize as _numpy_vectorize
 from wengert.functions.printing import set_printoptions as set_printoptions
 from wengert.functions.products import addbmm as addbmm
 from wengert.functions.products import addmm as addmm

@@ -1,9 +1,9 @@
 """NumPy's namespace, whose constructors take values that are being differentiated.
 
 NumPy's own functions work on tensors as they are: `import numpy as np` is enough, but for what
-NumPy does not let other arrays take part in. `np.array([x, y])`, `np.r_[x, y]`, `np.vectorize(f)`
-and functions of lists, `np.mean([x, y])`, would make numbers of them, which is an error. Here they
-keep the history; all else is NumPy's.
+NumPy does not let other arrays take part in. `np.array([x, y])`, `np.r_[x, y]` and functions of
+lists, `np.mean([x, y])`, would make numbers of them, which is an error. Here they keep the history;
+all else is NumPy's.
 
 >>> import wengert as wg
 >>> import wengert.numpy as np
@@ -71,39 +71,6 @@ def ascontiguousarray(a: Any, dtype: Any = None, **rest: Any) -> Any:
     if not _holds_tensors(a):
         return numpy.ascontiguousarray(a, dtype, **rest)
     return array(a, dtype, copy=False, ndmin=1)
-
-
-class vectorize(numpy.vectorize):
-    """`numpy.vectorize`: a function of numbers, called for each element; the results are joined.
-
-    `wengert.vmap` does it in one call, where the function has no branches on values.
-
-    >>> import wengert as wg
-    >>> f = vectorize(lambda x: x * x if x > 0 else -x)
-    >>> wg.grad(lambda x: f(x).sum())(numpy.array([3.0, -2.0]))
-    array([ 6., -1.])
-    """
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not _holds_tensors([*args, *kwargs.values()]):
-            return super().__call__(*args, **kwargs)
-        if self.signature is not None or self.excluded:
-            raise TypeError(
-                "vectorize of tensors takes no signature= and no excluded=. Use wengert.vmap, "
-                "whose in_dims= say what is mapped over."
-            )
-        if kwargs:
-            raise TypeError("vectorize of tensors takes arguments by position")
-        given = numpy.broadcast_arrays(*map(as_array, args))
-        shape = tuple(given[0].shape)
-        rows = [numpy.ravel(x) for x in given]
-        results = [self.pyfunc(*(r[i] for r in rows)) for i in range(len(rows[0]))]
-        if not results:
-            raise ValueError("cannot call vectorize on size 0 inputs: there is nothing to join")
-        if isinstance(results[0], tuple):
-            parts = zip(*results, strict=True)
-            return tuple(numpy.reshape(_joined(list(part)), shape) for part in parts)
-        return numpy.reshape(_joined(results), shape)
 
 
 class _Rows:
