@@ -54,7 +54,7 @@ from wengert.dtypes import uint32 as uint32
 from wengert.dtypes import uint64 as uint64
 def cumulative_trapezoid(y: _Any, x: _Any = None, *, dx: _Any = None, dim: builtins.int = -1) -> _Tensor:
     """The running integral of sampled values by the trapezoidal rule, one element shorter."""
-def diff(input: _TensorLike, n: builtins.int = 1, dim: builtins.int = -1, prepend: _Any = None, append: _Any = None, *, out: _Out | None = None) -> _Tensor:
+def diff(input: _TensorLike, n: builtins.int = 1, dim: builtins.int = -1, prepend: _Any = None, append: _Any = None, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Differences of neighbours along `dim`, n times over."""
 def gradient(input: _TensorLike, *, spacing: _Any = None, dim: _Any = None, edge_order: builtins.int = 1) -> builtins.tuple[_Tensor, ...]:
     """Central differences within, one-sided ones at the ends, along each dimension asked for."""
@@ -152,29 +152,29 @@ def diagonal_copy(input: _TensorLike, offset: builtins.int = 0, dim1: builtins.i
     """As `diagonal`, but a copy."""
 def expand_copy(input: _TensorLike, *shape: _Ints, size: _Ints | None = None, implicit: builtins.bool = False, out: _Out | None = None) -> _Tensor:
     """As `expand`, but a copy."""
-def narrow_copy(input: _TensorLike, dim: builtins.int, start: _Any, length: builtins.int, *, out: _Out | None = None) -> _Tensor:
+def narrow_copy(input: _TensorLike, dim: builtins.int, start: _Any, length: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """As `narrow`, but a copy."""
 def permute_copy(input: _TensorLike, *axes: _Any, dims: _Ints | None = None, out: _Out | None = None) -> _Tensor:
     """As `permute`, but a copy."""
-def select_copy(input: _TensorLike, dim: builtins.int, index: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+def select_copy(input: _TensorLike, dim: builtins.int, index: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """As `select`, but a copy."""
-def slice_copy(input: _TensorLike, dim: builtins.int = 0, start: _Any = None, end: _Any = None, step: builtins.int = 1, *, out: _Out | None = None) -> _Tensor:
+def slice_copy(input: _TensorLike, dim: builtins.int = 0, start: _Any = None, end: _Any = None, step: builtins.int = 1, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """As `x[start:end:step]`, but a copy."""
-def split_copy(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int = 0, *, out: _Out | None = None) -> builtins.tuple[_Tensor, ...]:
+def split_copy(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
     """As `split`, but a copy."""
-def split_with_sizes_copy(input: _TensorLike, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0, *, out: _Out | None = None) -> builtins.tuple[_Tensor, ...]:
+def split_with_sizes_copy(input: _TensorLike, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
     """As `split_with_sizes`, but a copy."""
-def squeeze_copy(input: _TensorLike, dim: _Any = None, *, out: _Out | None = None) -> _Tensor:
+def squeeze_copy(input: _TensorLike, dim: _Any = None, *, axis: _Any = None, out: _Out | None = None) -> _Tensor:
     """As `squeeze`, but a copy."""
 def t_copy(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """As `t`, but a copy."""
 def transpose_copy(input: _TensorLike, dim0: builtins.int, dim1: builtins.int, *, out: _Out | None = None) -> _Tensor:
     """As `transpose`, but a copy."""
-def unbind_copy(input: _TensorLike, dim: builtins.int = 0, *, out: _Out | None = None) -> builtins.tuple[_Tensor, ...]:
+def unbind_copy(input: _TensorLike, dim: builtins.int = 0, *, axis: builtins.int | None = None, out: _Out | None = None) -> builtins.tuple[_Tensor, ...]:
     """As `unbind`, but a copy."""
 def unfold_copy(input: _TensorLike, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: _Out | None = None) -> _Tensor:
     """As `unfold`, but a copy."""
-def unsqueeze_copy(input: _TensorLike, dim: builtins.int, *, out: _Out | None = None) -> _Tensor:
+def unsqueeze_copy(input: _TensorLike, dim: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """As `unsqueeze`, but a copy."""
 def view_as_complex_copy(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """As `view_as_complex`, but a copy."""
@@ -262,9 +262,9 @@ def argwhere(input: _TensorLike) -> _Tensor:
     """The indices of the elements that are not zero, one row each."""
 def fill(input: _TensorLike, value: _TensorLike) -> _Tensor:
     """One number in the shape of `input`; the gradient of `input` is zero."""
-def gather(input: _TensorLike, dim: builtins.int, index: _TensorLike, *, sparse_grad: builtins.bool = False, out: _Out | None = None) -> _Tensor:
+def gather(input: _TensorLike, dim: builtins.int, index: _TensorLike, *, sparse_grad: builtins.bool = False, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on along another dimension."""
-def index_select(input: _TensorLike, dim: builtins.int, index: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+def index_select(input: _TensorLike, dim: builtins.int, index: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """The slices along `dim` that a vector of indices names."""
 def masked_fill(input: _TensorLike, mask: _TensorLike, value: _TensorLike) -> _Tensor:
     """`input` with `value` where the mask holds."""
@@ -276,7 +276,7 @@ def nonzero(input: _TensorLike, *, as_tuple: builtins.bool = False, out: _Out | 
     """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
 def take(input: _TensorLike, index: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Elements of the flattened tensor."""
-def take_along_dim(input: _TensorLike, indices: _TensorLike, dim: builtins.int | None = None, *, out: _Out | None = None) -> _Tensor:
+def take_along_dim(input: _TensorLike, indices: _TensorLike, dim: builtins.int | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
     """As `gather`, with the shapes broadcast; without `dim` in the flattened tensor."""
 def abs_(self: _Tensor) -> _Tensor:
     """`abs`, in place."""
@@ -339,7 +339,7 @@ def cartesian_prod(*tensors: _TensorLike) -> _Tensor:
     """All combinations of one element from each vector, as rows."""
 def cat(tensors: _TensorLike, dim: builtins.int = 0, *, axis: builtins.int | None = None, out: _Out | None = None) -> _Tensor:
     """Tensors one after another along a dimension they have."""
-def chunk(input: _TensorLike, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
+def chunk(input: _TensorLike, chunks: builtins.int, dim: builtins.int = 0, *, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
     """Up to `chunks` pieces of equal size along `dim`, the last perhaps smaller: views."""
 def column_stack(tensors: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Joined as columns."""
@@ -365,11 +365,11 @@ def split(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int =
     """Pieces of one size along `dim` (the last may be smaller), or of the sizes given: views."""
 def split_with_sizes(input: _TensorLike, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
     """Pieces of the given sizes along `dim`: views."""
-def stack(tensors: _TensorLike, dim: builtins.int = 0, *, out: _Out | None = None) -> _Tensor:
+def stack(tensors: _TensorLike, dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Tensors of one shape along a new dimension."""
-def tensor_split(input: _TensorLike, indices_or_sections: _Any, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
+def tensor_split(input: _TensorLike, indices_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
     """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
-def unbind(input: _TensorLike, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
+def unbind(input: _TensorLike, dim: builtins.int = 0, *, axis: builtins.int | None = None) -> builtins.tuple[_Tensor, ...]:
     """The slices along `dim`, without that dimension: views."""
 def unsafe_chunk(input: _TensorLike, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
     """As `chunk`, but the pieces may be changed in place."""
@@ -504,7 +504,7 @@ def ldexp(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) ->
     """input * 2**other."""
 def lerp(input: _TensorLike, end: _Any, weight: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """input + weight * (end - input)."""
-def log_softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None) -> _Tensor:
+def log_softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
     """x - log(sum(exp(x))) along `dim`."""
 def logaddexp(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """log(exp(a) + exp(b)), without overflow; of complex numbers the principal value."""
@@ -536,7 +536,7 @@ def sgn(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """sign(x); for complex numbers z / |z|, and 0 at 0."""
 def sign(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """-1, 0 or 1."""
-def softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None) -> _Tensor:
+def softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
     """exp(x) / sum(exp(x)) along `dim`."""
 def square(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """x squared; of truth values, as integers."""
@@ -563,7 +563,7 @@ def cdist(x1: _TensorLike, x2: _TensorLike, p: builtins.float = ..., compute_mod
     """The p-norm distances of each row of one matrix from each row of another (batched)."""
 def chain_matmul(*matrices: _Any, out: _Out | None = None) -> _Tensor:
     """The product of several matrices, from left to right."""
-def cross(input: _TensorLike, other: _TensorLike, dim: builtins.int | None = None, *, out: _Out | None = None) -> _Tensor:
+def cross(input: _TensorLike, other: _TensorLike, dim: builtins.int | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
     """The vector product along a dimension of size 3."""
 def dot(input: _TensorLike, tensor: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The sum of the products of two vectors' elements."""
@@ -636,29 +636,29 @@ def amax(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None 
     """The largest elements over some dimensions; ties share the gradient."""
 def amin(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The smallest elements over some dimensions; ties share the gradient."""
-def aminmax(input: _TensorLike, *, dim: _Any = None, keepdim: builtins.bool = False, out: _Out | None = None) -> _results.aminmax_result:
+def aminmax(input: _TensorLike, *, dim: _Any = None, keepdim: builtins.bool = False, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _results.aminmax_result:
     """The smallest and the largest elements, as a pair with names."""
 def argmax(input: _TensorLike, dim: _Any = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The index of the largest element: of the flattened tensor, or along `dim`."""
 def argmin(input: _TensorLike, dim: _Any = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The index of the smallest element: of the flattened tensor, or along `dim`."""
-def count_nonzero(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None) -> _Tensor:
+def count_nonzero(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, *, axis: builtins.int | _Sequence[builtins.int] | None = ...) -> _Tensor:
     """How many elements are not zero."""
-def cummax(input: _TensorLike, dim: builtins.int, *, out: _Out | None = None) -> _results.cummax_result:
+def cummax(input: _TensorLike, dim: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.cummax_result:
     """The largest so far along `dim`, and where it was met."""
-def cummin(input: _TensorLike, dim: builtins.int, *, out: _Out | None = None) -> _results.cummin_result:
+def cummin(input: _TensorLike, dim: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.cummin_result:
     """The smallest so far along `dim`, and where it was met."""
-def cumprod(input: _TensorLike, dim: builtins.int, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+def cumprod(input: _TensorLike, dim: builtins.int, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Running products along `dim`."""
-def cumsum(input: _TensorLike, dim: builtins.int, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+def cumsum(input: _TensorLike, dim: builtins.int, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Running sums along `dim`."""
 def dist(input: _TensorLike, other: _TensorLike, p: builtins.float = 2, *, out: _Out | None = None) -> _Tensor:
     """The p-norm of the difference of two tensors."""
-def frobenius_norm(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+def frobenius_norm(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The Euclidean norm of the elements, over all or some dimensions."""
-def logcumsumexp(input: _TensorLike, dim: builtins.int, *, out: _Out | None = None) -> _Tensor:
+def logcumsumexp(input: _TensorLike, dim: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """log of the running sums of exp(x) along `dim`, without overflow."""
-def logsumexp(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+def logsumexp(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """log(sum(exp(x))) over some dimensions, without overflow."""
 @typing.overload
 def max(input: _TensorLike, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None, other: _TensorLike | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
@@ -674,25 +674,25 @@ def min(input: _TensorLike, dim: _Tensor | None = None, keepdim: builtins.bool =
 @typing.overload
 def min(input: _TensorLike, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None, other: _TensorLike | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _results.min_result:
     """The smallest element; with `dim` the smallest along it and where; of two tensors the smaller."""
-def nanmean(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+def nanmean(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The mean of the elements that are not NaN."""
-def nansum(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+def nansum(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The sum of the elements that are not NaN."""
-def norm(input: _TensorLike, p: _Any = 'fro', dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _Dtype | None = None, *, out: _Out | None = None) -> _Tensor:
+def norm(input: _TensorLike, p: _Any = 'fro', dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The p-norm of the elements, over all or some dimensions; "fro" is the Euclidean one, "nuc" the sum of a matrix's singular values. At 0 the gradient is 0."""
-def nuclear_norm(input: _TensorLike, dim: _Any = None, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+def nuclear_norm(input: _TensorLike, dim: _Any = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The sum of a matrix's singular values."""
-def prod(input: _TensorLike, dim: _Any = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+def prod(input: _TensorLike, dim: _Any = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The product over all elements, or along one dimension."""
-def renorm(input: _TensorLike, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: _Out | None = None) -> _Tensor:
+def renorm(input: _TensorLike, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """The input with slices along `dim` scaled down to a p-norm of at most `maxnorm`."""
-def std(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None) -> _Tensor:
+def std(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The standard deviation, the square root of `var`; where it is 0 so is its gradient."""
 def std_mean(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None) -> builtins.tuple[_Tensor, _Tensor]:
     """The standard deviation and the mean."""
 def sum(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The sum over all elements, or over some dimensions. Integers and truth values sum to int64."""
-def var(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None) -> _Tensor:
+def var(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The variance: squared distances from the mean, summed, over n - correction (1)."""
 def var_mean(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None) -> builtins.tuple[_Tensor, _Tensor]:
     """The variance and the mean."""
@@ -700,29 +700,29 @@ def as_strided_scatter(input: _TensorLike, src: _TensorLike, size: _Ints, stride
     """`input` with the elements that `as_strided` would show replaced."""
 def diagonal_scatter(input: _TensorLike, src: _TensorLike, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> _Tensor:
     """`input` with a diagonal replaced."""
-def index_add(input: _TensorLike, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+def index_add(input: _TensorLike, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """`input` with alpha times the slices of `source` added at the slices that `index` names."""
-def index_copy(input: _TensorLike, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+def index_copy(input: _TensorLike, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """`input` with the slices that `index` names replaced by those of `source`."""
 def index_fill(input: _TensorLike, dim: builtins.int, index: _TensorLike, value: _TensorLike) -> _Tensor:
     """`input` with the slices that `index` names filled with a number."""
 def index_put(input: _TensorLike, indices: _TensorLike, values: _Any, accumulate: builtins.bool = False) -> _Tensor:
     """`input` with `input[indices]` replaced by the values, or with the values added there."""
-def index_reduce(input: _TensorLike, dim: builtins.int, index: _TensorLike, source: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None) -> _Tensor:
+def index_reduce(input: _TensorLike, dim: builtins.int, index: _TensorLike, source: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Slices of `source` combined into the slices that `index` names: "prod", "mean", "amax", "amin"."""
 def nonzero_static(input: _TensorLike, *, size: builtins.int = ..., fill_value: builtins.int = -1) -> _Tensor:
     """The indices of the elements that are not zero in a fixed number of rows, cut or filled up."""
 def put(input: _TensorLike, index: _TensorLike, source: _TensorLike, accumulate: builtins.bool = False) -> _Tensor:
     """`input` with elements of its flattened form replaced, or with the source added to them."""
-def scatter(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: _TensorLike | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None, out: _Out | None = None) -> _Tensor:
+def scatter(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: _TensorLike | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """`out[index[i][j]][j] = src[i][j]` for dim 0, the rest as in `input`; "add" or "multiply" instead."""
-def scatter_add(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+def scatter_add(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
-def scatter_reduce(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None) -> _Tensor:
+def scatter_reduce(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Elements of `src` that go to one place combined by "sum", "prod", "mean", "amax" or "amin"."""
 def select_scatter(input: _TensorLike, src: _TensorLike, dim: builtins.int, index: builtins.int) -> _Tensor:
     """`input` with one slice along `dim` replaced."""
-def slice_scatter(input: _TensorLike, src: _TensorLike, dim: builtins.int = 0, start: _Any = None, end: _Any = None, step: builtins.int = 1, *, out: _Out | None = None) -> _Tensor:
+def slice_scatter(input: _TensorLike, src: _TensorLike, dim: builtins.int = 0, start: _Any = None, end: _Any = None, step: builtins.int = 1, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """`input` with a range of slices along `dim` replaced."""
 def unravel_index(indices: _TensorLike, shape: _Ints) -> builtins.tuple[_Tensor, ...]:
     """Places in the flattened tensor as one index per dimension."""
@@ -770,7 +770,7 @@ def permute(input: _TensorLike, *axes: _Any, dims: _Ints | None = None) -> _Tens
     """The dimensions in another order."""
 def ravel(input: _TensorLike) -> _Tensor:
     """The elements in one dimension."""
-def repeat_interleave(input: _TensorLike, repeats: _TensorLike | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> _Tensor:
+def repeat_interleave(input: _TensorLike, repeats: _TensorLike | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None, axis: builtins.int | None = ...) -> _Tensor:
     """Each element (or slice along `dim`) repeated; given only counts, the numbers of the places."""
 def reshape(input: _TensorLike, *shape: _Ints, size: _Ints = ...) -> _Tensor:
     """The input's elements in another shape, a view where memory allows; one size may be -1."""
@@ -780,7 +780,7 @@ def rot90(input: _TensorLike, k: builtins.int = 1, dims: _Sequence[builtins.int]
     """Turned by k quarter turns from the first of two dimensions towards the second."""
 def select(input: _TensorLike, dim: builtins.int, index: _TensorLike) -> _Tensor:
     """The slice number `index` along `dim`, without that dimension: a view."""
-def squeeze(input: _TensorLike, dim: _Any = None) -> _Tensor:
+def squeeze(input: _TensorLike, dim: _Any = None, *, axis: _Any = None) -> _Tensor:
     """Without the dimensions of size 1, or those of `dim` that have it."""
 def swapaxes(input: _TensorLike, dim0: builtins.int, dim1: builtins.int) -> _Tensor:
     """Two dimensions exchanged."""
@@ -810,33 +810,33 @@ def view_as_complex(input: _TensorLike) -> _Tensor:
     """A last dimension of size 2 read as real and imaginary parts: a view."""
 def view_as_real(input: _TensorLike) -> _Tensor:
     """A complex tensor's real and imaginary parts as a last dimension of size 2: a view."""
-def argsort(input: _TensorLike, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> _Tensor:
+def argsort(input: _TensorLike, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, axis: builtins.int = ...) -> _Tensor:
     """The indices that sort along `dim`."""
 def bucketize(input: _TensorLike, boundaries: _Any, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: _Out | None = None) -> _Tensor:
     """The number of the interval between boundaries in which each element lies."""
-def kthvalue(input: _TensorLike, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _results.kthvalue_result:
+def kthvalue(input: _TensorLike, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int = ..., keepdims: builtins.bool = ...) -> _results.kthvalue_result:
     """The k-th smallest element along `dim` (k counts from 1), and where it is."""
 @typing.overload
-def median(input: _TensorLike, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+def median(input: _TensorLike, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The middle element, the lower of two; NaN if there is one. Full reductions share ties."""
 @typing.overload
-def median(input: _TensorLike, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _results.median_result:
+def median(input: _TensorLike, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _results.median_result:
     """The middle element, the lower of two; NaN if there is one. Full reductions share ties."""
-def mode(input: _TensorLike, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _results.mode_result:
+def mode(input: _TensorLike, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int = ..., keepdims: builtins.bool = ...) -> _results.mode_result:
     """The most frequent element along `dim` (the smallest of several), and where it stands last."""
 def msort(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Sorted along the first dimension."""
 @typing.overload
-def nanmedian(input: _TensorLike, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+def nanmedian(input: _TensorLike, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The middle element of those that are not NaN."""
 @typing.overload
-def nanmedian(input: _TensorLike, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _results.nanmedian_result:
+def nanmedian(input: _TensorLike, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _results.nanmedian_result:
     """The middle element of those that are not NaN."""
 def searchsorted(sorted_sequence: _TensorLike, input: _TensorLike, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: _Any = None, out: _Out | None = None) -> _Tensor:
     """Where each element would be inserted to keep the (last dimension of the) sequence sorted."""
-def sort(input: _TensorLike, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: _Out | None = None) -> _results.sort_result:
+def sort(input: _TensorLike, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.sort_result:
     """The elements in order along `dim`, and where each came from."""
-def topk(input: _TensorLike, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: _Out | None = None) -> _results.topk_result:
+def topk(input: _TensorLike, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.topk_result:
     """The k largest (or smallest) elements along `dim`, and where they are."""
 def unique(input: _TensorLike, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: _Any = None) -> _Tensor:
     """The different elements (or slices along `dim`) in order; where each went; how often each is."""
@@ -866,9 +866,9 @@ def histogram(input: _TensorLike, bins: _Any = 100, *, range: _Any = None, weigh
     """Counts (or sums of weights, or a density) in intervals, and the bounds of the intervals."""
 def histogramdd(input: _TensorLike, bins: _Any, *, range: _Sequence[builtins.float] | None = None, weight: _TensorLike | None = None, density: builtins.bool = False) -> _results.histogramdd_result:
     """Counts of points, the rows of the input, in boxes, and the bounds of the boxes."""
-def nanquantile(input: _TensorLike, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None) -> _Tensor:
+def nanquantile(input: _TensorLike, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The q-quantile of the elements that are not NaN."""
-def quantile(input: _TensorLike, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None) -> _Tensor:
+def quantile(input: _TensorLike, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The q-quantile: between the two nearest elements by `interpolation`. NaN if there is one."""
 def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _Dtype | None = ..., device: _Any = None, requires_grad: _Any = False, layout: _Any = None, pin_memory: _Any = False, out: _Out | None = None) -> _Tensor:
     """A triangle: 1 - |2 t - 1| for t from 0 to 1."""

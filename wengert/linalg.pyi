@@ -57,7 +57,7 @@ def svdvals(A: _TensorLike, *, driver: builtins.str | None = None, out: _Out | N
     """The singular values, in descending order. Their gradient is U diag(g) Vh."""
 def cond(A: _TensorLike, p: builtins.float | builtins.str | None = None, *, out: _Out | None = None) -> _Tensor:
     """The condition number ||A|| ||A^-1||, in the 2-norm or as `p` says; inf if A is singular."""
-def cross(input: _TensorLike, other: _TensorLike, *, dim: builtins.int = -1, out: _Out | None = None) -> _Tensor:
+def cross(input: _TensorLike, other: _TensorLike, *, dim: builtins.int = -1, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """The vector product along a dimension of size 3; other dimensions broadcast."""
 def det(A: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The determinant. Its derivative, det(A) A^-H, is right at singular matrices too."""
@@ -71,7 +71,7 @@ def lstsq(input: _TensorLike, b: _Any, rcond: builtins.float | None = None, *, d
     """The X that makes ||A X - B|| least, and of those the one of least norm."""
 def matrix_exp(A: _TensorLike) -> _Tensor:
     """exp(A) = 1 + A + A^2/2 + ..., by scaling and squaring (Al-Mohy and Higham, 2009)."""
-def matrix_norm(A: _TensorLike, ord: builtins.float | builtins.str = 'fro', dim: _Any = ..., keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+def matrix_norm(A: _TensorLike, ord: builtins.float | builtins.str = 'fro', dim: _Any = ..., keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The norm of matrices: "fro" (Frobenius), "nuc" (the sum of the singular values), 2 and -2 (the largest and the smallest of them), 1 and -1 (the largest and the smallest sum of a column's |a|), inf and -inf (of a row's)."""
 def matrix_power(A: _TensorLike, n: builtins.int, *, out: _Out | None = None) -> _Tensor:
     """The n-th power of square matrices, by repeated squaring; of the inverse if n is negative."""
@@ -79,7 +79,7 @@ def matrix_rank(A: _TensorLike, tol: _Any = None, *, atol: _Any = None, rtol: _A
     """How many singular values are above max(atol, rtol * the largest); a constant."""
 def multi_dot(tensors: _Sequence[_Any], *, out: _Out | None = None) -> _Tensor:
     """The product of several matrices, in the order that takes the fewest multiplications."""
-def norm(A: _TensorLike, ord: builtins.float | builtins.str | None = None, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+def norm(A: _TensorLike, ord: builtins.float | builtins.str | None = None, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """A vector norm or a matrix norm."""
 def pinv(A: _TensorLike, *, atol: _Any = None, rtol: _Any = None, hermitian: builtins.bool = False, out: _Out | None = None) -> _Tensor:
     """The pseudo-inverse (Moore and Penrose), by singular values."""
@@ -97,9 +97,9 @@ def tensorsolve(input: _TensorLike, other: _TensorLike, dims: _Sequence[builtins
     """X with tensordot(A, X, X.ndim) = B; the dimensions `dims` of A are moved to its end first."""
 def vander(x: _Any, N: builtins.int | None = None) -> _Tensor:
     """Each element's powers 0, 1, ..., N - 1 as a last dimension; as many as there are elements."""
-def vecdot(x: _Any, y: _Any, *, dim: builtins.int = -1, out: _Out | None = None) -> _Tensor:
+def vecdot(x: _Any, y: _Any, *, dim: builtins.int = -1, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """The sum of conj(x) y along a dimension."""
-def vector_norm(input: _TensorLike, ord: builtins.float = 2, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+def vector_norm(input: _TensorLike, ord: builtins.float = 2, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """(sum |x|^ord)^(1/ord), over all elements or along `dim`."""
 def matmul(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The product of matrices and vectors; leading dimensions are batches, broadcast."""

@@ -307,6 +307,7 @@ def signature(
         made = [first[0].replace(name=kind)]
     else:
         made = [q for p in first for q in parameter(p.replace(name=name or p.name))]
+    others += [p for p in by_numpys_names(function, found) if p.name not in found.parameters]
     made += [q for p in sorted(others, key=lambda p: p.kind) for q in parameter(p)]
     made = [p.replace(annotation=Text(KNOWN.get((called, p.name), p.annotation))) for p in made]
     bare = made[:1] if name == "self" else []
@@ -370,6 +371,13 @@ def parameter(p: inspect.Parameter) -> Iterator[inspect.Parameter]:
     if p.kind is p.KEYWORD_ONLY and p.default is p.empty:
         default = Text("...")  # given by a layer around the function
     yield p.replace(annotation=Text(kind), default=default)
+
+
+def by_numpys_names(function: Any, found: inspect.Signature) -> Iterator[inspect.Parameter]:
+    """Arguments that a function takes by NumPy's names, too, which its layers tell."""
+    for name, own in getattr(function, "numpys_names", {}).items():
+        kept = found.parameters[own].replace(name=name, kind=inspect.Parameter.KEYWORD_ONLY)
+        yield kept.replace(default=Text("..."))
 
 
 BAGS = {

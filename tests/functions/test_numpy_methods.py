@@ -127,7 +127,44 @@ def test_constructors_of_wengert_numpy_keep_the_derivative(f: Any) -> None:
     np.testing.assert_allclose(pull(weights)[0], expected, atol=1e-8)
 
 
-def test_vectorize_of_tensors_refuses_what_it_does_not_know() -> None:
-    f = wengert.numpy.vectorize(np.sum, signature="(n)->()")
-    with pytest.raises(TypeError, match=r"wengert\.vmap"):
-        f(wg.ones(2, 3))
+NAMED = [
+    "cumsum",
+    "cumprod",
+    "cummax",
+    "prod",
+    "var",
+    "std",
+    "median",
+    "mode",
+    "logsumexp",
+    "sort",
+    "argsort",
+    "nansum",
+    "nanmean",
+    "squeeze",
+    "unbind",
+    "count_nonzero",
+    "diff",
+    "logcumsumexp",
+    "aminmax",
+]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_functions_of_tensors_take_an_axis_as_pytorchs_do(name):
+    # Some 40 functions knew `dim=` only, where PyTorch takes NumPy's name in all of them.
+    x = wg.tensor([[2.0, 1.0, 3.0], [0.5, 4.0, -1.0]])
+    by_dim, by_axis = (getattr(x, name)(**{word: 0}) for word in ("dim", "axis"))
+    first = lambda out: out if isinstance(out, wg.Tensor) else out[0]
+    assert wg.equal(first(by_dim), first(by_axis))
+
+
+def test_keepdims_is_keepdim_and_an_argument_has_one_name():
+    x = wg.ones(2, 3)
+    assert x.var(axis=0, keepdims=True).shape == (1, 3)
+    assert wg.cumsum(x, axis=1, out=wg.empty(2, 3)).shape == (2, 3)
+    for call in (x.var, x.squeeze, x.median):
+        with pytest.raises(TypeError, match="dim= and axis=, which are one argument"):
+            call(dim=0, axis=1)
+    with pytest.raises(TypeError):
+        x.cumsum(0, axis=0)

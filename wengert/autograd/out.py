@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.misfits import misfit
+from wengert.dispatch import signature
 from wengert.history import modes
 from wengert.tensor import Tensor, carries
 
@@ -117,12 +118,34 @@ def _strides(array: Any) -> tuple[int, ...]:
     return getattr(array, "strides", None) or (1,) * array.ndim
 
 
+NUMPYS = {"axis": "dim", "keepdims": "keepdim"}
+"""Arguments that PyTorch takes by NumPy's names, too, in all functions that have them."""
+
+
+def numpys_names(function: Callable[..., Any]) -> dict[str, str]:
+    """By NumPy's names, what a function's own are."""
+    own = signature(function)[0]
+    return {n: mine for n, mine in NUMPYS.items() if mine in own and n not in own}
+
+
+def renamed(name: str, names: dict[str, str], given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by a function's own names; TypeError if one is given by both."""
+    kept = {names.get(n, n): x for n, x in given.items()}
+    if len(kept) < len(given):
+        twice = next(n for n in given if names.get(n) in given)
+        raise TypeError(f"{name}() got {names[twice]}= and {twice}=, which are one argument")
+    return kept
+
+
 def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function the argument `out=`: the result is written into an existing tensor."""
+    names = numpys_names(function)
 
     @functools.wraps(function)
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         try:
+            if kwargs and names:
+                kwargs = renamed(function.__name__, names, kwargs)
             if out is None:
                 return function(*args, **kwargs)
             return into(out, function, args, kwargs)
@@ -131,4 +154,17 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise told from error
             raise
 
+    with_out.numpys_names = names  # type: ignore[attr-defined]
     return with_out
+
+
+def takes_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function that takes no `out=` its arguments by NumPy's names."""
+    names = numpys_names(function)
+
+    @functools.wraps(function)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **(renamed(function.__name__, names, kwargs) if kwargs else kwargs))
+
+    named.numpys_names = names  # type: ignore[attr-defined]
+    return named

@@ -16,6 +16,7 @@ from wengert import dtypes
 from wengert.autograd.misfits import misfit
 from wengert.autograd.operands import one_dtype
 from wengert.autograd.out import into as into
+from wengert.autograd.out import takes_names as takes_names
 from wengert.autograd.out import takes_out as takes_out
 from wengert.dispatch import Function, signature
 from wengert.functions import creation

@@ -13,7 +13,13 @@ from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
 from wengert.dtypes import get_default_dtype
 from wengert.errors import ShapeError
-from wengert.functions.arguments import of_tensors, one_dim, takes_out, tensor_of
+from wengert.functions.arguments import (
+    of_tensors,
+    one_dim,
+    takes_names,
+    takes_out,
+    tensor_of,
+)
 from wengert.functions.shapes import atleast_1d, atleast_2d, atleast_3d, reshape
 from wengert.rules import shapes as rules
 from wengert.tensor import Tensor, wrap
@@ -219,6 +225,7 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return _split(input, pieces, axis)
 
 
+@takes_names
 @of_tensors(1)
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Up to `chunks` pieces of equal size along `dim`, the last perhaps smaller: views."""
@@ -232,6 +239,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, -(-n // chunks), axis)
 
 
+@takes_names
 @told
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
@@ -292,8 +300,12 @@ def _split_evenly(name: str, input: Any, sections: Any, axis: int) -> tuple[Tens
 
 
 @told
-def unbind(input: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def unbind(input: Any, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """The slices along `dim`, without that dimension: views."""
+    if axis is not None:
+        if dim:
+            raise TypeError("unbind() got dim= and axis=, which are one argument")
+        dim = axis
     input = tensor_of(input)
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")

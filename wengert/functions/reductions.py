@@ -25,6 +25,7 @@ from wengert.functions.arguments import (
     one_dim,
     operands_of,
     some_dims,
+    takes_names,
     takes_out,
     tensor_of,
 )
@@ -507,6 +508,7 @@ argmin = _arg(
 )
 
 
+@takes_names
 def count_nonzero(input: Any, dim: Dim = None) -> Tensor:
     """How many elements are not zero."""
     input = tensor_of(input)

@@ -22,6 +22,7 @@ from wengert.functions.arguments import (
     of_tensors,
     one_dim,
     sizes,
+    takes_names,
     takes_out,
     tensor_of,
 )
@@ -165,10 +166,14 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Tensor:
     return reshape(input, (*input.shape[:axis], *sizes, *input.shape[axis + 1 :]))
 
 
-def squeeze(input: Any, dim: Any = None) -> Tensor:
+def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Without the dimensions of size 1, or those of `dim` that have it."""
     input = tensor_of(input)
     shape = input._array.shape
+    if axis is not None:
+        if dim is not None:
+            raise TypeError("squeeze() got dim= and axis=, which are one argument")
+        dim = axis
     if dim is None:
         return _squeeze(input)
     dims = [dim] if isinstance(dim, int) else list(dim)
@@ -620,6 +625,7 @@ def tile(input: Any, *reps: Any, dims: Any = None) -> Tensor:
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
 
+@takes_names
 def repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

@@ -14,7 +14,14 @@ from wengert import dtypes
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions import results
-from wengert.functions.arguments import array_of, constant, one_dim, takes_out, tensor_of
+from wengert.functions.arguments import (
+    array_of,
+    constant,
+    one_dim,
+    takes_names,
+    takes_out,
+    tensor_of,
+)
 from wengert.functions.indexing import index_select
 from wengert.functions.reductions import picked
 from wengert.rules.indexing import pick
@@ -70,6 +77,7 @@ def sort(
     return results.sort_result(_pick(input, order, axis), constant(order))
 
 
+@takes_names
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort along `dim`."""
     input = tensor_of(input)

@@ -38,13 +38,13 @@ def log1p(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """log(1 + x), accurate near 0."""
 def sinc(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """sin(pi x) / (pi x), and 1 at 0."""
-def log_softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None) -> _Tensor:
+def log_softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
     """x - log(sum(exp(x))) along `dim`."""
 def round(input: _TensorLike, *, decimals: builtins.int = 0, out: _Out | None = None) -> _Tensor:
     """Rounded to the nearest, halves to even; `decimals` digits after the point."""
-def softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None) -> _Tensor:
+def softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
     """exp(x) / sum(exp(x)) along `dim`."""
-def logsumexp(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+def logsumexp(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """log(sum(exp(x))) over some dimensions, without overflow."""
 def airy_ai(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The Airy function Ai."""

@@ -186,7 +186,7 @@ class Methods:
         """The largest elements over some dimensions; ties share the gradient."""
     def amin(self, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The smallest elements over some dimensions; ties share the gradient."""
-    def aminmax(self, *, dim: _Any = None, keepdim: builtins.bool = False, out: _Out | None = None) -> _results.aminmax_result:
+    def aminmax(self, *, dim: _Any = None, keepdim: builtins.bool = False, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _results.aminmax_result:
         """The smallest and the largest elements, as a pair with names."""
     def angle(self, *, out: _Out | None = None) -> _Tensor:
         """The argument of a complex number; 0 or pi for real ones."""
@@ -227,7 +227,7 @@ class Methods:
     def argmin(self, dim: _Any = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The index of the smallest element: of the flattened tensor, or along `dim`."""
     def argpartition(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
-    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> _Tensor:
+    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, axis: builtins.int = ...) -> _Tensor:
         """The indices that sort along `dim`."""
     def argwhere(self) -> _Tensor:
         """The indices of the elements that are not zero, one row each."""
@@ -327,7 +327,7 @@ class Methods:
     def cholesky_solve(self, L: _Any, upper: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
         """X with A X = B, from the Cholesky factor of A: two triangular systems."""
     def choose(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
-    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
+    def chunk(self, chunks: builtins.int, dim: builtins.int = 0, *, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
         """Up to `chunks` pieces of equal size along `dim`, the last perhaps smaller: views."""
     def clamp(self, min: _Any = None, max: _Any = None, *, out: _Out | None = None) -> _Tensor:
         """x kept between `min` and `max`, numbers or tensors; one may be left out."""
@@ -374,25 +374,25 @@ class Methods:
         """The hyperbolic cosine."""
     def cosh_(self) -> _Tensor:
         """`cosh`, in place."""
-    def count_nonzero(self, dim: builtins.int | _Sequence[builtins.int] | None = None) -> _Tensor:
+    def count_nonzero(self, dim: builtins.int | _Sequence[builtins.int] | None = None, *, axis: builtins.int | _Sequence[builtins.int] | None = ...) -> _Tensor:
         """How many elements are not zero."""
     def cov(self, *, correction: builtins.int = 1, fweights: _Any = None, aweights: _Any = None) -> _Tensor:
         """The covariance matrix of variables in rows and observations in columns."""
     def cpu(self, memory_format: _Any = None) -> _Tensor:
         """The tensor itself: it is on the CPU."""
-    def cross(self, other: _TensorLike, dim: builtins.int | None = None, *, out: _Out | None = None) -> _Tensor:
+    def cross(self, other: _TensorLike, dim: builtins.int | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
         """The vector product along a dimension of size 3."""
     def cuda(self, device: _Any = None, non_blocking: builtins.bool = False, memory_format: _Any = None) -> _Tensor:
         """An error that says that there is no such device."""
-    def cummax(self, dim: builtins.int, *, out: _Out | None = None) -> _results.cummax_result:
+    def cummax(self, dim: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.cummax_result:
         """The largest so far along `dim`, and where it was met."""
-    def cummin(self, dim: builtins.int, *, out: _Out | None = None) -> _results.cummin_result:
+    def cummin(self, dim: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.cummin_result:
         """The smallest so far along `dim`, and where it was met."""
-    def cumprod(self, dim: builtins.int, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+    def cumprod(self, dim: builtins.int, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """Running products along `dim`."""
     def cumprod_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`cumprod`, in place."""
-    def cumsum(self, dim: builtins.int, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+    def cumsum(self, dim: builtins.int, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """Running sums along `dim`."""
     def cumsum_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`cumsum`, in place."""
@@ -427,7 +427,7 @@ class Methods:
         """The diagonal of two dimensions, as the last dimension: a view."""
     def diagonal_scatter(self, src: _TensorLike, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> _Tensor:
         """`input` with a diagonal replaced."""
-    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: _Any = None, append: _Any = None, *, out: _Out | None = None) -> _Tensor:
+    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: _Any = None, append: _Any = None, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """Differences of neighbours along `dim`, n times over."""
     def digamma(self, *, out: _Out | None = None) -> _Tensor:
         """The derivative of log Gamma(x)."""
@@ -539,7 +539,7 @@ class Methods:
         """`frac`, in place."""
     def frexp(self, *, out: _Out | None = None) -> _results.frexp_result:
         """x = mantissa * 2**exponent with 1/2 <= |mantissa| < 1; both of 0 are 0."""
-    def gather(self, dim: builtins.int, index: _TensorLike, *, sparse_grad: builtins.bool = False, out: _Out | None = None) -> _Tensor:
+    def gather(self, dim: builtins.int, index: _TensorLike, *, sparse_grad: builtins.bool = False, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on along another dimension."""
     def gcd(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The greatest common divisor."""
@@ -613,11 +613,11 @@ class Methods:
     def imag(self) -> _Tensor: ...
     @imag.setter
     def imag(self, value: _Any) -> None: ...
-    def index_add(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+    def index_add(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`input` with alpha times the slices of `source` added at the slices that `index` names."""
     def index_add_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`index_add`, in place."""
-    def index_copy(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+    def index_copy(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`input` with the slices that `index` names replaced by those of `source`."""
     def index_copy_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`index_copy`, in place."""
@@ -629,11 +629,11 @@ class Methods:
         """`input` with `input[indices]` replaced by the values, or with the values added there."""
     def index_put_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`index_put`, in place."""
-    def index_reduce(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None) -> _Tensor:
+    def index_reduce(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """Slices of `source` combined into the slices that `index` names: "prod", "mean", "amax", "amin"."""
     def index_reduce_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`index_reduce`, in place."""
-    def index_select(self, dim: builtins.int, index: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+    def index_select(self, dim: builtins.int, index: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """The slices along `dim` that a vector of indices names."""
     def inner(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Sums of products along the last dimensions."""
@@ -712,7 +712,7 @@ class Methods:
     def itemsize(self) -> builtins.int: ...
     def kron(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The Kronecker product: each element of one times all of the other."""
-    def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _results.kthvalue_result:
+    def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int = ..., keepdims: builtins.bool = ...) -> _results.kthvalue_result:
         """The k-th smallest element along `dim` (k counts from 1), and where it is."""
     @property
     def layout(self) -> wengert.functions.device.layout: ...
@@ -762,13 +762,13 @@ class Methods:
         """`log`, in place."""
     def log_normal_(self, mean: builtins.float = 1, std: builtins.float = 2, *, generator: wengert.functions.random.Generator | None = None) -> _Tensor:
         """Fill with numbers whose logarithm is normal."""
-    def log_softmax(self, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None) -> _Tensor:
+    def log_softmax(self, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
         """x - log(sum(exp(x))) along `dim`."""
     def logaddexp(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """log(exp(a) + exp(b)), without overflow; of complex numbers the principal value."""
     def logaddexp2(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """log2(2**a + 2**b), without overflow."""
-    def logcumsumexp(self, dim: builtins.int, *, out: _Out | None = None) -> _Tensor:
+    def logcumsumexp(self, dim: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """log of the running sums of exp(x) along `dim`, without overflow."""
     def logdet(self) -> _Tensor:
         """log(det A): NaN of a negative determinant, minus infinity of 0."""
@@ -792,7 +792,7 @@ class Methods:
         """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x within [eps, 1 - eps]."""
     def logit_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`logit`, in place."""
-    def logsumexp(self, dim: builtins.int | _Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+    def logsumexp(self, dim: builtins.int | _Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """log(sum(exp(x))) over some dimensions, without overflow."""
     def long(self, memory_format: _Any = None) -> _Tensor:
         """The tensor as int64."""
@@ -839,10 +839,10 @@ class Methods:
     def mean(self, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The arithmetic mean over all elements, or over some dimensions; floating point only."""
     @typing.overload
-    def median(self, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+    def median(self, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The middle element, the lower of two; NaN if there is one. Full reductions share ties."""
     @typing.overload
-    def median(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _results.median_result:
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _results.median_result:
         """The middle element, the lower of two; NaN if there is one. Full reductions share ties."""
     @typing.overload
     def min(self, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None, other: _TensorLike | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
@@ -854,7 +854,7 @@ class Methods:
         """The smaller of two, element by element; NaN if either is."""
     def mm(self, mat2: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The product of two matrices."""
-    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _results.mode_result:
+    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int = ..., keepdims: builtins.bool = ...) -> _results.mode_result:
         """The most frequent element along `dim` (the smallest of several), and where it stands last."""
     def module_load(self, other: _TensorLike, assign: builtins.bool = False) -> _Any:
         """What `Module.load_state_dict` makes of this entry: `other` in its place, or a copy."""
@@ -886,21 +886,21 @@ class Methods:
         """x with NaN as `nan` (0) and the infinities as the largest finite numbers, or as given."""
     def nan_to_num_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`nan_to_num`, in place."""
-    def nanmean(self, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+    def nanmean(self, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The mean of the elements that are not NaN."""
     @typing.overload
-    def nanmedian(self, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+    def nanmedian(self, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The middle element of those that are not NaN."""
     @typing.overload
-    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None) -> _results.nanmedian_result:
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _results.nanmedian_result:
         """The middle element of those that are not NaN."""
-    def nanquantile(self, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None) -> _Tensor:
+    def nanquantile(self, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The q-quantile of the elements that are not NaN."""
-    def nansum(self, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+    def nansum(self, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The sum of the elements that are not NaN."""
     def narrow(self, dim: builtins.int, start: _Any, length: builtins.int) -> _Tensor:
         """`length` slices along `dim` from `start` on: a view."""
-    def narrow_copy(self, dim: builtins.int, start: _Any, length: builtins.int, *, out: _Out | None = None) -> _Tensor:
+    def narrow_copy(self, dim: builtins.int, start: _Any, length: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """As `narrow`, but a copy."""
     @property
     def nbytes(self) -> builtins.int: ...
@@ -942,7 +942,7 @@ class Methods:
         """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
     def nonzero_static(self, *, size: builtins.int = ..., fill_value: builtins.int = -1) -> _Tensor:
         """The indices of the elements that are not zero in a fixed number of rows, cut or filled up."""
-    def norm(self, p: _Any = 'fro', dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _Dtype | None = None, *, out: _Out | None = None) -> _Tensor:
+    def norm(self, p: _Any = 'fro', dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The p-norm of the elements, over all or some dimensions; "fro" is the Euclidean one, "nuc" the sum of a matrix's singular values. At 0 the gradient is 0."""
     def normal_(self, mean: builtins.float = 0, std: builtins.float = 1, *, generator: wengert.functions.random.Generator | None = None) -> _Tensor:
         """Fill with normal numbers."""
@@ -980,7 +980,7 @@ class Methods:
         """input ** exponent; either may be a number."""
     def pow_(self, other: _TensorLike) -> _Tensor:
         """`pow`, in place."""
-    def prod(self, dim: _Any = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None) -> _Tensor:
+    def prod(self, dim: _Any = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The product over all elements, or along one dimension."""
     def ptp(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
     def put(self, index: _TensorLike, source: _TensorLike, accumulate: builtins.bool = False) -> _Tensor:
@@ -989,7 +989,7 @@ class Methods:
         """Replace elements of the flattened form."""
     def qr(self, some: builtins.bool = True, *, out: _Out | None = None) -> _results.old_qr_result:
         """`linalg.qr`, under its older signature."""
-    def quantile(self, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None) -> _Tensor:
+    def quantile(self, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The q-quantile: between the two nearest elements by `interpolation`. NaN if there is one."""
     def rad2deg(self, *, out: _Out | None = None) -> _Tensor:
         """Radians to degrees."""
@@ -1021,13 +1021,13 @@ class Methods:
         """The remainder with the sign of the divisor, as Python's %."""
     def remainder_(self, other: _TensorLike) -> _Tensor:
         """`remainder`, in place."""
-    def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: _Out | None = None) -> _Tensor:
+    def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """The input with slices along `dim` scaled down to a p-norm of at most `maxnorm`."""
     def renorm_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`renorm`, in place."""
     def repeat(self, *reps: _Any, repeats: _TensorLike | None = None) -> _Tensor:
         """Copies of the whole, side by side, as many along each dimension as said."""
-    def repeat_interleave(self, repeats: _TensorLike | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> _Tensor:
+    def repeat_interleave(self, repeats: _TensorLike | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None, axis: builtins.int | None = ...) -> _Tensor:
         """Each element (or slice along `dim`) repeated; given only counts, the numbers of the places."""
     def requires_grad_(self, requires_grad: builtins.bool = True) -> _Tensor:
         """Mark this leaf as one to differentiate by, or unmark it; returns the tensor."""
@@ -1059,15 +1059,15 @@ class Methods:
         """1 / sqrt(x)."""
     def rsqrt_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`rsqrt`, in place."""
-    def scatter(self, dim: builtins.int, index: _TensorLike, src: _TensorLike | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None, out: _Out | None = None) -> _Tensor:
+    def scatter(self, dim: builtins.int, index: _TensorLike, src: _TensorLike | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`out[index[i][j]][j] = src[i][j]` for dim 0, the rest as in `input`; "add" or "multiply" instead."""
     def scatter_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`scatter`, in place."""
-    def scatter_add(self, dim: builtins.int, index: _TensorLike, src: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+    def scatter_add(self, dim: builtins.int, index: _TensorLike, src: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
     def scatter_add_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`scatter_add`, in place."""
-    def scatter_reduce(self, dim: builtins.int, index: _TensorLike, src: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None) -> _Tensor:
+    def scatter_reduce(self, dim: builtins.int, index: _TensorLike, src: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """Elements of `src` that go to one place combined by "sum", "prod", "mean", "amax" or "amin"."""
     def scatter_reduce_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`scatter_reduce`, in place."""
@@ -1114,13 +1114,13 @@ class Methods:
     @typing.overload
     def size(self, dim: builtins.int) -> builtins.int:
         """The shape, or the size of one dimension."""
-    def slice_scatter(self, src: _TensorLike, dim: builtins.int = 0, start: _Any = None, end: _Any = None, step: builtins.int = 1, *, out: _Out | None = None) -> _Tensor:
+    def slice_scatter(self, src: _TensorLike, dim: builtins.int = 0, start: _Any = None, end: _Any = None, step: builtins.int = 1, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`input` with a range of slices along `dim` replaced."""
     def slogdet(self, *, out: _Out | None = None) -> _results.slogdet_result:
         """The sign (for complex matrices the phase) of the determinant, and log|det A|."""
-    def softmax(self, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None) -> _Tensor:
+    def softmax(self, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
         """exp(x) / sum(exp(x)) along `dim`."""
-    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: _Out | None = None) -> _results.sort_result:
+    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.sort_result:
         """The elements in order along `dim`, and where each came from."""
     def split(self, split_size_or_sections: _Any, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
         """Pieces of one size along `dim` (the last may be smaller), or of the sizes given: views."""
@@ -1134,11 +1134,11 @@ class Methods:
         """x squared; of truth values, as integers."""
     def square_(self) -> _Tensor:
         """`square`, in place."""
-    def squeeze(self, dim: _Any = None) -> _Tensor:
+    def squeeze(self, dim: _Any = None, *, axis: _Any = None) -> _Tensor:
         """Without the dimensions of size 1, or those of `dim` that have it."""
     def squeeze_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`squeeze`, in place."""
-    def std(self, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None) -> _Tensor:
+    def std(self, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The standard deviation, the square root of `var`; where it is 0 so is its gradient."""
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: _Any = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> _Tensor:
         """The Fourier transforms of windows of a signal, `hop_length` apart: (..., frequency, frame)."""
@@ -1185,7 +1185,7 @@ class Methods:
         """`t`, in place."""
     def take(self, index: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Elements of the flattened tensor."""
-    def take_along_dim(self, indices: _TensorLike, dim: builtins.int | None = None, *, out: _Out | None = None) -> _Tensor:
+    def take_along_dim(self, indices: _TensorLike, dim: builtins.int | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
         """As `gather`, with the shapes broadcast; without `dim` in the flattened tensor."""
     def tan(self, *, out: _Out | None = None) -> _Tensor:
         """The tangent."""
@@ -1195,7 +1195,7 @@ class Methods:
         """The hyperbolic tangent."""
     def tanh_(self) -> _Tensor:
         """`tanh`, in place."""
-    def tensor_split(self, indices_or_sections: _Any, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
+    def tensor_split(self, indices_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
         """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
     def tile(self, *reps: _Any, dims: _Ints | None = None) -> _Tensor:
         """As `repeat`, with ones put in front of too few numbers."""
@@ -1213,7 +1213,7 @@ class Methods:
         """The elements that are not zero, as a sparse tensor in CSR form."""
     def tolist(self) -> _Any:
         """Nested lists of Python numbers."""
-    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: _Out | None = None) -> _results.topk_result:
+    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.topk_result:
         """The k largest (or smallest) elements along `dim`, and where they are."""
     def trace(self) -> _Tensor:
         """The sum of a matrix's diagonal."""
@@ -1243,7 +1243,7 @@ class Methods:
         """The tensor with another dtype; without one, the name of its type."""
     def type_as(self, other: _TensorLike) -> _Tensor:
         """The tensor with the dtype of another."""
-    def unbind(self, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
+    def unbind(self, dim: builtins.int = 0, *, axis: builtins.int | None = None) -> builtins.tuple[_Tensor, ...]:
         """The slices along `dim`, without that dimension: views."""
     def unflatten(self, dim: builtins.int, sizes: _Sequence[builtins.int]) -> _Tensor:
         """One dimension as several."""
@@ -1267,7 +1267,7 @@ class Methods:
         """`unsqueeze`, in place."""
     def untyped_storage(self) -> _Any:
         """The memory that this tensor looks into."""
-    def var(self, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None) -> _Tensor:
+    def var(self, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The variance: squared distances from the mean, summed, over n - correction (1)."""
     def vdot(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The dot product with the first vector conjugated."""

@@ -92,7 +92,8 @@ def threshold(input: _Tensor, threshold: builtins.float, value: builtins.float, 
 def threshold_(input: _Tensor, threshold: builtins.float, value: builtins.float) -> _Tensor:
     """`threshold`, written into the input."""
 from wengert.nn.functional.attention import multi_head_attention_forward as multi_head_attention_forward
-from wengert.nn.functional.attention import scaled_dot_product_attention as scaled_dot_product_attention
+def scaled_dot_product_attention(query: _Tensor, key: _Tensor, value: _Tensor, attn_mask: _Tensor | None = None, dropout_p: builtins.float = ..., is_causal: builtins.bool = False, *, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> _Tensor:
+    """softmax(Q K^T scale + mask) V, with scale 1/sqrt(features) if not given."""
 def affine_grid(theta: _Tensor, size: _Ints, align_corners: builtins.bool | None = None) -> _Tensor:
     """Where each pixel of an output of `size` lies in the input, by the affine maps `theta`."""
 def grid_sample(input: _Tensor, grid: _Tensor, mode: builtins.str = 'bilinear', padding_mode: builtins.str = 'zeros', align_corners: builtins.bool | None = None) -> _Tensor:
@@ -273,7 +274,8 @@ def conv_transpose3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = Non
     """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *K)."""
 def fold(input: _Tensor, output_size: _Ints, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1) -> _Tensor:
     """Columns added back into an image: the transpose of `unfold`."""
-from wengert.nn.functional.windows import linear as linear
+def linear(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor:
+    """x @ weight.T + bias, for weight of shape (outputs, inputs)."""
 def lp_pool1d(input: _Tensor, norm_type: builtins.float, kernel_size: builtins.int, stride: _Ints | None = None, ceil_mode: builtins.bool = False) -> _Tensor:
     """(sum |x|^p)^(1/p) of each window."""
 def lp_pool2d(input: _Tensor, norm_type: builtins.float, kernel_size: _Ints, stride: _Ints | None = None, ceil_mode: builtins.bool = False) -> _Tensor:
