@@ -65,7 +65,10 @@ class Colouring:
 
     def entries(self, by_rows: Any, by_columns: Any) -> Any:
         """The nonzeros, from the products: one in each row of `by_rows`, and of `by_columns`."""
-        return np.concatenate([by_rows.ravel(), by_columns.ravel()])[self._index]
+        both = [np.reshape(part, -1) for part in (by_rows, by_columns)]
+        parts = [part for part in both if np.size(part)] or both[:1]
+        products = np.concatenate(parts) if len(parts) > 1 else parts[0]
+        return products[self._index]
 
     @functools.cached_property
     def _index(self) -> Ints:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.errors import ForwardModeError, PatternError
+from wengert.history.surroundings import KNOWING
 from wengert.sparse import colouring
 from wengert.sparse.colouring import Colouring, Order, seeds
 from wengert.sparse.sparsity import At
@@ -43,6 +44,8 @@ class SparsePlan:
         check: bool,
         chunk_size: int | None,
     ) -> None:
+        from wengert.sparse.matrix import Pattern  # takes SciPy, which is slow to import
+
         checked(name, f, argnums)
         _check_options(name, args, mode, order, chunk_size)
         self._name, self._f, self._argnums = name, f, argnums
@@ -55,9 +58,8 @@ class SparsePlan:
         else:
             self.shape, rows, columns = _given(name, pattern, at.n)
         self._rows, self._columns = self._completed(rows, columns)
-        self._indptr = np.concatenate(
-            [[0], np.cumsum(np.bincount(self._rows, minlength=self.shape[0]))]
-        )
+        counts = np.bincount(self._rows, minlength=self.shape[0])
+        self._places = Pattern.of(self._columns, np.cumsum([0, *counts]), self.shape)
         self.colouring = self._coloured(mode)
 
     def _at(self, args: tuple[Any, ...], shape: tuple[int, int] | None) -> At:
@@ -106,13 +108,7 @@ class SparsePlan:
         return len(self._rows)
 
     def _matrix(self, entries: Any) -> Any:
-        from scipy.sparse import csr_array
-
-        index = np.int32 if max(*self.shape, self.nnz) < 2**31 else np.int64
-        parts = (entries, self._columns.astype(index), self._indptr.astype(index))
-        matrix = csr_array(parts, self.shape)
-        matrix.has_canonical_format = True
-        return matrix
+        return self._places.matrix(entries)
 
     def _compare(self, at: At, matrix: Any) -> None:
         u = np.random.default_rng(1974).uniform(0.5, 1.5, self.shape[0]).astype(matrix.dtype)
@@ -144,6 +140,9 @@ class SparsePlan:
             f"<{self._what}, {m} x {n}, {self.nnz} nonzeros: {c.products} "
             f"product{'s' * (c.products != 1)}{how and f' ({how})'} instead of {min(m, n)}>"
         )
+
+
+KNOWING.append(SparsePlan)  # nothing of it changes, and its function is observed when it runs
 
 
 class SparseJacobian(SparsePlan):

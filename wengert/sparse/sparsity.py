@@ -152,6 +152,13 @@ def _dependent(leaf: Any, first: int, origins: Dependence, wanted: bool) -> Any:
     Even then it is no constant, whose zeros would be taken to be zeros at every point.
     """
     array = leaf._array if isinstance(leaf, Tensor) else leaf
+    if wanted and hasattr(array, "__array_function__") and not isinstance(array, np.ndarray):
+        raise PatternError(
+            "the pattern of a sparse matrix is found by running the function on numbers, and "
+            "inside of a compiled function or a transform there are none yet. Make the plan "
+            "before, plan = wengert.sparse_jacobian(f, x), and call plan(x) there; or give it "
+            "pattern=..."
+        )
     if wanted and not isinstance(leaf, Tensor):
         array = np.asarray(array)
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fc":
