@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,26 +20,70 @@ ROUNDS = 5
 _CHEAP = {"astype", "copy", "positive", "where"}
 
 
+WIDE, HIGH = 46, 30
+"""How many letters of a line say of what, and how many lines a table has at most."""
+
+
 @dataclass(frozen=True)
 class Line:
-    """One step: what it is, what of the program it carries out, and what it costs."""
+    """One step: what it is, what of the program it carries out, and what it costs.
+
+    `inside` are the steps of the bodies that it has, each with what one iteration costs; `times`
+    says how many such steps there are, where equal ones are one line.
+    """
 
     kind: str
     what: str
     loops: str
     bytes: int
     flops: int
-    share: float
+    share: float | None
     line: str
+    inside: tuple[Line, ...] = ()
+    times: int = 1
 
     def __str__(self) -> str:
+        return "\n".join(self.rows(0))
+
+    def rows(self, depth: int) -> list[str]:
+        """The line as text, and those of what it has inside."""
         cost = f"{_short(self.bytes)}B {_short(self.flops)}flop"
-        return f"{self.share:6.1%}  {self.kind:<6} {self.loops:<22} {cost:>18}  {self.what}"
+        share = "" if self.share is None else f"{self.share:.1%}"
+        often = "" if self.times == 1 else f"{self.times:,} x"
+        what = self.what if len(self.what) <= WIDE else f"{self.what[: WIDE - 1]}…"
+        kind = "· " * depth + self.kind
+        row = f"{share:>6} {often:>7}  {kind:<10} {self.loops:<20} {cost:>18}  {what}"
+        return [row, *(row for line in grouped(self.inside) for row in line.rows(depth + 1))]
+
+    @property
+    def alike(self) -> tuple[Any, ...]:
+        """What equal steps have in common."""
+        return self.kind, self.what, self.loops, tuple(line.alike for line in self.inside)
+
+
+def grouped(lines: Iterable[Line]) -> list[Line]:
+    """Equal steps as one line, where the first of them is; costs and shares are those of all."""
+    groups: dict[Any, list[Line]] = {}
+    for line in lines:
+        groups.setdefault(line.alike, []).append(line)
+    return [_sum(group) for group in groups.values()]
+
+
+def _sum(group: list[Line], what: str = "") -> Line:
+    shares = [line.share for line in group if line.share is not None]
+    return replace(
+        group[0],
+        what=what or group[0].what,
+        bytes=sum(line.bytes for line in group),
+        flops=sum(line.flops for line in group),
+        share=sum(shares) if shares else None,
+        times=sum(line.times for line in group),
+    )
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What `f.explain()` returns; it prints as a table."""
+    """What `f.explain()` returns; it prints as a table, in which equal steps are one line."""
 
     name: str
     lines: list[Line]
@@ -57,26 +101,45 @@ class Explanation:
         calls = sorted({line.what for line in self.lines if line.kind == "python"})
         tail = [f"called in Python, having no loops: {', '.join(calls)}"] if calls else []
         tail += [f"compiled again: {reason}" for reason in self.retraces]
-        return "\n".join([head, " share  step   loops                               cost  of"]
-                         + [str(line) for line in self.lines] + tail)  # fmt: skip
+        title = " share   times  step       loops                             cost  of"
+        return "\n".join([head, title, *self._rows(), *tail])
+
+    def _rows(self) -> list[str]:
+        """The lines as text; of many, those that take the longest."""
+        groups = grouped(self.lines)
+        shown = sorted(groups, key=lambda line: -(line.share or 0))[:HIGH]
+        rest = [line for line in groups if line not in shown]
+        lines = [line for line in groups if line in shown]
+        if rest:
+            more = _sum(rest, f"{len(rest)} kinds of steps that take less")
+            lines.append(replace(more, kind="others", loops="", inside=()))
+        rows = [line.rows(0) for line in lines]
+        room = max(HIGH - len(rows), 0)
+        for k, (row, *inside) in enumerate(rows):
+            hidden = len(inside) - room
+            if hidden > 0:
+                inside = [*inside[:room], f"{'':16}and {hidden} steps more inside"]
+            rows[k] = [row, *inside]
+            room = max(room - len(inside), 0)
+        return [row for rows_of_one in rows for row in rows_of_one]
 
     __repr__ = __str__
 
 
 def explain(name: str, plan: Plan, statements: int, retraces: list[str]) -> Explanation:
     """Describe a plan, and measure its steps on ones."""
-    shares = measure(plan)
-    lines = [_line(step, share) for step, share in zip(plan.steps, shares, strict=True)]
+    shares = measure(plan) or [None] * len(plan.steps)
+    lines = [line_of(step, share) for step, share in zip(plan.steps, shares, strict=True)]
     return Explanation(name, lines, plan.arena, statements, retraces)
 
 
-def measure(plan: Plan) -> list[float]:
+def measure(plan: Plan) -> list[float] | None:
     """The share of each step in the time of all: medians over a few runs.
 
     A loop that ends when a condition holds may never end on ones: then nothing is measured.
     """
     if any(lasts(step) for _, step, _ in numbered(plan)):
-        return [0.0] * len(plan.steps)
+        return None
     timed = Executable(plan, timed=True)
     arrays = [np.ones(v.shape, v.dtype) if not v.weak else 1 for v in plan.inputs]
     ticks = np.zeros(len(plan.steps) + 1, np.int64)
@@ -89,13 +152,19 @@ def measure(plan: Plan) -> list[float]:
     return (medians / max(medians.sum(), 1)).tolist()
 
 
-def _line(step: Step, share: float) -> Line:
+def line_of(step: Step, share: float | None) -> Line:
+    """What a step is and costs."""
     if isinstance(step, Call):
-        name, line = step.statement.name, step.statement.line()
+        function, line = step.statement.function, step.statement.line()
         moved = sum(_nbytes(x) for x in (*step.inputs.values(), *step.outputs))
         kind = "native" if backend().runs(step) else "python"
-        kind = "check" if step.statement.function is check else kind
-        return Line(kind, name, "", moved, 0, share, line)
+        kind = "check" if function is check else kind
+        inside = tuple(line_of(s, None) for body in step.bodies for s in body.steps)
+        length = getattr(function, "length", 0)
+        work = sum(x.flops for x in inside)
+        loops = f"x {length:,}" if length else f"{_short(work)}flop each" if inside else ""
+        name = step.statement.name
+        return Line(kind, name, loops, moved, work * length, share, line, inside)
     what = ", ".join(dict.fromkeys(_names(step.statements)))
     line = step.statements[0].line() if step.statements else ""
     if isinstance(step, Multiply):
