@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import wengert as wg
 from tests.distributed import surviving
 from wengert import distributed as dist
-from wengert.distributed import checkpoint, elastic
+from wengert.distributed import checkpoint, elastic, mpi
 from wengert.distributed.optim import ZeroRedundancyOptimizer
 from wengert.serialization import sharded
 
@@ -175,3 +176,28 @@ def test_what_a_state_cannot_keep_is_named():
         elastic.run(lambda state: None, elastic.State(), steps=1)
     with pytest.raises(ValueError, match="commit_every=0 is not a number of steps"):
         elastic.run(lambda state: None, elastic.State(), steps=1, commit_every=0)
+
+
+def test_an_error_that_the_driving_thread_was_told_is_told_to_who_waits():
+    # MPI says once that a request has failed, and calls it done from then on: what a bucket held
+    # was taken for what had arrived.
+    class Failed(Exception):
+        pass
+
+    class Request:
+        asked = 0
+
+        def Test(self, status: Any) -> bool:
+            self.asked += 1
+            if self.asked == 1:
+                raise Failed
+            return True
+
+    at = SimpleNamespace(
+        MPI=SimpleNamespace(Exception=Failed),
+        failed=lambda what, error: dist.RankLostError(f"{what()} failed"),
+    )
+    transfer = mpi.Transfer(at, Request(), lambda: "all_reduce", None)  # type: ignore[arg-type]
+    for ask in (transfer.poll, transfer.poll, lambda: transfer.wait(1.0)):
+        with pytest.raises(dist.RankLostError, match="all_reduce failed"):
+            ask()

@@ -47,6 +47,38 @@ def test_shapes_that_differ_are_an_error_on_both_ranks():
     assert done.stdout.count("rank 1: all_reduce SUM of float32[3]") == 2
 
 
+def test_operations_in_another_order_are_found_where_every_call_is_compared():
+    # Both have been used before, and have blocks of one size: MPI would mix them up in silence.
+    done = program(
+        2,
+        "x = wg.ones(2); ops = [dist.ReduceOp.SUM, dist.ReduceOp.MAX]\n"
+        "for op in ops: dist.all_reduce(x, op)\n"
+        "try:\n    for op in ops[:: 1 - 2 * rank]: dist.all_reduce(x, op)\n"
+        "except dist.DistBackendError as e:\n    print(str(e) + f'(end {rank})')\n",
+        WENGERT_CHECK="1",
+    )
+    assert "(end 0)" in done.stdout
+    assert "(end 1)" in done.stdout
+    assert done.stdout.count("rank 0: all_reduce SUM of float32[2]") == 2
+    assert done.stdout.count("rank 1: all_reduce MAX of float32[2]") == 2
+
+
+def test_a_group_that_was_destroyed_is_of_no_more_use_and_may_be_joined_again():
+    done = program(
+        2,
+        "own = dist.GroupMember.WORLD; dist.destroy_process_group()\n"
+        "for given in (own, None):\n"
+        "    try: dist.all_reduce(wg.ones(1), group=given)\n"
+        "    except (dist.DistError, ValueError) as e: print('told', e, flush=True)\n"
+        "dist.init_process_group('mpi'); x = wg.ones(1); dist.all_reduce(x)\n"
+        "print('total', x.item(), flush=True); dist.destroy_process_group()\n",
+    )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("all_reduce in a group that has been destroyed") == 2
+    assert done.stdout.count("Default process group has not been initialized") == 2
+    assert done.stdout.count("total 2.0") == 2
+
+
 def test_a_timeout_says_where_the_others_stand():
     done = program(
         2,

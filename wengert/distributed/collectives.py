@@ -120,6 +120,7 @@ class ReduceOp(enum.Enum):
     BAND = (np.bitwise_and, "BAND")
     BOR = (np.bitwise_or, "BOR")
     BXOR = (np.bitwise_xor, "BXOR")
+    __hash__ = object.__hash__  # each is one object; that of Enum is a function of Python's
 
     @property
     def function(self) -> np.ufunc:

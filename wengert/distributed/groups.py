@@ -101,6 +101,15 @@ class ProcessGroup:
             finish = self._averaged(receive, finish)
         return Work(pending, finish, self.timeout)
 
+    def run_in_place(self, collective: Collective, array: Any, op: ReduceOp, root: int) -> None:
+        """Run a collective in which each rank gets what has the shape of what it brings."""
+        self.usable(collective.name)
+        send = array if root == self.carrier.rank or not collective.brings.rooted else None
+        call = Call(collective, op, root, array.shape, array.dtype, None)
+        self.carrier.start(call, send, array).wait(self.timeout)
+        if op is ReduceOp.AVG and collective.combines:
+            np.divide(array, self.size(), out=array)
+
     def _averaged(self, receive: Any, finish: Callable[[], Any] | None) -> Callable[[], Any]:
         def averaged() -> Any:
             np.divide(receive, self.size(), out=receive)

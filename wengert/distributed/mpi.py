@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.distributed.collectives import COLLECTIVES, Collective, ReduceOp
+from wengert.distributed.collectives import COLLECTIVES, ReduceOp
 from wengert.distributed.transport import Call, Pending, Transport, disagreement
 from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 from wengert.history import forks
@@ -35,6 +35,8 @@ INSTALL = (
     'Install it with: pip install "wengert[mpi]" (mpi4py and Open MPI), or give the backend '
     "'threads', which needs nothing."
 )
+AT_ONCE = 5e-5
+"""So many seconds a transfer is asked for without giving way, which may cost a turn of others."""
 EAGER = 2e-3
 """So many seconds a transfer is asked for again and again: between, others may have the core."""
 PAUSE = 1e-3
@@ -73,6 +75,8 @@ def lost_classes(MPI: Any) -> tuple[int, ...]:
 
 _NATIVE = {"SUM": "iufc", "PROD": "iufc", "MIN": "iu", "MAX": "iu"}
 """Kinds of numbers that MPI combines as NumPy does; of floats it may lose a NaN."""
+NUMBERS = "bBhHiIlLqQfdFD"
+"""Codes of the dtypes that MPI has too; of others it sees bytes."""
 _OPS: dict[Any, Any] = {}
 
 
@@ -81,7 +85,7 @@ def combining(MPI: Any, op: ReduceOp, dtype: Any) -> tuple[Any, Any]:
     key = op.mpi, dtype
     if key not in _OPS:
         kinds = _NATIVE.get(op.mpi, "iu")
-        if dtype.kind in kinds and dtype.char in "bBhHiIlLqQfdFD":
+        if dtype.kind in kinds and dtype.char in NUMBERS:
             _OPS[key] = MPI.Datatype.fromcode(dtype.char), getattr(MPI, op.mpi)
         else:
             element = MPI.BYTE.Create_contiguous(dtype.itemsize).Commit()
@@ -108,16 +112,17 @@ def _bytes(array: Any) -> Any:
 class Transfer(Pending):
     """One or two of MPI's requests. `source` is the sender of what was received."""
 
+    done = False
+    status: Any = None
+    source: int | None = None
+    error: DistBackendError | None = None
+
     def __init__(self, at: Mpi, request: Any, what: Callable[[], str], keep: Any) -> None:
         self.at = at
         self.request = request
         self.what = what
         self.keep = keep  # memory that MPI reads and writes
         self.lock = threading.Lock()
-        self.done = False
-        self.status: Any = None
-        self.source: int | None = None
-        self.error: DistBackendError | None = None
 
     def poll(self) -> bool:
         with self.lock:  # whoever waits, and the thread that drives
@@ -154,6 +159,8 @@ class Transfer(Pending):
         pause = PAUSE / 100
         while not self.poll():
             waited = time.monotonic() - began
+            if waited < AT_ONCE:
+                continue
             if waited < EAGER and waited < timeout:
                 give_way()
                 continue
@@ -244,7 +251,7 @@ class Board:
             raise
         near.Free()
         self.rows: Any = np.frombuffer(memory, np.int64).reshape(-1, 2)
-        self.row = self.rows[self.mine]
+        self.row: Any = memoryview(memory).cast("q")[2 * self.mine : 2 * self.mine + 2]
         self.places = {name: k for k, name in enumerate(self.names)}
 
     def shared(self, near: Any, size: int) -> mmap.mmap:
@@ -291,11 +298,11 @@ class Mpi(Transport):
         self.timeout = timeout
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
-        self.compared: set[Any] = set()
+        self.begins: dict[Any, Callable[[Any, Any], Any]] = {}
+        """What begins an operation that the ranks have compared."""
         self.always = os.environ.get("WENGERT_CHECK") == "1"
         self.broken: str | None = None
         self.error: type[DistBackendError] = DistBackendError
-        self.starts: dict[str, Any] = {}
         try:
             self.control = comm.Dup()  # what compares is not mixed up with what is compared
             self.board = Board(MPI, comm)
@@ -333,8 +340,11 @@ class Mpi(Transport):
     def start(self, call: Call, send: Any, receive: Any) -> Pending:
         if self.broken is not None:
             raise self.unusable(call.described)
-        if self.always or call[:5] not in self.compared:
-            self.compare(call)
+        key = call[:5]
+        begin = self.begins.get(key)
+        if begin is None or self.always:
+            self.alike(str(call.card), call.described, self.timeout)
+            begin = self.begins[key] = self.prepared(call)
         c = call.collective
         self.board.note(c.name)
         if send is not None and receive is not None and send is not receive:
@@ -343,35 +353,35 @@ class Mpi(Transport):
             elif np.may_share_memory(send, receive):
                 send = send.copy()
         try:
-            request = self._begin(c, call.op, call.root, send, receive)
+            request = begin(send, receive)
         except self.MPI.Exception as error:
             raise self.failed(call.described, error) from error
         return Transfer(self, request, call.described, (send, receive))
 
-    def _begin(self, c: Collective, op: ReduceOp, root: int, send: Any, receive: Any) -> Any:
-        """MPI's call, from the description of the collective."""
-        start = self.starts.get(c.mpi)
-        if start is None:
-            start = self.starts[c.mpi] = getattr(self.comm, f"I{c.mpi}")
-        named: dict[str, Any] = {"root": root} if c.rooted else {}
-        if not c.combines:
-            if c.mpi == "bcast":
-                return start(_bytes(receive if receive is not None else send), **named)
-            pair = (None if x is None else _bytes(x) for x in (send, receive))
-            return start(*pair, **named)
-        dtype = (send if send is not None else receive).dtype
-        element, named["op"] = combining(self.MPI, op, dtype)
-        into = None if receive is None else [_bytes(receive), element]
-        if send is receive:
-            return start(self.MPI.IN_PLACE, into, **named)
-        return start([_bytes(send), element], into, **named)
+    def prepared(self, call: Call) -> Callable[[Any, Any], Any]:
+        """MPI's call, from the description of the collective: what begins it on some memory."""
+        c, dtype = call.collective, call.dtype
+        start = getattr(self.comm, f"I{c.mpi}")
+        named: dict[str, Any] = {"root": call.root} if c.rooted else {}
+        element = self.MPI.BYTE
+        if c.combines:
+            element, named["op"] = combining(self.MPI, call.op, dtype)
+        seen = (lambda array: array) if dtype.char in NUMBERS else _bytes
+        if c.mpi == "bcast":
+            return lambda send, receive: start(
+                [seen(send if receive is None else receive), element], **named
+            )
 
-    def compare(self, call: Call) -> None:
-        """See that all ranks are about to do the same; an error on all of them if not."""
-        self.alike(str(call.card), call.described, self.timeout)
-        self.compared.add(call[:5])
+        def begin(send: Any, receive: Any) -> Any:
+            into = None if receive is None else [seen(receive), element]
+            if send is receive:
+                return start(self.MPI.IN_PLACE, into, **named)
+            return start(None if send is None else [seen(send), element], into, **named)
+
+        return begin
 
     def alike(self, card: str, described: Callable[[], str], timeout: float) -> None:
+        """See that all ranks are about to do the same; an error on all of them if not."""
         text = np.zeros(TEXT, np.uint8)
         said = f"{card}\0{described()}".encode()[:TEXT]
         text[: len(said)] = np.frombuffer(said, np.uint8)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from wengert.distributed.collectives import Collective, ReduceOp
 from wengert.errors import DistBackendError
-from wengert.history.location import line_of
+from wengert.history.location import here, line_of
 
 ENGINES = {
     "mpi": "wengert.distributed.mpi:Mpi",
@@ -31,7 +31,8 @@ class Call(NamedTuple):
     root: int
     block: tuple[int, ...]
     dtype: Any
-    at: tuple[Any, int]  # the user's line, as `history.location.here` has it
+    at: tuple[Any, int] | None  # the user's line, as `history.location.here` has it
+    """None if this rank waits in the call itself: then it is looked for when an error needs it."""
 
     @property
     def card(self) -> tuple[Any, ...]:
@@ -45,7 +46,7 @@ class Call(NamedTuple):
         words = [name, op, f"of {dtype}{list(block)}"]
         if root >= 0:
             words.append(f"with root {root}")
-        return f"{' '.join(filter(None, words))}, at {line_of(*self.at)}"
+        return f"{' '.join(filter(None, words))}, at {line_of(*(self.at or here()))}"
 
 
 class Pending(abc.ABC):
