@@ -56,7 +56,6 @@ CALLED = {
     "defaultdict": "def f(x): return x * collections.defaultdict(lambda: K)['a']",
     "a global defaultdict": "D = collections.defaultdict(lambda: K)\ndef f(x):\n    D.clear()\n    return x * D['a']",
     "singledispatch": "@functools.singledispatch\ndef g(x): return x * K\ndef f(x): return g(x)",
-    "cache cleared": "@functools.cache\ndef g(i): return i * K\ndef f(x):\n    g.cache_clear()\n    return x * g(2.)",
     "cached_property": "class C:\n    @functools.cached_property\n    def p(self): return K\ndef f(x): return x * C().p",
     "property": "class C:\n    @property\n    def p(self): return K\nc = C()\ndef f(x): return x * c.p",
     "wraps": "def d(g):\n    @functools.wraps(g)\n    def w(*a): return g(*a)\n    return w\nu = d(user)\ndef f(x): return u(x)",

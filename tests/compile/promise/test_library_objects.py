@@ -73,9 +73,6 @@ REFUSED = {
     "a state that is set": ("v = np.random.default_rng(1)\ns = v.bit_generator.state", "(x * v.random(), setattr(v.bit_generator, 'state', s))"),
     "draws by another library": ("import scipy.stats", "x * scipy.stats.norm.rvs()"),
     "draws by Python's library": ("import statistics\nv = statistics.NormalDist()", "x * v.samples(1)[0]"),
-    "a file": ("", "x * len(open(__file__).read())"),
-    "a file that a library opens": ("import pathlib", "x * len(pathlib.Path(__file__).read_text())"),
-    "whether there is a file": ("import os", "x * os.path.exists(__file__)"),
 }  # fmt: skip
 
 

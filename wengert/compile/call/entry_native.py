@@ -27,6 +27,7 @@ from wengert.compile.call.entry_words import (
     Way,
 )
 from wengert.compile.trace.arguments import Container
+from wengert.compile.trace.observe.objects import Held
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
     MISSING,
@@ -350,7 +351,7 @@ class _Table:
         if flagged is not None:  # it requires grad if it has a node
             place, expected, equal = Attribute(flagged, "_node"), None, not expected
         record = self.near(place)
-        if record is None:
+        if record is None or type(expected) is Held:
             return self.asked(guard)
         record[Field.FORM] = Form.SAME if equal else Form.OTHER
         record[Field.OBJECT] = expected if isinstance(place, Length) else self.object(expected)

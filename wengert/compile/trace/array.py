@@ -658,7 +658,7 @@ class TracedArray(ArrayMethods):
         return array.astype(dtype) if dtype is not None else array
 
     def __str__(self) -> str:
-        return str(self._known("str()")) if self.scalar else repr(self)
+        return str(self._known("str()") if self.scalar else np.asarray(self.concrete("str()")))
 
     def __bool__(self) -> bool:
         return bool(self.concrete("bool()"))

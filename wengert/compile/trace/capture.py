@@ -69,6 +69,7 @@ class Capture:
 
     def array_of(self, tensor: Tensor, array: Any) -> Any:
         """A tensor's array is read."""
+        self.world.check_acted(tensor)
         return self.outside.find(tensor, array).now if type(array) is np.ndarray else array
 
     def array_for(self, tensor: Tensor, array: Any) -> Any:
@@ -142,6 +143,7 @@ class Capture:
         """The groups of an optimizer are read: by the library, unless the world is reading them."""
         if self.world.reading == (id(optimizer), "param_groups"):
             return groups
+        self.world.check_acted(optimizer)
         return self.conditions.settings.groups_of(optimizer, groups)
 
     def groups_for(self, optimizer: Any, groups: Any) -> Any:
@@ -186,6 +188,7 @@ class Capture:
         captured = Captured(self.program, inputs.places, returned, effects=effects)
         with watch.aside():
             self.world.put_back()
+            self.world.check_readings()
         captured.joint, gradients = back.joint(pulled)
         captured.refusal = pulled.refusal
         captured.writes += back.gradients()

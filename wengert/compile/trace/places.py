@@ -22,6 +22,7 @@ from wengert.compile.trace.observe.objects import CONTAINERS, contents
 from wengert.compile.trace.observe.objects import PLAIN as PLAIN
 from wengert.compile.trace.observe.objects import same as same
 from wengert.compile.trace.observe.stubs import code_of
+from wengert.compile.trace.readings import Reading
 from wengert.compile.trace.state import held_by
 from wengert.tensor import Tensor, wrap
 
@@ -242,6 +243,8 @@ class Attribute:
     name: str
 
     def __str__(self) -> str:
+        if type(self.owner) is Reading:
+            return str(self.owner)
         return f"{self.name} of {Known(self.owner)}"
 
     def read(self, flat: Any) -> Any:

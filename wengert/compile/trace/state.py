@@ -57,10 +57,10 @@ def held_by(x: Any, changeable: list[tuple[Any, tuple[Any, ...]]] | None = None)
         known = [part for _, part in seen.values()]
         known += [own for part in known if type(own := getattr(part, "__dict__", None)) is dict]
         changeable += [(part, contents(part)) for part in known if isinstance(part, CHANGEABLE)]
-    return None if type(found) is Held and found.names == (_HIDDEN,) else found
+    return None if type(found) is Held and found.names == (HIDDEN,) else found
 
 
-_HIDDEN = "hidden"
+HIDDEN = "hidden"
 
 
 def _held(x: Any, seen: dict[int, tuple[int, Any]]) -> Any:
@@ -69,11 +69,11 @@ def _held(x: Any, seen: dict[int, tuple[int, Any]]) -> Any:
     if id(x) in seen:
         return "as part", seen[id(x)][0]
     seen[id(x)] = len(seen), x  # kept: ids of dead ones are used again
-    parts = {name: _held(part, seen) for name, part in _parts(x)}
+    parts = {name: _held(part, seen) for name, part in parts_of(x)}
     return Held(type(x), tuple(parts), tuple(parts.values()))
 
 
-def _parts(x: Any) -> Iterator[tuple[Any, Any]]:
+def parts_of(x: Any) -> Iterator[tuple[Any, Any]]:
     """The parts of an object by name: attributes by theirs, all else by pairs."""
     if isinstance(x, MethodType):
         yield from (("__func__", x.__func__), ("__self__", x.__self__))
@@ -89,7 +89,7 @@ def _parts(x: Any) -> Iterator[tuple[Any, Any]]:
         try:
             told = _told(x)
         except Exception:  # whatever pickle would say
-            yield _HIDDEN, id(x)
+            yield HIDDEN, id(x)
         else:
             yield from (((k,), part) for k, part in enumerate(told))
 
@@ -116,7 +116,9 @@ def _keeps_to_itself(x: Any) -> bool:
     own = [m for name in _TOLD if (m := static(type(x), name)) is not static(object, name)]
     if not own:
         named = copyreg._slotnames(type(x))  # type: ignore[attr-defined]
-        return type(getattr(x, "__dict__", None)) is not dict and not named
+        has_names = type(getattr(x, "__dict__", None)) is dict or bool(named)
+        # Python's classes add a word for each name, for the dictionary, and for weak references.
+        return not has_names or type(x).__basicsize__ > object.__basicsize__ + 8 * (len(named) + 2)
     return any(type(method) is not FunctionType for method in own)
 
 

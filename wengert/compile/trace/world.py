@@ -27,12 +27,13 @@ import numpy as np
 from wengert import dtypes
 from wengert.compile.trace import watch
 from wengert.compile.trace.array import TracedArray
+from wengert.compile.trace.asking import Asking
 from wengert.compile.trace.conditions import Conditions, home_of
 from wengert.compile.trace.drawn import ASKS_FILES, drawn, where_numpy_stands
 from wengert.compile.trace.drawn import EVERYWHERE as GENERATORS_OF_ALL
 from wengert.compile.trace.inputs import Inputs, Passed, Varying
 from wengert.compile.trace.numbers import NUMBERS, class_of, converted
-from wengert.compile.trace.observe import Observer, Read, Unobserved, Write, rewrite
+from wengert.compile.trace.observe import Read, Unobserved, Write, rewrite
 from wengert.compile.trace.observe.objects import (
     ATOMS,
     CONTAINERS,
@@ -83,7 +84,7 @@ class LibraryRead:
     line: Any
 
 
-class World(Observer):
+class World(Asking):
     """What one trace reads and writes outside. `varying` has the places whose values are inputs."""
 
     def __init__(
@@ -152,10 +153,13 @@ class World(Observer):
         around = getattr(builtin, "__self__", None)
         return any(around is x for x in GENERATORS_OF_ALL) or id(builtin) in ASKS_FILES
 
+    def gives_messages(self, owner: Any) -> bool:
+        return is_where_texts_go(owner)
+
     def standing(self) -> bytes:
         return where_numpy_stands()
 
-    def on_unobserved(self, ran: Unobserved) -> None:
+    def unseen(self, ran: Unobserved) -> None:
         if self.unobserved is None:
             self.unobserved = ran
 
@@ -234,6 +238,7 @@ class World(Observer):
     # ---- reads ----------------------------------------------------------------------------------
 
     def on_read(self, read: Read) -> Any:
+        self.check_acted(read.owner)
         return getattr(self, f"_read_{read.kind}_at")(read.owner, read.key, read.value)
 
     def _read_global_at(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
@@ -259,7 +264,10 @@ class World(Observer):
             return value if is_library_class(owner) else self._seen(Attribute(owner, name), value)
         self._through_class(owner, type(owner), name)
         if is_computed(owner, name):
-            self._note_held(owner)
+            if type(value) in ATOMS and not is_itself(owner):
+                self.conditions.note(Guard(Attribute(owner, name), value))
+            else:
+                self._note_held(owner)
         return self._inside(value)
 
     def _through_class(self, owner: Any, cls: type, name: str) -> None:
@@ -298,6 +306,10 @@ class World(Observer):
 
     def _read_has_at(self, owner: Any, key: Any, value: Any) -> Any:
         self.conditions.note(Guard(Presence(owner, key), value))
+        return value
+
+    def _read_own_at(self, owner: Any, name: str, value: Any) -> Any:
+        self.conditions.note(Guard(Item(vars(owner), name), value))
         return value
 
     def _read_length_at(self, owner: Any, key: Any, value: Any) -> Any:
@@ -442,6 +454,12 @@ class World(Observer):
             return self.passed.array(Known(value), value)
         return value
 
+    def real(self, x: Any) -> Any:
+        place = self.passed.place_of(x) if type(x) is TracedArray else None
+        if type(place) is not Known or x.storage.value is not x.storage.origin:
+            return x
+        return place.object
+
     def shadow(self, value: Any) -> Any:
         """A container in whose place a library gets another, with traced arrays in it."""
         if not isinstance(value, list | tuple | dict) or id(value) not in self.origins:
@@ -511,6 +529,7 @@ class World(Observer):
                 f"  {line_of(*here())}\nCall backward() in the compiled function, or leave it "
                 "uncompiled."
             )
+        self.check_acted(write.owner)
         if isinstance(write.owner, np.random.BitGenerator):
             self.refuse("the state of a generator from outside is set")
         if write.kind in ("call", "in place"):

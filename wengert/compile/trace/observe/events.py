@@ -25,6 +25,7 @@ class Read:
         global      owner[key], or that of builtins; a module's attributes are its globals
         cell        owner.cell_contents
         attribute   getattr(owner, key); the owner may be a `super` object
+        own         vars(owner).get(key): what the object itself has, before its class is asked
         item        owner[key]
         has         key in owner, for a container; hasattr(owner, key), for anything else
         length      len(owner)

@@ -71,7 +71,14 @@ class Observer(Calls):
 
     def read_attribute(self, owner: Any, name: str) -> Any:
         code = self._behind(owner, name)
-        return self._read_attribute(owner, name, getattr(owner, name)) if code is None else code()
+        try:
+            if code is not None:
+                return code()
+            value = getattr(owner, name)
+        except AttributeError:
+            self._lacks(owner, name)
+            raise
+        return self._read_attribute(owner, name, value)
 
     def through_super(self, cls: Any, start: Any, owner: Any, given: bool, name: str) -> Any:
         return self.read_attribute(rewrite.super_object(cls, start, owner, given), name)
@@ -80,7 +87,11 @@ class Observer(Calls):
         users = self._method(owner, "__getitem__")
         if users is not None:
             return users(key)
-        value = owner[key]
+        try:
+            value = owner[key]
+        except LookupError:
+            self._lacks_item(owner, key)
+            raise
         if not self.is_outside(owner) or isinstance(owner, type) or self.is_known(owner):
             return value
         if isinstance(owner, CONTAINERS) and (
@@ -88,6 +99,13 @@ class Observer(Calls):
         ):
             return self._read_reordered(owner, value)
         return self._read("item", owner, key, value, f"[{label(key)}]")
+
+    def _lacks_item(self, owner: Any, key: Any) -> None:
+        """There is no such item, which somebody may catch."""
+        if isinstance(owner, dict) and self.is_outside(owner) and type(key) in ATOMS:
+            self._read_has(owner, key)
+        else:
+            self._given(owner, operator.getitem)
 
     def _read_reordered(self, owner: Any, value: Any) -> Any:
         """An item of a container whose items are no longer where they were."""
@@ -133,7 +151,11 @@ class Observer(Calls):
         if type(value) is bool:
             return value
         users = self._method(value, "__bool__") or self._method(value, "__len__")
-        return bool(users()) if users is not None else self.length(value)
+        if users is not None:
+            return bool(users())
+        if not isinstance(value, CONTAINERS):
+            self._given(value, bool)
+        return self.length(value)
 
     def contains(self, item: Any, container: Any) -> Any:
         users = self._method(container, "__contains__")
@@ -205,7 +227,18 @@ class Observer(Calls):
         return names, cls, subject
 
     def caught(self, error: BaseException) -> BaseException:
+        if type(error) is NameError and error.name is not None:
+            namespace = rewrite.running(sys._getframe(2)).f_globals
+            if error.name not in namespace:
+                self._read("global", namespace, error.name, MISSING, "")
+        elif isinstance(error, ImportError) and error.name is not None:
+            self._reach(sys.modules, None, "sys.modules")
+            self._read_has(sys.modules, error.name)
+        self.raised(error)
         return rewrite.cleaned(error)
+
+    def raised(self, error: BaseException) -> None:
+        """An error is about to be caught."""
 
     # ---- writes ----------------------------------------------------------------------------------
 
@@ -308,11 +341,11 @@ class Observer(Calls):
 
     def call(self, *operands: Any) -> tuple[Any, Any, Any]:
         arguments, callee = rewrite.taken_apart(operands)
-        return self._resolved(callee, arguments, {})
+        return self._from(sys._getframe(2), callee, arguments, {})
 
     def call_named(self, *operands: Any) -> tuple[Any, Any, Any]:
         arguments, callee = rewrite.taken_apart(operands[:-1])
-        return self._resolved(callee, *rewrite.by_name(arguments, operands[-1]))
+        return self._from(sys._getframe(2), callee, *rewrite.by_name(arguments, operands[-1]))
 
     def call_unpacked(self, *operands: Any) -> tuple[Any, Any, Any]:
         named, arguments, callee = rewrite.unpacked(operands)
@@ -324,7 +357,19 @@ class Observer(Calls):
         elif id(arguments) in self.origins:
             self._read_contents(arguments)
             arguments = self.shadow(arguments)
-        return self._resolved(callee, arguments, named)
+        return self._from(sys._getframe(2), callee, arguments, named)
+
+    def _from(self, frame: Any, callee: Any, args: Any, named: Any) -> tuple[Any, Any, Any]:
+        """A call in the user's code, which runs in this frame."""
+        self.calling = frame
+        try:
+            return self._resolved(callee, args, named)
+        finally:
+            self.calling = None
+
+    def answered(self, value: Any) -> Any:
+        """What a call in the user's code returned."""
+        return value
 
     # ---- what libraries do with what is outside --------------------------------------------------
 
@@ -376,14 +421,12 @@ class Observer(Calls):
         try:
             return self.read_attribute(owner, name)
         except AttributeError:
-            self._lacks(owner, name)
             return default[0]
 
     def _hasattr(self, _: Any, owner: Any, name: Any) -> bool:
         try:
             self.read_attribute(owner, name)
         except AttributeError:
-            self._lacks(owner, name)
             return False
         return True
 
@@ -460,6 +503,8 @@ class Observer(Calls):
             except AttributeError:
                 if fallback is None:
                     raise
+                if self.is_outside(owner) and hasattr(owner, "__dict__"):
+                    self._read("own", owner, name, MISSING, "")
                 return self.called(fallback, owner, name)
             return self._read_attribute(owner, name, value)
 
@@ -473,6 +518,8 @@ class Observer(Calls):
             self._read_class(owner, name)
             return lambda _: self.called(found.fget, owner)
         if type(found) is functools.cached_property and name not in vars(owner):
+            if self.is_outside(owner):
+                self._read("own", owner, name, MISSING, "")
             return lambda _: self._cached(found, owner, name)
         get = self._found(type(found), "__get__")
         if get is None or (

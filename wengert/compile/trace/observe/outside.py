@@ -41,6 +41,9 @@ class Outside:
         self.importing: Any = None
         self.library: Any = None  # the frame of a library's function that the user's code calls
         self.stood: Any = None
+        self.calling: Any = None  # the frame whose call is being looked at
+        self.is_statement = False  # whether nobody looks at what that returns
+        self.is_tried = False  # and whether an error of it may be caught
         self.telling = False  # while a subclass is told, what runs is its own
 
     def on_read(self, read: Read) -> Any:

@@ -28,7 +28,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from bytecode import BinaryOp, Bytecode, Instr
-from bytecode.instr import FreeVar
+from bytecode.instr import FreeVar, TryBegin, TryEnd
 
 from wengert.compile.trace.observe.loops import Site, site_of
 from wengert.compile.trace.observe.objects import ATOMS
@@ -72,6 +72,30 @@ class Shown(Told):
             if len(operands) == 2 and type(operands[1]) in ATOMS:
                 return operands[::-1]
         return Told.__getitem__(self, operands)
+
+
+class Stated(Told):
+    """Tells of a call that is a statement: nobody looks at what it returns."""
+
+    __slots__ = ()
+    tried = False
+
+    def __getitem__(self, operands: tuple[Any, ...]) -> Any:
+        observer = THREAD.observer
+        if observer is None:
+            return self.plain(*operands, *self.argument)
+        observer.is_statement, observer.is_tried = True, self.tried
+        try:
+            return getattr(observer, self.meaning)(*operands, *self.argument)
+        finally:
+            observer.is_statement = observer.is_tried = False
+
+
+class Tried(Stated):
+    """Tells of a statement whose error may be caught where it stands."""
+
+    __slots__ = ()
+    tried = True
 
 
 # ---- what each instruction does without an observer ------------------------------------------
@@ -250,6 +274,10 @@ class Rewriter:
         self.told: dict[Any, Told] = {}
         self.site: Site | None = None
         """The loop that this instruction begins."""
+        self.is_statement = False
+        """Whether nobody looks at what this call returns."""
+        self.tries: list[Any] = []
+        """The `try` blocks around an instruction, the innermost last."""
 
     def rewritten(self) -> CodeType:
         out: list[Any] = []
@@ -257,9 +285,14 @@ class Rewriter:
         named = False
         for k, old in enumerate(self.body):
             if not isinstance(old, Instr):
+                if isinstance(old, TryBegin) and not _is_with(self.body, old):
+                    self.tries.append(old)
+                elif isinstance(old, TryEnd) and old.entry in self.tries:
+                    self.tries.remove(old.entry)
                 out.append(old)
                 continue
             self.site = site_of(self.body, k) if old.name == "GET_ITER" else None
+            self.is_statement = _following(self.body, k) == "POP_TOP"
             for step in uniform(old, named):
                 for new in self.instructions(step, before):
                     new.location = old.location  # tracebacks keep the user's lines
@@ -285,7 +318,7 @@ class Rewriter:
         self, count: int, meaning: str, plain: Any, *argument: Any, cls: type[Told] = Told
     ) -> Iterator[Instr]:
         """Operands from the stack, in a tuple, and what the observer makes of them."""
-        key = (meaning, plain, argument)
+        key = (cls, meaning, plain, argument)
         told = self.told.setdefault(key, cls(meaning, plain, argument))
         yield Instr("BUILD_TUPLE", count)
         yield Instr("LOAD_CONST", told)
@@ -410,17 +443,24 @@ class Rewriter:
     # Calls.
 
     def call(self, step: Step) -> Iterator[Instr]:
-        yield from self.asked(step.arg + 2, "call", _call)
-        yield from call_unpacked()
+        yield from self.called(step.arg + 2, "call", _call)
 
     def call_kw(self, step: Step) -> Iterator[Instr]:
-        yield from self.asked(step.arg + 3, "call_named", _call_named)
-        yield from call_unpacked()
+        yield from self.called(step.arg + 3, "call_named", _call_named)
 
     def call_function_ex(self, step: Step) -> Iterator[Instr]:
         has_named = ALWAYS_NAMED or step.arg & 1
-        yield from self.asked(4 if has_named else 3, "call_unpacked", _call_unpacked)
-        yield from call_unpacked()
+        yield from self.called(4 if has_named else 3, "call_unpacked", _call_unpacked)
+
+    def called(self, count: int, meaning: str, plain: Any) -> Iterator[Instr]:
+        """A call, and what it returned, if anybody looks at that."""
+        if self.is_statement:
+            yield from self.asked(count, meaning, plain, cls=Tried if self.tries else Stated)
+            yield from call_unpacked()
+        else:
+            yield from self.asked(count, meaning, plain)
+            yield from call_unpacked()
+            yield from self.asked(1, "answered", _first)
 
     def before_with(self, step: Step) -> Iterator[Instr]:
         yield from self.asked(1, "enter", _enter)
@@ -429,6 +469,18 @@ class Rewriter:
     def load_special(self, step: Step) -> Iterator[Instr]:
         yield from self.asked(1, "special", special, f"__{step.arg.name.lower()}__")
         yield Instr("UNPACK_SEQUENCE", 2)
+
+
+def _is_with(body: Any, begin: TryBegin) -> bool:
+    """Whether an error goes to a context manager."""
+    k = next(k for k, x in enumerate(body) if x is begin.target)
+    steps = [x.name for x in body[k + 1 : k + 4] if isinstance(x, Instr)]
+    return "WITH_EXCEPT_START" in steps
+
+
+def _following(body: Any, k: int) -> str:
+    """The instruction after this one."""
+    return next((x.name for x in body[k + 1 :] if isinstance(x, Instr)), "")
 
 
 def caught(error: BaseException) -> BaseException:
@@ -472,6 +524,13 @@ def rewritten(code: CodeType) -> CodeType:
 
 def is_rewritten(code: CodeType) -> bool:
     return id(code) in _codes
+
+
+def running(frame: Any) -> Any:
+    """The nearest frame outward that runs rewritten code."""
+    while not is_rewritten(frame.f_code):
+        frame = frame.f_back
+    return frame
 
 
 # ---- what differs between versions of Python ---------------------------------------------------

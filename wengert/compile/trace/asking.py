@@ -1,0 +1,533 @@
+"""What a trace makes of calls whose code is not observed: readings, and statements.
+
+What such a call answers may come from anywhere in the process, so it is asked again at each call
+of the program (`readings.py`). Where nobody looks at what it returns, it is a statement: each call
+of the program carries it out, after its own work, and the trace does not.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import (
+    BuiltinMethodType,
+    CellType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.trace import watch
+from wengert.compile.trace.array import TracedArray
+from wengert.compile.trace.conditions import Conditions
+from wengert.compile.trace.drawn import ASKS_FILES
+from wengert.compile.trace.observe import Observer, Unobserved, rewrite
+from wengert.compile.trace.observe.events import MISSING
+from wengert.compile.trace.observe.objects import (
+    ATOMS,
+    CHANGEABLE,
+    CONTAINERS,
+    contents,
+    held_in,
+    name_of,
+    same,
+    static,
+)
+from wengert.compile.trace.observe.operators import Decided
+from wengert.compile.trace.observe.users import is_users_class
+from wengert.compile.trace.places import Attribute, Guard
+from wengert.compile.trace.readings import (
+    Passing,
+    compared,
+    goes_by_arguments,
+    is_ours,
+    is_seen_whole,
+    lasting,
+    package_of,
+    reading,
+)
+from wengert.compile.trace.state import HIDDEN, attributes, held_by, is_itself, parts_of
+from wengert.errors import TracingError
+from wengert.history.location import here, line_of
+from wengert.history.surroundings import DECIDING, SETTINGS
+from wengert.tensor import Tensor
+
+
+@dataclass(slots=True)
+class Asked:
+    """A call in the user's code that is on its way, and that can be made again."""
+
+    frame: Any
+    callee: Any
+    args: tuple[Any, ...]
+    named: dict[str, Any]
+    effects: int
+    stood: Any
+    ran: list[Unobserved] = field(default_factory=list)
+
+
+class Asking(Observer):
+    """The calls of one trace that are asked again, and those that are statements."""
+
+    conditions: Conditions
+    effects: list[Any]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Asked] = []
+        """The calls that are on their way, the innermost last."""
+        self.readings: list[tuple[Guard, Any]] = []
+        """What was asked, and the user's lines."""
+        self.managers: list[str] = []
+        """The packages whose context managers were entered, and not left yet."""
+        self.acted: dict[int, Any] = {}
+        """What statements may change that each call carries out, by id."""
+        self.acted_at: Any = None
+        """The first one's line."""
+
+    # ---- readings -------------------------------------------------------------------------------
+
+    def _trusted(self, callee: Any, args: Any, named: Any) -> Any:
+        frame, statement = self.calling, self.is_statement
+        if frame is None or self.telling or _is_of_a_container(callee, args):
+            return super()._trusted(callee, args, named)
+        if _is_cached(callee) and self.is_outside(callee):
+            return {}, (), functools.partial(self._from_cache, callee, args, named)
+        if statement:
+            tried = self.is_tried
+            if self._is_deferred(callee, args, named):
+                if tried:
+                    self._refuse_tried(callee)
+                self._defer(callee, args, named)
+                return {}, (), _nothing
+        else:
+            if (callee is repr or callee is ascii) and args and type(args[0]) is TracedArray:
+                args = (np.asarray(args[0].concrete("repr()")),)
+            if not self._goes_by_arguments(callee, args):
+                self._expect(frame, callee, args, named)
+        self._look_into(callee)
+        owners = [x for x in (*args, *named.values()) if isinstance(x, CHANGEABLE)]
+        if any(map(self.is_outside, owners)) and not is_ours(callee):
+            made = super()._trusted(callee, args, named)
+            return {}, (), functools.partial(self._with_containers, callee, args, named, made)
+        return super()._trusted(callee, args, named)
+
+    def _with_containers(self, callee: Any, args: Any, named: Any, really: Any) -> Any:
+        """A function that may change the containers that it is given, as a method of theirs may."""
+        given = [*args, *named.values()]
+        seen = [*really[1], *really[0].values()]
+        pairs = [
+            (owner, now)
+            for owner, now in zip(given, seen, strict=True)
+            if isinstance(owner, CHANGEABLE) and self.is_outside(owner)
+        ]
+        before = [contents(now) for _, now in pairs]
+        result = really[2](*really[1], **really[0])
+        changed = [
+            (owner, was)
+            for (owner, now), was in zip(pairs, before, strict=True)
+            if not same(was, contents(now))
+        ]
+        if not changed:
+            return result
+        if any(owner is not now for owner, now in pairs):
+            raise TracingError(
+                f"{name_of(callee)}() changes a container that holds arrays, at\n"
+                f"  {line_of(*here())}\nUse a method of the container, or do it outside."
+            )
+        self.asked.clear()
+        for owner, was in changed:
+            self._changed(owner, was)
+            if result is not None:
+                self._read_contents(owner)
+        self.effects.append((None, (callee, "__call__", args, named)))
+        return result
+
+    def _goes_by_arguments(self, callee: Any, args: Any) -> bool:
+        if callee is isinstance or callee is issubclass:
+            return len(args) < 2 or not _asks_classes(args[1])
+        return goes_by_arguments(callee, args)
+
+    def _expect(self, frame: Any, callee: Any, args: Any, named: Any) -> None:
+        """A call begins whose answer may come from anywhere."""
+        self.asked[:] = [known for known in self.asked if known.frame is not frame]
+        try:
+            lasting(callee, self.is_outside)
+            given = tuple(map(self._lasting, args))
+            by_name = {name: self._lasting(x) for name, x in named.items()}
+        except Passing:
+            return
+        expected = Asked(frame, callee, given, by_name, len(self.effects), self.standing())
+        self.asked.append(expected)
+
+    def _lasting(self, x: Any) -> Any:
+        """What an argument is at the next call."""
+        return lasting(self.real(x), self.is_outside)
+
+    def _seen(self, place: Attribute, value: Any) -> Any:
+        """What stands for a value that is read at a place."""
+        return value
+
+    def _guard_held(self, x: Any, known: set[int]) -> None:
+        """All that an object holds becomes a condition."""
+
+    def real(self, x: Any) -> Any:
+        """An array from outside, in the place of what stands for it."""
+        return x
+
+    def answered(self, value: Any) -> Any:
+        """What a call returned: from now on it is a condition, or a number that is fetched."""
+        if not self.asked or self.asked[-1].frame is not sys._getframe(2):
+            return value
+        asked = self.asked.pop()
+        if len(self.effects) == asked.effects and self.standing() == asked.stood:
+            shared = type(value) in ATOMS or sys.getrefcount(value) > _references()
+            found = compared(value, shared)
+            if found is not MISSING:
+                return self._tell(self._read_answer, asked, shared, found, value)
+        for ran in asked.ran:
+            self.on_unobserved(ran)
+        return value
+
+    def raised(self, error: BaseException) -> None:
+        """Calls that raised: another time they may not."""
+        while self.asked:
+            asked = self.asked.pop()
+            if isinstance(error, Exception) and not isinstance(error, TracingError):
+                with watch.aside():
+                    self._note_answer(asked, False, type(error))
+
+    def _read_answer(self, asked: Asked, shared: bool, found: Any, value: Any) -> Any:
+        if self.acted_at is not None:
+            self._too_late(f"{_words(asked)} is asked")
+        place = self._asked(asked, shared, found)
+        if not shared:
+            self.conditions.note(Guard(place, found))
+            return value
+        seen = self._seen(place, value)
+        self._reach(value, None, _words(asked))
+        return seen
+
+    def _note_answer(self, asked: Asked, shared: bool, found: Any) -> None:
+        self.conditions.note(Guard(self._asked(asked, shared, found), found))
+
+    def _asked(self, asked: Asked, shared: bool, found: Any) -> Attribute:
+        """The place of an answer."""
+        known = reading(asked.callee, asked.args, asked.named, shared)
+        place = Attribute(known, "answer")
+        self.readings.append((Guard(place, found), here()))
+        return place
+
+    def check_readings(self) -> None:
+        """What answers otherwise now was due to the function itself, or does so each time."""
+        for guard, line in self.readings:
+            if not guard.holds():
+                raise TracingError(
+                    f"{guard.place} in a compiled function answers something else when it is asked "
+                    f"again, at\n  {line_of(*line)}\nAsk before the call, and pass the answer as "
+                    "an argument."
+                )
+        self.readings.clear()
+
+    def on_unobserved(self, ran: Unobserved) -> None:
+        """A call that is asked again may ask for files: so it does each time."""
+        if self.asked and ran.name in _FILES:
+            self.asked[-1].ran.append(ran)
+        else:
+            self.unseen(ran)
+
+    def unseen(self, ran: Unobserved) -> None:
+        """Something ran where it cannot be seen what it reads."""
+
+    def _from_cache(self, cached: Any, args: Any, named: Any) -> Any:
+        """What a cached function answers, from what it has kept outside: it runs as it is."""
+        try:
+            given = tuple([_lasting_or_tensor(x, self.is_outside) for x in args])
+            by_name = {k: _lasting_or_tensor(x, self.is_outside) for k, x in named.items()}
+        except Passing:
+            raise TracingError(
+                f"{cached.__name__}() keeps what it answers, and is given something that a "
+                f"compiled function computes, at\n  {line_of(*here())}\n"
+                "Call the function behind the cache, as its __wrapped__."
+            ) from None
+        asked = Asked(None, cached, given, by_name, 0, None)
+        with watch.aside():
+            outer, self.telling = self.telling, True
+            try:
+                value = cached(*args, **named)
+            finally:
+                self.telling = outer
+            return self._read_answer(asked, True, value, value)
+
+    def _look_into(self, callee: Any) -> None:
+        """A function of a library that is made around something, as one that dispatches, goes by
+        that.
+        """
+        if type(callee) is FunctionType and callee.__closure__ and self.is_outside(callee):
+            with watch.aside():
+                self._guard_closure(callee, set())
+
+    def _guard_closure(self, function: FunctionType, known: set[int]) -> None:
+        known.add(id(function))
+        if is_ours(function) or self._of_user(function):
+            return
+        for cell in function.__closure__ or ():
+            part = held_in(cell)
+            if type(part) is FunctionType and id(part) not in known:
+                self._guard_closure(part, known)
+            elif type(part) is not FunctionType and is_seen_whole(held_by(part)):
+                self._guard_held(part, known)
+
+    def formatted(self, value: Any) -> Any:
+        value = super().formatted(value)
+        if not self.telling and isinstance(value, np.ndarray | TracedArray):
+            with watch.aside():
+                self._note_text(value)
+        return value
+
+    def _note_text(self, value: Any) -> None:
+        """How an array is written down is a setting of NumPy's."""
+        try:
+            text, given = str(value), self._lasting(value)
+        except (Passing, TracingError):  # which whoever asks for the text meets
+            return
+        self._note_answer(Asked(None, str, (given,), {}, 0, None), True, text)
+
+    # ---- operators ------------------------------------------------------------------------------
+
+    def operands(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
+        found = super().operands(left, right, operation)
+        if type(left) is str and operation == "mod":
+            for x in right if type(right) is tuple else (right,):
+                self.formatted(x)
+        is_decided = type(found[1]) is Decided
+        if is_decided or self.telling or not (_is_asked(left) or _is_asked(right)):
+            return found
+        function = getattr(operator, _FUNCTIONS.get(operation, operation))
+        try:
+            given = self._lasting(left), self._lasting(right)
+        except Passing:
+            return found
+        try:
+            value = function(left, right)
+        except Exception:
+            return found  # Python's own error
+        shared = type(value) in ATOMS or sys.getrefcount(value) > _OURS
+        answer = compared(value, shared)
+        if answer is MISSING:
+            return None, Decided(value)
+        asked = Asked(None, function, given, {}, 0, None)
+        return None, Decided(self._tell(self._read_answer, asked, shared, answer, value))
+
+    # ---- statements -----------------------------------------------------------------------------
+
+    def enter(self, manager: Any) -> tuple[Any, Any]:
+        entered, leave = super().enter(manager)
+        if is_users_class(type(manager)):
+            return entered, leave
+        self.managers.append(package_of(type(manager)))
+        return entered, functools.partial(self._left, leave)
+
+    def _left(self, leave: Any, *error: Any) -> Any:
+        if self.managers:
+            self.managers.pop()
+        return leave(*error)
+
+    def _is_deferred(self, callee: Any, args: Any, named: Any) -> bool:
+        """Whether a statement is carried out by each call, and not by the trace."""
+        if _speaks(callee) or package_of(callee) in self.managers:
+            return False
+        around = getattr(callee, "__self__", None)
+        around = None if isinstance(around, ModuleType | type) else around
+        if is_ours(callee):
+            if not isinstance(callee, MethodType) or _is_known_otherwise(around):
+                return False
+        elif goes_by_arguments(callee, args):
+            return False
+        if around is not None and not self.is_outside(around):
+            return False
+        try:
+            lasting(callee, self.is_outside)
+            for x in (*args, *named.values()):
+                if not (type(x) is TracedArray and x.scalar):
+                    lasting(x, self.is_outside)
+            self._reached_by(around, args, named)
+        except Passing:
+            return False
+        return True
+
+    def _reached_by(self, around: Any, args: Any, named: Any) -> list[Any]:
+        """All that a statement may change; loggers lead everywhere, and change themselves."""
+        given = (*args, *named.values())
+        if self.gives_messages(around):
+            return [around, *reached_from(given)]
+        return [*reached_from((around, *given))]
+
+    def gives_messages(self, owner: Any) -> bool:
+        """Whether an object is for messages."""
+        return False
+
+    def _defer(self, callee: Any, args: Any, named: Any) -> None:
+        self.effects.append((None, (callee, "__call__", args, named)))
+        around = getattr(callee, "__self__", None)
+        around = None if isinstance(around, ModuleType | type) else around
+        for x in self._reached_by(around, args, named):
+            self.acted[id(x)] = x
+        if self.acted_at is None:
+            self.acted_at = here()
+
+    def _refuse_tried(self, callee: Any) -> None:
+        raise TracingError(
+            f"{callee.__name__}() is called within try, at\n  {line_of(*here())}\n"
+            "A compiled function does that when all else is done, when nothing catches its errors. "
+            "Do it before the call, or outside of try."
+        )
+
+    def check_acted(self, owner: Any) -> None:
+        """Something is read, or written, that a statement may have changed before."""
+        if id(owner) in self.acted:
+            self._too_late(f"a {type(owner).__name__} is used")
+
+    def _too_late(self, what: str) -> None:
+        raise TracingError(
+            f"{what} in a compiled function, at\n  {line_of(*here())}\n"
+            f"which may be changed by what is called before, at\n  {line_of(*self.acted_at)}\n"
+            "A compiled function does that when all else is done. Call it as the last thing, or "
+            "after the compiled function."
+        )
+
+
+_OURS = 2
+"""References to an object that only one variable holds, as they are counted."""
+
+
+@functools.cache
+def _references() -> int:
+    """Those to an answer that nobody else has, where `answered` counts them."""
+    counts = []
+
+    class Counting(Observer):
+        def answered(self, value: Any) -> Any:
+            counts.append(sys.getrefcount(value))
+            return value
+
+    def probe() -> Any:
+        return list()  # noqa: C408  (a call)
+
+    outer, rewrite.THREAD.observer = rewrite.THREAD.observer, Counting()
+    try:
+        FunctionType(rewrite.rewritten(probe.__code__), vars(builtins))()
+    finally:
+        rewrite.THREAD.observer = outer
+    return counts[0]
+
+
+def _nothing() -> None:
+    return None
+
+
+def _words(asked: Asked) -> str:
+    return str(reading(asked.callee, asked.args, asked.named, False))
+
+
+def _lasting_or_tensor(x: Any, is_outside: Any) -> Any:
+    """A tensor from outside, with its numbers, is a key of a cache as any object is."""
+    if isinstance(x, Tensor) and watch.is_real(x):
+        return x
+    if isinstance(x, (*DECIDING, *SETTINGS)) and is_outside(x):
+        return x
+    return lasting(x, is_outside)
+
+
+_FILES = frozenset(ASKS_FILES.values())
+_FUNCTIONS = {"and": "and_", "or": "or_"}
+_SPEAKS = frozenset(
+    {"print", "warn", "warn_explicit", "debug", "info", "warning", "error", "exception"}
+    | {"critical", "fatal", "log", "write", "writelines", "flush", "show"}
+)
+"""What gives a message is called: messages come once, while tracing."""
+
+
+def _speaks(callee: Any) -> bool:
+    return getattr(callee, "__name__", "") in _SPEAKS
+
+
+def _is_known_otherwise(around: Any) -> bool:
+    return around is None or is_itself(around)
+
+
+def _is_of_a_container(callee: Any, args: Any) -> bool:
+    """Whether this is a method of a container, which is an operation on that."""
+    around = getattr(callee, "__self__", None)
+    if around is None and isinstance(callee, MethodDescriptorType) and args:
+        around = args[0]
+    return isinstance(around, CONTAINERS)
+
+
+def _is_cached(callee: Any) -> bool:
+    return type(callee) is functools._lru_cache_wrapper
+
+
+def _asks_classes(classes: Any) -> bool:
+    """Whether a class decides by code of its own what its instances are."""
+    if isinstance(classes, tuple):
+        return any(map(_asks_classes, classes))
+    plain = type.__instancecheck__
+    return static(type(classes), "__instancecheck__") not in (
+        None,
+        plain,
+        static(type, "__instancecheck__"),
+    )
+
+
+def _is_asked(x: Any) -> bool:
+    """Whether an operator of this object is code of a library that may read anything."""
+    if type(x) in ATOMS or isinstance(x, (*_ANSWERING, *CONTAINERS)):
+        return False
+    return not is_users_class(type(x)) and not is_itself(x)
+
+
+_ANSWERING = Tensor, TracedArray, np.ndarray, np.generic, np.dtype
+
+
+def reached_from(x: Any) -> Iterator[Any]:
+    """All objects that others lead to; Passing if something is hidden in one.
+
+    Classes and modules of Python are what they are.
+    """
+    waiting, seen = [x], {id(x)}
+    while waiting:
+        x = waiting.pop()
+        if type(x) in ATOMS or isinstance(x, (ModuleType, type, np.generic, np.dtype)):
+            continue
+        yield x
+        for part in _parts(x):
+            if id(part) not in seen:
+                seen.add(id(part))
+                waiting.append(part)
+
+
+def _parts(x: Any) -> Iterator[Any]:
+    if isinstance(x, CONTAINERS):
+        yield from contents(x)
+    elif isinstance(x, FunctionType):
+        yield from map(held_in, x.__closure__ or ())
+    elif isinstance(x, MethodType):
+        yield from (x.__self__, x.__func__)
+    elif isinstance(x, BuiltinMethodType):
+        yield x.__self__
+    elif isinstance(x, CellType):
+        yield held_in(x)
+    elif not isinstance(x, Tensor | np.ndarray | TracedArray):
+        for name, part in attributes(x) if is_itself(x) else parts_of(x):
+            if name == HIDDEN:
+                raise Passing
+            yield part
