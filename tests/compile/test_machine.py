@@ -3,6 +3,8 @@
 import ctypes
 import gc
 import os
+import subprocess
+import sys
 import time
 import weakref
 
@@ -45,6 +47,17 @@ def compiled(module):
 
 def test_vectors_have_a_width_of_the_host():
     assert machine.vector_bytes() in (16, 32, 64)
+
+
+def test_threads_that_write_their_first_texts_find_the_whole_table_of_characters():
+    # llvmlite fills it when it is first asked; another thread then found half: KeyError: 98.
+    lines = [
+        "import wengert.compile.llvm.machine.host",
+        "from llvmlite.ir import values",
+        "print(len(values._escape_string.__defaults__[0]))",
+    ]
+    command = [sys.executable, "-c", "\n".join(lines)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "256\n"
 
 
 def test_a_module_becomes_code_and_is_compiled_once(folder):

@@ -47,6 +47,10 @@ PASSES = (
 """What is done before that. Loops are written with vectors, hoisted and unrolled already, so most
 of LLVM's usual pipeline finds nothing: it took four times as long, for code that was no faster."""
 
+# llvmlite fills a table of characters when it first writes a text, and other threads that write
+# theirs in the meantime find half of it (KeyError). Nobody else runs while a module is imported.
+str(ir.Module().add_metadata(["x"]))
+
 _JIT_LINK = sys.platform != "win32"  # LLVM's newer linker knows ELF and Mach-O
 _LIBRARIES = 1000
 
