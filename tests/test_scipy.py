@@ -113,6 +113,19 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda s, x, y, at: s.interpolate.CubicSpline(x, y, bc_type="natural")(at, 1), (T, V, AT)),
     "interpolate.CubicSpline clamped": (
         lambda s, x, y: s.interpolate.CubicSpline(x, y, bc_type="clamped")(1.1, 2), (T, V)),
+    "interpolate.CubicSpline through tensors of a period": (
+        lambda s, x, y, at: s.interpolate.CubicSpline(
+            x, np.concatenate([y, y[:1]]), bc_type="periodic")(3 * at - 1, 1), (T, V[:-1], AT)),
+    "interpolate.CubicSpline with a slope and a curvature": (
+        lambda s, x, y, at: s.interpolate.CubicSpline(
+            x, y, bc_type=((1, 0.5), (2, -0.3)))(at), (T, V, AT)),
+    "interpolate.CubicSpline with a free end and one at rest": (
+        lambda s, y, at: s.interpolate.CubicSpline(
+            T[:5], y, bc_type=("not-a-knot", "clamped"))(at), (M.T, AT[0])),
+    "interpolate.CubicSpline of tensors that ends": (
+        lambda s, y: s.interpolate.CubicSpline(T, y, extrapolate=False)(AT[1:, 0]), (V,)),
+    "interpolate.CubicSpline, its integral": (
+        lambda s, x, y, b: s.interpolate.CubicSpline(x, y).integrate(0.1, b), (T, V, AT[0, 0])),
     "interpolate.CubicSpline of columns": (
         lambda s, y, at: s.interpolate.CubicSpline(T[:5], y, axis=1)(at), (M, AT[0])),
     "interpolate.CubicSpline of three": (
@@ -243,6 +256,9 @@ def test_plain_arrays_are_scipys_own_business() -> None:
         (lambda x: scipy.spatial.distance.cdist(x, B.T), r"scipy\.spatial\.distance\.cdist"),
         (lambda x: scipy.ndimage.gaussian_filter(x, 1), r"scipy\.ndimage\.gaussian_filter"),
         (lambda x: scipy.sparse.csr_array(A) @ x, r"wengert\.scipy\.sparse\.matrix\(A\) @ x"),
+        (lambda x: scipy.interpolate.CubicSpline(T[:3], x), r"wengert\.scipy\.interpolate\.CubicS"),
+        # Its error called it `__init__`, and sent to wengert.scipy.interpolate, which has none.
+        (lambda x: scipy.interpolate.PchipInterpolator(T[:3], x), r"PchipInt.*wengert\.primitive"),
         (lambda x: scipy.linalg.logm(x), r"scipy\.linalg\.logm .*wengert\.primitive"),
         (lambda x: scipy.special.wofz(x), r"scipy\.special\.wofz .*wengert\.primitive"),
         (lambda x: wengert.scipy.linalg.logm(x), r"scipy\.linalg\.logm .*wengert\.primitive"),
@@ -261,13 +277,27 @@ def test_scipys_own_function_says_which_one_was_found_and_what_to_write(
         (lambda s, x: s.linalg.pinv(x, return_rank=True), "return_rank"),
         (lambda s, x: s.signal.convolve2d(x, K, boundary="wrap"), "boundary"),
         (lambda s, x: s.spatial.distance.cdist(x, x, "jaccard"), "jaccard"),
-        (lambda s, x: s.interpolate.CubicSpline(T[:3], x, bc_type="periodic"), "periodic"),
+        (
+            lambda s, x: s.interpolate.CubicSpline(T[:3], x * 0, bc_type="periodic").integrate(
+                0, 9
+            ),
+            "whole periods",
+        ),
         (lambda s, x: s.stats.norm.logpdf(x, sigma=2), "sigma"),
     ],
 )
 def test_an_argument_that_has_no_meaning_on_tensors_is_an_error(call: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         call(wengert.scipy, wg.from_numpy(A))
+
+
+@pytest.mark.parametrize(
+    ("bc_type", "message"),
+    [("periodic", "have to be the same"), ("loose", "none of"), (("clamped", (3, 0)), "none of")],
+)
+def test_a_spline_that_cannot_be_says_why(bc_type: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        wengert.scipy.interpolate.CubicSpline(T[:3], wg.from_numpy(A), bc_type=bc_type)
 
 
 def test_what_is_outside_of_a_support_has_no_density_and_no_gradient_of_nan() -> None:

@@ -57,8 +57,10 @@ def function_of_scipy(frame: FrameType | None) -> str | None:
 
 
 def _public_name(module: str, frame: FrameType) -> str | None:
-    """How a function of SciPy's is imported: scipy.linalg.solve, scipy.stats.norm.logpdf."""
+    """How what is called of SciPy is imported: scipy.linalg.solve, scipy.stats.norm.logpdf."""
     name = frame.f_code.co_name
+    if name == "__init__":
+        name = type(frame.f_locals.get("self")).__name__
     parts = module.split(".")
     public = ".".join(part for part in parts if not part.startswith("_"))
     if parts[1:2] == ["sparse"] and "matmul" in name:
