@@ -140,3 +140,27 @@ def test_functions_that_have_other_names_in_special_are_found_there():
     for name, same in (("expit", "sigmoid"), ("gammaln", "lgamma"), ("psi", "digamma")):
         assert getattr(special, name) is getattr(wg, same)
     assert special.modified_bessel_i0 is wg.i0
+
+
+@pytest.mark.parametrize("count", [100, 10_000, 40_000])  # by NumPy, in short and in long blocks
+def test_erfinv_of_single_precision_is_within_three_units_in_the_last_place(count):
+    near_one = 1 - 10 ** -np.linspace(1, 7, count // 4)
+    x = np.concatenate([np.linspace(-1, 1, count), near_one]).astype(np.float32)
+    expected = special.erfinv(x.astype(np.float64))
+    found = wg.erfinv(wg.tensor(x)).numpy()
+    finite = np.isfinite(expected)
+    units = np.finfo(np.float32).eps * np.abs(expected[finite])
+    assert (np.abs(found[finite] - expected[finite]) <= 3 * units).all()
+    assert (found[~finite] == expected[~finite]).all()
+    assert np.isnan(wg.erfinv(wg.tensor([1.5, np.nan])).numpy()).all()
+
+
+@pytest.mark.parametrize(("dtype", "units"), [("float32", 4), ("float64", 6)])
+def test_the_derivative_of_digamma_is_a_formula_on_both_sides_of_zero(dtype, units):
+    x = np.concatenate([np.linspace(-9.87, 30.1, 9001), 10 ** np.linspace(-5, 8, 1000)])
+    x = x[(x > 0) | (np.abs(x - np.round(x)) > 1e-2)].astype(dtype)
+    expected = special.polygamma(1, x.astype(np.float64))
+    found = wg.polygamma(1, wg.tensor(x)).numpy()
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=units * np.finfo(dtype).eps)
+    assert wg.polygamma(1, wg.tensor([0.0, -3.0])).tolist() == [np.inf, np.inf]

@@ -210,6 +210,7 @@ def test_few_numbers_and_many_give_the_same(function, runs, monkeypatch):
     expected = [values_and_gradients(rule, call) for call in calls]
     assert not runs
     monkeypatch.setattr(blocks, "BLOCK", 4)
+    monkeypatch.setattr(blocks, "SEVERAL", 4)
     monkeypatch.setattr(convolution, "ENOUGH", 1)
     for call, before in zip(calls, expected, strict=True):
         for ours, theirs in zip(values_and_gradients(rule, call), before, strict=True):

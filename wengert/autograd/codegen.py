@@ -287,7 +287,7 @@ def _run(plan: Plan, actual: str, operands: Iterable[str], in_order: str = "") -
         quick = in_order if plan.rule.function in QUICK or plan.at_once else actual
         function = "function"
         if plan.at_once:
-            function = f"(at_once if {plan.tracked[0]}_array.size >= blocks.BLOCK else function)"
+            function = f"(at_once if {plan.tracked[0]}_array.size >= blocks.SEVERAL else function)"
         call = f"{function}({quick or actual}) if {ndarrays} else dispatched({actual})"
     rule = plan.rule  # of views and casts there is nothing to compute in float32
     if not (rule.view or rule.casts or getattr(rule.function, "signature", "") is None):

@@ -19,8 +19,10 @@ from wengert.dispatch import Function
 
 BLOCK = 1 << 15
 """So many numbers are worked on at a time; fewer are left to NumPy."""
+SEVERAL = 1 << 13
+"""So many are worth it where a formula is elementwise."""
 ENOUGH = 1 << 12
-"""So many are worth it, and are a block, where NumPy goes from number to number."""
+"""So many are worth it where NumPy goes from number to number; they are a block, too."""
 
 EXACT = (np.dtype(np.float32), np.dtype(np.float64))
 HALF = np.dtype(np.float16)
@@ -65,14 +67,15 @@ def question(function: Function) -> Function:
 def many(*arrays: Any, enough: int | None = None) -> bool:
     """Whether arrays are plain, of one shape and floating dtype, and of so many numbers.
 
-    Formulas in 16 bits are left to NumPy, which rounds at each step; `enough` is for single steps.
+    Formulas in 16 bits are left to NumPy, which rounds at each step; `ENOUGH` is for single steps.
     """
     first = arrays[0]
-    if type(first) is not np.ndarray or first.size < (enough or BLOCK) or _thread.in_steps:
+    least = BLOCK if enough is None else enough
+    if type(first) is not np.ndarray or first.size < least or _thread.in_steps:
         return False
     return all(
         type(x) is np.ndarray and x.shape == first.shape and x.dtype is first.dtype for x in arrays
-    ) and first.dtype in (FLOATING if enough else EXACT)
+    ) and first.dtype in (FLOATING if enough == ENOUGH else EXACT)
 
 
 @question
@@ -93,7 +96,7 @@ def at_once(function: Function, enough: int | None = None) -> Function:
 
     def run(*values: Any) -> Any:
         arrays = [x for x in values if isinstance(x, np.ndarray)]
-        if arrays and many(*arrays, enough=enough) and arrays[-1] is values[len(arrays) - 1]:
+        if arrays and many(*arrays, enough=enough or SEVERAL) and arrays[-1] is values[len(arrays) - 1]:
             settings = values[len(arrays) :]
             if type(function) is not np.ufunc:
                 return by_elements(function, *arrays, settings=settings)

@@ -44,11 +44,12 @@ def is_basic(index: Any) -> bool:
 @primitive
 def add_at(g: Any, index: Any, shape: Any) -> Any:
     """Zeros of `shape` with `g` added at `index`, each time it occurs: getitem transposed."""
-    out = np.zeros(shape, g.dtype)
-    if is_basic(index) or _is_mask(index):
-        out[index] = g
-    elif (places := _neighbours(index, shape)) is not None:
+    basic = is_basic(index) or _is_mask(index)
+    if not basic and (places := _neighbours(index, shape)) is not None:
         return _add_slices(g, *places, shape)
+    out = np.zeros(shape, g.dtype)
+    if basic:
+        out[index] = g
     else:
         np.add.at(out, index, g)
     return out
@@ -424,7 +425,7 @@ def take_rows(weight: Any, index: Any) -> Any:
 @primitive
 def add_rows(g: Any, index: Any, shape: Any) -> Any:
     """Zeros of `shape` with the rows `g` added at `index`: take_rows transposed."""
-    if plain(g) and (g.size < _MANY or g.size < 8 * index.size):
+    if plain(g) and (g.size < _BLOCK or g.size < 8 * index.size):
         places = _from_start(index.reshape(-1), shape, 0)
         out = np.zeros((shape[0], math.prod(shape[1:])), g.dtype)
         _add_each_row(g.reshape(len(places), out.shape[1]), places, out)
@@ -449,7 +450,7 @@ def add_rows(g: Any, index: Any, shape: Any) -> Any:
     return (matrix @ g.reshape(len(places), -1)).reshape(shape)
 
 
-_FEW, _MANY = 1 << 11, 1 << 12
+_FEW, _MANY, _BLOCK = 1 << 11, 1 << 12, 1 << 15
 
 
 linear(

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules import rows
-from wengert.rules.blocks import by_rows, by_samples, in_rows, many_rows
+from wengert.rules.blocks import ENOUGH, by_rows, by_samples, in_rows, many, many_rows
 from wengert.rules.elementwise import exponential_share
 from wengert.rules.loops import as_lines, loops, plain
 from wengert.rules.rule import general, linear
@@ -63,6 +63,13 @@ def prod(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     """np.prod of a plain array."""
     if type(axis) is int and many_rows(axis, a):
         return _reduced_rows(np.prod, a, keepdims, (1,))
+    if axis is None and many(a, enough=ENOUGH):
+        # Columns side by side: a running product waits for each of its steps.
+        columns, numbers = 256, np.ravel(a)
+        whole = numbers.size // columns * columns
+        parts = np.multiply.reduce(numbers[:whole].reshape(-1, columns), 0)
+        made = np.multiply.reduce(parts) * np.multiply.reduce(numbers[whole:])
+        return np.reshape(made, (1,) * (a.ndim if keepdims else 0))
     return np.prod(a, axis=axis, keepdims=bool(keepdims))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from wengert.dispatch import Function, primitive
 from wengert.dispatch import as_array as _as_array
-from wengert.rules import incomplete_beta, incomplete_gamma, neural, reductions
+from wengert.rules import formulas, incomplete_beta, incomplete_gamma, neural, reductions
 from wengert.rules.rule import elementwise
 from wengert.rules.zeta import slope as zeta_slope
 
@@ -91,8 +91,8 @@ gammaincinv = _scipy("gammaincinv", "a", "b")
 @primitive
 def polygamma(x: Any, order: int) -> Any:
     """The derivative of digamma of the given order: (-1)^(n+1) n! zeta(n+1, x) (5.15.1)."""
-    if order == 0:
-        return digamma(x)
+    if order < 2:
+        return formulas.trigamma(x) if order else digamma(x)
     return zeta(order + 1.0, x) * float(math.factorial(order) * (-1) ** (order + 1))
 
 
@@ -297,7 +297,20 @@ elementwise(
 erfc = _scipy("erfc")
 erfcx = _scipy("erfcx")
 erfi = _scipy("erfi")
-erfinv = _scipy("erfinv")
+
+
+@primitive
+@neural.in_single
+def erfinv(x: Any) -> Any:
+    """The inverse of erf."""
+    if x.dtype == np.float32:
+        return formulas.erfinv(x)
+    from scipy import special
+
+    return special.erfinv(x)
+
+
+SCIPY["erfinv"] = erfinv
 erfcinv = _scipy("erfcinv")
 dawsn = _scipy("dawsn")
 ndtr = _scipy("ndtr")
