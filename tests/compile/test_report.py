@@ -1,8 +1,12 @@
 """`f.explain()`: what a compiled function consists of, on one screen."""
 
+import re
+
 import numpy as np
+import pytest
 
 import wengert as wg
+from wengert.errors import TracingError
 
 
 def deep(x, w):
@@ -51,3 +55,29 @@ def test_what_a_loop_does_is_told_below_it():
     found = explained(halved, np.array(9.0))
     assert [line.share for line in found.lines] == [None] * len(found.lines)  # it may not end
     assert "flop each" in str(found)
+
+
+def test_a_roofline_sets_loops_beside_what_the_machine_can_do(tmp_path):
+    compiled = wg.compile(deep)
+    compiled(np.ones((64, 64)), np.eye(64))
+    found = compiled.roofline()
+    head, title, *rows, rest = str(found).splitlines()
+    assert re.match(r"deep: this machine moves [\d.]+ .B/s and computes [\d.]+ .flop/s", head)
+    assert title.split() == ["share", "flop/B", "speed", "of", "roof", "limit", "of"]
+    assert sorted(row.split("  ")[-1] for row in rows) == ["20 x 64x64 @ 64x64", "20 x tanh"]
+    assert rest.endswith("% without floating-point operations")
+    product = next(p for p in found.points if "@" in p.what)
+    assert product.intensity == 2 * 64**3 / (3 * 64**2 * 8)
+    assert product.speed > 0
+    for name in ("roof.svg", "roof.png"):
+        assert found.save(tmp_path / name).stat().st_size > 5000
+    text = (tmp_path / "roof.svg").read_text()
+    assert "operations for each byte" in text
+    assert "20 x tanh" in text
+
+
+def test_a_loop_that_may_not_end_on_ones_has_no_roofline():
+    f = wg.compile(lambda x: wg.while_loop(lambda y: y > 0, lambda y: y * 1.0, x))
+    f(wg.tensor(-1.0))
+    with pytest.raises(TracingError, match="which may be never on the arrays of ones"):
+        f.roofline()

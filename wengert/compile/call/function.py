@@ -183,9 +183,24 @@ class CompiledFunction(_Typed[P, R]):
         from wengert.compile.call.report import explain
 
         latest = self._latest()
-        name = getattr(self.function, "__name__", type(self.function).__name__)
         statements = len(latest.program.statements)
-        return explain(name, latest.forward.plan, statements, self.retraces)
+        return explain(self._named(), latest.forward.plan, statements, self.retraces)
+
+    def _named(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def roofline(self) -> Any:
+        """How fast each loop of the latest specialization is, beside what the machine can do.
+
+        It prints as a table, and is a picture (`save("roofline.svg")`, or by itself in a notebook):
+        operations for each byte against operations in a second, below the limits of memory and of
+        arithmetic, which are measured at the first call. The steps run on arrays of ones.
+
+        Errors: TracingError if a loop ends when a condition holds, which may never be on ones.
+        """
+        from wengert.compile.call.roofline import roofline
+
+        return roofline(self._named(), self._latest().forward.plan)
 
     def save(self, path: Any, *, header: bool = False, name: str | None = None) -> None:
         """Write the machine code of the latest specialization as an object file, for C.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,7 +48,7 @@ class Line:
 
     def rows(self, depth: int) -> list[str]:
         """The line as text, and those of what it has inside."""
-        cost = f"{_short(self.bytes)}B {_short(self.flops)}flop"
+        cost = f"{short(self.bytes)}B {short(self.flops)}flop"
         share = "" if self.share is None else f"{self.share:.1%}"
         often = "" if self.times == 1 else f"{self.times:,} x"
         what = self.what if len(self.what) <= WIDE else f"{self.what[: WIDE - 1]}…"
@@ -96,7 +97,7 @@ class Explanation:
         head = (
             f"{self.name}: {self.statements} statements in {kinds.count('loops')} fused loops, "
             f"{kinds.count('matmul')} products and {kinds.count('python')} calls of Python; "
-            f"{_short(self.arena)}B of working memory"
+            f"{short(self.arena)}B of working memory"
         )
         calls = sorted({line.what for line in self.lines if line.kind == "python"})
         tail = [f"called in Python, having no loops: {', '.join(calls)}"] if calls else []
@@ -128,28 +129,39 @@ class Explanation:
 
 def explain(name: str, plan: Plan, statements: int, retraces: list[str]) -> Explanation:
     """Describe a plan, and measure its steps on ones."""
-    shares = measure(plan) or [None] * len(plan.steps)
+    shares: Sequence[float | None] = measure(plan) or [None] * len(plan.steps)
     lines = [line_of(step, share) for step, share in zip(plan.steps, shares, strict=True)]
     return Explanation(name, lines, plan.arena, statements, retraces)
 
 
 def measure(plan: Plan) -> list[float] | None:
-    """The share of each step in the time of all: medians over a few runs.
+    """The share of each step in the time of all; None if nothing is measured."""
+    ticks = ticks_of(plan)
+    return None if ticks is None else (ticks / max(ticks.sum(), 1)).tolist()
+
+
+def ticks_of(plan: Plan) -> np.ndarray | None:
+    """How long each step takes, in ticks of the processor's clock: medians over a few runs.
 
     A loop that ends when a condition holds may never end on ones: then nothing is measured.
     """
     if any(lasts(step) for _, step, _ in numbered(plan)):
         return None
+    return np.median([ticks for ticks, _ in timed_runs(plan)], axis=0)
+
+
+def timed_runs(plan: Plan, rounds: int = ROUNDS) -> list[tuple[np.ndarray, float]]:
+    """The ticks of each step, and the seconds of all, in a few runs on ones."""
     timed = Executable(plan, timed=True)
     arrays = [np.ones(v.shape, v.dtype) if not v.weak else 1 for v in plan.inputs]
     ticks = np.zeros(len(plan.steps) + 1, np.int64)
     arena = aligned(plan.arena)  # one for all: memory costs most when it is first touched
     runs = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
+        began = time.perf_counter()
         timed.run(arrays, ticks.ctypes.data, arena)
-        runs.append(np.diff(ticks))
-    medians = np.median(runs, axis=0)
-    return (medians / max(medians.sum(), 1)).tolist()
+        runs.append((np.diff(ticks), time.perf_counter() - began))
+    return runs
 
 
 def line_of(step: Step, share: float | None) -> Line:
@@ -162,7 +174,7 @@ def line_of(step: Step, share: float | None) -> Line:
         inside = tuple(line_of(s, None) for body in step.bodies for s in body.steps)
         length = getattr(function, "length", 0)
         work = sum(x.flops for x in inside)
-        loops = f"x {length:,}" if length else f"{_short(work)}flop each" if inside else ""
+        loops = f"x {length:,}" if length else f"{short(work)}flop each" if inside else ""
         name = step.statement.name
         return Line(kind, name, loops, moved, work * length, share, line, inside)
     what = ", ".join(dict.fromkeys(_names(step.statements)))
@@ -205,7 +217,8 @@ def _nbytes(layout: Any) -> int:
     return int(math.prod(layout.shape) * layout.dtype.itemsize)
 
 
-def _short(number: float) -> str:
+def short(number: float) -> str:
+    """A number with the letter of its thousands."""
     for unit in ("", "k", "M", "G"):
         if number < 1000:
             return f"{number:.3g} {unit}"
