@@ -168,3 +168,26 @@ def test_keepdims_is_keepdim_and_an_argument_has_one_name():
             call(dim=0, axis=1)
     with pytest.raises(TypeError):
         x.cumsum(0, axis=0)
+
+
+@pytest.mark.parametrize("make", [lambda x: x * x, lambda x: x**2, np.copy, np.exp])
+def test_what_a_write_in_place_saves_is_the_value_before_it(make):
+    # The old value had a cell of its own, so that it was not copied: wg.grad of x**2; s *= x was
+    # x**2 (2 + x), silently, and so was `allow_mutation_on_saved_tensors`.
+    x = np.array([0.4, 1.1, 0.7])
+
+    def written(x):
+        s = make(x)
+        s *= x
+        s /= 1 + x
+        return s.sum()
+
+    plain = lambda x: (make(x) * x / (1 + x)).sum()
+    np.testing.assert_allclose(wg.grad(written)(x), wg.grad(plain)(x))
+    np.testing.assert_allclose(wg.hessian(written)(x), wg.hessian(plain)(x))
+    t = wg.tensor([0.4, 1.1, 0.7], requires_grad=True)
+    with wg.autograd.graph.allow_mutation_on_saved_tensors():
+        s = t * t
+        s *= t
+        s.sum().backward()
+    np.testing.assert_allclose(t.grad, 3 * t.detach() ** 2)

@@ -52,6 +52,8 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
         before._cell = x._cell
         if modes.special:
             forward.lend(before, x)
+            if modes.current().clone_saved is not None:
+                before._cell = cell_of(x)  # by which what is saved of it is found, and copied
             if modes.current().hooks is not None:
                 before._array = x._array.copy()  # out of reach, should a pack hook keep it as it is
     result = record(before, *args)
