@@ -24,6 +24,9 @@ from wengert.functions.indexing import overwrite
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
 
+_BYTES = 512
+"""Of a state, whatever the numbers in it are."""
+
 
 class Generator:
     """A source of random numbers: its seed is Philox's key, its state the key and the counter.
@@ -41,7 +44,41 @@ class Generator:
 
     def __init__(self, device: Any = "cpu") -> None:
         check_device(device)
-        self._seed = 67280421310721
+        self._begin(67280421310721)
+
+    # What a generator remembers is read and changed by these five alone: who watches it, as a
+    # trace does, is told of all.
+
+    def _begin(self, seed: int) -> None:
+        self._seed = seed
+        self.__dict__.pop("_numbers", None)
+
+    def _began(self) -> int:
+        return self._seed
+
+    def _unforeseen(self) -> int:
+        import secrets  # takes long, and few programs need it
+
+        return secrets.randbits(63)
+
+    def _state(self) -> np.ndarray[Any, Any]:
+        """The seed and where the sequence stands, as so many bytes whatever they are."""
+        state = self._seed, _plain_state(self._numbers.bit_generator.state)
+        return np.frombuffer(pickle.dumps(state, protocol=4).ljust(_BYTES, b"\0"), np.uint8).copy()
+
+    def _restore(self, state: np.ndarray[Any, Any]) -> None:
+        try:
+            seed, stood = _StateReader.loads(state.tobytes())
+            numbers = np.random.Generator(np.random.Philox(seed))
+            numbers.bit_generator.state = stood
+        except _NotAState:
+            raise
+        except Exception as error:  # bytes of anything else fail in any way
+            raise RuntimeError(
+                f"these {state.size} bytes are no state of a generator: take those that "
+                "get_state() returned"
+            ) from error
+        self._seed, self._numbers = seed, numbers
 
     @functools.cached_property
     def _numbers(self) -> np.random.Generator:
@@ -60,44 +97,28 @@ class Generator:
             raise ValueError(
                 f"Overflow when unpacking long long: a seed has 64 bits, and {seed} does not fit"
             )
-        self._seed = seed % 2**64
-        self._numbers = np.random.Generator(np.random.Philox(self._seed))
+        self._begin(seed % 2**64)
         return self
 
     def seed(self) -> int:
         """Start an unpredictable sequence; returns its seed."""
-        import secrets  # takes long, and few programs need it
-
-        self.manual_seed(secrets.randbits(63))
-        return self._seed
+        seed = self._unforeseen()
+        self.manual_seed(seed)
+        return seed
 
     def initial_seed(self) -> int:
         """The seed of the current sequence."""
-        return self._seed
+        return self._began()
 
     def get_state(self) -> Tensor:
         """Where the sequence stands, as a tensor of bytes."""
-        state = pickle.dumps(
-            (self._seed, _plain_state(self._numbers.bit_generator.state)), protocol=4
-        )
-        return constant(np.frombuffer(state, np.uint8).copy())
+        return constant(self._state())
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Continue where `get_state` was called."""
         if not isinstance(new_state, Tensor) or new_state.dtype != dtypes.uint8:
             raise TypeError("expected a wengert.ByteTensor, as get_state() returns it")
-        try:
-            seed, state = _StateReader.loads(new_state._array.tobytes())
-            numbers = np.random.Generator(np.random.Philox(seed))
-            numbers.bit_generator.state = state
-        except _NotAState:
-            raise
-        except Exception as error:  # bytes of anything else fail in any way
-            raise RuntimeError(
-                f"these {new_state.numel()} bytes are no state of a generator: take those that "
-                "get_state() returned"
-            ) from error
-        self._seed, self._numbers = seed, numbers
+        self._restore(new_state._array)
         return self
 
     def fork(self, n: int) -> list[Generator]:
@@ -123,14 +144,14 @@ class Generator:
         return CPU
 
     def __repr__(self) -> str:
-        return f"<wengert.Generator of seed {self._seed}>"
+        return f"<wengert.Generator of seed {self.initial_seed()}>"
 
     def __getstate__(self) -> Any:
-        return self.get_state()._array.tobytes()
+        return self._state().tobytes()
 
     def __setstate__(self, state: bytes) -> None:
         self.__init__()  # type: ignore[misc]
-        self.set_state(constant(np.frombuffer(state, np.uint8).copy()))
+        self._restore(np.frombuffer(state, np.uint8))
 
 
 def _plain_state(state: Any) -> Any:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
+from wengert.arrays.kind import kind_of
+from wengert.functions.choosing import where
 from wengert.functions.creation import tensor
 from wengert.history.modes import no_grad
 from wengert.nn.layers.normalization import _BatchNorm
@@ -109,17 +111,23 @@ class AveragedModel(Module):
         if self.use_buffers:
             mine, its = [*mine, *my_buffers], [*its, *its_buffers]
         with no_grad():
-            if self.n_averaged == 0:
+            first = self.n_averaged == 0
+            values = [x.detach() for x in its]
+            average_all = self.multi_avg_fn or _for_all(self.avg_fn or get_swa_avg_fn())
+            if kind_of(first._array).runs_later:  # nobody knows yet
+                averages = [x.detach().clone() for x in mine]
+                average_all(averages, values, self.n_averaged)
+                _copy(mine, map(where, [first] * len(mine), values, averages))
+            elif first:
                 _copy(mine, its)
             else:
-                average_all = self.multi_avg_fn or _for_all(self.avg_fn or get_swa_avg_fn())
-                average_all([x.detach() for x in mine], [x.detach() for x in its], self.n_averaged)
+                average_all([x.detach() for x in mine], values, self.n_averaged)
             if not self.use_buffers:
                 _copy(my_buffers, its_buffers)
             self.n_averaged += 1
 
 
-def _copy(to: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+def _copy(to: Sequence[Tensor], values: Iterable[Tensor]) -> None:
     for x, value in zip(to, values, strict=True):
         x.copy_(value)
 

@@ -137,3 +137,48 @@ def test_a_generator_is_seeded_at_each_call(name: str) -> None:
         return seen
 
     alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, name)
+
+
+def test_a_function_may_do_nothing_but_seed() -> None:
+    # A call without arrays had nowhere to be made from if no other call had any.
+    m = module("def f(x):\n    np.random.seed(3)\n    return x")
+    f = wg.compile(m.f)
+    for _ in range(3):
+        f(numbers(1))
+        assert np.random.rand() == np.random.RandomState(3).rand()
+
+
+OWN = {
+    "seeded": ("", "wg.manual_seed(3)\n    return x * wg.rand(2)", "wg.manual_seed(4)"),
+    "seeded after a draw": ("", "y = wg.rand(2)\n    wg.manual_seed(3)\n    return x * wg.rand(2) + y", "wg.manual_seed(4)"),
+    "one's own": ("g = wg.Generator()", "g.manual_seed(3)\n    return x * wg.rand(2, generator=g)", "g.manual_seed(4)"),
+    "one that is made inside": ("", "g = wg.Generator()\n    return x * wg.rand(2, generator=g)", "pass"),
+    "its seed": ("", "return x * (wg.initial_seed() % 7)", "wg.manual_seed(5)"),
+    "its seed after seeding": ("g = wg.Generator()", "g.manual_seed(6)\n    return x * (g.initial_seed() % 7)", "g.manual_seed(4)"),
+    "put back where it stood": ("", "with wg.random.fork_rng():\n        wg.manual_seed(3)\n        y = x * wg.rand(2)\n    return y + wg.rand(2)", "wg.manual_seed(4)"),
+    "where it stands": ("s = wg.get_rng_state()", "global s\n    s = wg.get_rng_state()\n    return x * wg.rand(2)", "wg.set_rng_state(s)"),
+    "a copy of it": ("g = wg.Generator()", "return x * wg.rand(2, generator=g.clone_state())", "g.manual_seed(4)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_generator_of_wengert_is_seeded_and_asked_at_each_call(name: str) -> None:
+    # Its seed was kept as it was while tracing, and seeding it was refused.
+    setup, body, change = OWN[name]
+
+    def story(compile: Any) -> Any:
+        m = module(f"{setup}\ndef f(x):\n    {body}")
+        f, seen = compile(m.f), []
+        for text in ("pass", "pass", change, "pass"):
+            exec(text, vars(m))  # noqa: S102
+            seen += [noted(f(numbers(1, 2))), noted(wg.rand(1))]
+            if hasattr(m, "g"):
+                seen.append(noted(wg.rand(1, generator=m.g)))
+        return seen
+
+    alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, name)
+
+
+def test_a_seed_that_nobody_can_foresee_is_refused() -> None:
+    with pytest.raises(TracingError, match="unpredictable seed"):
+        wg.compile(module("def f(x):\n    wg.seed()\n    return x").f)(numbers(1))

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import caught, module, numbers, same, same_or_refused, thrice
+from tests.compile.stories import caught, module, noted, numbers, same, same_or_refused, thrice
 from wengert import nn, optim
 from wengert.errors import TracingError
 
@@ -344,3 +344,70 @@ def test_a_spectral_norm_is_compiled(norm: Any) -> None:
         return seen
 
     same(story)
+
+
+LISTS = {
+    "computed": "(x * 2).tolist()",
+    "unpacked": "(lambda a, b: x * a + b)(*x.tolist())",
+    "nested": "x.reshape(2, 1).tolist()",
+    "of an array": "x.numpy().tolist()",
+    "of ints": "wg.argsort(x).tolist()",
+    "of truth values": "(x > 1).tolist()",
+    "of a number": "x.sum().tolist()",
+    "of nothing": "x[:0].tolist()",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_numbers_is_made_at_each_call(name: str) -> None:
+    # It was refused, though each number by itself was one of the program.
+    def story(compile: Any) -> Any:
+        f = compile(module(f"def f(x): return {LISTS[name]}").f)
+        return [noted(f(numbers(*values))) for values in ((1, 2), (1, 2), (3, 1), (0, 5))]
+
+    same(story)
+
+
+def test_a_scaler_that_may_leave_steps_out_says_what_to_do() -> None:
+    w = wg.ones(2, requires_grad=True)
+    optimizer, scaler = wg.optim.SGD([w], lr=0.1), wg.amp.GradScaler("cpu")
+
+    @wg.compile
+    def step(x: Any) -> None:
+        scaler.scale((w * x).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+    with pytest.raises(TracingError, match="Give GradScaler enabled=False"):
+        step(numbers(1, 2))
+
+
+@pytest.mark.parametrize("kind", ["the mean", "a decaying one", "one's own"])
+def test_averaged_weights_are_updated_by_a_compiled_step(kind: str) -> None:
+    # Whether the first state is copied is decided by a number in a tensor.
+    averages: dict[str, Any] = {
+        "the mean": {"use_buffers": True},
+        "a decaying one": {"multi_avg_fn": wg.optim.swa_utils.get_ema_multi_avg_fn(0.9)},
+        "one's own": {"avg_fn": lambda mean, value, n: mean * 0.5 + value / n},
+    }
+
+    def story(compile: Any) -> Any:
+        net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+        averaged = wg.optim.swa_utils.AveragedModel(net, **averages[kind])
+
+        def step(x: Any) -> Any:
+            with wg.no_grad():
+                net[0].weight.add_(x.sum())
+            y = net(x)
+            averaged.update_parameters(net)
+            return y
+
+        f, seen = compile(step), []
+        for k in range(5):
+            if k == 3:
+                averaged.n_averaged.zero_()
+            x = wg.arange(6.0).reshape(3, 2) * (k + 1)
+            seen += [f(x), list(averaged.parameters()), list(averaged.buffers())]
+        return seen
+
+    same(story, 1e-4)

@@ -64,12 +64,11 @@ class _Body:
             self.bases[slot] = self._entry(slot)
         calls = [s for s in steps if isinstance(s, Call) and not is_native(s)]
         most = max((len(s.arrays) for s in calls), default=0)
-        if any(isinstance(s, Call) and s.bodies for s in steps):
+        if calls or any(isinstance(s, Call) and s.bodies for s in steps):
             self.callback = self._entry(self.table.callback)
-        if most:
+        if calls:
             self.addresses = self.builder.alloca(ir.ArrayType(POINTER, most))
             self.addresses.type = POINTER  # llvmlite gives it a type that knows its contents
-            self.callback = self._entry(self.table.callback)
         for number, step in enumerate(steps):
             self._note_time(number)
             if isinstance(step, Loops):

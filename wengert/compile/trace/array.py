@@ -57,6 +57,8 @@ from wengert.rules.half import arrays_in, computed, keeps_numbers
 INTERNAL.add(np.lib.mixins.__file__)  # where a traced array's operators are written
 numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
 NUMBERS = frozenset({int, float, bool, complex})
+LISTED = 64
+"""So many numbers of a list are each one of the program."""
 SMALL = 1 << 12
 """Operations on constants of at most so many elements are carried out while tracing."""
 
@@ -691,7 +693,9 @@ class TracedArray(ArrayMethods):
         return hash(self._known("hash()"))
 
     def tolist(self) -> Any:
-        return np.asarray(self.concrete(".tolist()")).tolist()
+        if self.value in self.trace.program.constants or self.size > LISTED:
+            return np.asarray(self.concrete(".tolist()")).tolist()
+        return [part.tolist() for part in self] if self.shape else self.item()
 
     def tobytes(self) -> bytes:
         return np.asarray(self.concrete(".tobytes()")).tobytes()

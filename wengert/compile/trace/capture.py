@@ -19,7 +19,7 @@ from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray, lost
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.conditions import Conditions
-from wengert.compile.trace.drawn import Numbers
+from wengert.compile.trace.drawn import Numbers, done
 from wengert.compile.trace.handed import Born, HandedBack
 from wengert.compile.trace.inputs import Asked, Inputs, Passed
 from wengert.compile.trace.inputs import Cut as Cut
@@ -158,8 +158,17 @@ class Capture:
         return Numbers(self.world, Attribute(generator, "_numbers"))
 
     def numbers_for(self, generator: Any, numbers: Any) -> Any:
-        """A generator is seeded."""
-        self.refuse("seeding a generator")
+        """A generator's numbers are set, but by what it does itself."""
+        self.refuse("giving a generator other numbers")
+
+    def generator_does(self, generator: Any, name: str, *args: Any) -> Any:
+        """A generator is seeded, or tells where it stands, or is put there."""
+        if name == "_unforeseen":
+            self.refuse("an unpredictable seed")
+        if "_seed" not in vars(generator):  # it is being made
+            with watch.aside():
+                getattr(generator, name)(*args)
+        return done(self.world, generator, name, args)
 
     def refuse(self, what: str) -> None:
         raise TracingError(

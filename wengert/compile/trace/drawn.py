@@ -125,6 +125,15 @@ class Draw:
         return self.like
 
 
+def done(world: Any, generator: Any, name: str, args: Any) -> Any:
+    """Write down what one of wengert's generators does with its state; the state is bytes."""
+    if name in ("_begin", "_restore"):
+        draw = Draw(Known(generator), name)
+        world.trace.append(draw, values_of(world.trace, args), {}, [])
+        return None
+    return getattr(Numbers(world, Known(generator)), name)(*args)
+
+
 def _draw(world: Any, draw: Draw, /, *args: Any, **kwargs: Any) -> Any:
     """Write down a draw; what it makes is a number if that is what the method makes.
 

@@ -115,6 +115,22 @@ class _Changes:
             capture.attribute_for(module, self.usual, name, *value)
 
 
+class _Does:
+    """In the place of a generator's method: a capture does it instead."""
+
+    def __init__(self, usual: Any, name: str) -> None:
+        self.usual = usual
+        self.name = name
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        if owner is None:
+            return self.usual
+        capture = CAPTURES.get(get_ident())
+        if capture is None:
+            return functools.partial(self.usual, owner)
+        return functools.partial(capture.generator_does, owner, self.name)
+
+
 @functools.cache
 def _changes(cls: type, method: str) -> _Changes:
     """Made before the class is first watched, when it has its own method."""
@@ -129,6 +145,10 @@ _WATCHED = [
     ),
     (Tensor, "_grad", _Watched(None, "_grad", "gradient")),
     (Generator, "_numbers", _Watched(Generator.__dict__["_numbers"], "_numbers", "numbers")),
+    *(
+        (Generator, name, _Does(Generator.__dict__[name], name))
+        for name in ("_begin", "_began", "_unforeseen", "_state", "_restore")
+    ),
 ]
 _ATTRIBUTES, _GROUPS = _Attributes(), _Watched(None, "param_groups", "groups")
 

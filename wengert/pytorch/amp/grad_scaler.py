@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.history.location import stacklevel
+from wengert.arrays.kind import kind_of
+from wengert.errors import TracingError
+from wengert.history.location import here, line_of, stacklevel
 from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
 
@@ -86,6 +88,7 @@ class GradScaler:
         for group in optimizer.param_groups:
             for p in group["params"]:
                 if p._grad is not None:
+                    _check_is_known(p._grad._array)
                     p._grad._array *= np.asarray(1 / self._scale, p._grad._array.dtype)
                     infinite = infinite or not np.isfinite(p._grad._array).all()
         self._unscaled[id(optimizer)] = infinite
@@ -154,6 +157,17 @@ class GradScaler:
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
         self._good_steps = state_dict["_growth_tracker"]
+
+
+def _check_is_known(gradient: Any) -> None:
+    """A compiled function cannot leave a step out by numbers that it does not know yet."""
+    if kind_of(gradient).runs_later:
+        raise TracingError(
+            f"GradScaler.step() in a compiled function, at\n  {line_of(*here())}\n"
+            "It leaves a step out if gradients are infinite. Give GradScaler enabled=False, for "
+            "bfloat16 and float32 need no scale; or compile the loss and its backward(), and step "
+            "outside."
+        )
 
 
 _lacking(__name__)
