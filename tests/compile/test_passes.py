@@ -531,20 +531,39 @@ PICKED = {
         b(np.matmul, b(np.reshape, b(np.broadcast_to, x, (3, 20, 4)), (60, 4)), w),
         (3, 20, 5),
     ),
+    "merged columns": lambda b, x, w, k: b(
+        np.transpose,
+        b(
+            np.reshape,
+            b(
+                np.matmul,
+                b(np.transpose, w, (1, 0)),
+                b(np.reshape, b(np.broadcast_to, b(np.transpose, x, (1, 0)), (3, 4, 20)), (4, 60)),
+            ),
+            (5, 3, 20),
+        ),
+        (1, 2, 0),
+    ),
+    "a sum": lambda b, x, w, k: b(np.sum, b(np.exp, x), axis=(1,), keepdims=False),
+    "a maximum": lambda b, x, w, k: b(np.max, b(np.exp, x), axis=(1,), keepdims=True),
 }
+INDICES = {"a vector": (5,), "a matrix": (3, 2), "a slice": slice(3, 17, 1), "every third": None}
 
 
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("by", INDICES)
 @pytest.mark.parametrize("kind", PICKED)
-def test_what_is_picked_of_a_result_is_computed_of_what_is_picked(kind: str, several: bool) -> None:
+def test_what_is_picked_of_a_result_is_computed_of_what_is_picked(kind: str, by: str) -> None:
     b = Builder()
-    x, w, k = b.input((20, 4)), b.input((4, 5)), b.input((3, 2) if several else (5,), np.int64)
+    x, w = b.input((20, 4)), b.input((4, 5))
+    form = INDICES[by] or slice(18, None, -3)
+    k = form if isinstance(form, slice) else b.input(form, np.int64)
     made = PICKED[kind](b, x, w, k)
     axis = 1 if made.shape[0] == 3 else 0
     index = tuple(k if i == axis else slice(0, n, 1) for i, n in enumerate(made.shape))
-    program = b.result(b(np.add, b(take, made, index), 1.0))
+    program = b.result(b(np.add, b(view if k is form else take, made, index), 1.0))
     draw = np.random.default_rng(0)
-    arrays = [draw.normal(size=(20, 4)), draw.normal(size=(4, 5)), draw.integers(-20, 20, k.shape)]
+    arrays = [draw.normal(size=(20, 4)), draw.normal(size=(4, 5))]
+    arrays += [] if k is form else [draw.integers(-20, 20, k.shape)]
     arrays = [a.astype(v.dtype) for a, v in zip(arrays, program.inputs, strict=True)]
     expected = program.run([a.copy() for a in arrays])
     clean(program)

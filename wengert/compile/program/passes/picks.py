@@ -1,9 +1,9 @@
 """Picks: what nobody picks is not computed.
 
-Where some elements along an axis are taken of a result that has no other reader, they are taken of
-its operands instead, and on from there: take(f(x, y)) = f(take(x), take(y)). A function of all
-vertices of which a few are looked at becomes a function of those few. The elements are the same
-ones, computed the same way (products may add up in another order).
+Where some elements along an axis are taken of a result that has no other reader, by an index or as
+a slice, they are taken of its operands instead, and on from there: take(f(x, y)) = f(take(x),
+take(y)). A function of all vertices of which a few are looked at becomes a function of those few.
+The elements are the same ones, computed the same way (products may add up in another order).
 """
 
 from __future__ import annotations
@@ -16,24 +16,27 @@ import numpy as np
 
 from wengert.compile.program.infer import axes_of
 from wengert.compile.program.operations import take, view
+from wengert.compile.program.passes.layout import is_plain
 from wengert.compile.program.passes.rewrite import Rewrite, Rules, is_elementwise
-from wengert.compile.program.program import Statement, Value
+from wengert.compile.program.program import Shape, Statement, Value
 
 RULES = Rules()
 
-FEWER = 2
-"""A pick is moved where it takes at most one of so many elements."""
-
 
 class Pick(NamedTuple):
-    """`take` along one axis, at a vector of places."""
+    """`take` along one axis, at a vector of places, or `view` of a slice: so many elements."""
 
     p: Rewrite
-    places: Value
+    places: Value | slice
+    length: int
 
     def of(self, x: Value, axis: int) -> Any:
         index = tuple(self.places if k == axis else slice(0, n, 1) for k, n in enumerate(x.shape))
-        return self.p(take, x, index)
+        return self.p(take if type(self.places) is Value else view, x, index)
+
+    def shape(self, shape: Shape, axis: int) -> Shape:
+        """A shape with as many elements along an axis as are picked."""
+        return (*shape[:axis], self.length, *shape[axis + 1 :])
 
     def of_operand(self, x: Any, axis: int, rank: int) -> Any:
         """Of what is broadcast to an array of a rank, along an axis of that."""
@@ -42,27 +45,49 @@ class Pick(NamedTuple):
 
 
 @RULES.on(take)
-def first(p: Rewrite, s: Statement) -> Any:
-    """take(f(x)) = f(take(x)), if nobody else reads f(x) and it has many more elements."""
+def taken(p: Rewrite, s: Statement) -> Any:
+    """take(f(x)) = f(take(x)), if nobody else reads f(x) and it has more elements."""
     x, index = s.args
     index = index if isinstance(index, tuple) else (index,)
-    arrays = [k for k, e in enumerate(index) if type(e) is Value]
-    m = p.made.get(x)
-    if m is None or len(arrays) != 1 or len(index) != len(x.shape) or not p.once(x):
+    if len(index) != len(x.shape):
         return None
-    (axis,) = arrays
-    whole = [e == slice(0, n, 1) for e, n in zip(index, x.shape, strict=True) if type(e) is slice]
-    places = index[axis]
-    if len(whole) != len(index) - 1 or not all(whole) or places.dtype.kind not in "iu":
+    cut = [k for k, (e, n) in enumerate(zip(index, x.shape, strict=True)) if e != slice(0, n, 1)]
+    places = index[cut[0]] if len(cut) == 1 else None
+    if type(places) is not Value or places.dtype.kind not in "iu":
         return None
-    moves = MOVES.get("map" if is_elementwise(m.function) else m.function)
-    if moves is None or len(m.outputs) != 1 or not 0 < FEWER * places.size <= x.shape[axis]:
-        return None
-    pick = Pick(p, p(np.reshape, places, (places.size,)) if len(places.shape) != 1 else places)
-    made = moves(pick, m, axis)
+    flat = p(np.reshape, places, (places.size,)) if len(places.shape) != 1 else places
+    made = _moved(Pick(p, flat, places.size), x, cut[0])
     if made is None or made.shape == s.output.shape:
         return made
     return p(np.reshape, made, s.output.shape)
+
+
+@RULES.on(view)
+def sliced(p: Rewrite, s: Statement) -> Any:
+    """f(x)[a:b] = f(x[a:b]), along one axis after the other."""
+    x, index = s.args
+    if p.maker(x, view) or not is_plain(index, x.shape):
+        return None
+    axis = 0
+    for at, entry in enumerate(index):
+        if type(entry) is slice and entry != slice(0, x.shape[axis], 1):
+            length = len(range(x.shape[axis])[entry])
+            made = _moved(Pick(p, entry, length), x, axis)
+            if made is not None:
+                return p(view, made, (*index[:at], slice(0, length, 1), *index[at + 1 :]))
+        axis += entry is not None
+    return None
+
+
+def _moved(pick: Pick, x: Value, axis: int) -> Any:
+    """What is picked of a result, computed of what is picked; None if that cannot be, or is not
+    worth it.
+    """
+    m = pick.p.made.get(x)
+    if m is None or not pick.p.once(x) or len(m.outputs) != 1:
+        return None
+    moves = MOVES.get("map" if is_elementwise(m.function) else m.function)
+    return moves(pick, m, axis) if moves and 0 < pick.length < x.shape[axis] else None
 
 
 def _map(pick: Pick, m: Statement, axis: int) -> Any:
@@ -90,18 +115,24 @@ def _reshaped(pick: Pick, m: Statement, axis: int) -> Any:
     """Of a reshape that leaves the axis whole, or of a product whose rows were merged."""
     x, out = m.args[0], m.output.shape
     before = math.prod(out[:axis])
-    count = pick.places.size
     for k, n in enumerate(x.shape):
         if n == out[axis] and math.prod(x.shape[:k]) == before:
-            return pick.p(np.reshape, pick.of(x, k), (*out[:axis], count, *out[axis + 1 :]))
+            return pick.p(np.reshape, pick.of(x, k), pick.shape(out, axis))
     product = pick.p.maker(x, np.matmul)
-    rows = pick.p.maker(product.args[0], np.reshape) if product else None
-    if product is None or rows is None or not pick.p.once(x) or not pick.p.once(rows.output):
+    if product is None or not pick.p.once(x) or len(x.shape) != 2:
         return None
-    a, b = rows.args[0], product.args[1]
-    if a.shape[:-1] != out[:-1] or len(b.shape) != 2 or len(x.shape) != 2 or axis == len(out) - 1:
+    a, b = product.args
+    ways = (k for k in range(1, len(out)) if math.prod(out[:k]) == x.shape[0])
+    middle = next(ways, None)
+    if len(a.shape) != 2 or len(b.shape) != 2 or middle is None:
         return None
-    return pick.p(np.matmul, pick.of(a, axis), b)
+    if axis < middle:
+        rows = pick.of(pick.p(np.reshape, a, (*out[:middle], a.shape[1])), axis)
+        a = pick.p(np.reshape, rows, (-(-rows.size // a.shape[1]), a.shape[1]))
+    else:
+        columns = pick.of(pick.p(np.reshape, b, (b.shape[0], *out[middle:])), axis - middle + 1)
+        b = pick.p(np.reshape, columns, (b.shape[0], -(-columns.size // b.shape[0])))
+    return pick.p(np.reshape, pick.p(np.matmul, a, b), pick.shape(out, axis))
 
 
 def _viewed(pick: Pick, m: Statement, axis: int) -> Any:
@@ -115,7 +146,7 @@ def _viewed(pick: Pick, m: Statement, axis: int) -> Any:
             if out == axis:
                 if entry != slice(0, x.shape[source], 1):
                     return None
-                places = (*index[:at], slice(0, pick.places.size, 1), *index[at + 1 :])
+                places = (*index[:at], slice(0, pick.length, 1), *index[at + 1 :])
                 return pick.p(view, pick.of(x, source), places)
             out += 1
         source += 1
@@ -132,7 +163,18 @@ def _joined(pick: Pick, m: Statement, axis: int) -> Any:
 def _repeated(pick: Pick, m: Statement, axis: int) -> Any:
     shape = m.output.shape
     x = pick.of_operand(m.args[0], axis, len(shape))
-    return pick.p(np.broadcast_to, x, (*shape[:axis], pick.places.size, *shape[axis + 1 :]))
+    return pick.p(np.broadcast_to, x, pick.shape(shape, axis))
+
+
+def _reduced(pick: Pick, m: Statement, axis: int) -> Any:
+    """Along an axis that is not summed over."""
+    x, summed = m.args[0], m.kwargs.get("axis")
+    if len(m.args) != 1 or summed is None:
+        return None
+    gone = summed if isinstance(summed, tuple) else (summed,)
+    kept = [k for k in range(len(x.shape)) if k not in gone]
+    own = axis if m.kwargs.get("keepdims") else kept[axis]
+    return None if own in gone else pick.p(m.function, pick.of(x, own), **m.kwargs)
 
 
 MOVES: dict[Any, Callable[[Pick, Statement, int], Any]] = {
@@ -143,4 +185,5 @@ MOVES: dict[Any, Callable[[Pick, Statement, int], Any]] = {
     view: _viewed,
     np.concatenate: _joined,
     np.broadcast_to: _repeated,
+    **dict.fromkeys((np.sum, np.prod, np.max, np.min, np.any, np.all), _reduced),
 }
