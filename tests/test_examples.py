@@ -18,6 +18,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "examples"
 PROGRAMS = sorted(FOLDER.glob("*.py"))
 
 SMALL = {
+    "bouncing_ray": ["--rays", "201"],
     "cnn_digits": ["--epochs", "8"],
     "distributed": ["--steps", "5"],
     "diffusion_digits": ["--steps", "60", "--width", "32"],
@@ -29,6 +30,7 @@ SMALL = {
     "exponent_by_hand": ["--epochs", "150"],
     "grad_modes": ["--repeats", "1"],
     "named_scalars": ["--epochs", "300"],
+    "newton": ["--size", "60"],
     "neural_field": ["--steps", "20", "--size", "32"],
     "physics_informed": ["--steps", "400"],
     "study": ["--fits", "1000"],
@@ -42,6 +44,9 @@ SAYS = {
         "3.1635",
         "[6.0, 12.0, 18.0]",
     ],
+    "bouncing_ball": ["5.42658886 m/s: bounce 3 at 9.00000000 m", "differences: 1.6713"],
+    "bouncing_ray": ["reflections   rays", "\n          3 "],
+    "newton": ["dz/da = -0.2846930800 through", "theorem: dz/da = -0.2846930800"],
     "bilevel": ["derivative in a direction: implicit +0.0516", "test accuracy 0.911 -> 0.9"],
     "complex_autograd": ["Re(z^3)            -0.8400 -2.8800i", "a real number"],
     "data_parallel": [
@@ -118,6 +123,8 @@ def test_the_readme_lists_every_program_and_no_other():
 @pytest.mark.parametrize(
     ("name", "pictures"),
     [
+        ("bouncing_ray", {"bouncing_ray.png"}),
+        ("newton", {"newton.png"}),
         ("descent", {"descent.png"}),
         ("diffusion_digits", {"diffusion_digits.png"}),
         ("lens", {"lens.png"}),
