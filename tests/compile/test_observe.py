@@ -575,3 +575,15 @@ def test_a_generator_function_is_one_while_it_is_lent():
 
     assert Recorder(__file__).run(f) == ([2.0], 2.0)
     assert kinds == [True]
+
+
+def test_a_library_that_is_first_imported_in_a_compiled_function_may_execute_text():
+    # SciPy's special functions are imported when they are first needed, and that executes a string
+    # of statements, which was taken for code of the user's that ran unseen.
+    program = (
+        "import wengert as wg\n"
+        "x = wg.ones(2, dtype=wg.float64)\n"
+        "print(round(float(wg.compile(lambda x: wg.i0(x).sum())(x)), 6))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "2.532132\n", done.stderr

@@ -96,7 +96,8 @@ def at_once(function: Function, enough: int | None = None) -> Function:
 
     def run(*values: Any) -> Any:
         arrays = [x for x in values if isinstance(x, np.ndarray)]
-        if arrays and many(*arrays, enough=enough or SEVERAL) and arrays[-1] is values[len(arrays) - 1]:
+        first = arrays and arrays[-1] is values[len(arrays) - 1]
+        if first and many(*arrays, enough=enough or SEVERAL):
             settings = values[len(arrays) :]
             if type(function) is not np.ufunc:
                 return by_elements(function, *arrays, settings=settings)

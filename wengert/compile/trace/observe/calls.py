@@ -271,17 +271,17 @@ class Calls(Outside):
 
     def _ran(self, frame: types.FrameType) -> None:
         code = frame.f_code
+        module = code.co_name == "<module>" and not code.co_flags & _OPTIMIZED
+        if module and self.importing is None and self.is_told() and _is_imported(frame):
+            self.importing = frame  # runs once, in eager mode too; so does what it executes
+            return
         starts = code is threading.Thread.start.__code__  # what nobody observes there
         if not starts and (rewrite.is_rewritten(code) or not self._is_users(code, frame.f_globals)):
             if starts or code.co_filename in INTERNAL or rewrite.is_rewritten(code):
                 self.quiet[id(code)] = code
             elif self.library is None and self.is_told() and _is_called_by_user(frame):
                 self.library, self.stood = frame, self.standing()
-        elif self.importing is not None or not self.is_told():
-            return
-        elif code.co_name == "<module>" and not code.co_flags & _OPTIMIZED and _is_imported(frame):
-            self.importing = frame  # runs once, in eager mode too
-        else:
+        elif self.importing is None and self.is_told():
             self._unseen(frame)
 
     def _unseen(self, frame: types.FrameType, name: str = "") -> None:
