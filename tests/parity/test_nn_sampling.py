@@ -171,3 +171,26 @@ def test_softmax_and_layer_norm_in_single_precision_agree(rows, length):
     if length > 1:
         both(call, given, dtype=np.float32, second=False, tolerance=2e-4)
     both(call, given, tolerance=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("shape", "out"),
+    [((2, 3, 7, 11), (3, 4)), ((2, 3, 9, 9), (3, 3)), ((2, 3, 9), 4), ((3, 5, 5), (2, 7))],
+)
+def test_adaptive_pools_are_pytorchs_whatever_the_bins(shape, out):
+    # Equal numbers and NaN: the first of equal ones has the place, and NaN is the largest.
+    dims = 1 if isinstance(out, int) else len(out)
+    numbers = np.random.default_rng(0).integers(0, 5, shape).astype(np.float32)
+    found = []
+    for library in (torch, wg):
+        f, x = library.nn.functional, library.tensor(numbers, requires_grad=True)
+        mean = getattr(f, f"adaptive_avg_pool{dims}d")(x, out)
+        with library.no_grad():
+            hole = x.detach().clone()
+            hole.view(-1)[3] = np.nan
+        largest, places = getattr(f, f"adaptive_max_pool{dims}d")(x, out, return_indices=True)
+        of_hole = getattr(f, f"adaptive_max_pool{dims}d")(hole, out)
+        slopes = library.autograd.grad(largest.sum() + (mean * mean).sum(), x)
+        found.append([t.detach().numpy() for t in (mean, largest, places, of_hole, *slopes)])
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=2e-6)

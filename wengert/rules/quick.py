@@ -73,6 +73,14 @@ def _slices(x: Any, index: Any) -> Any:
     return x[index] if type(index) is slice else getitem.plain(x, index)  # type: ignore[attr-defined]
 
 
+def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    if type(shift) is type(axis) is int and -a.ndim <= axis < a.ndim and a.size:
+        start, before = -shift % a.shape[axis], _ALL[: axis % a.ndim]
+        parts = a[(*before, slice(start, None))], a[(*before, slice(start))]
+        return np.concatenate(parts, axis)
+    return np.roll(a, shift, axis)
+
+
 _ALL = (slice(None),) * 64  # no array has more dimensions
 
 
@@ -121,6 +129,7 @@ _ONE_BY_ONE += [np.rad2deg, np.sign]
 QUICK: dict[Function, Function] = {
     **{function: at_once(function, ENOUGH) for function in _ONE_BY_ONE},
     np.where: _where,
+    np.roll: _roll,
     astype: _astype,
     np.power: _power,
     np.sum: _sum,

@@ -474,3 +474,39 @@ def _unresized(g, out, starts, weights):
 
 linear(resize, lambda g, by, axis: unresize(g, by, axis), name="Upsample")
 linear(unresize, lambda h, by, axis: resize(h, by, axis), name="UpsampleBackward")
+
+
+# ---- bins ----------------------------------------------------------------------------------
+
+
+def largest_of_bins(x: Any, bins: Any) -> Any:
+    """Where in each bin of the last one or two dimensions the largest number is, as if one.
+
+    `bins` holds pairs of where each begins and stops, for each of these dimensions. NaN counts as
+    the largest; of equal numbers it is the first.
+
+    >>> largest_of_bins(np.array([[1.0, 3.0, 2.0, 5.0]]), [[(0, 2), (1, 4)]])
+    array([[1, 3]])
+    """
+    spatial = x.shape[x.ndim - len(bins) :]
+    lines = x.reshape(-1, *(1,) * (2 - len(bins)), *spatial)
+    rows, columns = (np.array(pairs) for pairs in ([(0, 1)] * (2 - len(bins)), *bins)[-2:])
+    places = np.empty((len(lines), len(rows), len(columns)), np.int64)
+    _largest_of_bins(lines, rows, columns, places)
+    return places.reshape(*x.shape[: x.ndim - len(bins)], *map(len, bins))
+
+
+@loops
+def _largest_of_bins(x, rows, columns, places):
+    for i in range(len(x)):
+        for a in range(len(rows)):
+            for b in range(len(columns)):
+                place = rows[a, 0] * x.shape[2] + columns[b, 0]
+                largest = x[i, rows[a, 0], columns[b, 0]]
+                for r in range(rows[a, 0], rows[a, 1]):
+                    for c in range(columns[b, 0], columns[b, 1]):
+                        value = x[i, r, c]
+                        if value > largest or (value != value and largest == largest):
+                            largest = value
+                            place = r * x.shape[2] + c
+                places[i, a, b] = place

@@ -18,7 +18,8 @@ from wengert.nn.functional.shared import apply, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import neural, products
 from wengert.rules.indexing import getitem
-from wengert.rules.sampling import band, resize
+from wengert.rules.loops import plain
+from wengert.rules.sampling import band, largest_of_bins, resize
 from wengert.tensor import Tensor, wrap
 
 Sizes = tuple[int, ...]
@@ -631,7 +632,7 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
     spatial = x._array.shape[2:]
     if all(o == 1 for o in out):
         result = apply(np.mean, x, tuple(range(2, 2 + n)), True)
-    elif all(o and s % o == 0 for s, o in zip(spatial, out, strict=True)):
+    elif _of_small_windows(spatial, out):
         kernel = tuple(s // o for s, o in zip(spatial, out, strict=True))
         result = _avg_pool(n, x, kernel, None, 0, False, True, None)
     else:
@@ -639,6 +640,12 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
         for i, (s, o) in enumerate(zip(spatial, out, strict=True)):
             result = apply(resize, result, _means(s, o, x._array.dtype), 2 + i)
     return result[0] if lone else result
+
+
+def _of_small_windows(spatial: Sizes, out: Sizes) -> bool:
+    """Whether bins are windows of one size, and so few numbers that adding one by one pays."""
+    whole = all(o and s % o == 0 for s, o in zip(spatial, out, strict=True))
+    return whole and math.prod(spatial) <= 9 * math.prod(out)
 
 
 @functools.lru_cache(256)
@@ -672,20 +679,28 @@ def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool)
     x, lone = _batched(input, n, f"adaptive_max_pool{n}d")
     out = _adaptive_sizes(x, output_size, n)
     array, spatial = x._array, x._array.shape[2:]
-    lead, found = array.shape[:2], []
-    index = np.arange(math.prod(spatial)).reshape(spatial)
+    lead = array.shape[:2]
     bins = [_bins(s, o) for s, o in zip(spatial, out, strict=True)]
+    if n < 3 and plain(array) and array.size and 0 not in out:
+        flat = largest_of_bins(array, bins).reshape(*lead, math.prod(out))
+    else:
+        flat = _largest_of_cells(array, bins, out)
+    values = apply(np.take_along_axis, reshape(x, (*lead, math.prod(spatial))), flat, 2)
+    values, places = reshape(values, (*lead, *out)), flat.reshape(*lead, *out)
+    if lone:
+        values, places = values[0], places[0]
+    return (values, wrap(places)) if return_indices else values
+
+
+def _largest_of_cells(array: Any, bins: list[list[tuple[int, int]]], out: Sizes) -> Any:
+    lead, spatial = array.shape[:2], array.shape[2:]
+    index, found = np.arange(math.prod(spatial)).reshape(spatial), []
     for cell in np.ndindex(*out):
         part = tuple(slice(*bins[i][c]) for i, c in enumerate(cell))
         within = index[part].ravel()
         flat = array[(slice(None), slice(None), *part)].reshape(*lead, within.size)
         found.append(getitem(within, flat.argmax(-1)))
-    flat = np.stack(found, -1)
-    values = apply(np.take_along_axis, reshape(x, (*lead, index.size)), flat, 2)
-    values, places = reshape(values, (*lead, *out)), flat.reshape(*lead, *out)
-    if lone:
-        values, places = values[0], places[0]
-    return (values, wrap(places)) if return_indices else values
+    return np.stack(found, -1)
 
 
 @of_tensors(1)
