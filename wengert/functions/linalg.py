@@ -29,6 +29,7 @@ from wengert.tensor import Tensor, wrap
 
 Order = float | str | None
 
+_roll = recorder(np.roll)
 _inv, _det, _slogdet = recorder(np.linalg.inv), recorder(np.linalg.det), recorder(np.linalg.slogdet)
 _solve, _solve_triangular = recorder(np.linalg.solve), recorder(rules.solve_triangular)
 _svdvals, _eigvalsh = recorder(np.linalg.svdvals), recorder(np.linalg.eigvalsh)
@@ -645,7 +646,7 @@ def cross(input: Any, other: Any, *, dim: int = -1) -> Tensor:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[axis]} and "
             f"{b.shape[axis]}"
         )
-    one, two = (a.roll(-k, axis) * b.roll(k - 3, axis) for k in (1, 2))
+    one, two = (_roll(a, -k, axis) * _roll(b, k - 3, axis) for k in (1, 2))
     return one - two
 
 

@@ -74,6 +74,8 @@ def _slices(x: Any, index: Any) -> Any:
 
 
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    if type(shift) is type(axis) is tuple and len(shift) == len(axis) == 1:
+        shift, axis = shift[0], axis[0]
     if type(shift) is type(axis) is int and -a.ndim <= axis < a.ndim and a.size:
         start, before = -shift % a.shape[axis], _ALL[: axis % a.ndim]
         parts = a[(*before, slice(start, None))], a[(*before, slice(start))]
