@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +25,7 @@ MOST_WORKERS = 16
 """Each worker collects all the tests: more of them take longer to do so than they save."""
 
 LEFT_OUT = pytest.StashKey[int]()
+FILE = pytest.StashKey[Path]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,6 +56,29 @@ def in_this_process(config: pytest.Config) -> bool:
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Any:
     return min((yield), MOST_WORKERS)
+
+
+# ---- what processes share ------------------------------------------------------------------
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile what is the same for all workers, programs that tests start, and runs once.
+
+    Machine code is kept by all that it is made of, beside what pytest keeps, and not among the
+    user's. A test that counts compilations has a folder of its own.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return  # it has the variables of the process that started it
+    cache = getattr(config, "cache", None)
+    if cache is not None:
+        folder = str(cache.mkdir("machine code"))
+    else:
+        folder = tempfile.mkdtemp()
+        config.add_cleanup(lambda: shutil.rmtree(folder))
+    os.environ["WENGERT_CACHE"] = folder
+    # Without bytecode each of a hundred programs takes a second to import the package.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 # ---- long sweeps ---------------------------------------------------------------------------
@@ -98,6 +126,22 @@ def pytest_collection_finish() -> None:
     freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What earlier files left, such as compiled programs, is out of sight as well."""
+    if item.config.stash.get(FILE, None) != item.path:
+        item.config.stash[FILE] = item.path
+        freeze()
+
+
+def freeze() -> None:
+    gc.collect()
+    gc.freeze()
+
+
+# ---- fixtures ------------------------------------------------------------------------------
+
+
 @pytest.fixture
 def table() -> Iterator[None]:
     """The table of rules, put back as it was after a test that adds to it, and the names given."""
@@ -113,14 +157,3 @@ def table() -> Iterator[None]:
                 delattr(place, name)
     RULES.clear()
     RULES.update(before)
-
-
-@pytest.fixture(scope="module")
-def small_heap() -> None:
-    """What earlier tests left, such as compiled programs, is out of sight as well."""
-    freeze()
-
-
-def freeze() -> None:
-    gc.collect()
-    gc.freeze()

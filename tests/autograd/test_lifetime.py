@@ -13,8 +13,6 @@ import pytest
 
 import wengert as wg
 
-pytestmark = pytest.mark.usefixtures("small_heap")
-
 
 @pytest.fixture(autouse=True)
 def no_collector() -> Iterator[None]:

@@ -1,20 +1,6 @@
-"""Tests of the compiler keep their machine code in a folder of their own."""
-
-import os
-from collections.abc import Iterator
+"""What tests of the compiler ask for."""
 
 import pytest
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    before = os.environ.get("WENGERT_CACHE")
-    os.environ["WENGERT_CACHE"] = str(tmp_path_factory.mktemp("cache"))
-    yield
-    if before is None:
-        del os.environ["WENGERT_CACHE"]
-    else:
-        os.environ["WENGERT_CACHE"] = before
 
 
 @pytest.fixture
@@ -23,3 +9,9 @@ def written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     as if there were no text, every module is written."""
     host = pytest.importorskip("wengert.compile.llvm.machine.host")
     monkeypatch.setattr(host, "_text", lambda folder: "")
+
+
+@pytest.fixture
+def compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what happens while LLVM is at work: no code is there already."""
+    monkeypatch.setenv("WENGERT_CACHE", "")

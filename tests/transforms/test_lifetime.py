@@ -8,8 +8,6 @@ import pytest
 import wengert as wg
 from wengert.history.node import Node
 
-pytestmark = pytest.mark.usefixtures("small_heap")
-
 
 def vector(x):
     return np.sin(x) * x

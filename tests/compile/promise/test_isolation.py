@@ -111,6 +111,7 @@ def test_the_classes_give_another_thread_what_they_always_give() -> None:
     assert not {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
 
 
+@pytest.mark.usefixtures("compiled_anew")
 def test_two_threads_trace_at_once() -> None:
     pipes, found = [os.pipe(), os.pipe()], {}
 
@@ -607,6 +608,7 @@ def test_settings_that_the_function_itself_changes_are_those_of_its_next_step() 
     assert story(wg.compile) == story(lambda f: f)
 
 
+@pytest.mark.usefixtures("compiled_anew")
 def test_threads_compile_and_train_their_own_steps_at_once() -> None:
     # One in 24 failed: a trace found another's traced numbers in its optimizer's settings.
     def losses(k: int, compile: Any) -> Any:
@@ -633,6 +635,7 @@ def test_threads_compile_and_train_their_own_steps_at_once() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
+@pytest.mark.usefixtures("compiled_anew")
 def test_threads_share_a_compiled_function() -> None:
     w = wg.ones(2, requires_grad=True)
 
