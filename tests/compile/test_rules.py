@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.rules.calls import Call, arrays_of, gradients, leaf, like, outputs, pulled, recorded
+from tests.rules.each import thinned
 from tests.rules.test_table import CASES
 from wengert.compile.call.function import compile
 from wengert.rules import Rule
@@ -21,8 +22,7 @@ _TOGETHER = 12
 """So many calls are one program: a program costs more to compile than what is in it."""
 
 
-def programs() -> list[Any]:
-    cases = [case for case in CASES if case.values[0].function not in _OTHERWISE]
+def programs(cases: list[Any]) -> list[Any]:
     parts = [cases[i : i + _TOGETHER] for i in range(0, len(cases), _TOGETHER)]
     return [
         pytest.param([case.values for case in part], id=f"{part[0].id}...{part[-1].id}")
@@ -30,7 +30,14 @@ def programs() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("calls", programs())
+COMPILED = [case for case in CASES if case.values[0].function not in _OTHERWISE]
+SOME, OTHERS = map(programs, thinned(COMPILED, one_in=3))
+SWEPT = [
+    pytest.param(*part.values, id=f"{part.id} (others)", marks=pytest.mark.sweep) for part in OTHERS
+]
+
+
+@pytest.mark.parametrize("calls", [*SOME, *SWEPT])
 def test_values_and_gradients_of_every_rule(calls: list[tuple[Rule, Call]]) -> None:
     random = np.random.default_rng(7)
     expected = [outputs(rule, call) for rule, call in calls]

@@ -28,7 +28,7 @@ from tests.rules.calls import (
     recorded,
     scalar,
 )
-from tests.rules.test_table import CASES, every_sample, own_rules
+from tests.rules.test_table import CASES, every_sample, own_rules, some_samples
 from wengert.autograd import pushing
 from wengert.autograd.record import recorder
 from wengert.rules import RULES, Rule
@@ -71,7 +71,7 @@ def bent_sum(rule: Rule, call: Call, random: np.random.Generator) -> Function:
     return f
 
 
-@every_sample
+@some_samples
 def test_all_mixes_of_modes_agree(rule: Rule, call: Call) -> None:
     random = np.random.default_rng(7)
     arrays = arrays_of(rule, call)

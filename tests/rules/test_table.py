@@ -71,6 +71,8 @@ CASES = [
 ]
 FIRST = [case for case in CASES if str(case.id).endswith("-0")]
 every_sample = each_sample(CASES)
+some_samples = each_sample(CASES, one_in=3)
+"""For tests of what takes long: the full run tries all."""
 every_rule = pytest.mark.parametrize(("rule", "call"), FIRST)
 
 
@@ -160,7 +162,7 @@ def test_numpy_dispatches_to_the_recorder(rule: Rule, call: Call) -> None:
 # ---- derivatives of every order ------------------------------------------------------------
 
 
-@every_sample
+@some_samples
 def test_rules_run_on_tensors_give_the_higher_derivatives(rule: Rule, call: Call) -> None:
     """The derivatives of order 1, 2 and 3 are slopes of those of order 0, 1 and 2."""
     random = seeded()
