@@ -349,7 +349,7 @@ def test_nothing_is_kept_and_nothing_is_lost(make, way):
     run(100)
     assert counts(things) == before
     # What is lost is lost each time; another thread's memory may grow once.
-    assert min(grown(lambda: run(2000)) for _ in range(3)) < 16000  # 8 bytes a call
+    assert any(grown(lambda: run(2000)) < 16000 for _ in range(3))  # 8 bytes a call
 
 
 def grown(function):

@@ -295,6 +295,7 @@ def test_python_s_own_modules_run_observed(module, call):
 
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SHORT = {"exponent_autograd": ["--epochs", "20"]}
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 )
 def test_examples_run_observed(name, monkeypatch):
     def ran(how):
-        monkeypatch.setattr(sys, "argv", [name])
+        monkeypatch.setattr(sys, "argv", [name, *SHORT.get(name, [])])
         wg.manual_seed(0)
         np.random.seed(0)
         spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
@@ -404,7 +405,10 @@ def ran(source: str, run) -> tuple:
     return result, namespace["G"], namespace["L"], namespace["D"], namespace["O"].x
 
 
-@pytest.mark.parametrize("seed", range(120))
+SEEDS = [pytest.param(seed, marks=[pytest.mark.sweep] * (seed % 3 != 0)) for seed in range(120)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs_run_observed_as_they_run(seed):
     source = random_program(seed)
     try:
