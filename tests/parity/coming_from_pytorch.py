@@ -84,7 +84,8 @@ DIFFERENCES = {
     "optimizer included, may be one function. A branch on a number of a tensor is an error that "
     "says what to write instead; nothing falls back silently. `jit.script` and `jit.trace` return "
     "what they are given.",
-    "Threads": "`set_num_threads` cannot change NumPy's threads: set OMP_NUM_THREADS before.",
+    "Threads": "`set_num_threads` is for compiled functions, and one unless OMP_NUM_THREADS says "
+    "more; NumPy's products keep what OMP_NUM_THREADS said at the start.",
     "Optimizers": "`foreach`, `fused` and `capturable` are accepted and choose nothing; "
     "`differentiable=True` is an error. `Muon` keeps the parameter's dtype in its iterations, "
     "where PyTorch rounds to bfloat16. `SparseAdam` is an error.",

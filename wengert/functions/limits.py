@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,10 @@ from wengert import dtypes
 from wengert.functions.arguments import array_of, of_tensors
 from wengert.functions.creation import check_device
 from wengert.functions.device import CPU
-from wengert.history.location import stacklevel
+from wengert.history import threads
 from wengert.tensor import Tensor
+
+MOST_THREADS = 1024
 
 
 class finfo:
@@ -194,31 +195,30 @@ def typename(obj: Any) -> str:
 
 
 def get_num_threads() -> int:
-    """How many threads NumPy's matrix products may use: what the environment says, or one per
-    core.
+    """How many threads share the work of one large loop or product of a compiled function: what
+    `set_num_threads` said, else OMP_NUM_THREADS in the environment, else one.
     """
-    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-        if os.environ.get(name, "").isdigit():
-            return int(os.environ[name])
-    return os.cpu_count() or 1
+    return threads.number()
 
 
 def set_num_threads(num: int) -> None:
-    """Ask for a number of threads. NumPy fixes it when it is imported, so a change is an error.
+    """Let so many threads share the work of large loops and products of compiled functions.
 
-    Set OMP_NUM_THREADS (or OPENBLAS_NUM_THREADS) before the program starts instead.
+    Results are the same, to the last bit, for every number. Work that is too small for it is done
+    by one thread. NumPy's own products keep the number of threads that OMP_NUM_THREADS said when
+    NumPy was imported.
+
+    >>> import wengert as wg
+    >>> wg.set_num_threads(2)
+    >>> wg.get_num_threads()
+    2
+    >>> wg.set_num_threads(1)
     """
-    if not isinstance(num, int) or num <= 0:
-        raise RuntimeError(f"set_num_threads expects a positive integer, got {num!r}")
-    if num != get_num_threads():
-        import warnings
-
-        warnings.warn(
-            f"NumPy chose its {get_num_threads()} threads when it was imported, and keeps them. "
-            f"Set OMP_NUM_THREADS={num} in the environment before the program starts.",
-            UserWarning,
-            stacklevel=stacklevel(),
+    if not isinstance(num, int) or isinstance(num, bool) or not 0 < num <= MOST_THREADS:
+        raise RuntimeError(
+            f"set_num_threads expects a positive integer of at most {MOST_THREADS}, got {num!r}"
         )
+    threads.use(num)
 
 
 def get_default_device() -> Any:

@@ -16,7 +16,7 @@ from wengert.compile.llvm.library.natives import is_native
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.scratch import call
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
-from wengert.compile.llvm.nests import loops
+from wengert.compile.llvm.nests import loops, parts
 from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table, numbered
 from wengert.compile.program.operations import check
 
@@ -116,14 +116,24 @@ class _Body:
     # ---- steps ------------------------------------------------------------------------------
 
     def _loops(self, step: Loops) -> None:
+        bases = [self._at(place) for place in step.places]
+        shared = None if self.alone else parts.kernel_in_parts(self.module, step.kernel)
+        if shared is not None:
+            parts.share(self.builder, *shared, bases)
+            return
         function = loops.define(self.module, step.kernel, machine.vector_bytes())
         self.called.append(function)
-        self.builder.call(function, [self._at(place) for place in step.places])
+        self.builder.call(function, bases)
 
     def _multiply(self, step: Multiply) -> None:
+        bases = [self._at(x.place) for x in (step.a, step.b, step.out)]
+        shared = None if self.alone else parts.product_in_parts(self.module, step)
+        if shared is not None:
+            parts.share(self.builder, *shared, bases)
+            return
         function = matmul.define(self.module, step)
         self.called.append(function)
-        self.builder.call(function, [self._at(x.place) for x in (step.a, step.b, step.out)])
+        self.builder.call(function, bases)
 
     def _check(self, number: int, step: Call) -> None:
         holds = self.builder.load(self._at(step.arrays[0].place), typ=BYTE, align=1)

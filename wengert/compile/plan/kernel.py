@@ -115,6 +115,7 @@ class Kernel:
     writes. No two different buffers overlap, except that a buffer written may be the same memory as
     one read if both are accessed with equal strides and offsets, and visit each element once: no
     stride is 0 along a loop of several steps, because loops may run in any order.
+    `parts` tells that this is one of so many alike, which together are one kernel.
     """
 
     extents: tuple[int, ...]
@@ -122,6 +123,7 @@ class Kernel:
     stages: tuple[tuple[Operation, ...], ...]
     buffers: tuple[np.dtype, ...]
     written: tuple[int, ...]
+    parts: int = 1
 
     def accesses(self) -> Iterator[Access]:
         """All accesses to the buffers."""

@@ -8,6 +8,7 @@ itself it declares by name:
 
     blas.sgemm              a routine of SciPy's BLAS
     python.PyErr_Occurred   a function or object of CPython's C API
+    parallel                what lets threads share the work (`threads.py`)
     anything else           what `register` was told, or the process has: memcpy, fmod
 """
 
@@ -155,6 +156,10 @@ def _address(name: str) -> int | None:
         return blas(member)
     if family == "python":
         return python(member)
+    if name == "parallel":
+        from wengert.compile.llvm.machine import threads  # which is compiled here
+
+        return threads.address()
     return _registered.get(name)
 
 

@@ -103,16 +103,20 @@ def _emit(b: B, kernel: Kernel, bases: list[V], lanes_bytes: int) -> None:
     if 0 in nest.extents[: nest.outer]:
         return
     fused = lanes_bytes > 16
-    past = past_caches(nest) if machine.host().triple.startswith("x86_64") else frozenset()
+    past = (
+        past_caches(nest, kernel.parts)
+        if machine.host().triple.startswith("x86_64")
+        else frozenset()
+    )
     if not past:
-        _Emitter(b, nest, bases, fused).run()
+        _Emitter(b, nest, bases, fused, parts=kernel.parts).run()
         return
     with b.if_else(_are_aligned(b, nest, bases, past)) as (then, otherwise):
         with then:
-            _Emitter(b, nest, bases, fused, past).run()
+            _Emitter(b, nest, bases, fused, past, kernel.parts).run()
             fence(b)
         with otherwise:
-            _Emitter(b, nest, bases, fused).run()
+            _Emitter(b, nest, bases, fused, parts=kernel.parts).run()
 
 
 def _are_aligned(b: B, nest: Nest, bases: list[V], stores: frozenset[int]) -> V:
@@ -151,6 +155,7 @@ class _Emitter:
         bases: list[V],
         fused: bool,
         past: frozenset[int] = frozenset(),
+        parts: int = 1,
     ) -> None:
         self.b, self.nest, self.bases = b, nest, bases
         self.operations = nest.operations
@@ -169,7 +174,7 @@ class _Emitter:
         self.tiles: dict[int, V] = {}  # by load: where a transposed square lies
         self.falling = falling(nest.operations)
         self.past = past  # stores that are not to be kept in the caches
-        self.far = from_afar(nest)
+        self.far = from_afar(nest, parts)
         self.windows = neighbours(nest, self.plan.wide, self.plan.level)
         self.read: dict[int, list[V]] = {}  # by load: what was read together with another
         self.now: tuple[Collection[int], int, int] = ((), 0, 0)  # see `_is_now`

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from wengert.compile.llvm.machine.memory import PART
 from wengert.compile.llvm.nests.schedule import Nest
 from wengert.compile.plan.kernel import Access, Load, Store
@@ -33,29 +31,34 @@ PAST_CACHES = 1 << 25
 are read next, and lose much (3 times, at 4 MB); at 40 MB it is a tenth to a fifth faster."""
 
 
-def from_afar(nest: Nest) -> frozenset[Access]:
-    """What is read in rows longer than the caches, one element after the other."""
+def from_afar(nest: Nest, parts: int = 1) -> frozenset[Access]:
+    """What is read in rows longer than the caches, one element after the other.
+
+    A nest may be one of several `parts`: of one row, if it has no other loop.
+    """
     if nest.vector < 0 or nest.vector != len(nest.extents) - 1:
         return frozenset()
+    length = nest.extents[-1] * (parts if len(nest.extents) == 1 else 1)
     return frozenset(
         op.access
         for op in nest.operations
         if isinstance(op, Load)
         and op.access.strides[-1] == 1
         and not op.access.indices
-        and nest.extents[-1] * op.dtype.itemsize >= LONG
+        and length * op.dtype.itemsize >= LONG
     )
 
 
-def past_caches(nest: Nest) -> frozenset[int]:
-    """The stores to be written past the caches, if they are aligned."""
+def past_caches(nest: Nest, parts: int = 1) -> frozenset[int]:
+    """The stores to be written past the caches, if they are aligned, of so many nests alike."""
     if nest.vector < 0 or nest.vector != len(nest.extents) - 1:
         return frozenset()
     stores = ((k, op) for k, op in enumerate(nest.operations) if isinstance(op, Store))
-    return frozenset(k for k, op in stores if _goes_past(nest, op, nest.buffers[op.access.buffer]))
+    return frozenset(k for k, op in stores if _goes_past(nest, op, parts))
 
 
-def _goes_past(nest: Nest, op: Store, dtype: np.dtype) -> bool:
+def _goes_past(nest: Nest, op: Store, parts: int) -> bool:
+    dtype = nest.buffers[op.access.buffer]
     *outer, last = op.access.strides
     if op.combine or op.access.indices or last != 1 or dtype.kind == "c":
         return False
@@ -63,4 +66,4 @@ def _goes_past(nest: Nest, op: Store, dtype: np.dtype) -> bool:
     # Every vector of every row has to begin at a multiple of PART.
     steps = (nest.lanes, *outer)
     whole = all(step * dtype.itemsize % PART == 0 for step in steps)
-    return whole and size * dtype.itemsize >= PAST_CACHES
+    return whole and parts * size * dtype.itemsize >= PAST_CACHES

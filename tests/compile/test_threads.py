@@ -1,0 +1,156 @@
+"""Large loops and products in parts that threads share: bit by bit the same for any number."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from llvmlite import ir
+
+import wengert as wg
+from tests.compile.kernels import compiled, interpret
+from tests.compile.random_kernels import kernels
+from wengert.compile.llvm.machine.threads import address
+from wengert.compile.llvm.nests import parts
+from wengert.compile.plan.kernel import Access, Apply, Kernel, Load, Store
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def number_of_threads():
+    before = wg.get_num_threads()
+    yield
+    wg.set_num_threads(before)
+
+
+def tensor(*shape, dtype="f4"):
+    return wg.tensor(RNG.normal(size=shape).astype(dtype))
+
+
+def gradient(x, w):
+    loss = lambda w: wg.nn.functional.softmax((x @ w).tanh(), -1).pow(2).sum()
+    return wg.grad(loss)(w)
+
+
+CASES = {
+    "elements": (lambda x: (x.sin() * x.exp() + x).tanh(), [tensor(500_017)]),
+    "rows": (lambda x: x.softmax(-1), [tensor(515, 512)]),
+    "broadcast": (lambda a, b: (a[:, None] * b).sin(), [tensor(520), tensor(520, 700)]),
+    "transposed": (lambda a, b: (a.T + b).tanh(), [tensor(700, 610), tensor(610, 700)]),
+    "product": (lambda a, b: a @ b, [tensor(300, 200), tensor(200, 260)]),
+    "wide product": (lambda a, b: a @ b, [tensor(40, 500), tensor(500, 600)]),
+    "batch": (lambda a, b: a @ b, [tensor(9, 100, 110), tensor(9, 110, 120)]),
+    "one for all": (lambda a, b: a @ b, [tensor(9, 100, 110), tensor(110, 120)]),
+    "gradient": (gradient, [tensor(300, 256), tensor(256, 256, dtype="f4")]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_the_same_for_every_number_of_threads(name):
+    f, args = CASES[name]
+    shared = wg.compile(f)
+    wg.set_num_threads(1)
+    one = shared(*args)
+    assert np.allclose(one, f(*args), rtol=1e-3, atol=1e-4)
+    for number in (2, 3, 5, 2):
+        wg.set_num_threads(number)
+        for _ in range(3):
+            assert np.array_equal(shared(*args), one)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kernels())
+def test_random_kernels_in_parts(case):
+    kernel, arrays = case
+    found = parts.of_kernel(kernel, worth=0, least=1)
+    if found is None:
+        return
+    cut, part, last = found
+    known = [a.copy() for a in arrays]
+    whole = [a.copy() for a in arrays]
+    interpret(kernel, known)
+    with np.errstate(all="ignore"):
+        for k in range(cut.parts):
+            one = part if last is None or k < cut.parts - 1 else last
+            moved = [
+                whole[number].reshape(-1).ctypes.data + k * move
+                for number, move in zip(cut.buffers, cut.moves, strict=True)
+            ]
+            run = compiled(one)  # it keeps the code alive
+            run.function(*moved)
+    tolerance = 2e-2 if np.dtype("f2") in kernel.buffers else 1e-4
+    for mine, theirs in zip(whole, known, strict=True):
+        pair = mine.astype("f8"), theirs.astype("f8")
+        np.testing.assert_allclose(*pair, rtol=tolerance, atol=tolerance)
+
+
+def test_several_callers_at_once():
+    # Only one of them can have the pool; the others do their parts alone.
+    f, args = CASES["elements"]
+    shared = wg.compile(f)
+    known = shared(*args)
+    wg.set_num_threads(3)
+    found = []
+
+    def ask():
+        found.extend(np.array_equal(shared(*args), known) for _ in range(10))
+
+    asking = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+    assert found == [True] * 30
+
+
+SCRIPT = """
+import os, numpy as np, wengert as wg
+f = wg.compile(lambda x: (x.sin() * x.exp() + x).tanh())
+x = wg.ones(500_000)
+wg.set_num_threads(3)
+known = f(x).numpy().copy()
+for _ in range(5):
+    child = os.fork()
+    if not child:
+        os._exit(0 if all(np.array_equal(f(x), known) for _ in range(5)) else 1)
+    assert np.array_equal(f(x), known)
+    assert os.waitpid(child, 0)[1] == 0
+print("done")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_that_was_forked_has_a_pool_of_its_own():
+    # Of the threads of its parent it has one: it would wait for the others for ever.
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.split() == ["done"], done.stderr
+
+
+def test_the_number_of_threads_is_a_positive_integer():
+    for wrong in (0, -1, 1.5, True, 10**6):
+        with pytest.raises(RuntimeError, match="expects a positive integer"):
+            wg.set_num_threads(wrong)
+    wg.set_num_threads(4)
+    assert wg.get_num_threads() == 4
+    assert address()
+
+
+def doubled(n):
+    f4 = np.dtype("f4")
+    read, write = Access(0, (1,)), Access(1, (1,))
+    stage = (Load(read, f4), Apply("add", (0, 0), f4), Store(write, 1))
+    return Kernel((n,), 1, (stage,), (f4, f4), (1,))
+
+
+def test_only_large_work_is_shared():
+    module = ir.Module("test")
+    assert parts.kernel_in_parts(module, doubled(10_000)) is None
+    assert parts.kernel_in_parts(module, doubled(10_000_000)) is not None

@@ -1,0 +1,318 @@
+"""Threads that share the work of one large loop or product: a small pool, in machine code.
+
+`parallel(function, addresses, parts)` calls `function(addresses, k)` for each k below `parts`, and
+returns when all are done. Whoever is free takes the next part: the caller, and the workers, which
+sleep otherwise. What the parts are does not depend on the number of threads, so neither do results.
+
+Workers start when they are first needed. They run no Python, and see no signals. While one caller
+has the pool, others do their parts alone, as do parts that have parts. A process that was forked
+begins with a pool of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+
+from wengert.compile.llvm.machine import host
+from wengert.compile.llvm.machine.scratch import call
+from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
+from wengert.history import forks, threads
+
+B: TypeAlias = ir.IRBuilder
+V: TypeAlias = ir.Value
+
+NAME = "parallel"
+WORK = ir.FunctionType(VOID, [POINTER, I64])
+"""What is called with the addresses, and the number of a part."""
+SPINS = 2000
+"""How often it is looked whether the others are done before the processor is given to them."""
+
+# The pool is a table of words. Those that several threads change at the same time lie in lines of
+# the cache of their own; the lock and the condition of the C library are opaque, and smaller.
+WANTED, STARTED, BUSY, GENERATION, FUNCTION, ADDRESSES, PARTS = range(7)
+NEXT, DONE, ACTIVE, LOCK, CONDITION = 16, 24, 32, 64, 96
+WORDS = 128
+
+
+def available() -> bool:
+    """Whether there are threads as the pool knows them."""
+    return sys.platform != "win32"
+
+
+# ---- for Python ---------------------------------------------------------------------------------
+
+
+@functools.cache
+def address() -> int:
+    """Where `parallel` begins, in the pool of this process, whose code runs until that ends."""
+    module = ir.Module("threads")
+    define(module)
+    code = host.compile_module(module, "threads")
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))  # workers wait in it to the very end
+    words = (ctypes.c_int64 * WORDS).from_address(code.address("pool"))
+    begin = ctypes.PYFUNCTYPE(None)(code.address("begin"))
+
+    def tell(number: int) -> None:
+        words[WANTED] = number
+
+    begin()
+    threads.follow(tell)
+    forks.in_child(begin)
+    return code.address(NAME)
+
+
+# ---- the machine code ---------------------------------------------------------------------------
+
+
+def define(module: ir.Module) -> None:
+    """Add the pool to a module of its own."""
+    words = ir.GlobalVariable(module, ir.ArrayType(I64, WORDS), "pool")
+    words.initializer = ir.Constant(words.value_type, None)
+    words.align = 64
+    pool = _Words(words)
+    work = _work(module, pool)
+    worker = _worker(module, pool, work)
+    _run(module, pool, work, worker)
+    _begin(module, pool)
+
+
+class _Words:
+    def __init__(self, words: ir.GlobalVariable) -> None:
+        self.words = words
+
+    def at(self, b: B, word: int) -> V:
+        return b.gep(self.words, [I64(0), I64(word)], inbounds=True)
+
+    def part(self, b: B, word: int) -> V:
+        """The address of what the C library keeps there."""
+        at = self.at(b, word)
+        at.type = POINTER  # llvmlite gives it a type that knows its contents
+        return at
+
+    def get(self, b: B, word: int) -> V:
+        return b.load_atomic(self.at(b, word), "acquire", 8)
+
+    def put(self, b: B, word: int, value: V) -> None:
+        b.store_atomic(value, self.at(b, word), "release", 8)
+
+    def add(self, b: B, word: int, value: int) -> V:
+        """Add to a word; what it was before."""
+        return b.atomic_rmw("add", self.at(b, word), I64(value), "acq_rel")
+
+
+def _function(module: ir.Module, name: str, result: ir.Type, arguments: list[ir.Type]) -> Any:
+    function = ir.Function(module, ir.FunctionType(result, arguments), name)
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
+def _do(b: B, pool: _Words, name: str, *words: int) -> None:
+    """Call a function of the C library on parts of the pool."""
+    call(b, name, I32, [pool.part(b, word) for word in words])
+
+
+def _work(module: ir.Module, pool: _Words) -> ir.Function:
+    """Take parts as long as there are any."""
+    function, b = _function(module, "work", VOID, [POINTER, POINTER, I64])
+    function.linkage = "internal"
+    task, addresses, parts = function.args
+    takes, does, ends = (b.append_basic_block(name) for name in ("take", "do", "end"))
+    b.branch(takes)
+    b.position_at_end(takes)
+    k = pool.add(b, NEXT, 1)
+    b.cbranch(b.icmp_signed("<", k, parts), does, ends)
+    b.position_at_end(does)
+    _called(b, task, addresses, k)
+    pool.add(b, DONE, 1)
+    b.branch(takes)
+    b.position_at_end(ends)
+    b.ret_void()
+    return function
+
+
+def _called(b: B, task: V, addresses: V, k: V) -> None:
+    b.call(b.inttoptr(b.ptrtoint(task, I64), WORK.as_pointer()), [addresses, k])
+
+
+def _worker(module: ir.Module, pool: _Words, work: ir.Function) -> ir.Function:
+    """What a worker does until the process ends. It is told its number, and which generation of
+    work it has seen, in one word.
+    """
+    function, b = _function(module, "worker", POINTER, [POINTER])
+    function.linkage = "internal"
+    _refuse_signals(b)
+    told = b.ptrtoint(function.args[0], I64)
+    mine = b.and_(told, I64(0xFFFF))
+    before = b.block
+    waits, sleeps, wakes, works, passes = (
+        b.append_basic_block(name) for name in ("wait", "sleep", "wake", "work", "pass")
+    )
+    first = b.lshr(told, I64(16))
+    b.branch(waits)
+    b.position_at_end(waits)
+    seen = b.phi(I64)
+    seen.add_incoming(first, before)
+    _do(b, pool, "pthread_mutex_lock", LOCK)
+    looks = b.append_basic_block("look")
+    b.branch(looks)
+    b.position_at_end(looks)
+    now = pool.get(b, GENERATION)
+    b.cbranch(b.icmp_signed("==", now, seen), sleeps, wakes)
+    b.position_at_end(sleeps)
+    _do(b, pool, "pthread_cond_wait", CONDITION, LOCK)
+    b.branch(looks)
+    b.position_at_end(wakes)
+    wanted = b.icmp_signed("<", mine, b.sub(pool.get(b, WANTED), I64(1)))
+    b.cbranch(wanted, works, passes)
+    b.position_at_end(works)
+    # Noted under the lock: no other work begins before this worker has left this one.
+    pool.add(b, ACTIVE, 1)
+    task, addresses = (b.inttoptr(pool.get(b, word), POINTER) for word in (FUNCTION, ADDRESSES))
+    parts = pool.get(b, PARTS)
+    _do(b, pool, "pthread_mutex_unlock", LOCK)
+    b.call(work, [task, addresses, parts])
+    pool.add(b, ACTIVE, -1)
+    seen.add_incoming(now, b.block)
+    b.branch(waits)
+    b.position_at_end(passes)
+    _do(b, pool, "pthread_mutex_unlock", LOCK)
+    seen.add_incoming(now, b.block)
+    b.branch(waits)
+    return function
+
+
+def _refuse_signals(b: B) -> None:
+    """Signals are for threads that run Python."""
+    signals = b.alloca(ir.ArrayType(I64, 16))  # as large as the C library's set, or larger
+    signals.align = 16
+    signals.type = POINTER
+    call(b, "sigfillset", I32, [signals])
+    block = 1 if sys.platform == "darwin" else 0
+    call(b, "pthread_sigmask", I32, [I32(block), signals, ir.Constant(POINTER, None)])
+
+
+def _run(module: ir.Module, pool: _Words, work: ir.Function, worker: ir.Function) -> None:
+    function, b = _function(module, NAME, VOID, [POINTER, POINTER, I64])
+    task, addresses, parts = function.args
+    many = b.icmp_signed(">", pool.get(b, WANTED), I64(1))
+    alone, asks, shares = (b.append_basic_block(name) for name in ("alone", "ask", "share"))
+    b.cbranch(many, asks, alone)
+    b.position_at_end(asks)
+    taken = b.cmpxchg(pool.at(b, BUSY), I64(0), I64(1), "acq_rel", "acquire")
+    b.cbranch(b.extract_value(taken, 1), shares, alone)
+    b.position_at_end(alone)
+    _in_order(b, task, addresses, parts)
+    b.ret_void()
+    b.position_at_end(shares)
+    _start(b, pool, worker)
+    _publish(b, pool, task, addresses, parts)
+    b.call(work, [task, addresses, parts])
+    _wait(b, pool, parts)
+    pool.put(b, BUSY, I64(0))
+    b.ret_void()
+
+
+def _in_order(b: B, task: V, addresses: V, parts: V) -> None:
+    before, inside, after = b.block, b.append_basic_block("part"), b.append_basic_block("all")
+    b.branch(inside)
+    b.position_at_end(inside)
+    k = b.phi(I64)
+    k.add_incoming(I64(0), before)
+    _called(b, task, addresses, k)
+    following = b.add(k, I64(1))
+    k.add_incoming(following, b.block)
+    b.cbranch(b.icmp_signed("<", following, parts), inside, after)
+    b.position_at_end(after)
+
+
+def _start(b: B, pool: _Words, worker: ir.Function) -> None:
+    """Start the workers that are missing; if there are no threads left, there are fewer."""
+    with b.goto_entry_block():
+        thread = b.alloca(I64)
+        thread.type = POINTER
+    looks, starts, notes, after = (
+        b.append_basic_block(name) for name in ("missing", "start", "started", "enough")
+    )
+    b.branch(looks)
+    b.position_at_end(looks)
+    started = pool.get(b, STARTED)
+    missing = b.icmp_signed("<", started, b.sub(pool.get(b, WANTED), I64(1)))
+    b.cbranch(missing, starts, after)
+    b.position_at_end(starts)
+    told = b.or_(b.shl(pool.get(b, GENERATION), I64(16)), started)
+    null = ir.Constant(POINTER, None)
+    arguments = [
+        thread,
+        null,
+        b.inttoptr(b.ptrtoint(worker, I64), POINTER),
+        b.inttoptr(told, POINTER),
+    ]
+    failed = call(b, "pthread_create", I32, arguments)
+    b.cbranch(b.icmp_signed("==", failed, I32(0)), notes, after)
+    b.position_at_end(notes)
+    call(b, "pthread_detach", I32, [b.load(thread, typ=I64)])
+    pool.put(b, STARTED, b.add(started, I64(1)))
+    b.branch(looks)
+    b.position_at_end(after)
+
+
+def _publish(b: B, pool: _Words, task: V, addresses: V, parts: V) -> None:
+    """Say what is to be done, once all workers have left what was done before."""
+    asks, waits, says = (b.append_basic_block(name) for name in ("left", "yield", "say"))
+    b.branch(asks)
+    b.position_at_end(asks)
+    _do(b, pool, "pthread_mutex_lock", LOCK)
+    b.cbranch(b.icmp_signed("==", pool.get(b, ACTIVE), I64(0)), says, waits)
+    b.position_at_end(waits)
+    _do(b, pool, "pthread_mutex_unlock", LOCK)
+    call(b, "sched_yield", I32, [])
+    b.branch(asks)
+    b.position_at_end(says)
+    pool.put(b, FUNCTION, b.ptrtoint(task, I64))
+    pool.put(b, ADDRESSES, b.ptrtoint(addresses, I64))
+    pool.put(b, PARTS, parts)
+    pool.put(b, NEXT, I64(0))
+    pool.put(b, DONE, I64(0))
+    pool.add(b, GENERATION, 1)
+    _do(b, pool, "pthread_cond_broadcast", CONDITION)
+    _do(b, pool, "pthread_mutex_unlock", LOCK)
+
+
+def _wait(b: B, pool: _Words, parts: V) -> None:
+    """Until all parts are done that others have taken."""
+    before = b.block
+    looks, spins, yields, after = (
+        b.append_basic_block(name) for name in ("ready", "spin", "give", "finished")
+    )
+    b.branch(looks)
+    b.position_at_end(looks)
+    tries = b.phi(I64)
+    tries.add_incoming(I64(0), before)
+    done = b.icmp_signed("==", pool.get(b, DONE), parts)
+    more = b.add(tries, I64(1))
+    again = b.append_basic_block("again")
+    b.cbranch(done, after, again)
+    b.position_at_end(again)
+    b.cbranch(b.icmp_signed("<", tries, I64(SPINS)), spins, yields)
+    b.position_at_end(yields)
+    call(b, "sched_yield", I32, [])
+    b.branch(spins)
+    b.position_at_end(spins)
+    tries.add_incoming(more, b.block)
+    b.branch(looks)
+    b.position_at_end(after)
+
+
+def _begin(module: ir.Module, pool: _Words) -> None:
+    """All words but the number of threads as they are at first; a lock that nobody holds."""
+    _, b = _function(module, "begin", VOID, [])
+    for word in (STARTED, BUSY, GENERATION, NEXT, DONE, ACTIVE):
+        pool.put(b, word, I64(0))
+    null = ir.Constant(POINTER, None)
+    for name, word in (("pthread_mutex_init", LOCK), ("pthread_cond_init", CONDITION)):
+        call(b, name, I32, [pool.part(b, word), null])
+    b.ret_void()

@@ -1,0 +1,240 @@
+"""Large kernels and products in parts, which threads share.
+
+What the parts are follows from the work alone, whatever the number of threads: so each result is
+the same for every number. A kernel is cut along one of its outer loops, whose steps write different
+elements; a product by its rows, its columns, or along a leading dimension.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from wengert.compile.llvm.library import matmul
+from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine import threads
+from wengert.compile.llvm.machine.scratch import call
+from wengert.compile.llvm.machine.values import BYTE, I64, POINTER
+from wengert.compile.llvm.nests import loops
+from wengert.compile.llvm.nests.schedule import cost
+from wengert.compile.plan.kernel import Access, Index, Kernel, Load, Reduce, Store
+from wengert.compile.plan.plan import Multiply
+
+WORTH = 1 << 18
+"""Operations on vectors from which on a kernel is cut: waking a thread takes as long as some ten
+thousand of them."""
+LEAST = 1 << 15
+"""Operations on vectors that are a part at least."""
+MULTIPLICATIONS = 1 << 23
+"""Multiplications from which on a product is cut."""
+ROWS = 64
+"""Rows, or columns, that are a part of a product at least: each part arranges the other operand."""
+MOST = 32
+"""Parts at most."""
+LINE = 64
+
+
+class Cut(NamedTuple):
+    """How something is cut: into how many parts; what is added to each address from one part to the
+    next, in bytes; which of the addresses each of the part's own buffers begins at.
+    """
+
+    parts: int
+    moves: list[int]
+    buffers: list[int]
+
+
+# ---- kernels ------------------------------------------------------------------------------------
+
+
+def of_kernel(
+    kernel: Kernel, worth: int = WORTH, least: int = LEAST
+) -> tuple[Cut, Kernel, Kernel | None] | None:
+    """The parts of a kernel: how it is cut, one of them, and the last one if that differs; None
+    where it is done at once, as it is not `worth` it. A part has `least` operations.
+    """
+    operations = [op for stage in kernel.stages for op in stage]
+    total = math.prod(kernel.extents) * sum(map(cost, operations))
+    work = total * _itemsize(kernel) / machine.vector_bytes()
+    if work < worth or not threads.available():
+        return None
+    loop = max(_free(kernel, operations), key=lambda k: _merit(kernel, k), default=None)
+    if loop is None:
+        return None
+    extent = kernel.extents[loop]
+    size = -(-extent // min(extent, MOST, int(work // least) or 1))
+    if extent >= 8 * LINE:
+        size = -(-size // LINE) * LINE  # a part begins at a line of the cache, if all does
+    count = -(-extent // size)
+    if count < 2:
+        return None
+    pairs = list(dict.fromkeys((a.buffer, a.strides[loop]) for a in kernel.accesses()))
+    sizes = [kernel.buffers[number].itemsize for number, _ in pairs]
+    moves = [size * stride * n for (_, stride), n in zip(pairs, sizes, strict=True)]
+    last = extent - size * (count - 1)
+    cut = Cut(count, moves, [number for number, _ in pairs])
+    part = _part(kernel, loop, size, pairs, count)
+    return cut, part, None if last == size else _part(kernel, loop, last, pairs, count)
+
+
+def _itemsize(kernel: Kernel) -> int:
+    return max((dtype.itemsize for dtype in kernel.buffers), default=8)
+
+
+def _free(kernel: Kernel, operations: Sequence[Any]) -> list[int]:
+    """The loops whose steps may be done in any order, by different threads."""
+    found = []
+    whole = len(kernel.stages) == 1 and not any(isinstance(op, Reduce) for op in operations)
+    for k in range(len(kernel.extents) if whole else kernel.outer):
+        if kernel.extents[k] < 2 or any(type(op) is Index and op.loop == k for op in operations):
+            continue
+        stores = [op.access for op in operations if isinstance(op, Store)]
+        if all(a.strides[k] and not a.indices for a in stores) and _agree(kernel, k):
+            found.append(k)
+    return found
+
+
+def _agree(kernel: Kernel, loop: int) -> bool:
+    """Whether what is written is read by the same step, if at all."""
+    steps: dict[int, set[int]] = {}
+    for access in kernel.accesses():
+        steps.setdefault(access.buffer, set()).add(access.strides[loop])
+    return all(len(steps[number]) == 1 for number in kernel.written if number in steps)
+
+
+def _merit(kernel: Kernel, loop: int) -> tuple[int, int]:
+    """Enough parts first, then those whose elements lie together."""
+    strides = [a.strides[loop] for a in kernel.accesses() if a.buffer in kernel.written]
+    return min(kernel.extents[loop], MOST // 2), max(map(abs, strides))
+
+
+def _part(kernel: Kernel, loop: int, size: int, pairs: list[tuple[int, int]], count: int) -> Kernel:
+    """So many steps of one loop. Where a buffer moves in two ways, it is two."""
+
+    def moved(access: Access) -> Access:
+        return replace(access, buffer=pairs.index((access.buffer, access.strides[loop])))
+
+    def of(op: Any) -> Any:
+        return replace(op, access=moved(op.access)) if isinstance(op, Load | Store) else op
+
+    extents = list(kernel.extents)
+    extents[loop] = size
+    return replace(
+        kernel,
+        extents=tuple(extents),
+        stages=tuple(tuple(map(of, stage)) for stage in kernel.stages),
+        buffers=tuple(kernel.buffers[number] for number, _ in pairs),
+        written=tuple(k for k, (number, _) in enumerate(pairs) if number in kernel.written),
+        parts=count,
+    )
+
+
+def kernel_in_parts(module: ir.Module, kernel: Kernel) -> tuple[ir.Function, int] | None:
+    """A function that does one part of a kernel (`threads.WORK`), and how many there are."""
+    found = of_kernel(kernel)
+    if found is None:
+        return None
+    cut, part, last = found
+    lanes = machine.vector_bytes()
+    function = loops.define(module, part, lanes)
+    final = function if last is None else loops.define(module, last, lanes)
+    return _task(module, cut, function, final), cut.parts
+
+
+# ---- products -----------------------------------------------------------------------------------
+
+
+def product_in_parts(module: ir.Module, step: Multiply) -> tuple[ir.Function, int] | None:
+    """The like for a product of `a`, `b` and `out`; None for one that BLAS does."""
+    *lead, m, n = step.out.shape
+    k = step.a.shape[-1]
+    if math.prod([*lead, m, n, k]) < MULTIPLICATIONS or not threads.available():
+        return None
+    if step.out.dtype.kind not in "f" or not matmul.ours(matmul.describe(step).matrices):
+        return None
+    axis, least = _axis(lead, m, n)
+    if axis is None:
+        return None
+    extent = step.out.shape[axis]
+    size = -(-extent // min(8, extent // least))
+    size = -(-size // least) * least if least > 1 else size
+    count = -(-extent // size)
+    if count < 2:
+        return None
+    first, moves = _slice(step, axis, size)
+    last = extent - size * (count - 1)
+    final = first if last == size else _slice(step, axis, last)[0]
+    cut = Cut(count, moves, [0, 1, 2])
+    functions = [matmul.define(module, one) for one in (first, final)]
+    return _task(module, cut, *functions), count
+
+
+def _axis(lead: list[int], m: int, n: int) -> tuple[int | None, int]:
+    """The axis of the result that is cut, and how many steps are a part at least."""
+    if lead and lead[0] >= 4:
+        return -2 - len(lead), 1
+    if m >= 2 * ROWS:
+        return -2, ROWS
+    return (-1, ROWS) if n >= 2 * ROWS else (None, 0)
+
+
+def _slice(step: Multiply, axis: int, size: int) -> tuple[Multiply, list[int]]:
+    """The first part of a product, and how far the operands and the result move to the next."""
+    parts, moves = [], []
+    for x, own in ((step.a, -2), (step.b, -1), (step.out, axis)):
+        takes = axis < -2 and len(x.shape) >= -axis and x.shape[axis] > 1
+        if axis == own or takes:
+            shape = list(x.shape)
+            shape[axis] = size
+            parts.append(replace(x, shape=tuple(shape)))
+            moves.append(size * x.strides[axis] * x.dtype.itemsize)
+        else:
+            parts.append(x)
+            moves.append(0)
+    return replace(step, a=parts[0], b=parts[1], out=parts[2]), moves
+
+
+# ---- a part -------------------------------------------------------------------------------------
+
+
+def _task(module: ir.Module, cut: Cut, function: ir.Function, final: ir.Function) -> ir.Function:
+    """Do part k of what lies at some addresses."""
+    name = module.get_unique_name(f"part of {function.name}")
+    task = ir.Function(module, threads.WORK, name)
+    task.linkage = "internal"
+    task.attributes.add("noinline")
+    b = ir.IRBuilder(task.append_basic_block("entry"))
+    addresses, k = task.args
+    given = []
+    for number, move in zip(cut.buffers, cut.moves, strict=True):
+        at = b.gep(addresses, [I64(number)], inbounds=True, source_etype=POINTER)
+        base = b.load(at, typ=POINTER, align=8)
+        far = b.mul(k, I64(move))
+        given.append(b.gep(base, [far], inbounds=True, source_etype=BYTE) if move else base)
+    if final is function:
+        b.call(function, given)
+    else:
+        is_last = b.icmp_signed("==", k, I64(cut.parts - 1))
+        with b.if_else(is_last) as (then, otherwise):
+            with then:
+                b.call(final, given)
+            with otherwise:
+                b.call(function, given)
+    b.ret_void()
+    return task
+
+
+def share(b: ir.IRBuilder, task: ir.Function, count: int, bases: list[ir.Value]) -> None:
+    """Have all parts done, of what lies at these addresses."""
+    with b.goto_entry_block():
+        addresses = b.alloca(ir.ArrayType(POINTER, len(bases)))
+        addresses.type = POINTER  # llvmlite gives it a type that knows its contents
+    for k, base in enumerate(bases):
+        at = b.gep(addresses, [I64(k)], inbounds=True, source_etype=POINTER)
+        b.store(base, at, align=8)
+    work = b.inttoptr(b.ptrtoint(task, I64), POINTER)
+    call(b, threads.NAME, ir.VoidType(), [work, addresses, I64(count)])
