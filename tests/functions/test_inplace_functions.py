@@ -21,3 +21,14 @@ def test_they_write_and_keep_history() -> None:
     assert wg.exp_(y) is y
     y.sum().backward()
     assert wg.allclose(x.grad, 2 * y.detach())
+
+
+@pytest.mark.parametrize("write", [lambda x: x.zero_(), lambda x: x.fill_(3)], ids=["zero", "fill"])
+def test_an_expanded_tensor_can_be_filled_with_one_number(write):
+    # As in PyTorch: what is written twice is the same. It was refused, as other writes are.
+    x = wg.arange(3.0)
+    expanded = x[:1].expand(4)
+    assert write(expanded).tolist() == [float(x[0])] * 4
+    assert x.tolist()[1:] == [1.0, 2.0]
+    with pytest.raises(RuntimeError, match="more than one element"):
+        expanded.copy_(wg.ones(4))

@@ -126,12 +126,17 @@ def _check_fit(x: Tensor, array: Any, name: str) -> None:
         )
 
 
-def _check_memory(x: Tensor) -> None:
+def _check_memory(x: Tensor, alike: bool = False) -> None:
+    """RuntimeError for memory that may not be written.
+
+    If what is written is `alike` everywhere, one place may be that of several elements.
+    """
     array = x._array
     if type(array) is not np.ndarray and not kind_of(array).has_layout:
         return
     if (
         0 in array.strides
+        and not alike
         and array.size
         and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
     ):

@@ -593,7 +593,7 @@ def overwrite(x: Tensor, value: Any, name: str, record: Any = None) -> Tensor:
     if type(x._array) is np.ndarray and not _tracked(x) and (number or not _tracked(value)):
         if not inplace.unrecorded(x):
             inplace.refuse(x, (value,))
-        inplace._check_memory(x)
+        inplace._check_memory(x, alike=number)
         if number:
             array = np.asarray(value)
         else:
