@@ -19,12 +19,16 @@ import wengert as wg
 from docs.generate import stubs
 from wengert.nn import functional as F
 
-TEXTS = stubs.texts()
+
+@pytest.fixture(scope="module")
+def texts():
+    """Written by the first test that asks, and not by each process that collects the tests."""
+    return stubs.texts()
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda p: p.name)
-def test_what_type_checkers_see_is_up_to_date(path):
-    assert path.read_text(encoding="utf-8") == TEXTS[path], "run python -m docs.generate.stubs"
+def test_what_type_checkers_see_is_up_to_date(texts):
+    old = [path for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
+    assert not old, "run python -m docs.generate.stubs"
 
 
 UNSAID = {
@@ -35,16 +39,16 @@ UNSAID = {
 """Functions whose result has no type that could be written, or one for each argument."""
 
 
-def test_the_result_of_each_function_has_a_type():
+def test_the_result_of_each_function_has_a_type(texts):
     found = {
-        name for text in TEXTS.values() for name in re.findall(r"def (\w+)\(.*\) -> _Any:", text)
+        name for text in texts.values() for name in re.findall(r"def (\w+)\(.*\) -> _Any:", text)
     }
     assert found == UNSAID
 
 
 @pytest.mark.parametrize("module", [wg, wg.linalg, wg.special, F], ids=lambda m: m.__name__)
-def test_each_public_function_is_seen_by_type_checkers(module):
-    text = TEXTS[pathlib.Path(module.__file__).with_suffix(".pyi")]
+def test_each_public_function_is_seen_by_type_checkers(module, texts):
+    text = texts[pathlib.Path(module.__file__).with_suffix(".pyi")]
     star = "from wengert.functions.elementary import *" in text
     names = {n for n, f in vars(module).items() if inspect.isfunction(f) and n[0] != "_"}
     if star:
@@ -53,9 +57,9 @@ def test_each_public_function_is_seen_by_type_checkers(module):
     assert names - seen == set()
 
 
-def test_no_internal_argument_is_seen_in_a_signature():
+def test_no_internal_argument_is_seen_in_a_signature(texts):
     # `_stacklevel` of F.softmax was shown to users: it is PyTorch's, and does nothing here.
-    for text in TEXTS.values():
+    for text in texts.values():
         assert "_stacklevel" not in text
     for name in ("softmax", "log_softmax", "softmin"):
         assert "_stacklevel" not in inspect.signature(getattr(F, name)).parameters
@@ -73,9 +77,9 @@ def test_mypy_finds_each_mistake_and_nothing_else():
     assert done.returncode == 0, done.stdout
 
 
-def test_a_name_that_an_import_changes_is_public_in_files_of_types():
+def test_a_name_that_an_import_changes_is_public_in_files_of_types(texts):
     # `from wengert import solvers as implicit` is private there: `wg.implicit` was unknown.
-    for text in TEXTS.values():
+    for text in texts.values():
         renamed = re.findall(r"^from \S+ import (\w+) as ([a-z]\w*)$", text, re.MULTILINE)
         assert [new for old, new in renamed if new != old] == []
 

@@ -46,11 +46,6 @@ INTEGER = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WENGERT_CACHE", "")
-
-
 def kernel(
     extents: tuple[int, ...], outer: int, *stages: list[Operation], buffers: list[np.dtype]
 ) -> Kernel:

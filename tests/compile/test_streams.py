@@ -20,11 +20,6 @@ F4, F8, BOOL = np.dtype("f4"), np.dtype("f8"), np.dtype(bool)
 N = LONG // 4 + 1237  # a row of float32 that is long, and not of whole vectors
 
 
-@pytest.fixture(autouse=True)
-def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WENGERT_CACHE", "")
-
-
 def exponential_sums(
     rows: int, n: int, dtype: np.dtype = F4, guarded: bool = False, weighted: bool = False
 ) -> Kernel:
