@@ -213,6 +213,16 @@ def test_what_goes_by_its_arguments_alone_is_not_asked() -> None:
     assert [g for g in f._latest().guards if "(" in str(g.place)] == []
 
 
+def test_arrays_that_numpy_makes_of_plain_arguments_are_not_asked_for() -> None:
+    # np.ones(3) and np.eye(3) are written in Python, and were made and compared at each call.
+    m = module(
+        "def f(x): return x * np.ones(2) + np.eye(2)[0] + np.full(2, 3.0) + np.tri(2)[1] + np.identity(2)[1]"
+    )
+    f = wg.compile(m.f)
+    assert np.array_equal(f(numbers(1, 2)).numpy(), m.f(numbers(1, 2)).numpy())
+    assert [g for g in f._latest().guards if "(" in str(g.place)] == []
+
+
 def test_an_answer_that_changes_is_fetched_as_a_number() -> None:
     m = module("import sys\ndef f(x): return x * sys.getrecursionlimit()")
     f, limit = wg.compile(m.f), sys.getrecursionlimit()

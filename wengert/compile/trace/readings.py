@@ -41,7 +41,7 @@ _KEEP_NOTHING = frozenset(
 """Modules in C that keep nothing from call to call."""
 _TEXTS = frozenset({str, repr, format, ascii})
 _TEXT_METHODS = frozenset({"format", "format_map"})
-_FROM_FILES = frozenset({np.fromfile})
+_FROM_FILES: frozenset[Any] = frozenset({np.fromfile, np.loadtxt, np.genfromtxt})
 _DISPATCHED = np.ufunc, type(np.concatenate)
 _OF_CLASSES = MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType
 _BOUND = BuiltinMethodType, MethodWrapperType
@@ -236,7 +236,18 @@ def goes_by_arguments(callee: Any, args: tuple[Any, ...]) -> bool:
             return name in _KEEP_NOTHING and callee not in _FROM_FILES
         cls = around if isinstance(around, type) else type(around)
         return cls.__module__ in _KEEP_NOTHING
-    return is_ours(callee)
+    return is_ours(callee) or _makes_an_array(callee)
+
+
+def _makes_an_array(callee: Any) -> bool:
+    """Whether this is one of the functions of NumPy that make an array of plain arguments: those
+    that take `like=`, of an array whose kind makes it instead.
+    """
+    if not isinstance(callee, FunctionType) or callee in _FROM_FILES:
+        return False
+    code = callee.__code__
+    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return package_of(callee) == "numpy" and "like" in named
 
 
 def is_ours(callee: Any) -> bool:
