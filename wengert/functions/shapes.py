@@ -525,7 +525,7 @@ def tril_indices(
 ) -> Tensor:
     """Row and column numbers of the lower triangle of a row by col matrix."""
     check_device(device)
-    return constant(np.stack(np.tril_indices(row, offset, col)).astype(dtype))
+    return constant(np.array(np.nonzero(np.tri(row, col, offset, dtype=bool)), dtype))
 
 
 def triu_indices(
@@ -539,7 +539,7 @@ def triu_indices(
 ) -> Tensor:
     """Row and column numbers of the upper triangle of a row by col matrix."""
     check_device(device)
-    return constant(np.stack(np.triu_indices(row, offset, col)).astype(dtype))
+    return constant(np.array(np.nonzero(~np.tri(row, col, offset - 1, dtype=bool)), dtype))
 
 
 # ---- rearranging and repeating -------------------------------------------------------------

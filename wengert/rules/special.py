@@ -303,7 +303,7 @@ erfi = _scipy("erfi")
 @neural.in_single
 def erfinv(x: Any) -> Any:
     """The inverse of erf."""
-    if x.dtype == np.float32:
+    if x.dtype == np.float32 and (type(x) is not np.ndarray or x.size > neural.FEW):
         return formulas.erfinv(x)
     from scipy import special
 
