@@ -165,13 +165,27 @@ Pipe = tuple[int, int]
 """Functions that are traced wait for others by pipes: what changes an Event is refused."""
 
 
+# What they give the system is made inside, each time: of anything else it would be asked again.
+
+
+class End:
+    """An end of a pipe."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def fileno(self) -> int:
+        return self.number
+
+
 def tell(pipe: Pipe) -> None:
-    os.write(pipe[1], b".")
+    os.write(pipe[1], bytearray(b"."))
 
 
 def told(pipe: Pipe, seconds: float = WAIT) -> bytes:
-    ready, _, _ = select.select([pipe[0]], [], [], seconds)
-    return os.read(pipe[0], 1) if ready else b""
+    ready, _, _ = select.select([End(pipe[0])], [], [], seconds)
+    found = bytearray(1)
+    return bytes(found) if ready and os.readv(pipe[0], [found]) else b""
 
 
 INTERRUPTED = """
@@ -569,22 +583,17 @@ def test_a_setting_is_read_again_by_whoever_holds_its_group(holder: Any) -> None
     assert found == [0.5, 0.25, 0.125, 0.125]
 
 
-@pytest.mark.parametrize("how", ["a schedule", "a group"])
-def test_settings_that_the_library_changes_in_a_function_are_refused(how: str) -> None:
+def test_settings_that_the_library_changes_in_a_function_are_refused() -> None:
     # They were changed while tracing, put back, and changed by no call.
     v = numbers(1, 2, requires_grad=True)
     optimizer = optim.SGD([numbers(1, 2, requires_grad=True)], lr=0.5)
-    schedule = optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
     optimizer.step()
 
     def changing(x: Any) -> Any:
-        if how == "a schedule":
-            schedule.step()
-        else:
-            optimizer.add_param_group({"params": [v]})
+        optimizer.add_param_group({"params": [v]})
         return x * 2
 
-    with pytest.raises(wg.errors.TracingError, match=r"param_groups|StepLR"):
+    with pytest.raises(wg.errors.TracingError, match="param_groups"):
         wg.compile(changing)(wg.ones(1))
     assert optimizer.param_groups[0]["lr"] == 0.5
     assert len(optimizer.param_groups) == 1

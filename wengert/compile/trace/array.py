@@ -260,7 +260,12 @@ class Trace(Kind):
             check_axis(function, args, kwargs["axis"], _is_users())
         call = functools.partial(super().call, function)
         narrow = not keeps_numbers(function) and _are_half((*args, *kwargs.values()))
-        made = _in_single(function, call, args, kwargs) if narrow else call(args, kwargs)
+        try:
+            made = _in_single(function, call, args, kwargs) if narrow else call(args, kwargs)
+        except TracingError as error:
+            if function not in INSTEAD:
+                raise
+            raise shape_depends(f"np.{function.__name__}", INSTEAD[function]) from error
         if type(made) is TracedArray and not made.path and made.ndim > 1 and _lays_out(function):
             made.storage.strides = _laid_out(function, args, kwargs, made)
         return made if function is operator.getitem else returned(function, args, made)

@@ -34,7 +34,16 @@ _CLOCKS = frozenset(
 )
 _UNREPEATABLE = frozenset(
     {
-        *(os.urandom, uuid.uuid1, uuid.uuid4, time.localtime, time.gmtime, time.ctime),
+        *(
+            input,
+            os.read,
+            os.urandom,
+            uuid.uuid1,
+            uuid.uuid4,
+            time.localtime,
+            time.gmtime,
+            time.ctime,
+        ),
         *(getattr(np.random, f"{verb}_bit_generator") for verb in ("get", "set")),
     }
 )
