@@ -206,3 +206,10 @@ def test_the_history_of_a_view_of_a_view_follows_a_write_to_the_base():
 def test_einsum_broadcasts_size_one():
     ours = wg.einsum("ij,ij->ij", wg.ones(1, 3), wg.ones(2, 3))
     assert ours.shape == (2, 3)
+
+
+def test_triangles_of_negative_sizes_are_refused():
+    # NumPy takes them for empty ones.
+    for function in (wg.tril_indices, wg.triu_indices):
+        with pytest.raises(RuntimeError, match="non-negative"):
+            function(-1, 3)

@@ -514,6 +514,11 @@ def _matrices(name: str, input: Any) -> Tensor:
     return input
 
 
+def _refuse_negative(name: str, row: int, col: int) -> None:
+    if row < 0 or col < 0:
+        raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
+
+
 def tril_indices(
     row: int,
     col: int,
@@ -525,6 +530,7 @@ def tril_indices(
 ) -> Tensor:
     """Row and column numbers of the lower triangle of a row by col matrix."""
     check_device(device)
+    _refuse_negative("tril_indices", row, col)
     return constant(np.array(np.nonzero(np.tri(row, col, offset, dtype=bool)), dtype))
 
 
@@ -539,6 +545,7 @@ def triu_indices(
 ) -> Tensor:
     """Row and column numbers of the upper triangle of a row by col matrix."""
     check_device(device)
+    _refuse_negative("triu_indices", row, col)
     return constant(np.array(np.nonzero(~np.tri(row, col, offset - 1, dtype=bool)), dtype))
 
 
