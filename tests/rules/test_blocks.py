@@ -13,8 +13,8 @@ from scipy import special
 import wengert as wg
 from tests.rules.calls import completed, listed, places, with_arrays
 from tests.rules.samples import SAMPLES
-from wengert.autograd.codegen import Plan
 from wengert.autograd.differentiate import grad
+from wengert.autograd.plan import plan_of
 from wengert.autograd.record import recorder
 from wengert.compile.call import by_blocks as machine
 from wengert.rules import RULES, blocks, convolution, indexing, neural, normalization, reductions
@@ -215,8 +215,8 @@ def test_few_numbers_and_many_give_the_same(function, runs, monkeypatch):
     for call, before in zip(calls, expected, strict=True):
         for ours, theirs in zip(values_and_gradients(rule, call), before, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
-    plan = Plan(rule)
-    assert runs or not (plan.at_once or plan.fused or rule.family == "general")
+    plan = plan_of(rule)
+    assert runs or not (plan.blocks or plan.fused or rule.family == "general")
 
 
 def test_settings_that_are_equal_and_not_the_same_have_code_of_their_own():

@@ -307,8 +307,7 @@ REGISTRATIONS = {
         lambda: linear(ID["x"])(lambda x, y: x),
         "which in rules means the result of the function.*y_",
     ),
-    "reserved": (lambda: linear(ID["x"])(lambda x, saved: x), "called saved"),
-    "alike": (lambda: linear(ID["x"])(lambda x, x_array: x), "cannot be told apart"),
+    "reserved": (lambda: linear(ID["x"])(lambda x, shapes: x), "called shapes, .* kept beside it"),
     "no names": (
         lambda: elementwise(lambda t: t)(scipy.special.expit),
         "Write a function around it",
@@ -320,6 +319,28 @@ REGISTRATIONS = {
 def test_a_declaration_that_does_not_fit_says_what_is_wrong(declare, message):
     with pytest.raises(TypeError, match=message):
         declare()
+
+
+def test_arguments_may_have_the_names_that_the_recorder_uses_itself():
+    # In the text that was written for a rule, an argument called `saved` hid what a node keeps.
+    @general(
+        reverse={
+            "node": lambda g, result, node: g * result,
+            "result": lambda g, result, node: g * node,
+        },
+        forward={
+            "node": lambda t, result: t * result,
+            "result": lambda t, node: t * node,
+        },
+    )
+    def product(node, result, saved=0, node_array=1, type=2, self=3, cotangent=4, plan=5, own=6):
+        return node * result + 0 * (saved + node_array + type + self + cotangent + plan + own)
+
+    x, y = (wg.tensor(v, dtype=wg.float64, requires_grad=True) for v in (3.0, 5.0))
+    assert [g.item() for g in wg.autograd.grad(product(x, y, type=7), [x, y])] == [5, 3]
+    assert wg.jvp(product, (x.detach(), y.detach()), (x.detach(), y.detach()))[1].item() == 30
+    g = wg.autograd.grad(product(x, y), x, create_graph=True)[0]
+    assert wg.autograd.grad(g, y)[0].item() == 1
 
 
 def test_a_cotangent_or_tangent_of_the_wrong_shape_is_an_error():

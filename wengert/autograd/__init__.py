@@ -1,6 +1,6 @@
 """Automatic differentiation: recording, the reverse sweep, and what controls them.
 
-Read in this order: `wengert.history.node`, then here `codegen` and `record` (how an operation is
+Read in this order: `wengert.history.node`, then here `template` and `record` (how an operation is
 recorded), `engine` and `hooks` (the sweep), `saved` and `inplace` (what may be overwritten),
 `differentiate` (what users call). `forward` and `pushing` carry tangents. Functions with a
 derivative of one's own are in `function` (PyTorch's form) and `primitive` (the table's).

@@ -21,12 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import codegen
-from wengert.autograd.record import _namespace
 from wengert.dispatch import Function, as_array
 from wengert.dispatch import primitive as dispatchable
 from wengert.errors import BatchingError, MissingRuleError, ShapeError, TracingError
-from wengert.rules.rule import RULES, Family, Lambda, Rule, no_forward, register
+from wengert.rules.rule import Family, Lambda, no_forward, register
 from wengert.rules.shapes import astype
 from wengert.tensor import Tensor
 
@@ -206,19 +204,11 @@ class _Head:
                     f"{'none' if loose else 'a kind that rules cannot call'}. Give it plain "
                     "arguments, as in def f(x, a, axis=None)."
                 )
-            if p.name == "y" or p.name in _taken():
-                why = "the result of the function" if p.name == "y" else "something else"
+            if p.name in ("y", "y_cell", "shapes"):
+                why = "the result of the function" if p.name == "y" else "what is kept beside it"
                 raise TypeError(
                     f"{self.what}: an argument is called {p.name}, which in rules means {why}. "
                     f"Give it another name, such as {p.name}_."
-                )
-            clash = re.fullmatch(
-                r"(?:rule_|default_)(\w+)|(\w+)_(?:array|node|g|shape|dtype)", p.name
-            )
-            if clash and (clash[1] or clash[2]) in parameters:
-                raise TypeError(
-                    f"{self.what}: arguments called {clash[1] or clash[2]} and {p.name} cannot be "
-                    "told apart in what is written for the rule. Rename one."
                 )
         return tuple(parameters)
 
@@ -417,18 +407,6 @@ def _own(array: Any, args: tuple[Any, ...]) -> Any:
     ):
         return array.copy()
     return array
-
-
-def _taken() -> set[str]:
-    """The names that the text of a recorder uses itself."""
-    if not _TAKEN:
-        sample: Rule = RULES[np.negative]
-        _TAKEN.update(codegen.RESERVED, _namespace(sample, codegen.Plan(sample)))
-        _TAKEN.update({"all", "enumerate", "isinstance", "len", "out", "tuple", "type", "uniform"})
-    return _TAKEN
-
-
-_TAKEN: set[str] = set()
 
 
 def _close(name: str, known: Any) -> str:

@@ -1,7 +1,7 @@
 """A rule read forward: from the tangents of some operands to those of the outputs.
 
 `rules.rule.push` states what it means, for one operand at a time. Here that reading is written out
-as text for each rule (`codegen.push_text`) and compiled when first used, as the reverse one is.
+for each rule when it is first used, as the reverse one is (`template.py`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd import codegen
+from wengert.autograd.folding import Named, folded, inline
+from wengert.autograd.plan import Plan, plan_of
 from wengert.rules.blocks import by_elements, has_steps, many
-from wengert.rules.rule import Rule, fact, push_sequence
+from wengert.rules.rule import Rule, fact, parameters, push_sequence
 
+broadcast_to = np.broadcast_to
 Push = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 LARGE = 1 << 17
@@ -48,23 +50,72 @@ pusher_of = functools.cache(Pusher)
 
 
 def _written(rule: Rule) -> Push:
-    space: dict[str, Any] = {f"forward_{n}": f for n, f in rule.forward.items()}
-    space |= {"function": rule.function, "fact": fact, "plus": plus}
-    space |= {"broadcast_to": np.broadcast_to}
-    push: Push = codegen.compiled(codegen.push_text(rule), space, rule)
-    return push
+    plan = plan_of(rule)
+    return folded(push, {}, _own(rule), plan.head("push", "operands", "tangents", "outputs"), plan)
 
 
-def _joined(rule: Rule) -> Push:
-    """The push of a function of a list of arrays."""
-
-    def push(operands: Sequence[Any], tangents: Sequence[Any], ys: Sequence[Any]) -> Any:
-        return [push_sequence(rule, tangents[0], dict(zip(rule.arguments, operands, strict=True)))]
-
-    return push
+def _own(rule: Rule) -> dict[str, Any]:
+    return {"dispatched": rule.function} | {f"forward_{n}": f for n, f in rule.forward.items()}
 
 
-def plus(a: Any, b: Any, tangents: Sequence[Any]) -> Any:
+def push(plan: Plan, own: Any, given: Named, operands: Any, tangents: Any, outputs: Any) -> Any:
+    """A list with the tangent of each output, from those of the operands that have one."""
+    tangent: Named = {}
+    given.update(zip(plan.arguments, operands, strict=True))
+    tangent.update(zip(plan.tracked, tangents, strict=True))
+    y = outputs if plan.several else outputs[0]
+    total: Any = None
+    for n in plan.tracked:
+        if tangent[n] is not None:
+            term = pushed(plan, own, n, given, tangent, y)
+            if n == plan.first or total is None:
+                total = term
+            elif plan.several:
+                total = [plus(t, u, tangents) for t, u in zip(total, term, strict=True)]
+            else:
+                total = plus(total, term, tangents)
+    if plan.elementwise and total.shape != y.shape:
+        total = broadcast_to(total, y.shape)
+    return total if plan.several else [total]
+
+
+def formula(plan: Plan, own: Any, present: tuple[str, ...], given: Named, y: Any) -> Any:
+    """The sum of what the tangents of some arguments contribute, as a function of arrays."""
+    tangent: Named = {}
+    for n in present:
+        if n == present[0]:
+            total = pushed(plan, own, n, given, tangent, y)
+        else:
+            total = total + pushed(plan, own, n, given, tangent, y)
+    return total
+
+
+@inline
+def pushed(plan: Plan, own: Any, n: str, given: Named, tangent: Named, y: Any) -> Any:
+    """What one tangent contributes: by the lambda, or by the function, which is linear."""
+    return (
+        own.dispatched(
+            *[tangent[m] if m == n else given[m] for m in plan.positional],
+            **{m: tangent[m] if m == n else given[m] for m in plan.settings},
+        )
+        if plan.linear(n)
+        else own.forward[n](tangent[n], *[told(plan, p, given, y) for p in plan.pushed(n)])
+    )
+
+
+@inline
+def told(plan: Plan, p: str, given: Named, y: Any) -> Any:
+    """What a lambda names: the result, an argument, or the shape or dtype of one."""
+    return (
+        y
+        if p == "y"
+        else given[p]
+        if p in plan.arguments
+        else fact(given[plan.base(p)], plan.attribute(p))
+    )
+
+
+def plus(a: Any, b: Any, tangents: Any) -> Any:
     """a + b, into the memory of `a` where that was made for it: new memory is slow to get."""
     if (
         type(a) is np.ndarray
@@ -76,6 +127,15 @@ def plus(a: Any, b: Any, tangents: Sequence[Any]) -> Any:
     ):
         return np.add(a, b, out=a)
     return a + b
+
+
+def _joined(rule: Rule) -> Push:
+    """The push of a function of a list of arrays."""
+
+    def push(operands: Sequence[Any], tangents: Sequence[Any], ys: Sequence[Any]) -> Any:
+        return [push_sequence(rule, tangents[0], dict(zip(rule.arguments, operands, strict=True)))]
+
+    return push
 
 
 # ---- large arrays --------------------------------------------------------------------------
@@ -105,9 +165,12 @@ def _formula(rule: Rule, given: tuple[bool, ...]) -> tuple[Any, list[int]]:
     With it where those arrays stand among operands, tangents and output. None for a formula of one
     step, which NumPy computes as fast.
     """
-    text, names = codegen.formula_text(rule, given)
-    tangents = [f"{n}_t" for n in rule.arguments if n in rule.reverse]
-    known = [*rule.arguments, *tangents, "y"]
-    space = {f"forward_{n}": f for n, f in rule.forward.items()}
-    formula = codegen.compiled(text, space, rule)
-    return formula if has_steps(formula, len(names)) else None, [known.index(n) for n in names]
+    tracked = [n for n in rule.arguments if n in rule.reverse]
+    present = tuple(n for n, there in zip(tracked, given, strict=True) if there)
+    named = (name for n in present for name in (f"{n}_tangent", *parameters(rule.forward[n])))
+    names = tuple(dict.fromkeys(named))
+    known = [*rule.arguments, *(f"{n}_tangent" for n in tracked), "y"]
+    plan = plan_of(rule)
+    head = f"formula({', '.join(plan.variables.get(name, name) for name in names)})"
+    made = folded(formula, {}, _own(rule), head, plan, present=present)
+    return made if has_steps(made, len(names)) else None, [known.index(n) for n in names]

@@ -1,68 +1,41 @@
 """Recording: each rule of the table becomes a function to call and a class of nodes.
 
-`recorder(np.multiply)` is the function that runs `np.multiply` on Tensors and records it. It is
-written by `codegen.py` and compiled on first use.
+`recorder(np.multiply)` is the function that runs `np.multiply` on Tensors and records it:
+`template.py`, folded for its rule when it is first called.
 
-Read `node.py` and `codegen.py` first; `engine.py` walks what is recorded here.
+Read `node.py` and `template.py` first; `engine.py` walks what is recorded here.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import threading
 from collections.abc import Callable
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd import codegen, saved, zeros
+from wengert.autograd import pushing, saved, template, zeros
+from wengert.autograd.folding import folded, text_of
 from wengert.autograd.forward import carried
-from wengert.autograd.operands import (
-    Recorder,
-    alone,
-    casting,
-    floating,
-    foreign,
-    is_binary,
-    is_unary,
-    needs_floating,
-    promoted,
-    refuse,
-    uniform,
-    unsuited,
-    wrapped,
-)
-from wengert.autograd.out import into
+from wengert.autograd.operands import Recorder, casting, is_unary, uniform
+from wengert.autograd.plan import Plan, Usual, plan_of, usual_plan
 from wengert.dispatch import Function
 from wengert.errors import MissingRuleError
 from wengert.history import forks, modes
-from wengert.history.location import INTERNAL, here
-from wengert.history.node import Node, Output, tick
+from wengert.history.location import here
+from wengert.history.node import Node
 from wengert.rules import blocks
 from wengert.rules.half import rounded
 from wengert.rules.quick import QUICK
-from wengert.rules.rule import RULES, Rule, parameters, unbroadcast
+from wengert.rules.rule import RULES, Rule, parameters
 from wengert.rules.shapes import astype
-from wengert.tensor import (
-    INFERENCE,
-    NUMBERS,
-    Tensor,
-    View,
-    cell_of,
-    current_node,
-    may_record,
-    settle,
-    view_of,
-    wrap,
-)
+from wengert.tensor import INFERENCE, Tensor, current_node, may_record, settle, wrap
 
-DIRECT = frozenset({np.ndarray, int, slice, tuple, list, type(None), type(Ellipsis)})
-"""What indices usually are."""
 _recorders: dict[Function, Recorder] = {}
 
 
@@ -88,29 +61,34 @@ def recorder(function: Function) -> Recorder:
 
 def _unwritten(rule: Rule) -> Recorder:
     def write(record: Recorder, space: dict[str, Any]) -> Any:
-        plan = codegen.Plan(rule)
-        space |= _namespace(rule, plan)
-        if is_binary(rule):
+        plan = plan_of(rule)
+        own = _own(rule, plan) | {"record": record}
+        if plan.form == "binary":
             a, b = rule.arguments
-            space["left_number"] = _of_number(rule, a, "left_number", record)
-            space["right_number"] = _of_number(rule, b, "right_number", record)
-        text = codegen.compiled(_text(rule, plan), space, rule)
-        space["record"] = record
-        return text
+            own |= {"number_" + a: _of_number(rule, a, record)}
+            own |= {"number_" + b: _of_number(rule, b, record)}
+        made = folded(template.record, space, own, _head(plan), plan)
+        if plan.form == "unary":
+            made.__kwdefaults__ = {"out": None}
+        else:
+            made.__defaults__ = tuple(
+                rule.defaults[n] for n in rule.arguments if n in rule.defaults
+            )
+        return made
 
     first = _first_call_of_one if is_unary(rule) else _first_call
     return _written_later(write, first, rule.name.lower())
 
 
-def _of_number(rule: Rule, number: str, name: str, record: Recorder) -> Recorder:
+def _of_number(rule: Rule, number: str, record: Recorder) -> Recorder:
     """The recorder where the argument `number` is a Python number."""
 
     def write(_: Recorder, space: dict[str, Any]) -> Any:
-        plan = codegen.Plan(rule, constant=number)
-        space |= _namespace(rule, plan) | {"record": record}
-        return codegen.compiled(codegen.number_text(plan, name), space, rule)
+        plan = plan_of(rule, number)
+        own = _own(rule, plan) | {"record": record}
+        return folded(template.record, space, own, _head(plan), plan)
 
-    return _written_later(write, _first_call, name)
+    return _written_later(write, _first_call, f"{rule.name.lower()}_of_number")
 
 
 def _written_later(write: Any, first: Any, name: str) -> Recorder:
@@ -180,14 +158,18 @@ def usually(
 
     def decorate(general: Recorder) -> Recorder:
         def write(_: Recorder, space: dict[str, Any]) -> Any:
-            plan = codegen.Plan(rule)
-            own = inspect.unwrap(general).__globals__
-            space |= {**own, **_namespace(rule, plan), "general": general}
-            space["record"] = recorder(function)
-            text = codegen.usual_text(
-                plan, general.__name__, signature(general), condition, actual, quick
-            )
-            return codegen.compiled(text, space, rule)
+            parameters = signature(general).parameters
+            passed = ", ".join(map(_passed_on, parameters.values()))
+            given = tuple(actual.split(", ", len(rule.arguments) - 1))
+            plan = usual_plan(rule, Usual(condition, f"general({passed})", given, quick))
+            own = _own(rule, plan) | {"general": general, "record": recorder(function)}
+            space |= inspect.unwrap(general).__globals__
+            bare = [p.replace(annotation=p.empty, default=p.empty) for p in parameters.values()]
+            head = f"{general.__name__}{Signature(bare)}"
+            made = folded(template.record, space, own, head, plan, others=tuple(parameters))
+            made.__defaults__ = inspect.unwrap(general).__defaults__
+            made.__kwdefaults__ = inspect.unwrap(general).__kwdefaults__
+            return made
 
         later = _written_later(write, _first_call, general.__name__)
         return functools.update_wrapper(later, general)
@@ -195,51 +177,58 @@ def usually(
     return decorate
 
 
+def _passed_on(p: Parameter) -> str:
+    if p.kind == p.KEYWORD_ONLY:
+        return f"{p.name}={p.name}"
+    stars = "*" if p.kind == p.VAR_POSITIONAL else "**" if p.kind == p.VAR_KEYWORD else ""
+    return stars + p.name
+
+
 def listing(function: Function) -> str:
-    """The text written for a function: how it records, how its node pulls back, how it pushes.
+    """The code of a function's rule: how it records, how its node pulls back, how it pushes.
 
     >>> print(listing(np.tanh).splitlines()[0])
     def record(input, *, out=None):
     """
     rule = RULES[function]
-    plan = codegen.Plan(rule)
-    parts = [_text(rule, plan), codegen.pull_text(plan, recorded=False), codegen.push_text(rule)]
-    return "\n\n".join(parts)
+    plan = plan_of(rule)
+    heads = {template.record: _head(plan), template.pull: plan.head("pull", "self", "cotangent")}
+    heads[pushing.push] = plan.head("push", "operands", "tangents", "outputs")
+    return "\n\n".join(
+        text_of(written, head, plan, recorded=False, together=True)
+        for written, head in heads.items()
+    )
 
 
-# ---- compiling -----------------------------------------------------------------------------
-
-
-def _text(rule: Rule, plan: codegen.Plan) -> str:
-    if is_unary(rule):
-        return codegen.unary_text(plan)
-    if is_binary(rule):
-        return codegen.binary_text(plan)
-    return codegen.record_text(plan)
+def _head(plan: Plan) -> str:
+    more = ", *, out=None" if plan.form == "unary" else ""
+    return f"record({', '.join(plan.variables.values())}{more})"
 
 
 @functools.cache
-def _node_class(rule: Rule, constant: str | None = None) -> type[Node]:
-    """The class of a recorder's nodes, whose methods are written when they are first asked for."""
-    plan = codegen.Plan(rule, constant)
-    space = _namespace(rule)
+def _node_class(rule: Rule, number: str | None = None) -> type[Node]:
+    """The class of a recorder's nodes, whose methods are folded when they are first asked for."""
+    plan = plan_of(rule, number)
+    own = _own(rule)
+
+    def pulling(recorded: bool, together: bool, own: dict[str, Any]) -> Any:
+        head = plan.head(f"pull{'_recorded' * recorded}", "self", "cotangent")
+        return folded(template.pull, {}, own, head, plan, recorded=recorded, together=together)
 
     def later(name: str) -> Any:
         def pull(self: Any, cotangent: Any) -> Any:
-            text = codegen.pull_text(plan, recorded=name == "pull_recorded")
-            setattr(made, name, codegen.compiled(text, space, rule))
+            setattr(made, name, pulling(name == "pull_recorded", True, own))
             return getattr(self, name)(cotangent)
 
         return pull
 
     def selecting(recorded: bool) -> Any:  # the same where zeros stay zero; see `zeros.py`
-        chosen = {f"rule_{n}": _zeros_kept(transpose) for n, transpose in rule.reverse.items()}
-        text = codegen.pull_text(plan, recorded, together=False)
-        return codegen.compiled(text, {**space, **chosen}, rule)
+        chosen = {f"reverse_{n}": _zeros_kept(transpose) for n, transpose in rule.reverse.items()}
+        return pulling(recorded, False, own | chosen)
 
-    members: dict[str, Any] = {"__slots__": (), "rule": rule, "fields": tuple(plan.fields)}
+    members: dict[str, Any] = {"__slots__": (), "rule": rule, "fields": plan.fields}
     members |= saved.introspection(members["fields"])
-    members["numbers"] = int(constant is not None and rule.function in _BETWEEN_TENSORS)
+    members["numbers"] = int(number is not None and rule.function in _BETWEEN_TENSORS)
     members |= {name: later(name) for name in ("pull", "pull_recorded")}
     members["selecting"] = staticmethod(functools.cache(selecting))
     made: Any = type(node_name(rule), (Node if rule.outputs == 1 else Several,), members)
@@ -266,88 +255,23 @@ class Several(Node):
     likes: list[tuple[tuple[int, ...], np.dtype[Any]]]
 
 
-def _namespace(rule: Rule, plan: codegen.Plan | None = None) -> dict[str, Any]:
-    space: dict[str, Any] = {
-        "Cell": saved.Cell,
-        "Freed": saved.Freed,
-        "DIRECT": DIRECT,
-        "INFERENCE": INFERENCE,
-        "INTERNAL": INTERNAL,
-        "NUMBERS": NUMBERS,
-        "Output": Output,
-        "Tensor": Tensor,
-        "View": View,
-        "alone": alone,
-        "carried": carried,
-        "cell_of": cell_of,
-        "blocks": blocks,
-        "at": lambda node, slot: Output(node, slot) if slot else node,
-        "checked": saved.checked,
-        "conj": np.conj,
-        "current_node": current_node,
-        "dispatched": rule.function,
-        "dtype_of": dtypes.of,
-        "filled": filled,
-        "float16": dtypes.float16,
-        "float32": dtypes.float32,
-        "floating": floating,
-        "foreign": foreign,
-        "freed": saved.freed,
-        "function": QUICK.get(rule.function) or getattr(rule.function, "plain", rule.function),
-        "getframe": sys._getframe,
-        "into": into,
-        "may_record": may_record,
-        "modes": modes,
-        "modified": saved.modified,
-        "ndarray": np.ndarray,
-        "needs_floating": needs_floating,
-        "new": object.__new__,
-        "pick": pick,
-        "operand": saved.operand,
-        "overwritten": saved.overwritten,
-        "promoted": promoted,
-        "refuse": refuse,
-        "restored": saved.restored,
-        "restored_output": saved.restored_output,
-        "rounded": rounded,
+def _own(rule: Rule, plan: Plan | None = None) -> dict[str, Any]:
+    """The functions of a rule, by the names that its folded code has for them."""
+    function = rule.function
+    own = {
         "rule": rule,
-        "same_dtype": dtypes.same,
-        "settle": settle,
-        "settle_node": saved.settle_node,
-        "shape_of": np.shape,
-        "tick": tick,
-        "twin": saved.twin,
-        "unbroadcast": unbroadcast,
-        "unsuited": unsuited,
-        "view_of": view_of,
-        "wrapped": wrapped,
-        "wrap": wrap,
+        "dispatched": function,
+        "function": QUICK.get(function) or getattr(function, "plain", function),
+        "all_together": rule.together,
     }
-    space |= {f"rule_{n}": transpose for n, transpose in rule.reverse.items()}
+    own |= {f"reverse_{n}": transpose for n, transpose in rule.reverse.items()}
     if rule.formulas:
-        space |= {f"fused_{n}": blocks.at_once(transpose) for n, transpose in rule.reverse.items()}
-        space["at_once"] = blocks.at_once(rule.function)
-        space["halves"] = blocks.at_once(rule.function, blocks.ENOUGH)
-    space |= {"rule_together": rule.together}
-    space |= {f"default_{n}": value for n, value in rule.defaults.items()}
+        own |= {f"fused_{n}": blocks.at_once(transpose) for n, transpose in rule.reverse.items()}
+        own["at_once"] = blocks.at_once(function)
+        own["halves"] = blocks.at_once(function, blocks.ENOUGH)
     if plan is not None:
-        space["NodeClass"] = _node_class(rule, plan.constant)
-    return space
-
-
-def pick(x: Tensor, record: Recorder, slot: int, *args: Any) -> Tensor:
-    """One output of a function with several, to replay a view."""
-    return record(x, *args)[slot]
-
-
-def filled(node: Several, cotangents: list[Any]) -> list[Any]:
-    """Outputs that received no cotangent count as zero; a lone one arrives without its list."""
-    if node.outputs == 1:
-        cotangents = [cotangents]
-    return [
-        np.zeros(shape, dtype) if g is None else g
-        for g, (shape, dtype) in zip(cotangents, node.likes, strict=True)
-    ]
+        own["NodeClass"] = _node_class(rule, plan.number)
+    return own
 
 
 # ---- functions of a sequence of arrays -----------------------------------------------------
@@ -358,7 +282,7 @@ def _sequence(rule: Rule) -> Recorder:
     name = rule.sequence
     assert name is not None
     function = rule.function
-    keeps = name in codegen.Plan(rule).values
+    keeps = name in plan_of(rule).values
 
     node_type = type(node_name(rule), (SequenceNode,), {"__slots__": (), "rule": rule})
     place, count = rule.arguments.index(name), len(rule.arguments)
