@@ -20,6 +20,7 @@ import numpy as np
 from wengert.dispatch import Function, primitive
 from wengert.dispatch import as_array as _as_array
 from wengert.rules import formulas, incomplete_beta, incomplete_gamma, neural, reductions
+from wengert.rules.elementwise import FEW
 from wengert.rules.rule import elementwise
 from wengert.rules.zeta import slope as zeta_slope
 
@@ -303,7 +304,7 @@ erfi = _scipy("erfi")
 @neural.in_single
 def erfinv(x: Any) -> Any:
     """The inverse of erf."""
-    if x.dtype == np.float32 and (type(x) is not np.ndarray or x.size > neural.FEW):
+    if x.dtype == np.float32 and (type(x) is not np.ndarray or x.size > FEW):
         return formulas.erfinv(x)
     from scipy import special
 
