@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from docs.generate import chart, gallery, pages, rules
+from docs.generate import chart, gallery, pages, reference, rules
 from docs.generate import snippets as reading
 from wengert.autograd import engine
 
@@ -136,7 +136,7 @@ def test_what_pages_show_can_be_drawn(page):
 
 
 def test_the_readers_of_pages_do_what_their_docstrings_say():
-    for module in (pages, reading, gallery, chart):
+    for module in (pages, reading, gallery, chart, reference):
         found = doctest.testmod(module)
         assert found.attempted
         assert not found.failed
@@ -264,6 +264,19 @@ def test_the_reference_shows_every_public_function_and_class():
                 if own is None or not (own.docstring or own.members):
                     missing.append(f"{namespace}.{name}")
     assert missing == ["wengert.autograd.forward_ad.wrap"]  # which that module itself uses
+    assert long_or_lost(found) == []
+
+
+def long_or_lost(found):
+    """Pages of the reference that would be too long, and names that its overviews do not link."""
+    wrong = []
+    for file in sorted((DOCS / "reference").glob("*.md")):
+        collect = lambda path: found[path.removeprefix("wengert.")]
+        overview, made = reference.subject(file.read_text(encoding="utf-8"), collect)
+        wrong += [p.name for p in made if sum(e.height for e in p.entries) > reference.MOST]
+        named = [entry.path for page in made for entry in page.entries if not entry.is_module]
+        wrong += [path for path in named if overview.count(f"][{path}]") != 1]
+    return wrong
 
 
 def test_modules_in_the_reference_exist_and_stand_in_one_page():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +10,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.browser import opened
 from wengert.symbolic.expressions import Expression
-
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
 
 
 def lecture() -> wg.Explanation:
@@ -34,18 +30,8 @@ def large() -> wg.Explanation:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver")
-    if BROWSER is None or DRIVER is None:
-        pytest.skip("needs Chromium and its driver: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1200,1000"):
-        options.add_argument(flag)
-    found = webdriver.Chrome(options, webdriver.ChromeService(DRIVER, env=os.environ))
-    try:
+    with opened(1200, 1000) as found:
         yield found
-    finally:
-        found.quit()
 
 
 Shown = Callable[[wg.Explanation], "Page"]
