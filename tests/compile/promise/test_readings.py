@@ -33,10 +33,11 @@ def settings() -> Iterator[None]:
     """In which a program may change the process, which is as it was afterwards."""
     limit, interval = sys.getrecursionlimit(), sys.getswitchinterval()
     printed, errors, level = np.get_printoptions(), np.geterr(), logging.getLogger("abc").level
-    name = threading.current_thread().name
+    name, threads = threading.current_thread().name, wg.get_num_threads()
     with warnings.catch_warnings(), decimal.localcontext():
         yield
     threading.current_thread().name = name
+    wg.set_num_threads(threads)
     sys.setrecursionlimit(limit)
     sys.setswitchinterval(interval)
     printed.pop("override_repr", None)
@@ -104,6 +105,7 @@ ASKED = {
     "a signature": ("import inspect\ndef g(a): pass", "return x * len(inspect.signature(g).parameters)", "g.__signature__ = inspect.signature(lambda a, b: 0)"),
     "whether a library's object is true": ("import collections\nC = collections.UserDict()", "return x * (2 if C else 3)", "C['a'] = 1"),
     "what a user's function does in a library": ("import statistics\nK = 1.0\ndef g(t): return t * K", "return x * statistics.fmean(map(g, [1.0, 2.0]))", "K = 3.0"),
+    "a setting of wengert": ("wg.set_num_threads(1)", "return x * wg.get_num_threads()", "wg.set_num_threads(2)"),
     "whether there is a file": (f"import os\nN = {str(Path(__file__))!r}", "return x * (2 if os.path.exists(N) else 3)", "N = 'none'"),
 }  # fmt: skip
 

@@ -111,7 +111,7 @@ class Asking(Observer):
         else:
             if (callee is repr or callee is ascii) and args and type(args[0]) is TracedArray:
                 args = (np.asarray(args[0].concrete("repr()")),)
-            if not self._goes_by_arguments(callee, args):
+            if not self._goes_by_arguments(callee, args) or _is_setting(callee, args, named):
                 self._expect(frame, callee, args, named)
         self._look_into(callee)
         owners = [x for x in (*args, *named.values()) if isinstance(x, CHANGEABLE)]
@@ -188,6 +188,11 @@ class Asking(Observer):
         if not self.asked or self.asked[-1].frame is not sys._getframe(2):
             return value
         asked = self.asked.pop()
+        if is_ours(asked.callee):
+            if type(value) in ATOMS:  # a mode that holds for a while is known anyway
+                known = reading(asked.callee, asked.args, asked.named, True)
+                self.conditions.note(Guard(Attribute(known, "answer"), value))
+            return value
         if len(self.effects) == asked.effects and self.standing() == asked.stood:
             shared = type(value) in ATOMS or sys.getrefcount(value) > _references()
             found = compared(value, shared)
@@ -470,6 +475,12 @@ def _is_of_a_container(callee: Any, args: Any) -> bool:
     if around is None and isinstance(callee, MethodDescriptorType) and args:
         around = args[0]
     return isinstance(around, CONTAINERS)
+
+
+def _is_setting(callee: Any, args: Any, named: Any) -> bool:
+    """Whether a function of wengert may tell a setting of the process: it is given no array."""
+    plain = all(type(x) in ATOMS for x in (*args, *named.values()))
+    return plain and type(callee) is FunctionType and is_ours(callee)
 
 
 def _is_cached(callee: Any) -> bool:
