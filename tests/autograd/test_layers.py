@@ -27,7 +27,8 @@ LAYERS = [
     {"autograd"},
     {"functions"},
     {"compile", "transforms", "distributed"},
-    {"control", "nn", "solvers", "sparse", "symbolic"},
+    {"control"},
+    {"nn", "solvers", "sparse", "symbolic"},
     {"optim", "serialization", "explain"},
     {"utils"},
 ]
