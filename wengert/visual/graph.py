@@ -249,8 +249,9 @@ def _summary(made: Folded[Vertex]) -> list[str]:
     often = sorted(counts.items(), key=lambda pair: -pair[1])
     listed = ", ".join(f"{n} {name}" if n > 1 else name for name, n in often[:8])
     more = ", …" if len(often) > 8 else ""
-    parameters = [f"{v.name}: {v.size or 'a number'}" for v in made.leaves]
-    numbers = sum(int(np.prod(v.shape or ())) for v in made.leaves)
+    leaves = {id(v.leaf): v for v in made.leaves}.values()
+    parameters = [f"{v.name}: {v.size or 'a number'}" for v in leaves]
+    numbers = sum(int(np.prod(v.shape or ())) for v in leaves)
     return [
         *(f"{end} {line}" for end, line in zip(("from", "to"), made.call.lines, strict=False)),
         f"operations: {listed}{more}",

@@ -202,6 +202,18 @@ class CompiledFunction(_Typed[P, R]):
 
         return roofline(self._named(), self._latest().forward.plan)
 
+    def graph(self, boxes: int = 40) -> Any:
+        """The program of the latest specialization as a picture, to look at or to `save`.
+
+        Inputs are blue, statements grey, results orange, and a loop is one box. Where there are
+        more than `boxes` of them, what a line of yours did becomes one green box, or what a
+        function did. A title on each box says shape, dtype, what is inside, and your line.
+        """
+        from wengert.visual.drawing import Drawing
+        from wengert.visual.programs import program_graph
+
+        return Drawing(program_graph(self.program, boxes))
+
     def save(self, path: Any, *, header: bool = False, name: str | None = None) -> None:
         """Write the machine code of the latest specialization as an object file, for C.
 
