@@ -22,10 +22,9 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import inspect
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -76,6 +75,18 @@ def text_of(template: Any, head: str, plan: Plan, **known: Any) -> str:
     return ast.unparse(made)
 
 
+def template(function: F) -> F:
+    """A function to fold. Its file is read now: in a trace of the compiler no file is asked for."""
+    file = function.__code__.co_filename
+    if file not in _TEXTS:
+        loader: Any = sys.modules[function.__module__].__loader__
+        _TEXTS[file] = loader.get_data(file)
+    return function
+
+
+_TEXTS: dict[str, bytes] = {}
+
+
 def inline(function: F) -> F:
     """A function of one expression, which stands where templates call it."""
     vars(function)["inline"] = True
@@ -91,7 +102,7 @@ class Template:
     """A function to fold. `own` names the parameter whose attributes are names of the code."""
 
     def __init__(self, function: FunctionType) -> None:
-        self.file = inspect.getsourcefile(function) or ""
+        self.file = function.__code__.co_filename
         definitions = _definitions(self.file)
         self.body = definitions[function.__name__].body
         self.line = definitions[function.__name__].lineno
@@ -127,7 +138,7 @@ _opened = functools.cache(Template)
 
 @functools.cache
 def _definitions(file: str) -> dict[str, ast.FunctionDef]:
-    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    tree = ast.parse(_TEXTS[file])
     found = {d.name: d for d in tree.body if isinstance(d, ast.FunctionDef)}
     for d in found.values():
         if ast.get_docstring(d) is not None:

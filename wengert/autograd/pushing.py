@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.folding import Named, folded, inline
+from wengert.autograd.folding import Named, folded, inline, template
 from wengert.autograd.plan import Plan, plan_of
 from wengert.rules.blocks import by_elements, has_steps, many
 from wengert.rules.rule import Rule, fact, parameters, push_sequence
@@ -58,6 +58,7 @@ def _own(rule: Rule) -> dict[str, Any]:
     return {"dispatched": rule.function} | {f"forward_{n}": f for n, f in rule.forward.items()}
 
 
+@template
 def push(plan: Plan, own: Any, given: Named, operands: Any, tangents: Any, outputs: Any) -> Any:
     """A list with the tangent of each output, from those of the operands that have one."""
     tangent: Named = {}
@@ -79,6 +80,7 @@ def push(plan: Plan, own: Any, given: Named, operands: Any, tangents: Any, outpu
     return total if plan.several else [total]
 
 
+@template
 def formula(plan: Plan, own: Any, present: tuple[str, ...], given: Named, y: Any) -> Any:
     """The sum of what the tangents of some arguments contribute, as a function of arrays."""
     tangent: Named = {}

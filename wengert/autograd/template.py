@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.folding import Folded, Named, inline, spliced
+from wengert.autograd.folding import Folded, Named, inline, spliced, template
 from wengert.autograd.forward import carried
 from wengert.autograd.operands import (
     alone,
@@ -76,6 +76,7 @@ DIRECT = frozenset({ndarray, int, slice, tuple, list, type(None), type(Ellipsis)
 # ---- record --------------------------------------------------------------------------------
 
 
+@template
 def record(plan: Plan, own: Any, given: Named, out: Any = None) -> Any:
     """The function of a rule, of Tensors: its results, recorded."""
     arrays: Named = {}
@@ -383,6 +384,7 @@ def pick(x: Tensor, record: Any, slot: int, *args: Any) -> Tensor:
 # ---- pull ----------------------------------------------------------------------------------
 
 
+@template
 def pull(
     plan: Plan, own: Any, recorded: bool, together: bool, values: Named, self: Any, cotangent: Any
 ) -> Any:
