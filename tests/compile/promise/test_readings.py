@@ -235,3 +235,26 @@ def test_an_answer_that_changes_is_fetched_as_a_number() -> None:
             found.append(f(numbers(1)).item() - limit)
     assert found == [0, 1, 2, 3, 4]
     assert len(f.retraces) == 1
+
+
+def test_what_numpy_and_scipy_compute_of_plain_numbers_is_not_asked_again():
+    # Asked at each call, as the settings of the process are, it took a hundred times the program.
+    import scipy.special
+
+    @wg.compile
+    def f(x):
+        above = x[np.triu_indices(3)]
+        return above.sum() * scipy.special.multigammaln(5.0, 2) + np.array(
+            np.geterr()["over"] == "raise"
+        )
+
+    x, called = wg.ones(3, 3), []
+    f(x), f(x)
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, _: event == "call" and called.append(frame.f_code.co_name))
+    try:
+        f(x)
+    finally:
+        sys.setprofile(before)
+    assert "geterr" in called
+    assert not {"triu_indices", "multigammaln"} & set(called)

@@ -158,7 +158,8 @@ def _is_value(x: Any) -> bool:
     """Whether an object is a value, which does not change: it has a hash that is not its own."""
     cls = type(x)
     hashed: Any = cls.__hash__
-    return hashed not in (None, object.__hash__) and not hasattr(cls, "_array")
+    is_array = hasattr(cls, "_array") or hasattr(cls, "__array_function__")
+    return hashed not in (None, object.__hash__) and not is_array
 
 
 def _is_told_of(x: Any) -> bool:
@@ -236,18 +237,22 @@ def goes_by_arguments(callee: Any, args: tuple[Any, ...]) -> bool:
             return name in _KEEP_NOTHING and callee not in _FROM_FILES
         cls = around if isinstance(around, type) else type(around)
         return cls.__module__ in _KEEP_NOTHING
-    return is_ours(callee) or _makes_an_array(callee)
+    return is_ours(callee) or _computes(callee, args)
 
 
-def _makes_an_array(callee: Any) -> bool:
-    """Whether this is one of the functions of NumPy that make an array of plain arguments: those
-    that take `like=`, of an array whose kind makes it instead.
+def _computes(callee: Any, args: tuple[Any, ...]) -> bool:
+    """Whether this is a function of NumPy or SciPy that computes from plain arguments. Those that
+    are given none tell of the process, as np.geterr() does.
     """
-    if not isinstance(callee, FunctionType) or callee in _FROM_FILES:
+    if not isinstance(callee, FunctionType) or callee in _FROM_FILES or not args:
         return False
-    code = callee.__code__
-    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return package_of(callee) == "numpy" and "like" in named
+    return package_of(callee) in ("numpy", "scipy") and all(map(_is_plain, args))
+
+
+def _is_plain(x: Any) -> bool:
+    if type(x) in (tuple, list):
+        return all(map(_is_plain, x))
+    return type(x) in ATOMS or isinstance(x, np.ndarray | np.generic | np.dtype | type)
 
 
 def is_ours(callee: Any) -> bool:

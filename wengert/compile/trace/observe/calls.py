@@ -309,7 +309,7 @@ def _is_excused(frame: types.FrameType | None) -> bool:
     return False
 
 
-_EXCUSED = "warnings", "logging", "traceback", "wengert.compile", "wengert.autograd"
+_EXCUSED = "warnings", "logging", "traceback", "wengert.compile"
 
 
 def _is_imported(frame: types.FrameType) -> bool:
