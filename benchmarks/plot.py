@@ -42,9 +42,9 @@ Curve = list[tuple[float, float]]
 def panels(rows: Iterable[Row]) -> dict[str, dict[str, Curve]]:
     """For each section of several sizes, each peer's times by size: those of a size's last row.
 
-    >>> rows = [Row("sum", f"n={n}", "s", {"C": n * 1e-9}, {}, (), size=n) for n in (10, 100)]
+    >>> rows = [Row("sum", f"n={n}", "s", {"C": n / 4}, {}, (), size=n) for n in (10, 100)]
     >>> panels(rows)
-    {'sum': {'C': [(10, 1e-08), (100, 1e-07)]}}
+    {'sum': {'C': [(10, 2.5), (100, 25.0)]}}
     """
     found: dict[str, dict[str, Curve]] = {}
     for section, group in groupby(rows, key=lambda row: row.section):

@@ -136,6 +136,8 @@ TRAINING: dict[str, Callable[[bool], list[float]]] = {
 OTHERS = {
     "autograd_graph": "looks at graphs, and trains nothing",
     "bilevel": "trains by SciPy's L-BFGS, through the solution of an inner problem",
+    "bouncing_ball": "has its solver compiled as it stands",
+    "bouncing_ray": "has its loop compiled as it stands",
     "complex_autograd": "has complex parameters, which optimizers update outside of functions",
     "custom_function": "looks at what a Function saves, and trains nothing",
     "data_parallel": "looks at threads and hooks, and trains nothing",
@@ -156,6 +158,7 @@ OTHERS = {
     "mini_engine": "trains with an engine of its own, whose tensors are made by np.asarray",
     "named_scalars": "trains with an engine of its own, on Python numbers",
     "neural_field": "has its training step compiled as it stands",
+    "newton": "has its iteration compiled as it stands",
     "numerical_differentiation": "compares difference quotients, and trains nothing",
     "saved_tensor_hooks": "runs under saved-tensor hooks, where compiled functions run eagerly",
     "sparse_newton": "solves systems with sparse Hessians, and trains nothing",

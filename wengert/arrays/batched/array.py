@@ -102,6 +102,13 @@ class Level(Kind):
     def body(self, plain: Any, args: Any, kwargs: Any) -> Any:
         return plain(*(_batched(self, x) for x in args), **kwargs)
 
+    def composed(self, meaning: Any, args: Any, kwargs: Any) -> Any:
+        """What asks for numbers, as for those that fall into a bin, is done for each example."""
+        try:
+            return super().composed(meaning, args, kwargs)
+        except BatchingError:
+            return loop(self, meaning, args, kwargs)
+
     def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         if isinstance(function, np.ufunc):
             return generalized(self, function, args, kwargs)

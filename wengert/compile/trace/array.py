@@ -685,6 +685,7 @@ class TracedArray(ArrayMethods):
     def item(self, *index: Any) -> Any:
         if self.value in self.trace.program.constants:
             return np.asarray(self.concrete(".item()")).item(*index)
+        self._must_run(".item()")
         chosen = self if not index else np.ravel(self)[index] if len(index) == 1 else self[index]
         return item_of(chosen)
 
@@ -700,7 +701,13 @@ class TracedArray(ArrayMethods):
     def tolist(self) -> Any:
         if self.value in self.trace.program.constants or self.size > LISTED:
             return np.asarray(self.concrete(".tolist()")).tolist()
+        self._must_run(".tolist()")
         return [part.tolist() for part in self] if self.shape else self.item()
+
+    def _must_run(self, what: str) -> None:
+        """What is a number of the program at each call is none of one that never ran."""
+        if self.trace.decide is lost:
+            lost(self, what)
 
     def tobytes(self) -> bytes:
         return np.asarray(self.concrete(".tobytes()")).tobytes()
