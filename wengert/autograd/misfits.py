@@ -34,6 +34,11 @@ NUMBERS_TOO = _names(
 )
 """Arguments that may be numbers instead; beside them, the first one may be."""
 LISTS_TOO = frozenset({("index_put", "indices"), ("embedding_bag", "input")})
+FREE = frozenset(
+    {("movedim", "source"), ("moveaxis", "source")}
+    | {("native_layer_norm", "weight"), ("native_layer_norm", "bias")}
+)
+"""Arguments that are no tensors in spite of their names: dimensions, and what may be None."""
 WORDS = _names(
     """mode padding padding_mode reduction reduce equation side rounding_mode norm ord p UPLO driver
     approximate dtype indexing interpolation method ndim compute_mode pad_mode device layout
@@ -93,6 +98,8 @@ def _unfit(called: str, given: dict[str, Any], defaults: Any) -> Iterator[tuple[
 
 def _taken(called: str, name: str, value: Any, given: Any, defaults: Any) -> bool:
     """Whether a value that is no tensor may stand for this one."""
+    if (called, name) in FREE:
+        return True
     if value is None:
         return defaults.get(name, 0) is None
     if type(value) in NUMBERS:
