@@ -587,3 +587,32 @@ def test_a_library_that_is_first_imported_in_a_compiled_function_may_execute_tex
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "2.532132\n", done.stderr
+
+
+def test_codes_made_after_a_race_of_two_threads_are_not_taken_for_observed_ones(monkeypatch):
+    # Of two copies of a code, made at once, one was dropped, but its id stayed: the next function
+    # that came to lie there ran unobserved, and what it read was missed.
+    def fresh(length=1):
+        return compile("x = SCALE\n" * length, "users.py", "exec")
+
+    both, make = threading.Barrier(2), rewrite.Rewriter.rewritten
+
+    def at_once(rewriter):
+        copy = make(rewriter)
+        both.wait(10)
+        return copy
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rewrite.Rewriter, "rewritten", at_once)
+        for _ in range(20):
+            code = fresh()
+            threads = [threading.Thread(target=rewrite.rewritten, args=(code,)) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            del code, thread, threads
+    made = [
+        fresh(k % 50) for k in range(2000)
+    ]  # copies are longer: one of a size comes to lie there
+    assert not any(map(rewrite.is_rewritten, made))

@@ -34,6 +34,7 @@ def settings() -> Iterator[None]:
     limit, interval = sys.getrecursionlimit(), sys.getswitchinterval()
     printed, errors, level = np.get_printoptions(), np.geterr(), logging.getLogger("abc").level
     name, threads = threading.current_thread().name, wg.get_num_threads()
+    size = np.getbufsize()
     with warnings.catch_warnings(), decimal.localcontext():
         yield
     threading.current_thread().name = name
@@ -43,6 +44,7 @@ def settings() -> Iterator[None]:
     printed.pop("override_repr", None)
     np.set_printoptions(**printed)
     np.seterr(**errors)
+    np.setbufsize(size)
     logging.getLogger("abc").setLevel(level)
     gc.enable()
 
@@ -116,15 +118,20 @@ def test_what_unobserved_code_answers_is_asked_again(name: str) -> None:
     alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, name)
 
 
-def test_what_a_file_holds_that_a_function_reads_is_asked_again(tmp_path: Path) -> None:
-    # np.fromfile opens files in C, where nobody is told.
-    np.full(2, 2.0).tofile(tmp_path / "a")
-    name = repr(str(tmp_path / "a"))
-    change = f"np.full(2, 3.0).tofile({name})"
-    story = story_of("", f"return x * np.fromfile({name}).sum()", change)
-    found = told(story, wg.compile)
-    np.full(2, 2.0).tofile(tmp_path / "a")
-    alike(found, told(story, lambda f: f), 1e-5, "a file")
+@pytest.mark.parametrize("read", ["np.fromfile({})", "np.load({})", "np.loadtxt({})"])
+def test_what_a_file_holds_that_a_function_reads_is_asked_again(read: str, tmp_path: Path) -> None:
+    # np.fromfile opens files in C, where nobody is told; np.load was taken to compute from a name.
+    path = tmp_path / "a.npy"
+    save = "np.{}({!r}, np.full(2, {}))".format
+    write = {"np.fromfile({})": "tofile", "np.load({})": "save", "np.loadtxt({})": "savetxt"}[read]
+    if write == "tofile":
+        save = "np.full(2, {2}).{0}({1!r})".format
+    story = story_of("", f"return x * {read.format(repr(str(path)))}", save(write, str(path), 3.0))
+    found = []
+    for compile in (wg.compile, lambda f: f):
+        exec(save(write, str(path), 2.0), {"np": np})  # noqa: S102
+        found.append(told(story, compile))
+    alike(*found, 1e-5, "a file")
 
 
 MISSING = {
@@ -162,6 +169,9 @@ STEP = "o.zero_grad()\n    l = (w * x).sum()\n    l.backward()\n    o.step()\n  
 
 STATEMENTS = {
     "a setting of NumPy": ("", "np.set_printoptions(precision=5)\n    return x * 2", "np.set_printoptions(precision=7)", "np.get_printoptions()['precision']"),
+    "a setting of NumPy by place": ("", "np.set_printoptions(3)\n    return x * 2", "np.set_printoptions(7)", "np.get_printoptions()['precision']"),
+    "errors of NumPy by place": ("", "np.seterr('warn')\n    return x * 2", "np.seterr('raise')", "np.geterr()['over']"),
+    "a size of NumPy's by place": ("", "np.setbufsize(16384)\n    return x * 2", "np.setbufsize(8192)", "np.getbufsize()"),
     "a setting of C": ("import gc", "gc.disable()\n    return x * 2", "gc.enable()", "gc.isenabled()"),
     "a registration": (DISPATCH, "g.register(int, float)\n    return x * 2", "pass", "len(g.registry)"),
     "a cache that is cleared": (CACHED, "g.cache_clear()\n    return x * 2", "g(3)", "g.cache_info().currsize"),
@@ -188,6 +198,7 @@ REFUSED = {
     "secrets": ("import secrets", "return x * secrets.randbelow(10**15)", "when it is asked again"),
     "a setting that the function makes for a while": ("", "with np.errstate(divide='print'):\n        return x * len(np.geterr()['divide'])", "when it is asked again"),
     "a setting that the function made": ("", "np.set_printoptions(precision=5)\n    return x * np.get_printoptions()['precision']", "which may be changed"),
+    "a setting that is made and asked at once": ("", "return x * len(np.seterr('ignore')['over'])", "when it is asked again"),
     "a cache that was cleared": (CACHED, "g.cache_clear()\n    return x * g()", "which may be changed"),
     "a cache of what is computed": ("import functools\n@functools.cache\ndef g(a): return a", "return g(x)", "the function behind the cache"),
     "a rate after its schedule": (f"{SCHEDULED}ExponentialLR(o, 0.5)", "v.step()\n    o.step()", "which may be changed"),

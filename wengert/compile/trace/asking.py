@@ -48,6 +48,7 @@ from wengert.compile.trace.readings import (
     Passing,
     compared,
     goes_by_arguments,
+    is_computed,
     is_ours,
     is_seen_whole,
     lasting,
@@ -194,6 +195,9 @@ class Asking(Observer):
                 self.conditions.note(Guard(Attribute(known, "answer"), value))
             return value
         if len(self.effects) == asked.effects and self.standing() == asked.stood:
+            given = *asked.args, *asked.named.values()
+            if not asked.ran and is_computed(asked.callee, given, value):
+                return value
             shared = type(value) in ATOMS or sys.getrefcount(value) > _references()
             found = compared(value, shared)
             if found is not MISSING:

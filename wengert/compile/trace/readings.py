@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import (
     BuiltinMethodType,
     ClassMethodDescriptorType,
@@ -237,16 +237,24 @@ def goes_by_arguments(callee: Any, args: tuple[Any, ...]) -> bool:
             return name in _KEEP_NOTHING and callee not in _FROM_FILES
         cls = around if isinstance(around, type) else type(around)
         return cls.__module__ in _KEEP_NOTHING
-    return is_ours(callee) or _computes(callee, args)
+    return is_ours(callee)
 
 
-def _computes(callee: Any, args: tuple[Any, ...]) -> bool:
-    """Whether this is a function of NumPy or SciPy that computes from plain arguments. Those that
-    are given none tell of the process, as np.geterr() does.
+def is_computed(callee: Any, given: Iterable[Any], answer: Any) -> bool:
+    """Whether an answer follows from what was given, as it is: it was computed from it.
+
+    A function of NumPy or SciPy that answers with arrays computes them. One that tells of the
+    process, as `np.geterr()` does, answers with Python's objects.
     """
-    if not isinstance(callee, FunctionType) or callee in _FROM_FILES or not args:
+    if type(callee) is not FunctionType or package_of(callee) not in ("numpy", "scipy"):
         return False
-    return package_of(callee) in ("numpy", "scipy") and all(map(_is_plain, args))
+    return all(map(_is_plain, given)) and _is_of_arrays(answer)
+
+
+def _is_of_arrays(x: Any) -> bool:
+    if type(x) in (tuple, list):
+        return all(map(_is_of_arrays, x))
+    return isinstance(x, np.ndarray | np.generic)
 
 
 def _is_plain(x: Any) -> bool:

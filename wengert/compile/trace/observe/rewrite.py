@@ -498,11 +498,15 @@ def _first_of_two(module: Any, value: Any, name: str) -> Any:
 # ---- rewritten once ----------------------------------------------------------------------------
 
 _rewritten: dict[int, tuple[Any, CodeType]] = {}
-_codes: set[int] = set()  # of rewritten codes, by id: they live as long as the originals
+"""The copy of a code object, by the id of the original, as long as that lives."""
+
+_copies: dict[int, CodeType] = {}
+"""The same copies by their own ids. They are held: an id alone would soon be another code's, which
+would run unobserved."""
 
 
 def rewritten(code: CodeType) -> CodeType:
-    """The observed copy of a code object, the same one each time.
+    """The observed copy of a code object, the same one each time and for all threads.
 
     By identity: codes that are equal may be of different files.
     """
@@ -513,17 +517,19 @@ def rewritten(code: CodeType) -> CodeType:
     if known is None:
         copy = Rewriter(code).rewritten()
 
-        def forget(_: Any, copies: Any = _rewritten, codes: Any = _codes) -> None:
-            copies.pop(key, None)
-            codes.discard(id(copy))
+        def forget(_: Any, known: Any = _rewritten, copies: Any = _copies) -> None:
+            known.pop(key, None)
+            copies.pop(id(copy), None)
 
-        _codes.add(id(copy))
-        known = _rewritten[key] = weakref.ref(code, forget), copy
+        _copies[id(copy)] = copy
+        known = _rewritten.setdefault(key, (weakref.ref(code, forget), copy))
+        if known[1] is not copy:  # another thread was first
+            del _copies[id(copy)]
     return known[1]
 
 
 def is_rewritten(code: CodeType) -> bool:
-    return id(code) in _codes
+    return id(code) in _copies
 
 
 def running(frame: Any) -> Any:

@@ -29,7 +29,7 @@ _DEPTH = 6
 
 _lock = forks.waited_for(threading.RLock())
 _stubs: dict[int, Stub] = {}
-"""By the id of the stub's code, which lives as long as it is here."""
+"""By the id of the stub's code, which the stub holds."""
 
 
 class Stub:
@@ -38,6 +38,7 @@ class Stub:
     def __init__(self, function: FunctionType) -> None:
         self.function = function
         self.code = function.__code__
+        self.stands_in = _stub_code(self)
         self.users: set[int] = set()
 
     def call(self, /, *args: Any, **named: Any) -> Any:
@@ -66,9 +67,8 @@ def lend(function: FunctionType, user: Any) -> None:
         stub = _stubs.get(id(function.__code__))
         if stub is None:
             stub = Stub(function)
-            code = _stub_code(stub)
-            _stubs[id(code)] = stub
-            function.__code__ = code
+            _stubs[id(stub.stands_in)] = stub
+            function.__code__ = stub.stands_in
         stub.users.add(id(user))
 
 
