@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -294,7 +295,30 @@ def a_compiled_step_averages_too():
     same(net, alone)
     same_bits_everywhere(net)
     if size > 1:
-        assert "exchange(" in str(compiled.program)
+        text = str(compiled.program)
+        assert text.count("= start(") == text.count("= wait(") == 1
+
+
+@check
+def a_compiled_step_sends_buckets_while_it_goes_back():
+    rank, size = here()
+    net, alone = (DDP(network(0, 3, 40, 40, 2), bucket_cap_mb=0.005) for _ in range(2))
+    mine, theirs = (wg.optim.SGD(m.parameters(), lr=0.001) for m in (net, alone))
+    compiled = wg.compile(lambda x, y: step(net, mine, x, y))
+    for k in range(4):
+        x, y = batch(rank + 10 * k)
+        compiled(x, y)
+        step(alone, theirs, x, y)
+    same(net, alone)
+    same_bits_everywhere(net)
+    if size > 1:
+        order = "".join(
+            line.split(" = ")[1][0] if "start(" in line or "wait(" in line else "@"
+            for line in str(compiled.program).splitlines()
+            if re.search(r" = (start|wait)\(| @ ", line)
+        )
+        assert re.fullmatch(r"@+s@+s@*sw+", order), order
+        assert "all_reduce" in str(compiled.explain())
 
 
 @check

@@ -1,19 +1,25 @@
 """Collectives as functions with a derivative: what a rank gets, as a function of what it brings.
 
 All eight are one primitive, as they are one description: its transpose is the collective with its
-arrow turned round. So derivatives of every order exist, and a compiled program has one statement
-for each. The program names a group by its key and runs on the ranks that have one of so many.
+arrow turned round. So derivatives of every order exist. A compiled program has a statement that
+starts each and one that waits for it, as far apart as the rest allows. The program names a group by
+its key and runs on the ranks that have one of so many.
 """
 
 from __future__ import annotations
 
+import itertools
+import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wengert.autograd import primitive
+from wengert.dispatch import Parts
 from wengert.distributed import groups
 from wengert.distributed.collectives import COLLECTIVES
+from wengert.distributed.work import Work
 from wengert.errors import DistError
 
 
@@ -34,13 +40,93 @@ def exchange(x: Any, collective: str, root: int, group: int, size: int) -> Any:
 
     Blocks are summed where they are combined. A rank that gets nothing returns zeros.
     """
+    here = _ours(collective, group, size)
+    send = np.asarray(x, order="C")
+    receive = _result(x, collective, root, group, size)
+    here.run(COLLECTIVES[collective], send, receive, root=root).wait()
+    return receive
+
+
+def _ours(collective: str, group: int, size: int) -> groups.ProcessGroup:
+    """The group of that number, if it still has as many ranks as the program was made for."""
     here = groups.by_key(group, collective)
     if here.size() != size:
         raise DistError(
             f"rank {here.rank()}: {collective} is part of a program made for {size} ranks, and its "
             f"group has {here.size()}. Compile the function again."
         )
-    send = np.asarray(x, order="C")
+    return here
+
+
+# ---- in three parts, between which a compiled program does other work ----------------------------
+
+
+@dataclass(slots=True)
+class Underway:
+    """A collective that a program has started, and since when."""
+
+    work: Work
+    receive: Any
+    since: float
+
+
+@dataclass(slots=True)
+class Waited:
+    """How long the collectives of one kind took, and for how much of that the program waited."""
+
+    calls: int = 0
+    taken: float = 0.0
+    waited: float = 0.0
+
+    @property
+    def hidden(self) -> float:
+        """The share of the time in which the program did other work."""
+        return 1 - self.waited / self.taken if self.taken else 0.0
+
+
+_tickets = itertools.count()
+
+
+def start(x: Any, collective: str, root: int, group: int, size: int) -> Any:
+    """Begin an exchange. `x` stays as it is until `wait` has been given the ticket."""
+    here = _ours(collective, group, size)
     receive = _result(x, collective, root, group, size)
-    here.run(COLLECTIVES[collective], send, receive, root=root).wait()
-    return receive
+    work = here.run(COLLECTIVES[collective], np.asarray(x, order="C"), receive, root=root)
+    ticket = next(_tickets)
+    here.underway[ticket] = Underway(work, receive, time.perf_counter())
+    return np.array(ticket)
+
+
+def go_on(ticket: Any, collective: str, root: int, group: int, size: int) -> Any:
+    """Have an exchange go on, which some engines do only within their calls."""
+    groups.by_key(group, collective).underway[int(ticket)].work.is_completed()
+    return ticket
+
+
+def wait(ticket: Any, x: Any, collective: str, root: int, group: int, size: int) -> Any:
+    """What the exchange gave that has this ticket."""
+    here = _ours(collective, group, size)
+    began = here.underway.pop(int(ticket))
+    asked = time.perf_counter()
+    began.work.wait()
+    now = time.perf_counter()
+    known = here.waited.setdefault((collective, x.shape), Waited())
+    known.calls += 1
+    known.taken += now - began.since
+    known.waited += now - asked
+    return began.receive
+
+
+def _hidden(ticket: Any, x: Any, collective: str, root: int, group: int, size: int) -> str:
+    """What `f.explain()` says of a `wait`: of all the calls so far of this kind."""
+    known = groups.by_key(group, collective).waited.get((collective, x.shape))
+    if known is None:
+        return collective
+    return f"{collective}, {known.hidden:.0%} of {known.taken / known.calls * 1e3:.2g} ms hidden"
+
+
+_part: Any
+for _part in (exchange, start, go_on, wait):
+    _part.meets = True  # all ranks have to call it
+exchange.parts = Parts(start, go_on, wait)  # type: ignore[attr-defined]
+wait.told = _hidden  # type: ignore[attr-defined]

@@ -38,6 +38,10 @@ class ProcessGroup:
         self.backend = backend
         self.ended = ""
         """Why the group can no longer be used."""
+        self.underway: dict[int, Any] = {}
+        """What compiled programs have started and not waited for, by tickets (`exchange.py`)."""
+        self.waited: dict[Any, Any] = {}
+        """How long they took and were waited for, by kinds."""
         self._watching: list[weakref.WeakMethod[Callable[[], None]]] = []
 
     def rank(self) -> int:

@@ -22,7 +22,7 @@ from wengert.compile.plan.outer import Data, Given, Outer, Parameter, Source, fa
 from wengert.compile.plan.plan import Call, Plan, numbered
 from wengert.compile.program.infer import statement
 from wengert.compile.program.operations import astype, check, take
-from wengert.compile.program.passes import by_columns, clean
+from wengert.compile.program.passes import clean, finish
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.compile.trace.arguments import Changed
 from wengert.compile.trace.parts import Part
@@ -202,7 +202,7 @@ class Alone:
         from wengert.compile.plan.planner import plan  # not needed to import wengert
 
         machine = backend()
-        made = plan(by_columns(clean(self.program)), machine)
+        made = plan(finish(clean(self.program)), machine)
         for _, step, _ in numbered(made):
             if not isinstance(step, Call) or machine.runs(step):
                 continue

@@ -143,11 +143,17 @@ def measure(plan: Plan) -> list[float] | None:
 def ticks_of(plan: Plan) -> np.ndarray | None:
     """How long each step takes, in ticks of the processor's clock: medians over a few runs.
 
-    A loop that ends when a condition holds may never end on ones: then nothing is measured.
+    A loop that ends when a condition holds may never end on ones, and what other processes take
+    part in would wait for them: then nothing is measured.
     """
-    if any(lasts(step) for _, step, _ in numbered(plan)):
+    if any(lasts(step) or meets(step) for _, step, _ in numbered(plan)):
         return None
     return np.median([ticks for ticks, _ in timed_runs(plan)], axis=0)
+
+
+def meets(step: Step) -> bool:
+    """Whether other processes have to come to a step, too."""
+    return isinstance(step, Call) and getattr(step.statement.function, "meets", False)
 
 
 def timed_runs(plan: Plan, rounds: int = ROUNDS) -> list[tuple[np.ndarray, float]]:
@@ -170,12 +176,13 @@ def line_of(step: Step, share: float | None) -> Line:
         function, line = step.statement.function, step.statement.line()
         moved = sum(_nbytes(x) for x in (*step.inputs.values(), *step.outputs))
         kind = "native" if backend().runs(step) else "python"
-        kind = "check" if function is check else kind
+        kind = "check" if function is check else "exchange" if meets(step) else kind
         inside = tuple(line_of(s, None) for body in step.bodies for s in body.steps)
         length = getattr(function, "length", 0)
         work = sum(x.flops for x in inside)
         loops = f"x {length:,}" if length else f"{short(work)}flop each" if inside else ""
-        name = step.statement.name
+        told = getattr(function, "told", None)
+        name = step.statement.name + (f": {told(*step.statement.args)}" if told else "")
         return Line(kind, name, loops, moved, work * length, share, line, inside)
     what = ", ".join(dict.fromkeys(_names(step.statements)))
     line = step.statements[0].line() if step.statements else ""

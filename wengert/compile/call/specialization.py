@@ -12,7 +12,7 @@ from wengert.compile.call import derivative
 from wengert.compile.call.derivative import CompiledBackward, Recording
 from wengert.compile.call.executable import executable
 from wengert.compile.program.partition import partition
-from wengert.compile.program.passes import by_columns, clean
+from wengert.compile.program.passes import clean, finish
 from wengert.compile.trace.arguments import rebuild
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.parts import Part
@@ -76,7 +76,7 @@ class Specialization:
             read = [captured.places[v] for v in parts.read]
             self.read_back = [back.get(p, p) for p in read]
             self.tensors_back = [back.get(p, p) for p in read if _is_tensor(p, flat)]
-            self.backward = executable(by_columns(parts.backward))
+            self.backward = executable(finish(parts.backward))
             self.likes = self.joint.cotangents
         self.results = len(program.outputs) - (len(parts.saved) if self.joint else 0)
         self.read = [(value, captured.places[value]) for value in program.inputs]
@@ -86,7 +86,7 @@ class Specialization:
             if isinstance(w.place, Gradient) and w.number is not None
         }
         self.program = program
-        self.forward = executable(by_columns(program))
+        self.forward = executable(finish(program))
         self.linked: set[bool] = set()
         """Whether there are entries: one for the default mode of all threads, one for others."""
         self.pull: Any = self.pulled

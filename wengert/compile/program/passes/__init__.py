@@ -23,6 +23,7 @@ from wengert.compile.program.passes.columns import columns
 from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.rewrite import Rules, rewrite
+from wengert.compile.program.passes.waits import waits
 from wengert.compile.program.program import Program
 
 RULES = Rules(
@@ -53,20 +54,26 @@ def clean(program: Program) -> Program:
     return program
 
 
-def by_columns(program: Program) -> Program:
-    """Take short rows apart, where that is worth it; the program is changed in place.
+def finish(program: Program) -> Program:
+    """Take short rows apart, where that is worth it, and what is waited for; in place.
 
     It comes last, when a program is cut in two: what one part saves for the other stays whole.
     """
     if columns(program):
         _run(program, _walk, dead, _walk, dead)
+    if waits(program):
+        check(program)
     return program
 
 
 def _run(program: Program, *steps: Callable[[Program], Program]) -> None:
     for step in steps:
         step(program)
-        check_types(program) if DEBUG else program.check()
+        check(program)
+
+
+def check(program: Program) -> None:
+    check_types(program) if DEBUG else program.check()
 
 
 def _walk(program: Program) -> Program:
