@@ -534,3 +534,28 @@ def test_errors_of_arguments_of_the_right_kind_stay_as_they_are():
         wg.tril(X).sum(7)
     with pytest.raises(RuntimeError, match="out"):  # a number is an operand like a tensor
         wg.clamp(X, 2, out=wg.ones(2, 3, dtype=wg.int64))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: wg.abs([1.0, 2.0]),
+        lambda x: wg.sum([1.0, 2.0]),
+        lambda x: wg.sort((2.0, 1.0)),
+        lambda x: wg.eq([1.0], x),
+        lambda x: wg.eq(x, [1.0]),
+        lambda x: wg.isin(x, [1.0]),
+        lambda x: wg.linalg.inv([[1.0]]),
+        lambda x: wg.special.chebyshev_polynomial_t(x, [1]),
+    ],
+)
+def test_a_list_is_no_tensor_for_any_function(call):
+    # Some functions made a tensor of it, others refused: 170 of PyTorch's table took it.
+    with pytest.raises(TypeError, match="Tensor"):
+        call(wg.ones(1))
+
+
+def test_arrays_and_numbers_stand_for_tensors():
+    assert wg.abs(np.array([-1.0])).tolist() == [1.0]
+    assert wg.abs(-2.0).item() == 2.0
+    assert wg.eq(wg.ones(1), np.float64(1)).tolist() == [True]

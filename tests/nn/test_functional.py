@@ -234,3 +234,24 @@ def test_bilinear_refuses_tensors_of_several_dtypes():
 def test_resizing_from_or_to_nothing_says_so_as_pytorch_does(mode, size, wanted):
     with pytest.raises(RuntimeError, match="sizes should be greater than 0"):
         F.interpolate(wg.zeros(1, 2, size), size=wanted, mode=mode)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "run", [lambda f: f, wg.compile, wg.vmap], ids=["eager", "compiled", "vmap"]
+)
+def test_what_is_not_finite_stays_in_the_bins_that_hold_it(run, bad):
+    # Bins of different widths were padded with numbers of weight 0, and 0 * nan is nan; where the
+    # matrix of means was multiplied whole, NaN filled its line.
+    x = np.arange(10.0)[None, None]
+    x[..., 4] = bad
+    batch = wg.tensor(x[None] if run is wg.vmap else x)
+    found = run(lambda t: F.adaptive_avg_pool1d(t, 4))(batch).numpy().ravel()
+    wanted = [x[0, 0, a:b].mean() for a, b in ((0, 3), (2, 5), (5, 8), (7, 10))]
+    np.testing.assert_allclose(found, wanted)
+
+
+def test_a_gradient_that_is_nan_reaches_no_number_outside_its_bin():
+    x = wg.zeros(1, 1, 10, requires_grad=True)
+    F.adaptive_avg_pool1d(x, 4).backward(wg.tensor([[[0.0, 0.0, np.nan, 0.0]]]))
+    assert x.grad.isnan().numpy().ravel().nonzero()[0].tolist() == [5, 6, 7]

@@ -64,9 +64,11 @@ DIFFERENCES = {
     "as there. `tensor(x)` of a tensor copies, without a warning.",
     "Integers": "one to a negative power is an error, where PyTorch gives 0; a number out of the "
     "range of a tensor's dtype is compared as it is, where PyTorch wraps it first (`uint8 > -1`).",
-    "Numbers": "functions of one tensor take a number or a list, as `sin(0.5)`; of several, a "
-    "number is a TypeError where it is one in PyTorch. `float(x)` of a tensor that requires grad "
-    "does not warn.",
+    "Numbers": "functions take NumPy's arrays for tensors, and those of one tensor a number, as "
+    "`sin(0.5)`; of several, a number is a TypeError where it is one in PyTorch, as a list always "
+    "is. `float(x)` of a tensor that requires grad does not warn.",
+    "Out": "`out=` is of any dtype to which the result may be cast (`can_cast`); some of PyTorch's "
+    "functions want the result's own.",
     "In place": "a result may be overwritten wherever PyTorch allows it, and in many places where "
     "it does not (softmax, prod): what can be computed again is.",
     "Modules": "all of PyTorch's can be imported. What has no meaning here (`fx`, `hub`) "

@@ -56,11 +56,11 @@ def misfit(
     >>> misfit(AttributeError("no dtype"), gather, ([1.0], 0, "first"), {})
     TypeError("gather(): argument 'index' (position 3) must be a Tensor, not str. Make one ...")
     """
-    if isinstance(error, TypeError):
-        return None
+    called = function.__name__
+    if isinstance(error, TypeError) and not str(error).startswith("argument '"):
+        return None  # it was said; `tensor_of` does not know the function
     names, defaults = signature(function)
     given = {**dict(zip(names, args, strict=False)), **kwargs}
-    called = function.__name__
     for name, wanted, hint in _unfit(called, given, defaults):
         place = f" (position {names.index(name) + 1})" if name in names else ""
         return TypeError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -26,23 +27,20 @@ Dim = int | Sequence[int] | None
 
 
 def tensor_of(x: Any, name: str = "input") -> Tensor:
-    """A function's operand as a Tensor: arrays and lists are taken too, at no cost to tensors."""
+    """A function's operand as a Tensor, at no cost to tensors: arrays and numbers are taken too.
+
+    A list is none, as in PyTorch: TypeError.
+    """
     if isinstance(x, Tensor):
         return x
-    if isinstance(x, (str, bytes, type(None))):
+    if hasattr(x, "__array_function__") and not isinstance(x, (np.ndarray, np.generic)):
+        return wrap(x)  # another kind of array
+    if not (type(x) in NUMBERS or hasattr(x, "__array__")):
         raise TypeError(
             f"argument '{name}' must be a Tensor, got {type(x).__name__}. "
             "Make one with wengert.tensor(...)."
         )
-    if hasattr(x, "__array_function__") and not isinstance(x, (np.ndarray, np.generic)):
-        return wrap(x)  # another kind of array
-    try:
-        return creation.as_tensor(x)
-    except ValueError as error:
-        raise TypeError(
-            f"argument '{name}' must be a Tensor, got {type(x).__name__}, of which none can be "
-            f"made: {error}"
-        ) from None
+    return creation.as_tensor(x)
 
 
 def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function]:
@@ -89,8 +87,11 @@ def operands_of(function: Function, count: int, args: Sequence[Any]) -> list[Any
             f"2) must be a Tensor, not {' and '.join(type(x).__name__ for x in args[:2])}. Make "
             "one with wengert.tensor(...)."
         )
-    made = [_tensor(x, function, names, i) for i, x in enumerate(args[:count])]
-    return [*made, *args[count:]]
+    made = [
+        x if i >= count and isinstance(x, (Number, np.bool_)) else _tensor(x, function, names, i)
+        for i, x in enumerate(args[: count or 2])
+    ]
+    return [*made, *args[len(made) :]]
 
 
 def numbers_first(*names: str) -> Callable[[Function], Function]:
@@ -116,10 +117,10 @@ def numbers_first(*names: str) -> Callable[[Function], Function]:
 
 
 def _tensor(x: Any, function: Function, names: tuple[str, ...], place: int) -> Tensor:
-    if isinstance(x, Tensor) or hasattr(x, "__array_function__"):
-        return tensor_of(x)
     if dtypes.is_foreign(x):
         raise dtypes.foreign(x)
+    if isinstance(x, Tensor) or hasattr(x, "__array__"):
+        return tensor_of(x)
     raise TypeError(
         f"{function.__name__}(): argument '{names[place]}' (position {place + 1}) must be a "
         f"Tensor, not {type(x).__name__}. Make one with wengert.tensor(...)."

@@ -33,12 +33,9 @@ def _binary(function: Function, doc: str, tensors: int) -> Function:
             return into(out, apply, (input, other), {})
         if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
             input, other = operands_of(apply, tensors, (input, other))
-        if isinstance(input, (str, type(None))):
-            raise TypeError(
-                f"{function.__name__}(): argument 'input' must be a Tensor or a number, not "
-                f"{type(input).__name__}"
-            )
-        result = plain(function, input, other)
+        result = (
+            NotImplemented if isinstance(other, (list, tuple)) else plain(function, input, other)
+        )
         if result is NotImplemented:
             raise TypeError(
                 f"{function.__name__}(): argument 'other' must be a Tensor or a number, not "

@@ -405,12 +405,10 @@ def resize(x: Any, by: Band, axis: int) -> Any:
     """The matrix `by` applied along `axis`."""
     starts, weights = by.starts, _weights(by, x.dtype)
     if plain(x, weights):
-        out = np.empty((*x.shape[:axis], len(starts), *x.shape[axis + 1 :]), x.dtype)
+        out = np.zeros((*x.shape[:axis], len(starts), *x.shape[axis + 1 :]), x.dtype)
         _resized(*as_lines(axis, x, out), starts, weights)
         return out
-    if weights.shape[1] == 1:
-        return getitem(x, _at(starts, axis)) * _beside(weights[:, 0], axis, x)
-    return np.moveaxis(np.tensordot(x, _matrix(by, weights), ([axis], [1])), -1, axis)
+    return np.sum(_weighted(getitem(x, _reading(by, axis)), weights, axis), axis + 1)
 
 
 @primitive
@@ -422,9 +420,7 @@ def unresize(g: Any, by: Band, axis: int) -> Any:
         out = np.zeros(shape, g.dtype)
         _unresized(*as_lines(axis, g, out), starts, weights)
         return out
-    if weights.shape[1] == 1:
-        return add_at(g * _beside(weights[:, 0], axis, g), _at(starts, axis), shape)
-    return np.moveaxis(np.tensordot(g, _matrix(by, weights), ([axis], [0])), -1, axis)
+    return add_at(_weighted(np.expand_dims(g, axis + 1), weights, axis), _reading(by, axis), shape)
 
 
 def _weights(by: Band, dtype: Any) -> Any:
@@ -433,31 +429,34 @@ def _weights(by: Band, dtype: Any) -> Any:
     return by.weights if real.kind != "f" or by.weights.dtype == real else by.weights.astype(real)
 
 
-def _at(places: Any, axis: int) -> Any:
-    return (*(slice(None),) * axis, places)
+def _reading(by: Band, axis: int) -> Any:
+    """An index of what each row reads along an axis, which becomes two: rows and taps."""
+    return (*(slice(None),) * axis, by.starts[:, None] + np.arange(by.weights.shape[1]))
 
 
-def _beside(weights: Any, axis: int, x: Any) -> Any:
-    return np.reshape(weights, (-1, *(1,) * (len(x.shape) - axis - 1)))
+def _weighted(x: Any, weights: Any, axis: int) -> Any:
+    """`x` times the weights of rows and taps, which are the dimensions from `axis` on."""
+    shape = (*weights.shape, *(1,) * (len(x.shape) - axis - 2))
+    found = x * np.reshape(weights, shape)
+    if weights.all():
+        return found
+    return np.where(np.reshape(weights != 0, shape), found, np.zeros((), x.dtype))
 
 
-def _matrix(by: Band, weights: Any) -> Any:
-    columns = by.starts[:, None] + np.arange(weights.shape[1])
-    return put_along_axis(weights, columns, (len(by.starts), by.size), 1)
+# What has no weight is not read, nor written to: 0 * nan would reach into neighbouring rows.
 
 
 @loops
 def _resized(x, out, starts, weights):
     outer, count, inner = out.shape
-    taps = weights.shape[1]
     for i in range(outer):
         for j in range(count):
             start = starts[j]
-            for k in range(inner):
-                total = weights[j, 0] * x[i, start, k]
-                for tap in range(1, taps):
-                    total += weights[j, tap] * x[i, start + tap, k]
-                out[i, j, k] = total
+            for tap in range(weights.shape[1]):
+                weight = weights[j, tap]
+                if weight != 0:
+                    for k in range(inner):
+                        out[i, j, k] += weight * x[i, start + tap, k]
 
 
 @loops
@@ -468,8 +467,9 @@ def _unresized(g, out, starts, weights):
             start = starts[j]
             for tap in range(weights.shape[1]):
                 weight = weights[j, tap]
-                for k in range(inner):
-                    out[i, start + tap, k] += weight * g[i, j, k]
+                if weight != 0:
+                    for k in range(inner):
+                        out[i, start + tap, k] += weight * g[i, j, k]
 
 
 linear(resize, lambda g, by, axis: unresize(g, by, axis), name="Upsample")
