@@ -106,7 +106,7 @@ def isclose(input: _TensorLike, other: _TensorLike, rtol: builtins.float = ..., 
     """Where |input - other| <= atol + rtol * |other|."""
 def isfinite(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Where x is neither infinite nor NaN."""
-def isin(elements: _Any, test_elements: _TensorLike, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: _Out | None = None) -> _Tensor:
+def isin(elements: _TensorLike, test_elements: _TensorLike, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: _Out | None = None) -> _Tensor:
     """Which elements occur among the test elements."""
 def isinf(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Where x is infinite."""
@@ -215,7 +215,7 @@ def zeros_like(input: _TensorLike, *, dtype: _Dtype | None = None, device: _Any 
     """Zeros of the shape and dtype of `input`."""
 def cholesky_inverse(input: _TensorLike, upper: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
     """The inverse of A, from its Cholesky factor."""
-def cholesky_solve(B: _TensorLike, L: _Any, upper: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+def cholesky_solve(B: _TensorLike, L: _TensorLike, upper: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
     """X with A X = B, from the Cholesky factor of A: two triangular systems."""
 def geqrf(input: _TensorLike, *, out: _Out | None = None) -> _results.geqrf_result:
     """Householder's form of QR: R on and above the diagonal, the reflections below it and in tau."""
@@ -233,9 +233,9 @@ def qr(input: _TensorLike, some: builtins.bool = True, *, out: _Out | None = Non
     """`linalg.qr`, under its older signature."""
 def svd(input: _TensorLike, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: _Out | None = None) -> _results.old_svd_result:
     """`linalg.svd` under its older signature: V instead of its conjugate transpose."""
-def orgqr(input: _TensorLike, tau: _Any, *, out: _Out | None = None) -> _Tensor:
+def orgqr(input: _TensorLike, tau: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The first n columns of H_1 H_2 ... H_k, with H_i = 1 - tau_i v_i v_i^H."""
-def ormqr(input: _TensorLike, tau: _Any, other: _TensorLike, left: builtins.bool = True, transpose: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+def ormqr(input: _TensorLike, tau: _TensorLike, other: _TensorLike, left: builtins.bool = True, transpose: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
     """Q C, or Q^H C if `transpose`, or C Q and C Q^H if not `left`, Q as `geqrf` represents it."""
 def pca_lowrank(A: _TensorLike, q: builtins.int | None = None, center: builtins.bool = True, niter: builtins.int = 2) -> builtins.tuple[_Tensor, _Tensor, _Tensor]:
     """The q principal components of the rows of A, as `svd_lowrank`: of A less its mean row."""
@@ -254,9 +254,9 @@ from wengert.functions.device import sparse_coo as sparse_coo
 from wengert.functions.device import sparse_csr as sparse_csr
 from wengert.functions.device import strided as strided
 from wengert.functions.elementary import *
-def istft(input: _TensorLike, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: _Any = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> _Tensor:
+def istft(input: _TensorLike, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: _TensorLike | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> _Tensor:
     """The signal whose short-time transform comes closest to `input`, in the least-squares sense."""
-def stft(input: _TensorLike, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: _Any = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> _Tensor:
+def stft(input: _TensorLike, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: _TensorLike | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> _Tensor:
     """The Fourier transforms of windows of a signal, `hop_length` apart: (..., frequency, frame)."""
 def argwhere(input: _TensorLike) -> _Tensor:
     """The indices of the elements that are not zero, one row each."""
@@ -476,7 +476,7 @@ def clamp_min(input: _TensorLike, min: _Any, *, out: _Out | None = None) -> _Ten
     """The larger of x and a bound."""
 def clip(input: _TensorLike, min: _Any = None, max: _Any = None, *, out: _Out | None = None) -> _Tensor:
     """x kept between `min` and `max`, numbers or tensors; one may be left out."""
-def complex(real: _Any, imag: _Any, *, out: _Out | None = None) -> _Tensor:
+def complex(real: _TensorLike, imag: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """real + i imag, from two tensors of one floating dtype."""
 def conj(input: _TensorLike) -> _Tensor:
     """The complex conjugate; a real tensor is its own."""
@@ -496,7 +496,7 @@ def frac(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """x - trunc(x)."""
 def frexp(input: _TensorLike, *, out: _Out | None = None) -> _results.frexp_result:
     """x = mantissa * 2**exponent with 1/2 <= |mantissa| < 1; both of 0 are 0."""
-def heaviside(input: _TensorLike, values: _Any, *, out: _Out | None = None) -> _Tensor:
+def heaviside(input: _TensorLike, values: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """0 below zero, 1 above, `values` at zero."""
 def imag(input: _TensorLike) -> _Tensor:
     """The imaginary part of a complex tensor, a view."""
@@ -514,7 +514,7 @@ def nan_to_num(input: _TensorLike, nan: _Any = None, posinf: _Any = None, neginf
     """x with NaN as `nan` (0) and the infinities as the largest finite numbers, or as given."""
 def nextafter(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The floating-point number next to x in the direction of `other`."""
-def polar(abs: _Any, angle: _Any, *, out: _Out | None = None) -> _Tensor:
+def polar(abs: _Any, angle: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """abs * exp(i angle)."""
 def pow(input: _TensorLike, exponent: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """input ** exponent; either may be a number."""
@@ -706,7 +706,7 @@ def index_copy(input: _TensorLike, dim: builtins.int, index: _TensorLike, source
     """`input` with the slices that `index` names replaced by those of `source`."""
 def index_fill(input: _TensorLike, dim: builtins.int, index: _TensorLike, value: _TensorLike) -> _Tensor:
     """`input` with the slices that `index` names filled with a number."""
-def index_put(input: _TensorLike, indices: _TensorLike, values: _Any, accumulate: builtins.bool = False) -> _Tensor:
+def index_put(input: _TensorLike, indices: _Sequence[_Any], values: _TensorLike, accumulate: builtins.bool = False) -> _Tensor:
     """`input` with `input[indices]` replaced by the values, or with the values added there."""
 def index_reduce(input: _TensorLike, dim: builtins.int, index: _TensorLike, source: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Slices of `source` combined into the slices that `index` names: "prod", "mean", "amax", "amin"."""
@@ -760,9 +760,9 @@ def fliplr(input: _TensorLike) -> _Tensor:
     """Columns in reverse order."""
 def flipud(input: _TensorLike) -> _Tensor:
     """Rows in reverse order."""
-def moveaxis(input: _TensorLike, source: _TensorLike, destination: _Any) -> _Tensor:
+def moveaxis(input: _TensorLike, source: builtins.int | _Sequence[builtins.int], destination: builtins.int | _Sequence[builtins.int]) -> _Tensor:
     """Dimensions moved to other places; the rest keep their order."""
-def movedim(input: _TensorLike, source: _TensorLike, destination: _Any) -> _Tensor:
+def movedim(input: _TensorLike, source: builtins.int | _Sequence[builtins.int], destination: builtins.int | _Sequence[builtins.int]) -> _Tensor:
     """Dimensions moved to other places; the rest keep their order."""
 def narrow(input: _TensorLike, dim: builtins.int, start: _Any, length: builtins.int) -> _Tensor:
     """`length` slices along `dim` from `start` on: a view."""
@@ -812,7 +812,7 @@ def view_as_real(input: _TensorLike) -> _Tensor:
     """A complex tensor's real and imaginary parts as a last dimension of size 2: a view."""
 def argsort(input: _TensorLike, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, axis: builtins.int = ...) -> _Tensor:
     """The indices that sort along `dim`."""
-def bucketize(input: _TensorLike, boundaries: _Any, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: _Out | None = None) -> _Tensor:
+def bucketize(input: _TensorLike, boundaries: _TensorLike, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: _Out | None = None) -> _Tensor:
     """The number of the interval between boundaries in which each element lies."""
 def kthvalue(input: _TensorLike, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int = ..., keepdims: builtins.bool = ...) -> _results.kthvalue_result:
     """The k-th smallest element along `dim` (k counts from 1), and where it is."""
@@ -832,7 +832,7 @@ def nanmedian(input: _TensorLike, dim: _Tensor | None = None, keepdim: builtins.
 @typing.overload
 def nanmedian(input: _TensorLike, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _results.nanmedian_result:
     """The middle element of those that are not NaN."""
-def searchsorted(sorted_sequence: _TensorLike, input: _TensorLike, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: _Any = None, out: _Out | None = None) -> _Tensor:
+def searchsorted(sorted_sequence: _TensorLike, input: _TensorLike, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: _TensorLike | None = None, out: _Out | None = None) -> _Tensor:
     """Where each element would be inserted to keep the (last dimension of the) sequence sorted."""
 def sort(input: _TensorLike, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.sort_result:
     """The elements in order along `dim`, and where each came from."""
@@ -858,7 +858,7 @@ def bincount(input: _TensorLike, weights: _TensorLike | None = None, minlength: 
     """How often each number 0, 1, 2, ... occurs, or the sums of the weights of its places."""
 def corrcoef(input: _TensorLike) -> _Tensor:
     """The matrix of correlation coefficients of variables in rows: covariances over the products of the standard deviations."""
-def cov(input: _TensorLike, *, correction: builtins.int = 1, fweights: _Any = None, aweights: _Any = None) -> _Tensor:
+def cov(input: _TensorLike, *, correction: builtins.int = 1, fweights: _TensorLike | None = None, aweights: _TensorLike | None = None) -> _Tensor:
     """The covariance matrix of variables in rows and observations in columns."""
 def histc(input: _TensorLike, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: _Out | None = None) -> _Tensor:
     """Counts of the elements in `bins` equal intervals from `min` to `max`."""

@@ -33,13 +33,13 @@ def eigvals(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The eigenvalues of a square matrix, complex, in no particular order."""
 def eigvalsh(input: _TensorLike, UPLO: builtins.str = 'L', *, out: _Out | None = None) -> _Tensor:
     """The eigenvalues of a Hermitian matrix, in ascending order; the gradient is V diag(g) V^H."""
-def householder_product(input: _TensorLike, tau: _Any, *, out: _Out | None = None) -> _Tensor:
+def householder_product(input: _TensorLike, tau: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The first n columns of H_1 H_2 ... H_k, with H_i = 1 - tau_i v_i v_i^H."""
 def ldl_factor(input: _TensorLike, *, hermitian: builtins.bool = False, out: _Out | None = None) -> _results.ldl_factor_result:
     """L D L^T (L D L^H if `hermitian`) of a symmetric matrix that need not be definite, as LAPACK packs it (Bunch and Kaufman, 1977): for `linalg.ldl_solve`. A constant."""
 def ldl_factor_ex(input: _TensorLike, *, hermitian: builtins.bool = False, check_errors: builtins.bool = False, out: _Out | None = None) -> _results.ldl_factor_ex_result:
     """What `ldl_factor` gives, and for each matrix a code: 0, or the place of a 0 in D."""
-def ldl_solve(LD: _Any, pivots: _Any, B: _TensorLike, *, hermitian: builtins.bool = False, out: _Out | None = None) -> _Tensor:
+def ldl_solve(LD: _TensorLike, pivots: _TensorLike, B: _TensorLike, *, hermitian: builtins.bool = False, out: _Out | None = None) -> _Tensor:
     """X with A X = B, from what `ldl_factor` gives. A constant."""
 def lu(A: _TensorLike, *, pivot: builtins.bool = True, out: _Out | None = None) -> _results.lu_result:
     """A = P L U: a permutation, a lower triangle with ones on its diagonal, an upper one."""
@@ -47,7 +47,7 @@ def lu_factor(A: _TensorLike, *, pivot: builtins.bool = True, out: _Out | None =
     """L (below the diagonal) and U in one matrix, and LAPACK's pivots, counted from 1."""
 def lu_factor_ex(A: _TensorLike, *, pivot: builtins.bool = True, check_errors: builtins.bool = False, out: _Out | None = None) -> _results.lu_factor_ex_result:
     """What `lu_factor` gives, and for each matrix a code: 0, or the place of a 0 in U."""
-def lu_solve(LU: _Any, pivots: _Any, B: _TensorLike, *, left: builtins.bool = True, adjoint: builtins.bool = False, out: _Out | None = None) -> _Tensor:
+def lu_solve(LU: _TensorLike, pivots: _TensorLike, B: _TensorLike, *, left: builtins.bool = True, adjoint: builtins.bool = False, out: _Out | None = None) -> _Tensor:
     """X with A X = B, A^H X = B if `adjoint`, X A = B or X A^H = B if not `left`, by factors of A."""
 def qr(A: _TensorLike, mode: builtins.str = 'reduced', *, out: _Out | None = None) -> _results.qr_result:
     """A = Q R: Q with orthonormal columns, R upper triangular."""

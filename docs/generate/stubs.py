@@ -2,9 +2,9 @@
 
 Many functions are made while the package is imported: of rules, by decorators, as methods of
 tensors. What they take is read off the finished package, what their arguments are off annotations,
-and where those say nothing, off their names: `TYPES` is the one list of these. The front of the
-package and the modules that only collect names have a file of types beside them; so have the
-functions that rules name, and Tensor's methods. A test fails when one is out of date.
+and where those say nothing, off their names (`TYPES`). The front of the package and the modules
+that only collect names have a file of types beside them; so have the functions that rules name, and
+Tensor's methods. A test fails when one is out of date.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 import wengert as wg
 from wengert.arrays import methods as arrays
-from wengert.autograd import record
+from wengert.autograd import misfits, record
 from wengert.autograd.methods import HistoryMethods
 from wengert.functions import elementary, results
 from wengert.functions.methods.conversations import TensorMethods
@@ -61,18 +61,27 @@ _Ints: typing.TypeAlias = builtins.int | _Tensor | _Sequence[builtins.int | _Ten
 '''
 
 TYPES = {
-    "_TensorLike": "input other tensor exponent mat1 mat2 mat vec vec1 vec2 batch1 batch2 tensor1 "
-    "tensor2 tensors operands x1 x2 mask condition index indices source src repeats target "
-    "weight weights bias sorted_sequence test_elements A B LU_data LU_pivots anchor positive "
-    "negative input1 input2 target_ input_ grid theta logits attn_mask query key value",
-    "_Ints": "size shape dims dim0 dim1 dilation padding stride kernel_size output_size shifts",
-    "_Dtype": "dtype",
-    "_Out": "out",
+    "_TensorLike": {*misfits.TENSORS, "tensors", "operands"},
+    "_Ints": [
+        "size",
+        "shape",
+        "dims",
+        "dim0",
+        "dim1",
+        "dilation",
+        "padding",
+        "stride",
+        "kernel_size",
+        "output_size",
+        "shifts",
+    ],
+    "_Dtype": ["dtype"],
+    "_Out": ["out"],
 }
 """What arguments are whose annotation does not say it, by their names."""
 KNOWN = {("__getitem__", "index"): "_Index | builtins.tuple[_Index, ...]"}
 KNOWN |= {(name, "index"): KNOWN["__getitem__", "index"] for name in ("__setitem__", "__delitem__")}
-NAMED = {name: kind for kind, names in TYPES.items() for name in names.split()}
+NAMED = {name: kind for kind, names in TYPES.items() for name in names}
 
 
 def stub() -> str:

@@ -150,8 +150,7 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
                 return function(*args, **kwargs)
             return into(out, function, args, kwargs)
         except Exception as error:
-            if told := misfit(error, function, args, kwargs):
-                raise told from error
+            misfit(error, function, args, kwargs)
             raise
 
     with_out.numpys_names = names  # type: ignore[attr-defined]

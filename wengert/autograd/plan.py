@@ -82,10 +82,14 @@ class Plan:
         return tuple(sorted(self.names - set(self.values)))
 
     @cached_property
+    def inputs(self) -> Names:
+        """Which arguments among the values may be arrays."""
+        return tuple(n for n in self.values if n in (*self.tracked, *self.constants) and n != "y")
+
+    @cached_property
     def arrays(self) -> Names:
         """What of the values may be arrays; the result last."""
-        arrays = [n for n in self.values if n in (*self.tracked, *self.constants) and n != "y"]
-        return (*arrays, *(n for n in self.values if n == "y"))
+        return (*self.inputs, *(n for n in self.values if n == "y"))
 
     @cached_property
     def shapes(self) -> bool:

@@ -404,8 +404,8 @@ def pull(
         cotangent = filled(self, cotangent)
 
     # What was saved, as arrays, or recorded; overwritten since, it is no longer what was meant.
-    for n in plan.arguments:
-        if n in plan.arrays and values[n] is not None:
+    for n in plan.inputs:
+        if values[n] is not None:
             if recorded:
                 values[n] = restored(self, values[n], nodes[n] if n in plan.tracked else None)
             elif plan.all_tensors or isinstance(values[n], Tensor):  # or a Packed one like it
@@ -419,7 +419,7 @@ def pull(
         if (
             plan.repeatable
             and is_overwritten(plan, self, values["y"], values["y_cell"])
-            and all(values[n] is not None for n in plan.arrays if n != "y")
+            and all(values[n] is not None for n in plan.inputs)
         ):
             values["y"] = own.dispatched(
                 *[values[n] for n in plan.positional], **{n: values[n] for n in plan.settings}

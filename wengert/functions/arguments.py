@@ -69,8 +69,7 @@ def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                if told := misfit(error, function, args, kwargs):
-                    raise told from error
+                misfit(error, function, args, kwargs)
                 raise
 
         return checked

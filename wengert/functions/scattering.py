@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -277,7 +278,7 @@ def index_reduce(
 
 
 @told
-def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Tensor:
     """`input` with `input[indices]` replaced by the values, or with the values added there."""
     input = tensor_of(input)
     one_dtype("index_put", (input, values))

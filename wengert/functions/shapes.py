@@ -263,7 +263,7 @@ def reversed_dims(input: Any) -> Tensor:
 
 
 @told
-def movedim(input: Any, source: Any, destination: Any) -> Tensor:
+def movedim(input: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Dimensions moved to other places; the rest keep their order."""
     input = tensor_of(input)
     source, destination = ([d] if isinstance(d, int) else list(d) for d in (source, destination))

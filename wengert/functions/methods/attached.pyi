@@ -324,7 +324,7 @@ class Methods:
         """`linalg.cholesky`, under its older signature."""
     def cholesky_inverse(self, upper: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
         """The inverse of A, from its Cholesky factor."""
-    def cholesky_solve(self, L: _Any, upper: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+    def cholesky_solve(self, L: _TensorLike, upper: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
         """X with A X = B, from the Cholesky factor of A: two triangular systems."""
     def choose(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0, *, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
@@ -376,7 +376,7 @@ class Methods:
         """`cosh`, in place."""
     def count_nonzero(self, dim: builtins.int | _Sequence[builtins.int] | None = None, *, axis: builtins.int | _Sequence[builtins.int] | None = ...) -> _Tensor:
         """How many elements are not zero."""
-    def cov(self, *, correction: builtins.int = 1, fweights: _Any = None, aweights: _Any = None) -> _Tensor:
+    def cov(self, *, correction: builtins.int = 1, fweights: _TensorLike | None = None, aweights: _TensorLike | None = None) -> _Tensor:
         """The covariance matrix of variables in rows and observations in columns."""
     def cpu(self, memory_format: _Any = None) -> _Tensor:
         """The tensor itself: it is on the CPU."""
@@ -583,7 +583,7 @@ class Methods:
         """`gt`, in place."""
     def half(self, memory_format: _Any = None) -> _Tensor:
         """The tensor as float16."""
-    def heaviside(self, values: _Any, *, out: _Out | None = None) -> _Tensor:
+    def heaviside(self, values: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """0 below zero, 1 above, `values` at zero."""
     def heaviside_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`heaviside`, in place."""
@@ -625,7 +625,7 @@ class Methods:
         """`input` with the slices that `index` names filled with a number."""
     def index_fill_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`index_fill`, in place."""
-    def index_put(self, indices: _TensorLike, values: _Any, accumulate: builtins.bool = False) -> _Tensor:
+    def index_put(self, indices: _Sequence[_Any], values: _TensorLike, accumulate: builtins.bool = False) -> _Tensor:
         """`input` with `input[indices]` replaced by the values, or with the values added there."""
     def index_put_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`index_put`, in place."""
@@ -704,7 +704,7 @@ class Methods:
         """Where x is plus infinity."""
     def isreal(self, *, out: _Out | None = None) -> _Tensor:
         """Where the imaginary part is zero."""
-    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: _Any = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> _Tensor:
+    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: _TensorLike | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> _Tensor:
         """The signal whose short-time transform comes closest to `input`, in the least-squares sense."""
     def item(self) -> builtins.int | builtins.float:
         """The single element, as a Python number."""
@@ -858,9 +858,9 @@ class Methods:
         """The most frequent element along `dim` (the smallest of several), and where it stands last."""
     def module_load(self, other: _TensorLike, assign: builtins.bool = False) -> _Any:
         """What `Module.load_state_dict` makes of this entry: `other` in its place, or a copy."""
-    def moveaxis(self, source: _TensorLike, destination: _Any) -> _Tensor:
+    def moveaxis(self, source: builtins.int | _Sequence[builtins.int], destination: builtins.int | _Sequence[builtins.int]) -> _Tensor:
         """Dimensions moved to other places; the rest keep their order."""
-    def movedim(self, source: _TensorLike, destination: _Any) -> _Tensor:
+    def movedim(self, source: builtins.int | _Sequence[builtins.int], destination: builtins.int | _Sequence[builtins.int]) -> _Tensor:
         """Dimensions moved to other places; the rest keep their order."""
     def msort(self, *, out: _Out | None = None) -> _Tensor:
         """Sorted along the first dimension."""
@@ -954,9 +954,9 @@ class Methods:
         """The number of elements."""
     def numpy(self, *, force: builtins.bool = False) -> _np.ndarray[_Any, _Any]:
         """The NumPy array inside: the same memory. `force` detaches first."""
-    def orgqr(self, tau: _Any, *, out: _Out | None = None) -> _Tensor:
+    def orgqr(self, tau: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The first n columns of H_1 H_2 ... H_k, with H_i = 1 - tau_i v_i v_i^H."""
-    def ormqr(self, tau: _Any, other: _TensorLike, left: builtins.bool = True, transpose: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+    def ormqr(self, tau: _TensorLike, other: _TensorLike, left: builtins.bool = True, transpose: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
         """Q C, or Q^H C if `transpose`, or C Q and C Q^H if not `left`, Q as `geqrf` represents it."""
     def outer(self, vec2: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """All products of an element of one vector with one of the other."""
@@ -1140,7 +1140,7 @@ class Methods:
         """`squeeze`, in place."""
     def std(self, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The standard deviation, the square root of `var`; where it is 0 so is its gradient."""
-    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: _Any = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> _Tensor:
+    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: _TensorLike | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> _Tensor:
         """The Fourier transforms of windows of a signal, `hop_length` apart: (..., frequency, frame)."""
     def storage(self) -> _Any:
         """The memory that this tensor looks into."""

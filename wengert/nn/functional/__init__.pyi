@@ -126,7 +126,7 @@ def cosine_similarity(x1: _Tensor, x2: _Tensor, dim: builtins.int = 1, eps: buil
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
 def cross_entropy(input: _Tensor, target: _Tensor, weight: _Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = ...) -> _Tensor:
     """-log softmax(input)[target]: scores (N, C, ...) and class numbers (N, ...)."""
-def gaussian_nll_loss(input: _Tensor, target: _Tensor, var: _Any, full: builtins.bool = False, eps: builtins.float = ..., reduction: builtins.str = 'mean') -> _Tensor:
+def gaussian_nll_loss(input: _Tensor, target: _Tensor, var: _TensorLike, full: builtins.bool = False, eps: builtins.float = ..., reduction: builtins.str = 'mean') -> _Tensor:
     """(log var + (input - target)^2 / var) / 2, with var at least eps and without its constant."""
 def hinge_embedding_loss(input: _Tensor, target: _Tensor, margin: builtins.float = ..., size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> _Tensor:
     """x where t = 1, max(0, margin - x) where t = -1."""
