@@ -4,6 +4,9 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 import pytest
@@ -78,6 +81,17 @@ def test_a_value_outside_a_domain_is_pointed_at_beside_the_traces(run, formula, 
     assert status == 0
     assert "∂" in out.splitlines()[-1]
     assert says in err if says else not err
+
+
+def test_a_page_without_a_name_is_opened(run, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    for words in (["--html", "x*y", "x=2", "y=3"], ["x*y", "--html", "x=2", "y=3"]):
+        status, out, _ = run("trace", *words)
+        assert status == 0
+        assert "opened" in out
+    pages = [Path(url2pathname(urlsplit(address).path)) for address in opened]
+    assert [page.read_text(encoding="utf-8")[:9] for page in pages] == ["<!DOCTYPE"] * 2
 
 
 @pytest.mark.parametrize("option", ["--html", "--svg"])

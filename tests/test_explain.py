@@ -3,6 +3,7 @@
 import io
 import math
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import scipy.special
 import wengert as wg
 from wengert.errors import GradError, MissingRuleError
 from wengert.explain import explain
+from wengert.explain.mathml import math as math_ml
 from wengert.explain.notation import SIGNS, ascii_only, notation, number, written
 from wengert.explain.slopes import slope
 from wengert.rules import RULES, special
@@ -483,3 +485,34 @@ def test_a_tie_is_written_as_what_is_computed(f):
     rows = wg.explain(lambda a, b: f(a, b), 1.0, 1.0).adjoint
     assert [row.value for row in rows[1:3]] == [0.5, 0.5]
     assert all("[1 = 1] / 2" in row.numbers for row in rows[1:3])
+
+
+@pytest.mark.parametrize(
+    ("text", "typeset"),
+    [
+        ("-(-3)", "−(−3)"),
+        ("v₁ / 2 × 3", "[v1|2]×3"),
+        ("v̄₅ ∂v₅/∂v₄", "v¯5[∂v5|∂v4]"),
+        ("t / (1 + x²)", "[t|1+x{2}]"),
+        ("x**-2 + 1e-07", "x{−2}+1·10{−7}"),
+        ("√(a² + b²)", "√<a{2}+b{2}>"),
+        ("array of 3 × 4", "arrayof3×4"),
+        (") oops (a", ")oops(a"),
+        ("", ""),
+    ],
+)
+def test_a_formula_is_typeset_by_precedence_and_nothing_is_lost(text, typeset):
+    shown = re.sub(r"&#8289;|^<math[^>]*>|</math>", "", math_ml(text))
+    root = ElementTree.fromstring(f"<mrow>{shown}</mrow>")
+    assert linear(root) == typeset
+
+
+def linear(element):
+    """MathML on one line: [above|below], base{power}, √<root>."""
+    parts = [linear(part) for part in element]
+    shapes = {"mfrac": "[{}|{}]", "msup": "{}{{{}}}", "msqrt": "√<{}>"}
+    if element.tag == "msqrt":
+        parts = ["".join(parts)]
+    if element.tag in shapes:
+        return shapes[element.tag].format(*parts)
+    return (element.text or "") + "".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,9 @@ class Page:
         """Value, tangent and adjoint in a box."""
         return [self.text(f"#b{k} .{kind}") for kind in ("v", "d", "b")]
 
+    def all(self, selector: str) -> list[Any]:
+        return self.browser.find_elements("css selector", selector)
+
     def texts(self, selector: str) -> list[str]:
         """All of a kind, in one question."""
         script = "return [...document.querySelectorAll(arguments[0])].map(x => x.textContent)"
@@ -66,8 +70,13 @@ class Page:
     def press(self, key: str) -> None:
         self.element("body").send_keys(key)
 
+    def formulas(self, selector: str) -> str:
+        """Formulas as text, which stands beside what is typeset."""
+        texts = "[...document.querySelectorAll(arguments[0])].map(x => x.getAttribute('alttext'))"
+        return "  ".join(self.browser.execute_script(f"return {texts}", f"{selector} math"))
+
     def says(self) -> str:
-        return self.text("#says")
+        return self.formulas("#says")
 
     def step(self) -> str:
         return self.text("#count")
@@ -116,7 +125,7 @@ def test_then_the_adjoints_from_the_last_step_back(shown: Shown) -> None:
     assert page.says().startswith("v̄₅")
     page.click("last")
     assert [page.box(k)[2] for k in (0, 1)] == ["5.5", "1.716"]
-    assert page.text("#summary") == "∂y/∂x₁ = 5.5, ∂y/∂x₂ = 1.716"
+    assert page.formulas("#summary") == "∂y/∂x₁ = 5.5, ∂y/∂x₂ = 1.716"
     assert not page.element("#next").is_enabled()
 
 
@@ -152,7 +161,7 @@ def test_a_function_of_more_than_twenty_steps(shown: Shown) -> None:
     assert page.step() == f"step {page.total} of {page.total}"
     for k, name in enumerate(e.gradient):
         assert page.box(k)[2] == e.shown(e.gradient[name])
-    assert page.text("#summary") == e.summary()
+    assert page.formulas("#summary") == e.summary()
 
 
 def network() -> wg.Explanation:
@@ -269,11 +278,148 @@ def test_the_picture_that_fills_itself_shows_at_each_step_what_the_page_shows(
         assert len(step["says"]) == 1
         assert page.says().startswith(step["says"][0])  # the page adds the tangent
         for kind in ("v", "b"):
-            assert step[kind] == [text for text in page.texts(f".box .{kind}") if text], k
+            assert step[kind] == [
+                text for text in page.texts(f".picture:first-child .box .{kind}") if text
+            ], k
     assert seen[0] == {"says": [], "v": [], "b": []}
-    assert seen[-1]["says"] == [page.text("#summary")]
+    assert seen[-1]["says"] == [page.formulas("#summary")]
 
 
 def test_a_step_of_the_picture_takes_some_time() -> None:
     with pytest.raises(ValueError, match=r"a step must take some seconds, but got 0"):
         lecture().animation(0)
+
+
+def lit(page: Page) -> dict[str, str]:
+    """The edges along which something flows, and what stands beside them."""
+    names = [edge.get_attribute("id")[1:] for edge in page.all(".lying .edge.now")]
+    return {name: page.text(f"#l{name}") for name in names}
+
+
+def test_edges_are_lit_with_their_derivatives_where_values_flow(shown: Shown) -> None:
+    page = shown(lecture())
+    page.click("next", 3)
+    assert lit(page) == {"0-2": "×\u202f0.5"}
+    page.click("next", 4)
+    assert lit(page) == {"5-6": "×\u202f1", "4-6": "×\u202f-1"}
+    page.click("next", 5)
+    assert page.says().startswith("v̄₁ = v̄₄ ∂v₄/∂v₁")
+    assert lit(page) == {"2-5": "×\u202f1"}
+    assert "back" in page.element("#e2-5").get_attribute("class")
+    page.click("last")
+    assert lit(page) == {}
+
+
+def test_a_value_that_is_used_twice_has_both_derivatives_beside_one_edge(shown: Shown) -> None:
+    page = shown(wg.explain(lambda x: x * x, 3.0))
+    page.click("next", 2)
+    assert lit(page) == {"0-1": "×\u202f(3 + 3)"}
+
+
+def test_a_tie_says_what_it_computes(shown: Shown) -> None:
+    page = shown(wg.explain(lambda a, b: np.maximum(a, b), 1.0, 1.0))
+    page.click("next", 6)
+    assert page.says().endswith("1 × ([1 > 1] + [1 = 1] / 2) = 0.5")
+
+
+def test_formulas_are_typeset(shown: Shown) -> None:
+    page = shown(lecture())
+    page.click("next", 3)
+    fraction = page.element("#t2 mfrac").rect
+    above, below = (part.rect for part in page.all("#t2 mfrac > msub"))
+    assert above["y"] + above["height"] <= below["y"] + 1
+    assert fraction["height"] > above["height"] + below["height"] - 2
+
+
+def sized(browser: Any, width: int, height: int) -> None:
+    sizes = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", sizes)
+
+
+def test_on_a_phone_the_drawing_stands_upright_and_fits(browser: Any, shown: Shown) -> None:
+    sized(browser, 390, 844)
+    try:
+        page = shown(lecture())
+        page.click("last")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+        frame = page.element("#drawing").rect
+        for k in range(page.rows):
+            box = page.element(f"#ub{k} rect").rect
+            assert frame["x"] <= box["x"]
+            assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+        assert page.text("#ub7 .b") == "1"
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_drawing_fills_its_frame(shown: Shown) -> None:
+    # A third of it was empty: drawings kept their size.
+    page = shown(lecture())
+    frame, drawing = page.element("#drawing").rect, page.element(".lying svg").rect
+    assert drawing["width"] > 0.95 * frame["width"]
+
+
+def test_it_is_dark_where_the_reader_likes_it_dark(browser: Any, shown: Shown) -> None:
+    dark = {"name": "prefers-color-scheme", "value": "dark"}
+    ground = lambda page: page.element("body").value_of_css_property("background-color")
+    light = ground(shown(lecture()))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [dark]})
+    try:
+        assert ground(shown(lecture())) != light
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def kept(browser: Any, page: Page, button: str, folder: Path, name: str) -> Path:
+    """The file that a button keeps."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    where = {"behavior": "allow", "downloadPath": str(folder)}
+    browser.execute_cdp_cmd("Page.setDownloadBehavior", where)
+    page.click(button)
+    WebDriverWait(browser, 60).until(lambda _: (folder / name).exists())
+    return folder / name
+
+
+def test_the_picture_at_a_step_is_kept_as_svg(browser: Any, shown: Shown, tmp_path: Path) -> None:
+    page = shown(lecture())
+    page.click("next", 4)
+    path = kept(browser, page, "svg", tmp_path, "step-4.svg")
+    browser.get(path.as_uri())
+    texts = "return [...document.querySelectorAll('.v, #l0-3')].map(x => x.textContent)"
+    assert browser.execute_script(texts) == ["2", "5", "0.693", "10", "", "", "", "", "×\u202f5"]
+    seen = "return getComputedStyle(document.querySelector(arguments[0])).visibility"
+    assert browser.execute_script(seen, "#l0-3") == "visible"
+    assert browser.execute_script(seen, "#l0-2") == "hidden"
+
+
+def test_all_steps_are_kept_as_a_gif(browser: Any, shown: Shown, tmp_path: Path) -> None:
+    from PIL import Image
+
+    e = wg.explain(lambda x: x * x, 3.0)
+    page = shown(e)
+    page.click("next", 2)
+    with Image.open(kept(browser, page, "gif", tmp_path, "steps.gif")) as picture:
+        assert picture.n_frames == page.total + 1
+        frames = []
+        for k in range(picture.n_frames):
+            picture.seek(k)
+            frames.append(np.asarray(picture.convert("RGB")))
+    assert all(np.any(a != b) for a, b in pairwise(frames))
+    assert np.mean(np.all(frames[0] == frames[0][0, 0], axis=-1)) > 0.5  # paper, not noise
+    assert page.step() == f"step 2 of {page.total}"
+
+
+def test_a_notebook_shows_the_page_and_gives_it_room(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!DOCTYPE html>{lecture()._repr_html_()}", encoding="utf-8")
+    browser.get(path.as_uri())
+    frame = browser.find_element("css selector", "iframe")
+    browser.switch_to.frame(frame)
+    try:
+        browser.find_element("css selector", "#next").click()
+        assert browser.find_element("css selector", "#count").text == "step 1 of 19"
+        inner = browser.execute_script("return document.documentElement.scrollHeight")
+    finally:
+        browser.switch_to.default_content()
+    assert frame.rect["height"] >= inner

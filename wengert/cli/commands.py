@@ -27,7 +27,7 @@ EXAMPLE = 'wengert trace "log(x1) + x1*x2 - sin(x2)" x1=2 x2=5'
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these words (those of the shell, if None) and return its exit status."""
-    words = _with_leading_minus(list(sys.argv[1:] if argv is None else argv))
+    words = _with_page(_with_leading_minus(list(sys.argv[1:] if argv is None else argv)))
     try:
         options = _parser().parse_args(words)
         status: int = options.run(options)
@@ -63,6 +63,23 @@ def _with_leading_minus(words: list[str]) -> list[str]:
         f" {word}" if word.startswith("-") and not word.startswith("--") and word != "-h" else word
         for word in words
     ]
+
+
+def _with_page(words: list[str]) -> list[str]:
+    """Let a formula or a value follow --html: only what can be a page's name is taken for one.
+
+    >>> _with_page(["trace", "--html", "x*y", "x=1"])
+    ['trace', 'x*y', 'x=1', '--html=']
+    """
+    if words[:1] != ["trace"] or "--html" not in words:
+        return words
+    k = words.index("--html")
+    name = "".join(words[k + 1 : k + 2])
+    given = not words[1].startswith("-")  # the formula, before the options
+    free = given and name and "=" not in name and not name.startswith("-")
+    if free or name.lower().endswith((".html", ".htm")):
+        return words
+    return [*words[:k], *words[k + 1 :], "--html="]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -133,7 +150,11 @@ def _parser() -> argparse.ArgumentParser:
     trace.add_argument("--markdown", action="store_true", help="print Markdown tables")
     trace.add_argument("--latex", action="store_true", help="print LaTeX")
     trace.add_argument(
-        "--html", metavar="FILE", help="write a page to step through, instead of printing"
+        "--html",
+        metavar="FILE.html",
+        nargs="?",
+        const="",
+        help="write a page to step through; without a name, open it in the browser",
     )
     trace.add_argument(
         "--svg", metavar="FILE", help="write a picture that fills itself, instead of printing"
@@ -225,6 +246,8 @@ def _trace(options: argparse.Namespace) -> int:
 
 
 def _show(e: Any, options: argparse.Namespace) -> int:
+    if options.html == "":
+        return _opened(e)
     if options.html is not None:
         return _written(e, "--html", options.html, e.page(), "and press Next")
     if options.svg is not None:
@@ -241,6 +264,18 @@ def _show(e: Any, options: argparse.Namespace) -> int:
         Console().print(e.rich())
     else:
         print(e.text(ascii=ascii))
+    return OK
+
+
+def _opened(e: Any) -> int:
+    import tempfile
+    import webbrowser
+    from pathlib import Path
+
+    name = Path(tempfile.mkdtemp(prefix="wengert-")) / "trace.html"
+    name.write_text(e.page(), encoding="utf-8")
+    there = webbrowser.open(name.as_uri())
+    print(f"{e.summary()}\n{'opened' if there else 'no browser was found; wrote'} {name}")
     return OK
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Row:
     """One line of a trace: `name = formula = numbers = value`.
 
-    In an adjoint trace `chain` is the formula with ∂v/∂w not yet worked out.
+    In an adjoint trace `chain` is the formula with ∂v/∂w not yet worked out, and `edge` the places
+    in the primal trace of w and v: along it, backwards, the adjoint comes.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Row:
     numbers: str
     value: float | np.ndarray
     chain: str = ""
+    edge: tuple[int, int] | None = None
 
 
 class Explanation:
@@ -34,7 +36,7 @@ class Explanation:
     `primal`, `tangent` and `adjoint` are lists of `Row`; `values` the results; `wrt` the argument
     that was seeded and `derivatives` those of the results by it; `gradient` the derivatives of the
     result `of` by all arguments, by name; `links` the places of the lines of the primal trace that
-    each line of it is computed from.
+    each line of it is computed from, and `slopes` the derivatives by these, where they are numbers.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Explanation:
         gradient: dict[str, Any],
         digits: int,
         links: list[tuple[int, ...]],
+        slopes: list[tuple[float | None, ...]],
     ) -> None:
         self.title = title
         self.point = point
@@ -64,6 +67,7 @@ class Explanation:
         self.gradient = gradient
         self.digits = digits
         self.links = links
+        self.slopes = slopes
 
     # ---- as text --------------------------------------------------------------------------
 
@@ -122,6 +126,17 @@ class Explanation:
         return ascii_only(text) if ascii else text
 
     def _repr_html_(self) -> str:
+        """The page to step through; below it, folded, the traces as tables, which also those see
+        who show notebooks without running what is in them.
+        """
+        page = _html(self.page())
+        frame = "width: 100%; height: 60rem; border: 0; background: transparent"
+        return (
+            f'<iframe title="{_html(self.title)}" style="{frame}" srcdoc="{page}"></iframe>\n'
+            f"<details><summary>The traces as tables</summary>\n{self._tables()}\n</details>"
+        )
+
+    def _tables(self) -> str:
         primal, tangent, adjoint = (self._lines(rows) for rows in self._traces())
         first, second, third = map(_html, self.headings)
         forward = [[*p, *t] for p, t in zip(primal, tangent, strict=True)]
@@ -169,7 +184,7 @@ class Explanation:
         >>> import wengert as wg
         >>> text = wg.explain(lambda x: x * x, 3.0).animation()
         >>> text[:4], text.count("<animate")
-        ('<svg', 26)
+        ('<svg', 28)
         """
         from wengert.explain.graph import Animation
 

@@ -479,7 +479,7 @@ def _explained(
 ) -> Explanation:
     labels = _labels(len(outputs), names)
     tangents, tangent_rows = _tangent_trace(trace, names, position, digits)
-    adjoints, adjoint_rows = _adjoint_trace(trace, names, outputs[of], labels[of], digits)
+    adjoints, adjoint_rows = _adjoint_trace(trace, names, outputs, of, labels[of], digits)
     primal_rows = _primal_trace(trace, names, digits)
     for label, output in zip(labels, outputs, strict=True):
         primal_rows.append(Row(label, _name(output, "", digits), "", _item(_plain(output))))
@@ -507,6 +507,7 @@ def _explained(
         gradient=gradient,
         digits=digits,
         links=_links(trace, outputs),
+        slopes=_slopes(trace, outputs),
     )
 
 
@@ -517,6 +518,19 @@ def _links(trace: Trace, outputs: list[Any]) -> list[tuple[int, ...]]:
     return links + [
         (output.index - first,) if isinstance(output, Traced) else () for output in outputs
     ]
+
+
+def _slopes(trace: Trace, outputs: list[Any]) -> list[tuple[float | None, ...]]:
+    """For each link the derivative of the one line by the other, if both are numbers."""
+    found: list[tuple[float | None, ...]] = [() for _ in trace.inputs]
+    found += [tuple(_slope(trace, step, source) for source in step.sources) for step in trace.steps]
+    ends = (isinstance(output, Traced) for output in outputs)
+    return found + [(1.0,) if traced else () for traced in ends]
+
+
+def _slope(trace: Trace, step: Step, source: tuple[str, int | None, int]) -> float | None:
+    x, y = trace.values[source[2]], trace.values[step.index]
+    return None if x.ndim or y.ndim else float(_pushed(step, source, np.ones(()), y))
 
 
 def _labels(count: int, names: list[str]) -> list[str]:
@@ -567,16 +581,19 @@ def _tangent_trace(
 
 
 def _adjoint_trace(
-    trace: Trace, names: list[str], output: Any, label: str, digits: int
+    trace: Trace, names: list[str], outputs: list[Any], of: int, label: str, digits: int
 ) -> tuple[dict[int, Any], list[Row]]:
     """Each step, the last first, pulls its cotangent back; where paths meet, they add."""
+    output = outputs[of]
     if not isinstance(output, Traced):
         return {}, [
             Row(marked(name, BAR), "0", "", _item(np.zeros(trace.values[i].shape)))
             for i, name in zip(trace.inputs, names, strict=True)
         ]
     adjoints = {output.index: np.ones(output.shape)}
-    rows = [Row(variable(output.index, BAR), marked(label, BAR), "", _item(adjoints[output.index]))]
+    first, last = trace.inputs[0], len(trace.values) + of
+    start = variable(output.index, BAR), marked(label, BAR), "", _item(adjoints[output.index])
+    rows = [Row(*start, edge=(output.index - first, last))]
     for step in reversed(trace.steps):
         g = adjoints.get(step.index)
         if g is None:
@@ -595,7 +612,8 @@ def _adjoint_trace(
                 chain, formula = _sum(mine, chain), _sum(mine, formula)
                 shown = _sum(number(before, digits), shown)
             adjoints[index] = part if before is None else before + part
-            rows.append(Row(mine, formula, shown, _item(adjoints[index]), chain))
+            edge = index - first, step.index - first
+            rows.append(Row(mine, formula, shown, _item(adjoints[index]), chain, edge))
     for i, name in zip(trace.inputs, names, strict=True):
         value = adjoints.get(i, np.zeros(trace.values[i].shape))
         formula = variable(i, BAR) if i in adjoints else "0"
