@@ -12,7 +12,8 @@ template's line numbers, which a traceback or a debugger shows. In a template
     own.reverse["x"]            is the name `reverse_x`
     any(... for n in known)     is a chain of `or`, and with `all` of `and`
     f(*[... for n in known])    gives the arguments one by one
-    spliced("x + 1")            is x + 1
+    put(formula, array)         is the expression of a lambda, of the variables that it names
+    handed_on(own.function)     is a call with all parameters of the head, as they came
 
 and a function that is `inline` stands where it is called.
 """
@@ -21,12 +22,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import functools
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from wengert.autograd.plan import Plan
@@ -93,9 +95,49 @@ def inline(function: F) -> F:
     return function
 
 
-def spliced(text: str) -> Any:
-    """A text that is an expression of the folded code."""
-    raise NotImplementedError(f"only folded code has {text!r}")
+class Formula(NamedTuple):
+    """A function of one expression, found in its file when it is put into a template."""
+
+    file: str
+    line: int
+    parameters: tuple[str, ...]
+    item: int | None = None  # of the tuple that it returns
+
+    def expression(self) -> ast.expr:
+        (body,) = (
+            function.body if isinstance(function, ast.Lambda) else _returned(function)
+            for function in ast.walk(_parsed(self.file))
+            if isinstance(function, (ast.Lambda, ast.FunctionDef))
+            and function.lineno == self.line
+            and tuple(a.arg for a in function.args.args) == self.parameters
+        )
+        if self.item is None:
+            return body
+        assert isinstance(body, ast.Tuple)
+        return body.elts[self.item]
+
+
+def formula(function: Any) -> Formula:
+    """A lambda, or another function of one expression, as a formula."""
+    code = template(function).__code__
+    return Formula(code.co_filename, code.co_firstlineno, code.co_varnames[: code.co_argcount])
+
+
+def _returned(function: ast.FunctionDef) -> ast.expr:
+    (statement,) = function.body
+    assert isinstance(statement, ast.Return)
+    assert statement.value is not None
+    return statement.value
+
+
+def put(formula: Formula | None, *first: Any) -> Any:
+    """A formula's value; its parameters are `first`, then variables of the names that they have."""
+    raise NotImplementedError(f"only folded code has the value of {formula}")
+
+
+def handed_on(function: Any) -> Any:
+    """What another function returns, given the parameters of the folded one as they came."""
+    raise NotImplementedError(f"only folded code has parameters to give to {function}")
 
 
 class Template:
@@ -129,7 +171,7 @@ class Template:
         for node in ast.walk(made):
             if hasattr(node, "lineno"):
                 node.lineno = node.end_lineno = self.line  # type: ignore[attr-defined]
-        made.body = _Folder(self, known, names).block(self.body)
+        made.body = _Folder(self, known, names, made.args).block(self.body)
         return made
 
 
@@ -138,13 +180,17 @@ _opened = functools.cache(Template)
 
 @functools.cache
 def _definitions(file: str) -> dict[str, ast.FunctionDef]:
-    tree = ast.parse(_TEXTS[file])
-    found = {d.name: d for d in tree.body if isinstance(d, ast.FunctionDef)}
+    found = {d.name: d for d in _parsed(file).body if isinstance(d, ast.FunctionDef)}
     for d in found.values():
         if ast.get_docstring(d) is not None:
             del d.body[0]
-        _Look(d, {"spliced", "own", *found}).at(d)
+        _Look(d, {"put", "handed_on", "own", *found}).at(d)
     return found
+
+
+@functools.cache
+def _parsed(file: str) -> ast.Module:
+    return ast.parse(_TEXTS[file])
 
 
 @functools.cache
@@ -202,9 +248,14 @@ class _Folder:
     """Goes through a template, or a function that is put into it, once."""
 
     def __init__(
-        self, template: Template, known: Mapping[str, Any], names: Mapping[str, str]
+        self,
+        template: Template,
+        known: Mapping[str, Any],
+        names: Mapping[str, str],
+        head: ast.arguments,
     ) -> None:
         self.template = template
+        self.head = head
         self.known = dict(known)
         self.names = names
         self.tables = dict.fromkeys(template.tables, "")  # and what the variables end in
@@ -247,7 +298,8 @@ class _Folder:
             unpacked = self.unpacking(s.value)
             if unpacked is not None:
                 return unpacked
-        return [self.rebuilt(s)]
+        made = self.rebuilt(s)
+        return [] if _says_nothing(made) else [made]
 
     def choice(self, s: ast.If) -> list[ast.stmt]:
         test = self.question(s.test)
@@ -367,8 +419,10 @@ class _Folder:
             items = self.items(e.args[0])
             if items is not None:
                 return self.joined(e, ast.Or() if name == "any" else ast.And(), items)
-        if name == "spliced":
-            return _at_all(e, ast.parse(self.value(e.args[0]), mode="eval").body)
+        if name == "put":
+            return self.value_of_formula(e)
+        if name == "handed_on":
+            return _at_all(e, _call_of(self.expression(e.args[0]), self.head))
         if name == "getattr" and self.value(e.args[1]) is not _UNKNOWN:
             attribute = self.value(e.args[1])
             return _at(e, ast.Attribute(self.expression(e.args[0]), attribute, ast.Load()))
@@ -379,7 +433,7 @@ class _Folder:
 
     def put_in(self, definition: ast.FunctionDef, call: ast.Call) -> ast.expr:
         """The expression of a function that is called, with its arguments in it."""
-        within = _Folder(self.template, {}, self.names)
+        within = _Folder(self.template, {}, self.names, self.head)
         within.tables = {}
         for parameter, argument in zip(definition.args.args, call.args, strict=True):
             value = self.value(argument)
@@ -389,10 +443,20 @@ class _Folder:
                 within.tables[parameter.arg] = self.tables[argument.id]
             elif parameter.arg != "own":
                 within.texts[parameter.arg] = self.expression(argument)
-        (statement,) = definition.body
-        assert isinstance(statement, ast.Return)
-        assert statement.value is not None
-        return within.expression(statement.value)
+        return within.expression(_returned(definition))
+
+    def value_of_formula(self, call: ast.Call) -> ast.expr:
+        formula = self.value(call.args[0])
+        first = [self.expression(argument) for argument in call.args[1:]]
+        own = dict.fromkeys(formula.parameters) | dict(zip(formula.parameters, first, strict=False))
+
+        class Renamed(ast.NodeTransformer):
+            def visit_Name(_, name: ast.Name) -> ast.expr:
+                if name.id in own:
+                    return own[name.id] or name
+                return ast.Name(self.own(name.id), name.ctx)
+
+        return _at_all(call, Renamed().visit(copy.deepcopy(formula.expression())))
 
     def keyword(self, given: ast.keyword) -> Iterator[ast.keyword]:
         """An argument by name; or several, `**{n: ... for n in known}`."""
@@ -523,6 +587,28 @@ def _literal(value: Any) -> ast.expr:
         if isinstance(value, tuple)
         else ast.Constant(value)
     )
+
+
+def _says_nothing(s: ast.stmt) -> bool:
+    """x = x"""
+    if not (isinstance(s, ast.Assign) and isinstance(s.value, ast.Name)):
+        return False
+    return all(isinstance(t, ast.Name) and t.id == s.value.id for t in s.targets)
+
+
+def _call_of(function: ast.expr, head: ast.arguments) -> ast.Call:
+    """A call of a function with the parameters of another."""
+
+    def read(parameter: ast.arg) -> ast.expr:
+        return ast.Name(parameter.arg, ast.Load())
+
+    given = [read(p) for p in (*head.posonlyargs, *head.args)]
+    named = [ast.keyword(p.arg, read(p)) for p in head.kwonlyargs]
+    if head.vararg:
+        given.append(ast.Starred(read(head.vararg), ast.Load()))
+    if head.kwarg:
+        named.append(ast.keyword(None, read(head.kwarg)))
+    return ast.Call(function, given, named)
 
 
 Node = TypeVar("Node", bound=ast.AST)

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from wengert.autograd.folding import Formula
 from wengert.autograd.operands import is_binary, is_unary, keeps_integers
 from wengert.rules.blocks import has_steps
 from wengert.rules.quick import QUICK
@@ -23,12 +24,11 @@ Form = Literal["unary", "binary", "number", "usual", "any"]
 
 @dataclass(frozen=True)
 class Usual:
-    """The calls that a public function usually gets: see `record.usually`. Texts of expressions."""
+    """The calls that a public function usually gets: see `record.usually`."""
 
-    condition: str
-    general: str
-    actual: Names  # for each argument of the rule
-    quick: str
+    when: Formula
+    given: Formula
+    quick: Formula | None
 
 
 @dataclass(frozen=True)
@@ -156,12 +156,6 @@ class Plan:
         return self.form == "usual" and self.view
 
     @property
-    def refusals(self) -> str:
-        """The errors that say that a function refused its arguments."""
-        more = ", IndexError" if self.form == "usual" else ""
-        return f"(ValueError, TypeError{more})"
-
-    @property
     def variables(self) -> dict[str, str]:
         """What arguments are called: PyTorch's functions of one tensor have one name for it."""
         return {n: "input" if self.form == "unary" else n for n in self.arguments}
@@ -209,26 +203,18 @@ class Plan:
         """What the forward lambda of an argument names."""
         return dict(self.pushes)[n]
 
-    def usual(self, n: str) -> str:
-        """The text of an argument in usual calls."""
+    def usual(self, n: str) -> Formula:
+        """An argument in usual calls, by the public function's."""
         assert self.usually is not None
-        return self.usually.actual[self.arguments.index(n)]
+        return self.usually.given._replace(item=self.arguments.index(n))
 
     @property
-    def renamed(self) -> Names:
-        return tuple(n for n in self.arguments if self.usual(n) != n)
+    def when(self) -> Formula | None:
+        return self.usually.when if self.usually else None
 
     @property
-    def condition(self) -> str:
-        return self.usually.condition if self.usually else ""
-
-    @property
-    def general(self) -> str:
-        return self.usually.general if self.usually else ""
-
-    @property
-    def quickly(self) -> str:
-        return self.usually.quick if self.usually else ""
+    def quickly(self) -> Formula | None:
+        return self.usually.quick if self.usually else None
 
     def base(self, fact: str) -> str:
         """The argument whose shape or dtype a name stands for."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 from collections.abc import Callable
-from inspect import Parameter, Signature, signature
+from inspect import Signature, signature
 from types import FunctionType
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd import pushing, saved, template, zeros
-from wengert.autograd.folding import folded, text_of
+from wengert.autograd.folding import folded, formula, text_of
 from wengert.autograd.forward import carried
 from wengert.autograd.operands import Recorder, casting, is_unary, uniform
 from wengert.autograd.plan import Plan, Usual, plan_of, usual_plan
@@ -145,25 +146,29 @@ def _first_call_of_one(input: Any, *, out: Any = None) -> Any:
 
 
 def usually(
-    function: Function, condition: str, actual: str, quick: str
+    function: Function,
+    *,
+    when: Callable[..., bool],
+    given: Callable[..., tuple[Any, ...]],
+    quick: Callable[..., Any] | None = None,
 ) -> Callable[[Recorder], Recorder]:
     """A decorator that takes the commonest calls of a public function straight to `function`.
 
-    The texts are about the arguments of the decorated function and the names of its module: calls
-    that give a tensor around a plain array first, and meet `condition`, record `function(actual)`
-    without a layer between. `quick` says what that is for arrays, which have the names of the
-    arguments of `function` and `_array`. All other calls go to the function as it is written.
+    Three formulas say which and how; the first two are about parameters of the public function.
+    Calls that give a tensor around a plain array first, and for which `when` is true, record
+    `function(*given)` without a layer between. `quick` is what that is for the array of the first
+    and the other arguments of `function`, unless the function itself is as quick. All other calls
+    go to the public function as it is written.
     """
     rule = RULES[function]
+    usual = Usual(formula(when), formula(given), quick and formula(quick))
 
     def decorate(general: Recorder) -> Recorder:
         def write(_: Recorder, space: dict[str, Any]) -> Any:
-            parameters = signature(general).parameters
-            passed = ", ".join(map(_passed_on, parameters.values()))
-            given = tuple(actual.split(", ", len(rule.arguments) - 1))
-            plan = usual_plan(rule, Usual(condition, f"general({passed})", given, quick))
+            plan = usual_plan(rule, usual)
             own = _own(rule, plan) | {"general": general, "record": recorder(function)}
-            space |= inspect.unwrap(general).__globals__
+            space |= _names_of(when, given, quick or when)
+            parameters = signature(general).parameters
             bare = [p.replace(annotation=p.empty, default=p.empty) for p in parameters.values()]
             head = f"{general.__name__}{Signature(bare)}"
             made = folded(template.record, space, own, head, plan, others=tuple(parameters))
@@ -177,11 +182,13 @@ def usually(
     return decorate
 
 
-def _passed_on(p: Parameter) -> str:
-    if p.kind == p.KEYWORD_ONLY:
-        return f"{p.name}={p.name}"
-    stars = "*" if p.kind == p.VAR_POSITIONAL else "**" if p.kind == p.VAR_KEYWORD else ""
-    return stars + p.name
+def _names_of(*formulas: Any) -> dict[str, Any]:
+    """What formulas find by name in their module; the template means no other things by them."""
+    theirs = vars(sys.modules[formulas[0].__module__])
+    names = {n: theirs[n] for f in formulas for n in f.__code__.co_names if n in theirs}
+    other = vars(template)
+    assert all(other.get(n, thing) is thing for n, thing in names.items()), names
+    return names
 
 
 def listing(function: Function) -> str:
@@ -270,8 +277,13 @@ def _own(rule: Rule, plan: Plan | None = None) -> dict[str, Any]:
         own["at_once"] = blocks.at_once(function)
         own["halves"] = blocks.at_once(function, blocks.ENOUGH)
     if plan is not None:
+        own["refusals"] = _REFUSALS if plan.usually is None else (*_REFUSALS, IndexError)
         own["NodeClass"] = _node_class(rule, plan.number)
     return own
+
+
+_REFUSALS = ValueError, TypeError
+"""The errors that say that a function refused its arguments."""
 
 
 # ---- functions of a sequence of arrays -----------------------------------------------------

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.folding import Folded, Named, inline, spliced, template
+from wengert.autograd.folding import Folded, Named, handed_on, inline, put, template
 from wengert.autograd.forward import carried
 from wengert.autograd.operands import (
     alone,
@@ -99,16 +99,16 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None) -> Any:
     if plan.form == "number" and not isinstance(given[plan.first], Tensor):
         return foreign(own.record, own.rule, (*[given[n] for n in plan.arguments],))
     if plan.form == "usual":
-        if not (isinstance(spliced(plan.usual(plan.first)), Tensor) and spliced(plan.condition)):
-            return spliced(plan.general)
-        for n in plan.renamed:
-            given[n] = spliced(plan.usual(n))
+        if not (isinstance(put(plan.usual(plan.first)), Tensor) and put(plan.when)):
+            return handed_on(own.general)
+        for n in plan.arguments:
+            given[n] = put(plan.usual(n))
     odd = False
     for n in plan.operands:
         if plan.form != "any" or isinstance(given[n], Tensor):
             arrays[n] = given[n]._array
             if plan.form == "usual" and type(arrays[n]) is not ndarray:
-                return spliced(plan.general)
+                return handed_on(own.general)
             if n not in plan.tracked:
                 if given[n]._origin is INFERENCE:
                     odd = True
@@ -138,8 +138,10 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None) -> Any:
 
     # The function, on the arrays.
     try:
-        if plan.form == "usual":
-            array = spliced(plan.quickly)
+        if plan.quickly is not None:
+            array = put(plan.quickly, x_array)
+        elif plan.form == "usual":
+            array = own.function(*[value(plan, n, given, arrays) for n in plan.arguments])
         elif plan.rounds and is_narrow(arrays[plan.first]):
             array = rounded(
                 own.dispatched,
@@ -162,9 +164,9 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None) -> Any:
                 *[value(plan, n, given, arrays) for n in plan.positional],
                 **{n: value(plan, n, given, arrays) for n in plan.settings},
             )
-    except spliced(plan.refusals) as error:
+    except own.refusals as error:
         if plan.form == "usual":
-            return spliced(plan.general)
+            return handed_on(own.general)
         raise unsuited(own.rule, error, (*[given[n] for n in plan.arguments],)) from None
     except OverflowError:
         if plan.form != "number":

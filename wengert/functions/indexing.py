@@ -44,18 +44,29 @@ _gather, _scatter_add, _where = (
 _assign = recorder(rules.overwritten)
 
 _FULL = slice(None)
+_BOUND = (int, type(None))
 
 # ---- x[index] ------------------------------------------------------------------------------
 
 
 @usually(
     rules.slices,
-    "type(index) is slice and type(index.start) in _BOUND and type(index.stop) in _BOUND "
-    "and index.step is None and x._array.ndim",
-    "x, index",
-    "x_array[index]",
+    when=lambda x, index: (
+        type(index) is slice
+        and type(index.start) in _BOUND
+        and type(index.stop) in _BOUND
+        and index.step is None
+        and x._array.ndim
+    ),
+    given=lambda x, index: (x, index),
+    quick=lambda x, index: x[index],
 )
-@usually(rules.select, "type(index) is int", "x, index", "x_array[index, ...]")
+@usually(
+    rules.select,
+    when=lambda index: type(index) is int,
+    given=lambda x, index: (x, index),
+    quick=lambda x, index: x[index, ...],
+)
 def get(x: Tensor, index: Any) -> Tensor:
     """`x[index]`: a view for numbers and slices, a copy for index tensors and masks."""
     try:
@@ -266,9 +277,6 @@ def plain_slice(s: slice) -> slice:
         None if v is None else operator.index(v) for v in (s.start, s.stop, s.step)
     )
     return slice(start, stop, step)
-
-
-_BOUND = (int, type(None))
 
 
 def lasting(advanced: Any) -> Any:

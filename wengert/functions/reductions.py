@@ -47,16 +47,24 @@ _variance = recorder(rules.variance)
 # ---- sums ----------------------------------------------------------------------------------
 
 
-_USUAL = (
-    "dtype is out is None and not names "
-    "and input._array.dtype in EXACT "
-    "and (dim is None or type(dim) is int and 0 <= dim + (dim < 0) * input._array.ndim "
-    "< input._array.ndim)"
-)
-_ARGUMENTS = "input, dim if dim is None else dim % input._array.ndim, keepdim"
+def _reduces_one_or_all(input: Any, dim: Any, dtype: Any, out: Any, names: Any) -> bool:
+    return (
+        dtype is out is None
+        and not names
+        and input._array.dtype in EXACT
+        and input._array.size
+        and (
+            dim is None
+            or (type(dim) is int and 0 <= dim + (dim < 0) * input._array.ndim < input._array.ndim)
+        )
+    )
 
 
-@usually(np.sum, _USUAL, _ARGUMENTS, "function(a_array, axis, keepdims)")
+def _with_axis(input: Any, dim: Any, keepdim: bool) -> tuple[Any, int | None, bool]:
+    return input, dim if dim is None else dim % input._array.ndim, keepdim
+
+
+@usually(np.sum, when=_reduces_one_or_all, given=_with_axis)
 def sum(
     input: Any,
     dim: Dim = None,
@@ -85,9 +93,7 @@ def sum(
     return _sum(input, dim if dim is None else some_dims(dim, input.ndim), keepdim)
 
 
-@usually(
-    np.mean, f"{_USUAL} and input._array.size", _ARGUMENTS, "function(a_array, axis, keepdims)"
-)
+@usually(np.mean, when=_reduces_one_or_all, given=_with_axis)
 def mean(
     input: Any,
     dim: Dim = None,

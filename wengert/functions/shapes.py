@@ -68,9 +68,9 @@ def _inferred(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
 
 @usually(
     np.reshape,
-    "shape and type(shape[0]) is type(shape[-1]) is int and not named",
-    "input, shape",
-    "a_array.reshape(shape)",
+    when=lambda shape, named: shape and type(shape[0]) is type(shape[-1]) is int and not named,
+    given=lambda input, shape: (input, shape),
+    quick=lambda a, shape: a.reshape(shape),
 )
 def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:
     """The input's elements in another shape, a view where memory allows; one size may be -1.
@@ -92,10 +92,14 @@ def reshape(input: Any, *shape: Any, **named: Any) -> Tensor:
 
 @usually(
     np.reshape,
-    "shape and type(shape[0]) is type(shape[-1]) is int and dtype is size is None "
-    "and input._array.flags.c_contiguous",
-    "input, shape",
-    "a_array.reshape(shape)",
+    when=lambda input, shape, dtype, size: (
+        shape
+        and type(shape[0]) is type(shape[-1]) is int
+        and dtype is size is None
+        and input._array.flags.c_contiguous
+    ),
+    given=lambda input, shape: (input, shape),
+    quick=lambda a, shape: a.reshape(shape),
 )
 def view(input: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """The input's memory in another shape, or, given a dtype, read as other numbers."""
@@ -183,9 +187,8 @@ def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Tensor:
 
 @usually(
     np.expand_dims,
-    "type(dim) is int and 0 <= dim <= input._array.ndim",
-    "input, dim",
-    "function(a_array, axis)",
+    when=lambda input, dim: type(dim) is int and 0 <= dim <= input._array.ndim,
+    given=lambda input, dim: (input, dim),
 )
 def unsqueeze(input: Any, dim: int) -> Tensor:
     """With a new dimension of size 1 at `dim`."""
@@ -195,10 +198,14 @@ def unsqueeze(input: Any, dim: int) -> Tensor:
 
 @usually(
     np.transpose,
-    "axes and type(axes[0]) is type(axes[-1]) is int "
-    "and len(axes) == input._array.ndim and dims is None",
-    "input, axes",
-    "a_array.transpose(axes)",
+    when=lambda input, axes, dims: (
+        axes
+        and type(axes[0]) is type(axes[-1]) is int
+        and len(axes) == input._array.ndim
+        and dims is None
+    ),
+    given=lambda input, axes: (input, axes),
+    quick=lambda a, axes: a.transpose(axes),
 )
 def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order."""
@@ -218,9 +225,9 @@ def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
 
 @usually(
     np.swapaxes,
-    "type(dim0) is type(dim1) is int and input._array.ndim",
-    "input, dim0, dim1",
-    "a_array.swapaxes(axis1, axis2)",
+    when=lambda input, dim0, dim1: type(dim0) is type(dim1) is int and input._array.ndim,
+    given=lambda input, dim0, dim1: (input, dim0, dim1),
+    quick=lambda a, axis1, axis2: a.swapaxes(axis1, axis2),
 )
 def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
@@ -233,7 +240,12 @@ def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
 swapaxes = swapdims = transpose
 
 
-@usually(np.swapaxes, "input._array.ndim == 2", "input, 0, 1", "a_array.T")
+@usually(
+    np.swapaxes,
+    when=lambda input: input._array.ndim == 2,
+    given=lambda input: (input, 0, 1),
+    quick=lambda a: a.T,
+)
 def t(input: Any) -> Tensor:
     """The transpose of a matrix; vectors and numbers stay as they are."""
     input = tensor_of(input)
@@ -256,7 +268,7 @@ def adjoint(input: Any) -> Tensor:
     return (transpose(input, -2, -1) if input.ndim else input).conj()
 
 
-@usually(np.transpose, "True", "input, None", "a_array.T")
+@usually(np.transpose, when=lambda: True, given=lambda input: (input, None), quick=lambda a: a.T)
 def reversed_dims(input: Any) -> Tensor:
     """The dimensions in reverse order, as in `x.T`."""
     return _transpose(tensor_of(input))
