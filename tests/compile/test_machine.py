@@ -13,8 +13,8 @@ import pytest
 
 llvm = pytest.importorskip("llvmlite.ir")
 
-from wengert.compile.llvm.machine import cache  # noqa: E402
 from wengert.compile.llvm.machine import host as machine  # noqa: E402
+from wengert.history import cache  # noqa: E402
 
 INT = llvm.IntType(64)
 POINTER = llvm.IntType(8).as_pointer()

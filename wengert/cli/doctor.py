@@ -96,8 +96,8 @@ def machine() -> Iterator[Line]:
 
 
 def _cache() -> str:
-    """Where machine code is kept between processes."""
-    from wengert.compile.llvm.machine import cache
+    """Where code is kept between processes."""
+    from wengert.history import cache
 
     folder = cache.folder()
     if folder is None:

@@ -31,8 +31,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from wengert.compile.llvm.machine import cache
-from wengert.history import forks
+from wengert.history import cache, forks
 
 LEVEL = 2
 """How hard LLVM tries when it chooses instructions and registers, 0 to 3."""

@@ -1,6 +1,6 @@
-"""Machine code kept on disk, so that the next process need not compile again.
+"""Code kept on disk, so that the next process need not make it again.
 
-One file per module, named by a hash of what it was made of. The folder is the one named by the
+One file per code, named by a hash of what it was made of. The folder is the one named by the
 environment variable WENGERT_CACHE (empty: keep nothing), else in the user's cache folder. A cache
 never stands in the way: files that cannot be read, or hold something else, count as missing, and
 nothing happens where nothing can be written.
@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -66,6 +65,8 @@ def write(key: str, data: bytes) -> None:
     place = folder()
     if place is None:
         return
+    import tempfile  # not often needed, and it takes a while
+
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=place, suffix=".part")
