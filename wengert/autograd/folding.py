@@ -24,11 +24,16 @@ import ast
 import builtins
 import copy
 import functools
+import hashlib
+import importlib.util
+import marshal
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+from wengert.history import cache
 
 if TYPE_CHECKING:
     from wengert.autograd.plan import Plan
@@ -67,8 +72,28 @@ def _code(
     others: tuple[str, ...],
     known: tuple[tuple[str, Any], ...],
 ) -> CodeType:
+    """The code of a function; a process before may have kept it."""
+    file = template.__code__.co_filename
+    asked = template.__name__, file, head, plan, others, known
+    key = f"folded.{_digest(repr((_digests({__file__, file, *plan.files}), asked)).encode())}"
+    data = cache.read(key)
+    if data is not None:
+        kept: CodeType = marshal.loads(data)
+        return kept
     names = {**plan.variables, **{name: name for name in others}}
-    return _opened(template).code(head, {"plan": plan, **dict(known)}, names)
+    made = _opened(template).code(head, {"plan": plan, **dict(known)}, names)
+    cache.write(key, marshal.dumps(made))
+    return made
+
+
+def _digests(files: set[str]) -> object:
+    """All that folded code depends on besides what is asked for."""
+    texts = [_digest(_TEXTS[file]) for file in sorted(files)]
+    return importlib.util.MAGIC_NUMBER, sys.flags.optimize, texts
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=20).hexdigest()
 
 
 def text_of(template: Any, head: str, plan: Plan, **known: Any) -> str:
@@ -79,14 +104,18 @@ def text_of(template: Any, head: str, plan: Plan, **known: Any) -> str:
 
 def template(function: F) -> F:
     """A function to fold. Its file is read now: in a trace of the compiler no file is asked for."""
-    file = function.__code__.co_filename
-    if file not in _TEXTS:
-        loader: Any = sys.modules[function.__module__].__loader__
-        _TEXTS[file] = loader.get_data(file)
+    _read(function.__code__.co_filename, function.__module__)
     return function
 
 
+def _read(file: str, module: str) -> None:
+    if file not in _TEXTS:
+        loader: Any = sys.modules[module].__loader__
+        _TEXTS[file] = loader.get_data(file)
+
+
 _TEXTS: dict[str, bytes] = {}
+_read(__file__, __name__)
 
 
 def inline(function: F) -> F:
@@ -145,13 +174,12 @@ class Template:
 
     def __init__(self, function: FunctionType) -> None:
         self.file = function.__code__.co_filename
-        definitions = _definitions(self.file)
+        definitions, self.names = _definitions(self.file)
         self.body = definitions[function.__name__].body
         self.line = definitions[function.__name__].lineno
         annotations = {a.arg: a.annotation for a in definitions[function.__name__].args.args}
         self.tables = [n for n, a in annotations.items() if getattr(a, "id", "") == "Named"]
         space = function.__globals__
-        self.names = _names(self.file)
         self.inline = {n: d for n, d in definitions.items() if getattr(space[n], "inline", False)}
 
     def code(self, head: str, known: Mapping[str, Any], names: Mapping[str, str]) -> CodeType:
@@ -179,25 +207,20 @@ _opened = functools.cache(Template)
 
 
 @functools.cache
-def _definitions(file: str) -> dict[str, ast.FunctionDef]:
+def _definitions(file: str) -> tuple[dict[str, ast.FunctionDef], set[str]]:
+    """The functions of a file, and all names in them: an argument may have one of these, too."""
+    names: set[str] = set()
     found = {d.name: d for d in _parsed(file).body if isinstance(d, ast.FunctionDef)}
     for d in found.values():
         if ast.get_docstring(d) is not None:
             del d.body[0]
-        _Look(d, {"put", "handed_on", "own", *found}).at(d)
-    return found
+        _Look(d, {"put", "handed_on", "own", *found}, names).at(d)
+    return found, names
 
 
 @functools.cache
 def _parsed(file: str) -> ast.Module:
     return ast.parse(_TEXTS[file])
-
-
-@functools.cache
-def _names(file: str) -> set[str]:
-    """The names of all templates in a file: an argument may have one of them, too."""
-    found = _definitions(file).values()
-    return {n.id for d in found for n in ast.walk(d) if isinstance(n, ast.Name)}
 
 
 class _Look:
@@ -206,8 +229,8 @@ class _Look:
     `node.told` says that all its names may be known, `node.fixed` that it stands as it is.
     """
 
-    def __init__(self, definition: ast.FunctionDef, special: set[str]) -> None:
-        self.told, self.special = set(_ASKED), set(special)
+    def __init__(self, definition: ast.FunctionDef, special: set[str], names: set[str]) -> None:
+        self.told, self.special, self.names = set(_ASKED), set(special), names
         for a in definition.args.args:
             kind = getattr(a.annotation, "id", "")
             (self.special if kind in ("Any", "Named") else self.told).add(a.arg)
@@ -219,6 +242,7 @@ class _Look:
 
     def at(self, node: Any) -> tuple[bool, bool]:
         if isinstance(node, ast.Name):
+            self.names.add(node.id)
             told = node.id in self.told
             fixed = not told and node.id not in self.special
         elif isinstance(node, ast.Constant):

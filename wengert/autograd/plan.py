@@ -216,6 +216,14 @@ class Plan:
     def quickly(self) -> Formula | None:
         return self.usually.quick if self.usually else None
 
+    @property
+    def files(self) -> set[str]:
+        """Where expressions are taken from."""
+        formulas = (
+            (self.usually.when, self.usually.given, self.usually.quick) if self.usually else ()
+        )
+        return {formula.file for formula in formulas if formula}
+
     def base(self, fact: str) -> str:
         """The argument whose shape or dtype a name stands for."""
         return fact.rpartition("_")[0]

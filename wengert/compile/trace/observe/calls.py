@@ -309,7 +309,7 @@ def _is_excused(frame: types.FrameType | None) -> bool:
     return False
 
 
-_EXCUSED = "warnings", "logging", "traceback", "wengert.compile"
+_EXCUSED = "warnings", "logging", "traceback", "wengert.compile", "wengert.history.cache"
 
 
 def _is_imported(frame: types.FrameType) -> bool:
