@@ -194,3 +194,20 @@ def test_what_a_body_saved_does_not_outlive_forward_mode():
     compiled = wg.compile(by_x(along_rows))
     compiled(x, w)
     assert len(compiled.program.outputs) == 1
+
+
+def test_forward_over_reverse_of_a_body_leaves_no_tensor_behind() -> None:
+    # A tangent in a body has history, which is never freed: with the tensor that it belongs to it
+    # was a cycle, and counted as what outlives the function ("batched by a vmap ... used after").
+    rows = np.linspace(-1, 1, 36).reshape(12, 3)
+    weights = wg.tensor(np.linspace(-1, 1, 9).reshape(3, 3))
+
+    def f(x):
+        return wg.scan(lambda h, r: (np.tanh(h @ weights + r * h), h.sum()), x, rows)[0].sum()
+
+    x = wg.tensor([0.5, -0.3, 0.9], dtype=wg.float64)
+    np.testing.assert_allclose(wg.compile(wg.hessian(f))(x), wg.hessian(f)(x), rtol=1e-10)
+    for a, b in zip(
+        wg.compile(lambda x: wg.jvp(f, (x,), (x * x,)))(x), wg.jvp(f, (x,), (x * x,)), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-10)

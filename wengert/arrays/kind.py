@@ -161,6 +161,10 @@ class Kind:
         """`x`, in a step that later ones do not repeat, and which so is not to be recorded."""
         return x
 
+    def anew(self, x: Any) -> Any:
+        """`x`, of which is computed a second time what was computed before, and is not there."""
+        return x
+
     def alike(self, x: Any, made: Any) -> Any:
         """An array just made beside `x`, as one that can hold values like those of `x`."""
         return made

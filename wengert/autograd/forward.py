@@ -68,10 +68,11 @@ class Level:
     the tangents away from the tensors that carry them.
     """
 
-    __slots__ = ("_known", "_stores", "lasting", "start")
+    __slots__ = ("_known", "_stores", "clears", "lasting", "start")
 
     def __init__(self, lasting: bool = False) -> None:
         self.lasting = lasting
+        self.clears = lasting  # whether it will take its tangents away, and has to know them
         self.start: float = float("inf") if lasting else tick()
         self._known: dict[int, bool] = {}
         self._stores: weakref.WeakSet[Tangents] | None = None
@@ -82,7 +83,7 @@ class Level:
         if store is None:
             store = x._tangents = Tangents()
         store[self] = tangent
-        if self.lasting:
+        if self.clears:
             self.remember(store)  # type: ignore[arg-type]
 
     def remember(self, store: Tangents) -> None:

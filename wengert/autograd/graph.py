@@ -86,6 +86,10 @@ class SavedCopies:
         self._saved.setdefault(cell_of(value), []).append(weakref.ref(kept))
         return kept
 
+    def note(self, kept: Tensor) -> None:
+        """Let the array of a tensor be exchanged for a copy before its storage is written."""
+        self._saved.setdefault(cell_of(kept), []).append(weakref.ref(kept))
+
     def protect(self, x: Tensor) -> None:
         """Before a write to the storage of `x`: copy what was saved of it."""
         for reference in self._saved.pop(cell_of(x), []):
@@ -109,12 +113,12 @@ class allow_mutation_on_saved_tensors(modes.Mode):
     tensor([18., 18.])
     """
 
-    fields = ("clone_saved",)
+    fields = ("clone_saved", "hooks")
 
     def _changed(self, state: modes.State) -> modes.State:
         if state.clone_saved is not None:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        return state._replace(clone_saved=SavedCopies())
+        return state._replace(clone_saved=SavedCopies(), hooks=None)
 
 
 # ---- edges and counters --------------------------------------------------------------------

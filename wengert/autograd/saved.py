@@ -21,6 +21,7 @@ from wengert.history import modes
 from wengert.history.location import INTERNAL, line_of, user_frame
 from wengert.history.node import Cell as Cell
 from wengert.history.node import Node, tick
+from wengert.rules.shapes import copy
 from wengert.tensor import INFERENCE, Mark, Tensor, cell_of, current_node, wrap
 
 TWIN = Mark()
@@ -117,6 +118,11 @@ class Packed:
         self, tensor: Tensor, pack: Callable[..., Any], unpack: Callable[..., Any], is_output: bool
     ):
         shown = wrap(tensor._array) if is_output else detached(tensor)
+        tangents = _as_now(tensor._tangents)
+        copies = modes.current().clone_saved
+        if copies is not None:  # a hook that returns what it gets has packed no copy
+            shown._cell = cell_of(tensor)
+            copies.note(shown)
         before = shown._cell.count if shown._cell else 0
         state = modes.enter(modes.State(grad=False))
         try:
@@ -129,7 +135,7 @@ class Packed:
                 "Let it work on a clone()."
             )
         self.edge = None if is_output else current_node(tensor)
-        self._tangents = tensor._tangents
+        self._tangents = tangents
         self.is_output = is_output
         self.unpack = unpack
 
@@ -149,6 +155,18 @@ class Packed:
                 f"{type(value).__name__}"
             )
         return value
+
+
+def _as_now(tangents: Any) -> Any:
+    """Copies of the tangents that a tensor carries now: a write gives it others, in their place."""
+    if tangents is None:
+        return None
+    copies = {level: t if t is None else copy(t) for level, t in tangents.items()}
+    held = type(tangents)(copies)
+    for level in held:
+        if level.clears:
+            level.remember(held)
+    return held
 
 
 def detached(tensor: Tensor) -> Tensor:
@@ -229,11 +247,9 @@ def _packed(node: Node, value: Any, state: modes.State) -> Any:
             "clone() outside inference_mode, or use no_grad instead of inference_mode."
         )
     is_output = value._origin is TWIN
-    if state.clone_saved is not None:
-        return state.clone_saved.keep(value)
     if state.hooks is not None:
         return Packed(value, *state.hooks, is_output=is_output)
-    return value
+    return value if state.clone_saved is None else state.clone_saved.keep(value)
 
 
 def _pack_output(node: Node, state: modes.State) -> None:

@@ -15,16 +15,18 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.arrays.kind import kind_of
-from wengert.autograd import differentiate, engine, saved
+from wengert.autograd import differentiate, engine, forward, saved
 from wengert.autograd.function import Function
 from wengert.autograd.graph import saved_tensors_hooks
+from wengert.compile.trace import watch
 from wengert.errors import ModifiedError
 from wengert.functions import random
 from wengert.history import modes
 from wengert.history.location import here, line_of, stacklevel
 from wengert.history.node import tick
 from wengert.imports import lacking as _lacking
-from wengert.tensor import Tensor, wrap
+from wengert.tensor import Tensor, current_node, wrap
+from wengert.tree import collect, rebuild
 
 
 def checkpoint(
@@ -74,27 +76,48 @@ def checkpoint(
                 f"Unexpected keyword arguments: {names}. Use use_reentrant=False to pass them."
             )
         _warn_if_untracked(args)
-        if _is_written_down(args):
-            return function(*args)
+        if watch.active() is not None:
+            return _traced(_Region(function, args, {}), preserve_rng_state)
         return _Reentrant.apply(function, preserve_rng_state, *args)
     first, again = (
         (contextlib.nullcontext(), contextlib.nullcontext()) if context_fn is None else context_fn()
     )
-    if _is_written_down((*args, *kwargs.values())):
-        with first:
-            return function(*args, **kwargs)
     region = _Region(function, args, kwargs)
-    region.random = random.get_rng_state() if preserve_rng_state else None
     region.context = again
     region.compares = determinism_check == "default"
     region.early_stop = early_stop
+    if watch.active() is not None:
+        with first:
+            return _traced(region, preserve_rng_state)
+    region.random = random.get_rng_state() if preserve_rng_state else None
     with saved_tensors_hooks(region.pack, region.unpack), first:
         return function(*args, **kwargs)
 
 
-def _is_written_down(values: Any) -> bool:
-    """Whether this is a trace: compiled code has its own way of what to keep, and draws once."""
-    return any(isinstance(x, Tensor) and kind_of(x._array).runs_later for x in values)
+def _traced(region: _Region, draws_again: bool) -> Any:
+    """A region of a program: there it is written down twice."""
+    from wengert.compile.trace.regions import region as written
+
+    def again() -> Any:
+        leaves: list[Any] = []
+        tree = collect((region.args, region.kwargs), leaves)
+        args, kwargs = rebuild(tree, iter([_anew(region.restored(x)) for x in leaves]))
+        with region.context:
+            return region.function(*args, **kwargs)
+
+    def first() -> Any:
+        return region.function(*region.args, **region.kwargs)
+
+    return written(watch.active().trace, first, again, draws_again)
+
+
+def _anew(value: Any) -> Any:
+    """An argument, of which the same is to be made a second time."""
+    if isinstance(value, Tensor):
+        made = wrap(kind_of(value._array).anew(value._array), current_node(value))
+        forward.lend(made, value)
+        return made
+    return kind_of(value).anew(value) if hasattr(type(value), "kind") else value
 
 
 def _warn_if_untracked(args: tuple[Any, ...]) -> None:
@@ -158,7 +181,7 @@ class _Region:
     Slots are held by the nodes of the graph alone, so the region knows which are still wanted.
     """
 
-    context: Any
+    context: Any = contextlib.nullcontext()
     compares: bool
     early_stop: bool
     random: Tensor | None

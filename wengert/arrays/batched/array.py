@@ -136,6 +136,10 @@ class Level(Kind):
 
     # ---- what the engine asks ----------------------------------------------------------------
 
+    def anew(self, x: Any) -> Any:
+        raw_x = raw(x, self)
+        return BatchedArray(kind_of(raw_x).anew(raw_x), self)
+
     def alike(self, x: Any, made: Any) -> Any:
         raw_x = raw(x, self)
         return BatchedArray(kind_of(raw_x).alike(raw_x, raw(made, self).copy()), self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 
 from wengert.compile.backend import Backend
@@ -12,6 +13,7 @@ from wengert.compile.plan.plan import Plan
 from wengert.compile.plan.roles import Roles
 from wengert.compile.plan.sequence import sequence
 from wengert.compile.plan.steps import steps
+from wengert.compile.program.operations import anew
 from wengert.compile.program.program import Program
 
 
@@ -20,7 +22,7 @@ def plan(program: Program, backend: Backend, *, fuse: bool = True) -> Plan:
 
     Without `fuse`, each statement has a kernel of its own.
     """
-    roles = Roles(program, backend)  # what part each statement plays
+    roles = Roles(without_marks(program), backend)  # what part each statement plays
     groups = group(roles, fuse)  # which statements share a kernel
     needs = Needs(groups)  # which values lie in memory, and who reads them
     tasks = sequence(groups, needs)  # in which order, and where results go
@@ -28,3 +30,14 @@ def plan(program: Program, backend: Backend, *, fuse: bool = True) -> Plan:
     drafts = steps(groups, needs, tasks, within)  # kernels, products and calls
     done, arena = placed(drafts.steps)  # where their arrays lie
     return Plan(done, arena, drafts.constants, list(program.inputs), list(program.outputs))
+
+
+def without_marks(program: Program) -> Program:
+    """The program without what keeps equal statements apart: no step merges these."""
+    marks = {s.output: s.args[0] for s in program.statements if s.function is anew}
+    if not marks:
+        return program
+    made = copy.copy(program)
+    made.statements = [s for s in program.statements if s.function is not anew]
+    made.substitute(marks)
+    return made

@@ -16,6 +16,7 @@ import numpy as np
 from wengert.compile.program.operations import (
     Special,
     added,
+    anew,
     astype,
     full,
     number,
@@ -247,6 +248,7 @@ _RULES: dict[Function, Callable[..., Type | None]] = {
     take: _take,
     updated: _same,
     added: _same,
+    anew: _same,
     np.matmul: _matmul,
     np.concatenate: _concatenate,
     full: lambda shape, number, dtype: (tuple(shape), np.dtype(dtype), False),

@@ -30,6 +30,7 @@ from wengert.compile.program.infer import REDUCTIONS, axes_of, is_ufunc
 from wengert.compile.program.operations import (
     Special,
     added,
+    anew,
     astype,
     full,
     number,
@@ -94,7 +95,7 @@ _HINTS: dict[Any, str] = {
     take: "taken",
 }
 
-_ALIASES = frozenset({view, take, np.reshape, np.transpose, np.broadcast_to})
+_ALIASES = frozenset({anew, view, take, np.reshape, np.transpose, np.broadcast_to})
 
 
 def source(program: Program) -> str:
@@ -375,6 +376,10 @@ def _written_view(p: Printer, s: Statement) -> str:
     return f"{p.operand(x)}[{p.index(index, x.shape)}]"
 
 
+def _written_anew(p: Printer, s: Statement) -> str:
+    return p.operand(s.args[0])
+
+
 def _written_cast(p: Printer, s: Statement) -> str | None:
     x, dtype = s.args[0], p.dtype(s.output.dtype)
     if type(x) is not Value or x.weak:
@@ -436,6 +441,7 @@ def _written_reshape(p: Printer, s: Statement) -> str | None:
 
 
 _WRITTEN: dict[Function, Callable[[Printer, Statement], str | None]] = {
+    anew: _written_anew,
     view: _written_view,
     take: _written_view,
     astype: _written_cast,

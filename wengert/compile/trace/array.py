@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -51,6 +51,7 @@ from wengert.compile.trace.storage import (
 from wengert.dispatch import Function, require, writes
 from wengert.errors import TracingError
 from wengert.history.location import INTERNAL, here, line_of
+from wengert.history.node import tick
 from wengert.rules import indexing
 from wengert.rules.half import arrays_in, computed, keeps_numbers
 
@@ -107,6 +108,12 @@ class Trace(Kind):
         """In which body a value was made that is over."""
         self.counters: dict[Value, tuple[int, int]] = {}
         """The numbers of iterations, and between which they lie: the passes know it, no trace."""
+        self.levels: dict[Any, None] = {}
+        """The levels of forward mode that bodies of loops are in."""
+        self.drawn: list[tuple[Value, ...]] = []
+        """What each random draw gave."""
+        self.drawn_before: Iterator[tuple[Value, ...]] | None = None
+        """What they give while something is computed again."""
 
     def record(
         self, function: Function, args: tuple[Any, ...], shape: Shape, dtype: Any, **kwargs: Any
@@ -117,7 +124,13 @@ class Trace(Kind):
     def append(
         self, function: Function, args: Any, kwargs: Any, results: list[tuple[Shape, Any]]
     ) -> tuple[Value, ...]:
+        draws = getattr(function, "draws", False)
+        if draws and self.drawn_before is not None:
+            self.drawn.append(next(self.drawn_before))
+            return self.drawn[-1]
         outputs = tuple(Value(shape, dtype) for shape, dtype in results)
+        if draws:
+            self.drawn.append(outputs)
         code, at = _origin()
         if self.homes:
             check_is_inside(self, list(values_in((args, kwargs))))
@@ -348,6 +361,11 @@ class Trace(Kind):
 
     def once(self, x: Any) -> Any:
         raise Postponed
+
+    def anew(self, x: Any) -> TracedArray:
+        value = self.record(operations.anew, (x.value, tick()), x.shape, x.dtype)
+        value.weak, value.bounds = x.value.weak, x.value.bounds
+        return self.array(value)
 
     def offset(self, x: Any) -> int:
         origin, inside = x.storage.origin, offset(x.like)

@@ -206,6 +206,8 @@ class Capture:
         back.updates()
         captured.written += self.outside.written()
         captured.shared += self.outside.shared()
+        for level in self.trace.levels:
+            level.forget()
         captured.writes += back.leaked()
         self.program.outputs += gradients
         with watch.aside():

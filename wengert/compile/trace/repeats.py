@@ -223,7 +223,7 @@ def started(loop: Recorded, k: int, g: Any, recorded: bool) -> Any:
     return shown(g) if recorded or engine.on_tensors() else g
 
 
-def reached(edge: Any, scope: Scope, known: dict[Place, Any], entries: Any) -> dict[Place, None]:
+def reached(edge: Any, scope: Any, known: dict[Place, Any], entries: Any) -> dict[Place, None]:
     """The places that an edge in a body leads to: `known` ones of `entries`, and those around."""
     found: dict[Place, None] = {}
     seen: set[Node] = set()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.autograd import forward
 from wengert.compile.program.again import FREE, computed_again, is_cheap
 from wengert.compile.program.bodies import Choose, Repeat
 from wengert.compile.program.program import Program, Statement, Value
@@ -55,6 +56,10 @@ class Scope:
         self.around, program.statements = program.statements, self.statements
         self.trace.scopes.append(self)
         self.begun = tick()
+        for level in forward.active():
+            # History in a body is never freed: with a tangent that a node keeps it is a cycle.
+            level.clears = True
+            self.trace.levels[level] = None
         return self
 
     def __exit__(self, error: object, *rest: object) -> None:

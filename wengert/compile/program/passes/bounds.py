@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.common import axis_of
-from wengert.compile.program.operations import astype, full, take, view
+from wengert.compile.program.operations import anew, astype, full, take, view
 from wengert.compile.program.passes.rewrite import Rewrite, Rules, rewrite
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.dispatch import Function
@@ -151,7 +151,7 @@ def _total(s: Statement, of: Of) -> Bounds:
 
 
 _MEANINGS: dict[Any, Callable[[Statement, Of], Bounds]] = {
-    **dict.fromkeys([np.reshape, np.transpose, np.broadcast_to, view, take, astype], _same),
+    **dict.fromkeys([np.reshape, np.transpose, np.broadcast_to, view, take, anew, astype], _same),
     **dict.fromkeys([(np.maximum, "accumulate"), (np.minimum, "accumulate")], _same),
     **dict.fromkeys([np.argsort, np.argmax, np.argmin], _place),
     **dict.fromkeys([np.where, np.maximum, np.minimum], _either),

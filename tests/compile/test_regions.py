@@ -1,0 +1,206 @@
+"""Checkpoints in compiled programs: what they keep, and their derivatives beside eager ones."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.nn import functional as F
+from wengert.utils.checkpoint import checkpoint, checkpoint_sequential
+
+W = wg.tensor(np.linspace(-1, 1, 9).reshape(3, 3))
+ROWS = np.linspace(-1, 1, 36).reshape(12, 3)
+
+
+def again(f: Callable[..., Any], *args: Any, **rest: Any) -> Any:
+    return checkpoint(f, *args, use_reentrant=False, **rest)
+
+
+def layer(x: Any) -> Any:
+    return (x @ W).tanh().sin()
+
+
+def block(h: Any, rows: Any) -> Any:
+    return wg.scan(lambda h, row: (np.tanh(h @ W + row * h), h.sum()), h, rows)
+
+
+def in_blocks(h: Any) -> Any:
+    return wg.scan(lambda h, rows: again(block, h, rows), h, ROWS.reshape(3, 4, 3))
+
+
+def branched(x: Any) -> Any:
+    return wg.cond(x.sum() > 0, layer, lambda x: again(layer, x), x)
+
+
+def shared(y: Any) -> Any:
+    z = y * y
+    return z, z[1:]
+
+
+def summed(tree: Any) -> Any:
+    return sum(x.sum() for x in wg.tree.leaves(tree))
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "one": lambda x: again(layer, x).sum(),
+    "a chain": lambda x: again(layer, again(layer, again(layer, x))).sum(),
+    "in each other": lambda x: again(lambda y: again(layer, y * 2) * y, x).sum(),
+    "several results, one of them the argument": lambda x: summed(
+        again(lambda y: {"own": y, "made": [layer(y), y * y]}, x)
+    ),
+    "the argument itself": lambda x: (again(lambda y: y, x) * x).sum(),
+    "a view of the argument": lambda x: (again(lambda y: y[1:], x) ** 2).sum(),
+    "two views of one": lambda x: summed(again(shared, x)),
+    "a container as argument": lambda x: again(
+        lambda d: d["a"] * d["b"][0], {"a": x, "b": [x.sin()]}
+    ).sum(),
+    "a write inside": lambda x: again(lambda y: (y * 2).mul_(y).exp(), x).sum(),
+    "a loop inside": lambda x: again(block, x, ROWS)[0].sum(),
+    "inside of a loop": lambda x: wg.scan(
+        lambda h, r: (again(layer, h + r), None), x, ROWS
+    )[0].sum(),
+    "blocks of a loop": lambda x: in_blocks(x)[0].sum() + (in_blocks(x)[1] ** 2).sum(),
+    "in a branch": lambda x: branched(x).sum() + branched(-x).sum(),
+    "a loop that ends when it ends": lambda x: wg.while_loop(
+        lambda s: (s * s).sum() < 30, lambda s: again(lambda s: s * 1.5 + s.sin(), s), x
+    ).sum(),
+    "of what was recorded before": lambda x: (again(layer, x.exp()) * x).sum(),
+    "with a call of grad": lambda x: again(
+        lambda y: wg.grad(lambda z: (z**3).sum())(y) * y, x
+    ).sum(),
+}  # fmt: skip
+
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "value and gradient": wg.value_and_grad,
+    "second derivative": lambda f: wg.grad(lambda x: (wg.grad(f)(x) ** 2).sum()),
+    "forward": lambda f: lambda x: wg.jvp(f, (x,), (x * x,)),
+    "forward over reverse": wg.hessian,
+    "batched": lambda f: wg.vmap(wg.grad(f)),
+}
+X = np.array([0.5, -0.3, 0.9])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_through_a_checkpoint_are_those_of_eager_mode(name: str, way: str) -> None:
+    if way == "batched" and name == "in a branch":
+        pytest.skip("eager mode asks for one number")
+    x = wg.tensor(np.stack([X, X * 1.1]) if way == "batched" else X)
+    f = WAYS[way](FUNCTIONS[name])
+    expected, found = f(x), wg.compile(f)(x)
+    for a, b in zip(wg.tree.leaves(expected), wg.tree.leaves(found), strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-9)
+
+
+def arena(f: Any) -> int:
+    return f.explain().arena  # type: ignore[no-any-return]
+
+
+def deep(way: Callable[..., Any], x: Any) -> Any:
+    for _ in range(16):
+        x = way(layer, x)
+    return (x * x).sum()
+
+
+def test_what_lies_between_checkpoints_is_not_kept() -> None:
+    # Compiled programs once kept all that the derivative reads, whatever was checkpointed.
+    x = np.ones((1000, 3))
+    four = lambda x: layer(layer(layer(layer(x))))
+    kept = wg.compile(wg.grad(lambda x: (four(four(four(four(x)))) ** 2).sum()))
+    fewer = wg.compile(
+        wg.grad(lambda x: (again(four, again(four, again(four, again(four, x)))) ** 2).sum())
+    )
+    np.testing.assert_allclose(kept(x), fewer(x))
+    assert arena(fewer) < 0.6 * arena(kept)
+
+
+def test_of_a_loop_in_blocks_the_states_between_them_are_kept() -> None:
+    rows = np.ones((1024, 3))
+
+    def last(h: Any, rows: Any) -> Any:
+        return wg.scan(lambda h, row: (np.tanh(h @ W + row), None), h, rows)[0]
+
+    whole = wg.compile(wg.grad(lambda h: last(h, rows).sum()))
+    blocks = wg.compile(
+        wg.grad(
+            lambda h: wg.scan(
+                lambda h, rows: (again(last, h, rows), None), h, rows.reshape(32, 32, 3)
+            )[0].sum()
+        )
+    )
+    np.testing.assert_allclose(whole(X), blocks(X), rtol=1e-12)
+    assert arena(blocks) < 0.1 * arena(whole)
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_a_checkpoint_in_a_compiled_step_draws_once(reentrant: bool) -> None:
+    def step(x: Any) -> Any:
+        y = checkpoint(lambda x: F.dropout(x @ W, 0.5) * x, x, use_reentrant=reentrant)
+        (gradient,) = wg.autograd.grad((y * y).sum(), x) if not reentrant else (None,)
+        if reentrant:
+            (y * y).sum().backward()
+            gradient, x.grad = x.grad, None
+        return gradient, wg.rand(2)
+
+    compiled = wg.compile(step)
+    for _ in range(3):
+        x = wg.tensor(ROWS, requires_grad=True)
+        wg.manual_seed(7)
+        expected = step(x)
+        wg.manual_seed(7)
+        for a, b in zip(expected, compiled(x), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
+
+
+def test_a_sequence_in_segments_trains_compiled() -> None:
+    def trained(compile: Any) -> list[float]:
+        wg.manual_seed(0)
+        net = wg.nn.Sequential(*[wg.nn.Linear(4, 4) for _ in range(6)])
+        optimizer = wg.optim.SGD(net.parameters(), 0.1)
+
+        @compile
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            loss = (checkpoint_sequential(net, 3, x, use_reentrant=False) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return [float(step(wg.ones(5, 4))) for _ in range(4)]
+
+    np.testing.assert_allclose(trained(wg.compile), trained(lambda f: f), rtol=1e-6)
+
+
+def test_hooks_on_saved_values_act_inside_of_wg_grad() -> None:
+    # wg.grad keeps copies of what is overwritten, and hooks inside of it were passed over: so were
+    # checkpoints.
+    seen: list[Any] = []
+
+    def f(x: Any) -> Any:
+        with wg.autograd.graph.saved_tensors_hooks(
+            lambda t: seen.append(t.shape) or t, lambda t: t
+        ):
+            y = np.exp(x)
+            z = y * y
+            y[0] = 0.0  # what a hook keeps as it is must be what it was
+        return z.sum() + y.sum()
+
+    found = wg.grad(f)(X)
+    assert seen
+    np.testing.assert_allclose(found, 2 * np.exp(2 * X) + [0, *np.exp(X[1:])])
+    runs: list[int] = []
+    wg.grad(lambda x: again(lambda y: (runs.append(1), np.sin(y).sum())[1], x))(X)
+    assert len(runs) == 2
+
+
+def test_a_tangent_packed_by_a_hook_is_not_that_of_a_later_write() -> None:
+    # What a hook packed shared its tangents with the tensor, and a write gave that others.
+    keep = wg.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t)
+
+    def f(x: Any) -> Any:
+        with keep:
+            return ((x * 2).mul_(x)).exp().sum()
+
+    np.testing.assert_allclose(np.diag(wg.hessian(f)(X)), np.exp(2 * X**2) * (4 + 16 * X**2))
