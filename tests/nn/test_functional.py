@@ -255,3 +255,13 @@ def test_a_gradient_that_is_nan_reaches_no_number_outside_its_bin():
     x = wg.zeros(1, 1, 10, requires_grad=True)
     F.adaptive_avg_pool1d(x, 4).backward(wg.tensor([[[0.0, 0.0, np.nan, 0.0]]]))
     assert x.grad.isnan().numpy().ravel().nonzero()[0].tolist() == [5, 6, 7]
+
+
+def test_dropout_of_nothing_in_place_writes_nothing():
+    # It multiplied by 1 in place, so that what relu_ had kept was of an older version: a wide
+    # residual network with dropout 0 did not train.
+    x = wg.ones(3, requires_grad=True)
+    y = F.relu(x * 2, inplace=True)
+    assert F.dropout(y, 0.0, training=True, inplace=True) is y
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]

@@ -384,3 +384,13 @@ def test_an_optimizer_may_have_an_init_of_its_own():
     assert p.tolist() == [0.5, 0.5]
     assert p.grad is None
     assert optimizer.param_groups[0]["lr"] == 0.05
+
+
+def test_a_list_of_parameters_is_an_iterable_of_tensors():
+    # It was refused as a module is: a program that learns to learn keeps its parameters in one.
+    listed = nn.ParameterList([wg.ones(2), wg.ones(3)])
+    (group,) = optim.Adam(listed).param_groups
+    assert [p is q for p, q in zip(group["params"], listed, strict=True)] == [True, True]
+    for module in (nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2))):
+        with pytest.raises(TypeError, match=r"net\.parameters\(\)"):
+            optim.Adam(module)

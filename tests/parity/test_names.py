@@ -56,7 +56,7 @@ def test_a_name_that_pytorch_has_not_is_an_attribute_error():
 
 PRIVATE = {
     "_C": "_log_api_usage_once",
-    "_dynamo": "disable",
+    "_dynamo": "disable allow_in_graph is_compiling reset",
     "autograd.function": "FunctionCtx",
     "autograd.profiler": "record_function",
     "backends.cuda": "sdp_kernel",

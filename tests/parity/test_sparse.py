@@ -164,3 +164,30 @@ def test_rows_that_do_not_count_the_elements_are_refused_in_words():
             wg.sparse_csr_tensor(ends, [0, 1], [1.0, 2.0], size)
     with pytest.raises(RuntimeError, match="layout must be SparseCsr"):
         wg.sparse_csr_tensor([0, 1], [0], [1.0], layout=wg.sparse_coo)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=["torch", "wengert"])
+def test_a_function_keeps_a_sparse_tensor_for_its_backward(library):
+    # Saving looked for the history that tensors have, and sparse ones have not: graph attention
+    # stopped.
+    class Product(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, places, values, b):
+            a = library.sparse_coo_tensor(places, values, (3, 3))
+            ctx.save_for_backward(a, b)
+            return a @ b
+
+        @staticmethod
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            rows, columns = a._indices()
+            return None, (g @ b.t())[rows, columns], a.t() @ g
+
+    places = library.tensor([[0, 1, 2], [1, 1, 0]])
+    values = library.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    b = library.tensor([[1.0], [2.0], [5.0]], requires_grad=True)
+    y = Product.apply(places, values, b)
+    y.sum().backward()
+    assert y.tolist() == [[2.0], [4.0], [3.0]]
+    assert values.grad.tolist() == [2.0, 2.0, 1.0]
+    assert b.grad.tolist() == [[3.0], [3.0], [0.0]]

@@ -362,6 +362,7 @@ def randint_like(
     input: Any, low: Any = 0, high: Any = None, *, dtype: Any = None, **options: Any
 ) -> Tensor:
     """Random integers in the shape and dtype of `input`."""
+    options.pop("memory_format", None)
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, **options)
 

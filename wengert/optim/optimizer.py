@@ -16,7 +16,7 @@ import sys
 import warnings
 import weakref
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, ClassVar, Self
 
@@ -87,7 +87,7 @@ class Optimizer:
             cls.step = _with_hooks(vars(cls)["step"])  # type: ignore[method-assign]
 
     def __init__(self, params: Any, defaults: Group) -> None:
-        if isinstance(params, Tensor) or hasattr(params, "parameters"):
+        if isinstance(params, Tensor) or not isinstance(params, Iterable):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {type(params).__name__}. Write [x] for a single tensor, and "
@@ -354,7 +354,7 @@ class Optimizer:
             if not isinstance(p, Tensor):
                 raise TypeError(
                     "optimizer can only optimize Tensors, but one of the params is "
-                    f"{type(p).__name__}"
+                    f"{type(p).__name__}. The parameters of a module are net.parameters()."
                 )
             if not is_leaf(p):
                 made = "" if p.grad_fn is None else f", made by {p.grad_fn.name()}"

@@ -80,7 +80,6 @@ OTHERWISE = {
     "DisableTorchFunction": "pytorch.overrides.DisableTorchFunction",
     "DisableTorchFunctionSubclass": "pytorch.overrides.DisableTorchFunctionSubclass",
     "RemovableHandle": "history.node.RemovableHandle",
-    "disable": "pytorch.compiler.disable",
 }
 """Names that programs take from the inside of PyTorch, and what they are here."""
 
@@ -103,6 +102,7 @@ ELSEWHERE = {
     "distributed.nn.functional": "distributed.functional",
     "distributed.checkpoint": "serialization.sharded",
     "distributed.elastic": "serialization.elastic",
+    "_dynamo": "pytorch.compiler",
     "distributed.optim": "optim.sharded",
 }
 """PyTorch's modules whose files have other names here."""

@@ -48,6 +48,7 @@ class SparseTensor(Tensor):
         self: Any = object.__new__(cls)
         self._places, self._elements, self._extent = places, values, Size(size)
         self._sorted, self._rows_compressed = coalesced or csr, csr
+        self._origin = self._node = self._cell = None  # its values have a history, not itself
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -32,7 +32,7 @@ def _dropped(
 ) -> Tensor:
     """The input with a fraction p set to 0 and the rest divided by 1 - p."""
     _check_probability(p)
-    if not training or (p == 0 and not inplace):
+    if not training or p == 0:
         return input
     if p == 1:
         formula = lambda x: x * 0.0
