@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function
+from wengert.dispatch import Function, errors_pass
 
 BLOCK = 1 << 15
 """So many numbers are worked on at a time; fewer are left to NumPy."""
@@ -72,6 +72,8 @@ def many(*arrays: Any, enough: int | None = None) -> bool:
     first = arrays[0]
     least = BLOCK if enough is None else enough
     if type(first) is not np.ndarray or first.size < least or _thread.in_steps:
+        return False
+    if not errors_pass():
         return False
     return all(
         type(x) is np.ndarray and x.shape == first.shape and x.dtype is first.dtype for x in arrays

@@ -551,6 +551,32 @@ def test_threads_that_link_entries_at_once_share_what_is_kept_for_ever() -> None
         )
 
 
+def test_the_code_of_a_function_is_its_own_though_another_thread_lends_it_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # It was looked up before, and read after: what was observed was the stub's code.
+    from wengert.compile.trace.observe import stubs
+
+    def lent() -> None: ...
+
+    class Meanwhile(dict[int, Any]):
+        def get(self, key: int, default: Any = None) -> Any:
+            found = super().get(key, default)
+            if asks := [*asked]:
+                asked.clear()
+                stubs.lend(*asks, self)
+            return found
+
+    own, asked = lent.__code__, [lent]
+    monkeypatch.setattr(stubs, "_stubs", meanwhile := Meanwhile())
+    try:
+        assert stubs.code_of(lent) is own
+        assert lent.__code__ is not own  # by now it is lent
+    finally:
+        stubs.take_back([lent], meanwhile)
+    assert lent.__code__ is own
+
+
 HOLDERS: dict[str, Any] = {
     "the optimizer": lambda o: lambda: o.param_groups[0],
     "a variable": lambda o: (lambda g: lambda: g)(o.param_groups[0]),

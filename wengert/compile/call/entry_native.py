@@ -34,6 +34,7 @@ from wengert.compile.trace.places import (
     PLAIN,
     Aliasing,
     Argument,
+    Arithmetic,
     Array,
     Attribute,
     Class,
@@ -53,6 +54,7 @@ from wengert.compile.trace.places import (
     Variable,
     same,
 )
+from wengert.dispatch import ERRORS, errors_pass
 from wengert.history.location import here
 from wengert.history.node import tick
 from wengert.tensor import INFERENCE, Tensor, current_node
@@ -347,6 +349,8 @@ class _Table:
 
     def guard(self, guard: Guard) -> Record:
         place, expected, equal = guard.place, guard.object, guard.equal
+        if isinstance(place, Arithmetic) and equal and expected:
+            return self.arithmetic()
         flagged = _flagged(place)
         if flagged is not None:  # it requires grad if it has a node
             place, expected, equal = Attribute(flagged, "_node"), None, not expected
@@ -361,6 +365,16 @@ class _Table:
             record[Field.FORM] = Form.EQUAL
             record[Field.EQUAL] = self.object(functools.partial(same, expected))
         return record
+
+    def arithmetic(self) -> Record:
+        """NumPy's settings are these, or others that let errors of arithmetic pass."""
+        return {
+            Field.KIND: Kind.CONTEXT,
+            Field.OWNER: self.object(ERRORS),
+            Field.FORM: Form.EQUAL,
+            Field.OBJECT: self.object(ERRORS.get()),
+            Field.EQUAL: self.object(errors_pass),
+        }
 
     def asked(self, guard: Guard) -> Record:
         """Python is asked: of an argument, or with none; of a container if its parts are others."""

@@ -295,6 +295,18 @@ def attribute(w: Writer, owner: ir.Value, name: ir.Value) -> None:
 
 
 @part(WORD)
+def in_context(w: Writer, variable: ir.Value) -> None:
+    """What a context variable that has a default holds, borrowed."""
+    place = w.variable()
+    w.build.store(w.number(0), place)
+    address = w.build.ptrtoint(place, WORD)
+    w.call("python.PyContextVar_Get", variable, w.number(0), address)
+    value = w.build.load(place)
+    w.call("python.Py_DecRef", value)
+    w.build.ret(value)
+
+
+@part(WORD)
 def find(w: Writer, record: ir.Value) -> None:
     """The object that a record is about, borrowed; or 0, with no exception set."""
     owner, key = w.word(record, Field.OWNER), w.word(record, Field.KEY)
@@ -311,6 +323,7 @@ def find(w: Writer, record: ir.Value) -> None:
     found(Kind.OBJECT, lambda: owner)
     found(Kind.ELEMENT, lambda: _element(w, owner, key))
     found(Kind.MEMBER, lambda: w.call("attribute", w.word(owner, 0), key))
+    found(Kind.CONTEXT, lambda: w.call("in_context", owner))
     w.build.position_at_end(attribute)
     w.build.ret(w.call("attribute", owner, key))
 

@@ -47,8 +47,9 @@ class Kind(IntEnum):
     ELEMENT = 3  # so many bytes after the first item of a list
     ATTRIBUTE = 4
     MEMBER = 5  # an attribute of what lies at an address
-    UNCHANGED = 6  # not an object: the guards up to SEEN hold if a dict's version is LAST
-    SEEN = 7  # they hold: the version is the last one seen
+    CONTEXT = 6  # what a context variable has
+    UNCHANGED = 7  # not an object: the guards up to SEEN hold if a dict's version is LAST
+    SEEN = 8  # they hold: the version is the last one seen
 
 
 class Way(IntEnum):

@@ -40,6 +40,7 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.PyLong_FromLongLong": (WORD, (WORD,)),
     "python.PyBool_FromLong": (WORD, (WORD,)),
     "python.PyErr_Occurred": (WORD, ()),
+    "python.PyContextVar_Get": (HALF, (WORD, WORD, WORD)),
     "entry.object_new": (WORD, (WORD, WORD, WORD)),
     "entry.scalar": (WORD, (WORD,)),
     "entry.copy": (WORD, (WORD, HALF)),

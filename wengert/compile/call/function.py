@@ -46,6 +46,7 @@ from wengert.compile.trace.places import Argument, Gradient, Offset, Place, is_n
 from wengert.compile.trace.pullback import pull_back
 from wengert.compile.trace.storage import strides_of
 from wengert.compile.trace.world import World, is_fetchable
+from wengert.dispatch import errors_pass
 from wengert.errors import StateError, TracingError
 from wengert.history import modes
 from wengert.history.location import stacklevel
@@ -286,7 +287,7 @@ class CompiledFunction(_Typed[P, R]):
         """Any call: find the specialization that fits, or make it."""
         state = modes.current()
         unusual = state.hooks or state.anomaly or state.clone_saved or state.zeros or state.duals
-        if unusual or watch.active() is not None:
+        if unusual or watch.active() is not None or not errors_pass():
             return self.function(*args, **kwargs)
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)

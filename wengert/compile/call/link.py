@@ -22,6 +22,7 @@ from wengert.compile.trace.places import (
     INT64,
     Aliasing,
     Argument,
+    Arithmetic,
     Array,
     Attribute,
     Did,
@@ -162,6 +163,7 @@ def _guards(spec: Any, flat: list[Any]) -> Iterator[Guard]:
     else:
         yield Guard(Item(vars(modes), "special"), 0)
     yield Guard(Length(watch.CAPTURES), 0)
+    yield Guard(Arithmetic(), True)
     yield Guard(Item(vars(dtypes), "_default"), dtypes.get_default_dtype())
     yield from spec.guards
     for place, answer in spec.owner._answers(flat).items():

@@ -11,6 +11,7 @@ import builtins
 import functools
 import operator
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import (
@@ -45,9 +46,12 @@ from wengert.compile.trace.observe.operators import Decided
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.places import Attribute, Guard
 from wengert.compile.trace.readings import (
+    Made,
     Passing,
+    Step,
     compared,
     goes_by_arguments,
+    is_asked,
     is_computed,
     is_ours,
     is_seen_whole,
@@ -56,6 +60,7 @@ from wengert.compile.trace.readings import (
     reading,
 )
 from wengert.compile.trace.state import HIDDEN, attributes, held_by, is_itself, parts_of
+from wengert.dispatch import errors_pass
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.surroundings import DECIDING, SETTINGS
@@ -68,10 +73,11 @@ class Asked:
 
     frame: Any
     callee: Any
-    args: tuple[Any, ...]
-    named: dict[str, Any]
-    effects: int
-    stood: Any
+    step: Step
+    effects: int = 0
+    stood: Any = None
+    is_copied: bool = False
+    """Whether something that it is given is another object at the next call."""
     ran: list[Unobserved] = field(default_factory=list)
 
 
@@ -85,6 +91,10 @@ class Asking(Observer):
         super().__init__()
         self.asked: list[Asked] = []
         """The calls that are on their way, the innermost last."""
+        self.steps: list[Step] = []
+        """The calls that have made something, in their order."""
+        self.made: dict[int, tuple[Any, int]] = {}
+        """By id: what such a call made, and its number."""
         self.readings: list[tuple[Guard, Any]] = []
         """What was asked, and the user's lines."""
         self.managers: list[str] = []
@@ -104,11 +114,15 @@ class Asking(Observer):
             return {}, (), functools.partial(self._from_cache, callee, args, named)
         if statement:
             tried = self.is_tried
+            if callee is warnings.warn:
+                filters = Attribute(reading(_FILTERS, True), "answer")
+                self.conditions.note(Guard(filters, _filters()))
             if self._is_deferred(callee, args, named):
                 if tried:
                     self._refuse_tried(callee)
                 self._defer(callee, args, named)
                 return {}, (), _nothing
+            self._note_step(callee, args, named)
         else:
             if (callee is repr or callee is ascii) and args and type(args[0]) is TracedArray:
                 args = (np.asarray(args[0].concrete("repr()")),)
@@ -161,17 +175,75 @@ class Asking(Observer):
         """A call begins whose answer may come from anywhere."""
         self.asked[:] = [known for known in self.asked if known.frame is not frame]
         try:
-            lasting(callee, self.is_outside)
-            given = tuple(map(self._lasting, args))
-            by_name = {name: self._lasting(x) for name, x in named.items()}
+            step = self._step(callee, args, named)
         except Passing:
+            self._forget(callee, args, named)
             return
-        expected = Asked(frame, callee, given, by_name, len(self.effects), self.standing())
-        self.asked.append(expected)
+        given = *args, *named.values()
+        asked = Asked(frame, callee, step, len(self.effects), self.standing())
+        asked.is_copied = any(map(_is_copied, (callee, *given), (step.callee, *_given(step))))
+        self.asked.append(asked)
 
     def _lasting(self, x: Any) -> Any:
         """What an argument is at the next call."""
-        return lasting(self.real(x), self.is_outside)
+        return lasting(self.real(x), self.is_outside, self._made_by)
+
+    def _made_by(self, x: Any) -> Made | None:
+        known = self.made.get(id(x))
+        return None if known is None else Made(known[1], type(x).__name__)
+
+    def _step(self, callee: Any, args: Any, named: Any) -> Step:
+        """A call that can be made again; Passing if it cannot."""
+        by_name = {name: self._lasting(x) for name, x in named.items()}
+        return Step(self._lasting(callee), tuple(map(self._lasting, args)), by_name)
+
+    def _note_step(self, callee: Any, args: Any, named: Any) -> None:
+        """Something is done to what earlier calls have made; or these cannot be made again."""
+        if any(id(x) in self.made for x in (_owner(callee), *args, *named.values())):
+            try:
+                self.steps.append(self._step(callee, args, named))
+            except Passing:
+                self._forget(callee, args, named)
+
+    def _forget(self, callee: Any, args: Any, named: Any) -> None:
+        """What earlier calls have made may be changed by something that does not last."""
+        for x in (_owner(callee), *args, *named.values()):
+            self.made.pop(id(x), None)
+
+    def _made(self, step: Step, value: Any) -> None:
+        """A call has answered with an object that only it has."""
+        self.made[id(value)] = value, len(self.steps)
+        self.steps.append(step)
+
+    def _behind_step(self, last: Step) -> tuple[Step, ...]:
+        """A call after all that was done before to the objects that it is given, or to theirs."""
+        objects, wanted, found = last.uses(), set[int](), True
+        while found:
+            found = False
+            for number, step in enumerate(self.steps):
+                uses = step.uses() | {number}
+                if number not in wanted and uses & objects:
+                    wanted.add(number)
+                    objects |= uses
+                    found = True
+        places = {number: place for place, number in enumerate(sorted(wanted))}
+        steps = (*(self.steps[number] for number in places), last)
+        return tuple(
+            [step.filled(lambda made: Made(places[made.step], made.kind)) for step in steps]
+        )
+
+    def read_attribute(self, owner: Any, name: str) -> Any:
+        value = super().read_attribute(owner, name)
+        made = self._made_by(owner)
+        if made is None or self.telling or callable(value):
+            return value
+        return self._decide(getattr, (owner, name), value)
+
+    def _put(self, put: Any, kind: str, owner: Any, key: Any, *value: Any) -> None:
+        if id(owner) in self.made:
+            does = _SETS[kind, bool(value)]
+            self._note_step(does, (owner, key, *value), {})
+        super()._put(put, kind, owner, key, *value)
 
     def _seen(self, place: Attribute, value: Any) -> Any:
         """What stands for a value that is read at a place."""
@@ -191,20 +263,43 @@ class Asking(Observer):
         asked = self.asked.pop()
         if is_ours(asked.callee):
             if type(value) in ATOMS:  # a mode that holds for a while is known anyway
-                known = reading(asked.callee, asked.args, asked.named, True)
+                known = reading((asked.step,), True)
                 self.conditions.note(Guard(Attribute(known, "answer"), value))
             return value
         if len(self.effects) == asked.effects and self.standing() == asked.stood:
-            given = *asked.args, *asked.named.values()
-            if not asked.ran and is_computed(asked.callee, given, value):
+            if not asked.ran and is_computed(asked.callee, _given(asked.step), value):
                 return value
-            shared = type(value) in ATOMS or sys.getrefcount(value) > _references()
-            found = compared(value, shared)
-            if found is not MISSING:
-                return self._tell(self._read_answer, asked, shared, found, value)
+            shared = sys.getrefcount(value) > _references()
+            return self._compare(asked, value, shared)
         for ran in asked.ran:
             self.on_unobserved(ran)
         return value
+
+    def _compare(self, asked: Asked, value: Any, shared: bool) -> Any:
+        """What a call answered is compared at each call, as it is or by what it holds.
+
+        What a class makes is asked when something is asked of it.
+        """
+        if type(value) in ATOMS:
+            return self._tell(self._read_answer, asked, True, value, value)
+        is_new = asked.is_copied or isinstance(asked.callee, type)
+        found = MISSING if is_new else compared(value, shared)
+        if found is not MISSING:
+            value = self._tell(self._read_answer, asked, shared, found, value)
+        if found is MISSING and not (isinstance(asked.callee, type) and _is_let_go_of(value)):
+            for ran in asked.ran:
+                self.on_unobserved(ran)
+        if not self.is_outside(value) and (is_asked(value) or is_users_class(type(value))):
+            self._made(asked.step, value)
+        return value
+
+    def _decide(self, function: Any, args: tuple[Any, ...], value: Any) -> Any:
+        """What an operator, or an attribute, of a library's object is: asked as a call is."""
+        try:
+            step = self._step(function, args, {})
+        except Passing:
+            return value
+        return self._compare(Asked(None, function, step, is_copied=True), value, True)
 
     def raised(self, error: BaseException) -> None:
         """Calls that raised: another time they may not."""
@@ -230,7 +325,7 @@ class Asking(Observer):
 
     def _asked(self, asked: Asked, shared: bool, found: Any) -> Attribute:
         """The place of an answer."""
-        known = reading(asked.callee, asked.args, asked.named, shared)
+        known = reading(self._behind_step(asked.step), shared)
         place = Attribute(known, "answer")
         self.readings.append((Guard(place, found), here()))
         return place
@@ -267,7 +362,7 @@ class Asking(Observer):
                 f"compiled function computes, at\n  {line_of(*here())}\n"
                 "Call the function behind the cache, as its __wrapped__."
             ) from None
-        asked = Asked(None, cached, given, by_name, 0, None)
+        asked = Asked(None, cached, Step(cached, given, by_name))
         with watch.aside():
             outer, self.telling = self.telling, True
             try:
@@ -308,7 +403,7 @@ class Asking(Observer):
             text, given = str(value), self._lasting(value)
         except (Passing, TracingError):  # which whoever asks for the text meets
             return
-        self._note_answer(Asked(None, str, (given,), {}, 0, None), True, text)
+        self._note_answer(Asked(None, str, Step(str, (given,), {})), True, text)
 
     # ---- operators ------------------------------------------------------------------------------
 
@@ -318,28 +413,54 @@ class Asking(Observer):
             for x in right if type(right) is tuple else (right,):
                 self.formatted(x)
         is_decided = type(found[1]) is Decided
-        if is_decided or self.telling or not (_is_asked(left) or _is_asked(right)):
+        if is_decided or self.telling or not (is_asked(left) or is_asked(right)):
             return found
+        decided = self._operator(operation, left, right)
+        return found if decided is None else (None, decided)
+
+    def _operator(self, operation: str, *operands: Any) -> Decided | None:
+        """What an operator makes of a library's objects; None if it is left to Python."""
         function = getattr(operator, _FUNCTIONS.get(operation, operation))
         try:
-            given = self._lasting(left), self._lasting(right)
-        except Passing:
+            step = self._step(function, operands, {})
+            value = function(*operands)
+        except (Passing, Exception):
+            return None  # Python's own error
+        shared = sys.getrefcount(value) > _OURS
+        return Decided(self._compare(Asked(None, function, step), value, shared))
+
+    def unary(self, value: Any, operation: str) -> Any:
+        value = super().unary(value, operation)
+        if self.telling or type(value) is Decided or not is_asked(value):
+            return value
+        return self._operator(operation, value) or value
+
+    def contains(self, item: Any, container: Any) -> Any:
+        found = super().contains(item, container)
+        if self.telling or found[0] is not container or not is_asked(container):
             return found
-        try:
-            value = function(left, right)
-        except Exception:
-            return found  # Python's own error
-        shared = type(value) in ATOMS or sys.getrefcount(value) > _OURS
-        answer = compared(value, shared)
-        if answer is MISSING:
-            return None, Decided(value)
-        asked = Asked(None, function, given, {}, 0, None)
-        return None, Decided(self._tell(self._read_answer, asked, shared, answer, value))
+        decided = self._operator("contains", container, item)
+        if decided is None:
+            return found
+        return (item,) if decided.result else (), item
+
+    def match_class(self, subject: Any, cls: Any, names: Any) -> tuple[Any, Any, Any]:
+        if _asks_classes(cls) and not self.telling:
+            self._decide(isinstance, (subject, cls), isinstance(subject, cls))
+        return super().match_class(subject, cls, names)
 
     # ---- statements -----------------------------------------------------------------------------
 
     def enter(self, manager: Any) -> tuple[Any, Any]:
         entered, leave = super().enter(manager)
+        if not errors_pass():
+            leave(None, None, None)
+            raise TracingError(
+                f"a {type(manager).__name__} has errors of arithmetic raised or told in a compiled "
+                f"function, at\n  {line_of(*here())}\nMachine code makes infinities and NaN, and "
+                "looks at none of them. Look at the result with np.isfinite, or set it around the "
+                "call, which then runs eagerly."
+            )
         if is_users_class(type(manager)):
             return entered, leave
         self.managers.append(package_of(type(manager)))
@@ -352,7 +473,7 @@ class Asking(Observer):
 
     def _is_deferred(self, callee: Any, args: Any, named: Any) -> bool:
         """Whether a statement is carried out by each call, and not by the trace."""
-        if _speaks(callee) or package_of(callee) in self.managers:
+        if _speaks(callee) or isinstance(callee, type) or package_of(callee) in self.managers:
             return False
         around = getattr(callee, "__self__", None)
         around = None if isinstance(around, ModuleType | type) else around
@@ -364,10 +485,10 @@ class Asking(Observer):
         if around is not None and not self.is_outside(around):
             return False
         try:
-            lasting(callee, self.is_outside)
-            for x in (*args, *named.values()):
-                if not (type(x) is TracedArray and x.scalar):
-                    lasting(x, self.is_outside)
+            for x in (callee, *args, *named.values()):
+                is_number = type(x) is TracedArray and x.scalar
+                if not is_number and _is_copied(x, lasting(x, self.is_outside)):
+                    return False
             self._reached_by(around, args, named)
         except Passing:
             return False
@@ -443,8 +564,47 @@ def _nothing() -> None:
     return None
 
 
+def _filters() -> tuple[Any, ...]:
+    """What becomes of warnings: errors are more than messages."""
+    return tuple(warnings.filters)
+
+
+_FILTERS = (Step(_filters, (), {}),)
+
+
 def _words(asked: Asked) -> str:
-    return str(reading(asked.callee, asked.args, asked.named, False))
+    return str(asked.step)
+
+
+_SETS = {
+    ("attribute", True): setattr,
+    ("attribute", False): delattr,
+    ("item", True): operator.setitem,
+    ("item", False): operator.delitem,
+}
+
+
+def _owner(callee: Any) -> Any:
+    """The object whose method this is."""
+    return getattr(callee, "__self__", None)
+
+
+def _is_let_go_of(x: Any) -> bool:
+    """Whether an object may be made again for a question, and forgotten: no open file."""
+    return not hasattr(type(x), "close")
+
+
+def _given(step: Step) -> tuple[Any, ...]:
+    return *step.args, *step.named.values()
+
+
+def _is_copied(x: Any, lasts: Any) -> bool:
+    """Whether a function, or an object of the user's, is another one at the next call."""
+    if isinstance(x, (list, tuple)):
+        return any(map(_is_copied, x, lasts))
+    if isinstance(x, dict):
+        return any(map(_is_copied, x.values(), lasts.values()))
+    return x is not lasts and (type(x) is FunctionType or is_users_class(type(x)))
 
 
 def _lasting_or_tensor(x: Any, is_outside: Any) -> Any:
@@ -501,16 +661,6 @@ def _asks_classes(classes: Any) -> bool:
         plain,
         static(type, "__instancecheck__"),
     )
-
-
-def _is_asked(x: Any) -> bool:
-    """Whether an operator of this object is code of a library that may read anything."""
-    if type(x) in ATOMS or isinstance(x, (*_ANSWERING, *CONTAINERS)):
-        return False
-    return not is_users_class(type(x)) and not is_itself(x)
-
-
-_ANSWERING = Tensor, TracedArray, np.ndarray, np.generic, np.dtype
 
 
 def reached_from(x: Any) -> Iterator[Any]:

@@ -24,6 +24,7 @@ from wengert.compile.trace.observe.objects import same as same
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.readings import Reading
 from wengert.compile.trace.state import held_by
+from wengert.dispatch import errors_pass
 from wengert.tensor import Tensor, wrap
 
 INT64 = -(2**63), 2**63 - 1
@@ -187,6 +188,17 @@ class Offset:
         return offset(x) if isinstance(x, np.ndarray) else MISSING
 
 
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Whether errors of arithmetic, as divisions by zero, pass in this thread."""
+
+    def __str__(self) -> str:
+        return "whether errors of arithmetic pass, as np.seterr says,"
+
+    def read(self, flat: Any) -> Any:
+        return errors_pass()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Class:
     """The class of an object."""
@@ -288,7 +300,7 @@ class Cotangent:
 
 Place = (
     Argument | Known | Item | Element | Length | Contents | Presence | State | Bits | Offset
-    | Class | Code | Variable | Attribute | Gradient | Cotangent
+    | Arithmetic | Class | Code | Variable | Attribute | Gradient | Cotangent
 )  # fmt: skip
 
 

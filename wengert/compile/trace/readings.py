@@ -5,6 +5,9 @@ clock. Nobody can see by what. But where all that it is given lasts from call to
 asked again: with the same arguments, before a program is used again, and what it answers is
 guarded like anything else that is read outside.
 
+What a call made for the function is an argument of the next one: `p = argparse.ArgumentParser()`,
+then `p.parse_args()`. So a reading is a list of such calls, its steps, which are all made again.
+
 Not asked is what goes by its arguments alone. That is a rule and no list of functions: classes
 make objects of what they are given, the language's modules in C and NumPy's functions on arrays
 keep nothing, and wengert tells by itself what it goes by.
@@ -12,11 +15,14 @@ keep nothing, and wengert tells by itself what it goes by.
 
 from __future__ import annotations
 
+import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from types import (
     BuiltinMethodType,
+    CellType,
     ClassMethodDescriptorType,
     FunctionType,
     MethodDescriptorType,
@@ -25,63 +31,142 @@ from types import (
     ModuleType,
     WrapperDescriptorType,
 )
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.compile.trace.observe.events import MISSING
-from wengert.compile.trace.observe.objects import ATOMS, PLAIN, Held, name_of
-from wengert.compile.trace.state import HIDDEN, held_by, is_itself
+from wengert.compile.trace.observe.objects import (
+    ATOMS,
+    CONTAINERS,
+    PLAIN,
+    Held,
+    contents,
+    held_in,
+    name_of,
+    static,
+)
+from wengert.compile.trace.observe.stubs import code_of
+from wengert.compile.trace.observe.users import is_users_class, is_users_code
+from wengert.compile.trace.state import HIDDEN, attributes, held_by, is_attributes, is_itself
 from wengert.tensor import Tensor
 
 _KEEP_NOTHING = frozenset(
     {"builtins", "math", "cmath", "_operator", "itertools", "_functools", "_collections"}
-    | {"_bisect", "_heapq", "_struct", "numpy", "numpy.dtypes"}
+    | {"collections", "types", "_bisect", "_heapq", "_struct"}
+    | {"numpy", "numpy.dtypes"}
 )
 """Modules in C that keep nothing from call to call."""
-_TEXTS = frozenset({str, repr, format, ascii})
+_TEXTS = str, repr, format, ascii
 _TEXT_METHODS = frozenset({"format", "format_map"})
 _FROM_FILES: frozenset[Any] = frozenset({np.fromfile, np.loadtxt, np.genfromtxt})
 _DISPATCHED = np.ufunc, type(np.concatenate)
+_FUNCTIONS = FunctionType, type(np.random.default_rng)
 _OF_CLASSES = MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType
 _BOUND = BuiltinMethodType, MethodWrapperType
 
 
-class Reading:
-    """A call that is made again: `answer` is what it answers now.
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What the step of this number made, in the place of an argument; and its class."""
 
-    That is the object itself if others have it too, else, as it is another one each time, what it
-    holds; and the class of an error.
-    """
+    step: int
+    kind: str
 
-    __slots__ = ("__weakref__", "args", "callee", "latest", "named", "shared")
 
-    def __init__(self, callee: Any, args: Any, named: Any, shared: bool) -> None:
-        self.callee = callee
-        self.args = args
-        self.named = named
-        self.shared = shared
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of what a step made."""
 
-    @property
-    def answer(self) -> Any:
-        try:
-            made = self.callee(*map(_copied, self.args), **self.named)
-        except Exception as error:
-            return type(error)
-        # Kept: machine code compares an attribute that somebody holds.
-        self.latest = made if self.shared else _held(made)
-        return self.latest
+    owner: Made
+    name: str
+
+
+class Step(NamedTuple):
+    """A call, of what lasts and of what steps before it made."""
+
+    callee: Any
+    args: tuple[Any, ...]
+    named: dict[str, Any]
+
+    def carried_out(self, made: list[Any]) -> Any:
+        callee, args, named = self.filled(lambda x: made[x.step])
+        return callee(*args, **named)
+
+    def uses(self) -> set[int]:
+        """The steps that made what is given to this one."""
+        found: set[int] = set()
+
+        def note(made: Made) -> Made:
+            found.add(made.step)
+            return made
+
+        self.filled(note)
+        return found
+
+    def filled(self, made: Callable[[Made], Any]) -> Step:
+        """With something else in the place of what steps made."""
+        named = {k: filled(x, made) for k, x in self.named.items()}
+        return Step(filled(self.callee, made), tuple(filled(x, made) for x in self.args), named)
 
     def __str__(self) -> str:
         shown = [*map(_shown, self.args), *(f"{k}={_shown(x)}" for k, x in self.named.items())]
         return f"{_name(self.callee)}({', '.join(shown)})"
 
 
+def filled(x: Any, made: Callable[[Made], Any]) -> Any:
+    """An argument, as a copy that the call may change, with what steps made in its place."""
+    kind = type(x)
+    if kind is Made:
+        return made(x)
+    if kind is Method:
+        owner = made(x.owner)
+        return Method(owner, x.name) if type(owner) is Made else getattr(owner, x.name)
+    if kind in (list, tuple, set, frozenset):
+        return kind([filled(part, made) for part in x])
+    if kind is np.ndarray:
+        return x.copy()
+    return {k: filled(part, made) for k, part in x.items()} if kind is dict else x
+
+
+class Reading:
+    """Calls that are made again, one after the other: `answer` is what the last one answers now.
+
+    That is the object itself if others have it too, else, as it is another one each time, what it
+    holds; and the class of an error.
+    """
+
+    __slots__ = ("__weakref__", "latest", "shared", "steps")
+
+    def __init__(self, steps: tuple[Step, ...], shared: bool) -> None:
+        self.steps = steps
+        self.shared = shared
+
+    @property
+    def answer(self) -> Any:
+        made: list[Any] = []
+        try:
+            for step in self.steps:
+                made.append(step.carried_out(made))
+        except Exception as error:
+            return type(error)
+        # Kept: machine code compares an attribute that somebody holds.
+        self.latest = made[-1] if self.shared else _held(made[-1])
+        return self.latest
+
+    def __str__(self) -> str:
+        return str(self.steps[-1])
+
+
 def _shown(x: Any) -> str:
+    if type(x) is Made:
+        return f"a {x.kind}"
     return repr(x) if type(x) in ATOMS else f"a {type(x).__name__}"
 
 
 def _name(callee: Any) -> str:
+    if type(callee) is Method:
+        return f"{callee.owner.kind}.{callee.name}"
     if isinstance(callee, BuiltinMethodType | MethodType | FunctionType):
         around = getattr(callee, "__self__", None)
         if isinstance(around, ModuleType):
@@ -93,11 +178,15 @@ def _name(callee: Any) -> str:
 _interned: weakref.WeakValueDictionary[Any, Reading] = weakref.WeakValueDictionary()
 
 
-def reading(callee: Any, args: Any, named: Any, shared: bool) -> Reading:
+def reading(steps: tuple[Step, ...], shared: bool) -> Reading:
     """The reading of a call, the same one for the same call: it stands for a place."""
-    made = Reading(callee, args, named, shared)
-    key = shared, _key(callee), _key(args), tuple(named), _key(tuple(named.values()))
-    return _interned.setdefault(key, made)
+    made = Reading(steps, shared)
+    return _interned.setdefault((shared, *map(_key_of, steps)), made)
+
+
+def _key_of(step: Step) -> Any:
+    named = tuple(step.named)
+    return _key(step.callee), _key(step.args), named, _key(tuple(step.named.values()))
 
 
 def _key(x: Any) -> Any:
@@ -107,6 +196,8 @@ def _key(x: Any) -> Any:
         return kind, tuple(map(_key, x))
     if kind is dict:
         return kind, tuple(x), tuple(map(_key, x.values()))
+    if kind is Made or kind is Method:
+        return x
     if kind in ATOMS and kind is not slice:
         return kind, repr(x) if kind in (float, complex) else x
     if isinstance(x, MethodType | BuiltinMethodType):
@@ -122,28 +213,82 @@ class Passing(Exception):
     """An argument that is not there at the next call."""
 
 
-def lasting(x: Any, is_outside: Callable[[Any], bool]) -> Any:
+def _never_made(x: Any) -> Made | None:
+    return None
+
+
+def lasting(
+    x: Any,
+    is_outside: Callable[[Any], bool],
+    made_by: Callable[[Any], Made | None] = _never_made,
+    around: tuple[int, ...] = (),
+) -> Any:
     """What an argument is at the next call: containers and arrays by what they hold now."""
     kind = type(x)
     if kind in ATOMS:
         return x
+    if id(x) in around:
+        raise Passing  # a function that calls itself, a list within itself
+    around = (*around, id(x))
+
+    def last(x: Any) -> Any:
+        return lasting(x, is_outside, made_by, around)
+
+    made = made_by(x)
+    if made is not None:
+        return made
     if kind in (list, tuple, set, frozenset):
-        return kind([lasting(part, is_outside) for part in x])
+        return kind([last(part) for part in x])
     if kind is dict:
-        return {lasting(k, is_outside): lasting(v, is_outside) for k, v in x.items()}
+        return {last(k): last(v) for k, v in x.items()}
     if kind is np.ndarray:
         return x.copy()
     if isinstance(x, MethodType | BuiltinMethodType):
-        lasting(x.__self__, is_outside)
-        if isinstance(x, MethodType):
-            lasting(x.__func__, is_outside)
+        owner = last(x.__self__)
+        if type(owner) is Made:
+            return Method(owner, x.__name__)
+        if isinstance(x, MethodType) and not _is_in_class(x):
+            last(x.__func__)
         return x
     known = isinstance(x, ModuleType | type | np.generic | np.dtype) or _is_function_of_c(x)
     if known or _is_value(x) or (is_outside(x) and not _is_told_of(x)):
         return x
     if kind is FunctionType and vars(_module(x)).get(x.__name__) is x:
         return x
+    if kind is FunctionType and is_users_code(code_of(x), x.__globals__):
+        return _function(x, last)
+    is_plain = static(kind, "__new__") is static(object, "__new__")
+    if is_plain and is_users_class(kind) and is_attributes(x):
+        return _instance(x, last)
     raise Passing
+
+
+def _is_in_class(method: MethodType) -> bool:
+    """Whether a method is that of its object's class, of no array, whose methods are traced."""
+    cls = type(method.__self__)
+    is_array = hasattr(cls, "__array_function__")
+    return not is_array and static(cls, method.__name__) is method.__func__
+
+
+def _function(function: FunctionType, last: Callable[[Any], Any]) -> FunctionType:
+    """A function that was made inside, around what lasts."""
+    cells = tuple([CellType(last(held_in(cell))) for cell in function.__closure__ or ()])
+    defaults = function.__defaults__ and tuple(map(last, function.__defaults__))
+    code, name = code_of(function), function.__name__
+    made = FunctionType(code, function.__globals__, name, defaults, cells)
+    if function.__kwdefaults__:
+        made.__kwdefaults__ = {name: last(x) for name, x in function.__kwdefaults__.items()}
+    for name, x in vars(function).items():
+        setattr(made, name, last(x))
+    return made
+
+
+def _instance(x: Any, last: Callable[[Any], Any]) -> Any:
+    """An object of the user's that was made inside, with attributes that last."""
+    made = object.__new__(type(x))
+    for name, part in attributes(x):
+        object.__setattr__(made, name, last(part))
+    return made
 
 
 def _is_function_of_c(x: Any) -> bool:
@@ -156,7 +301,10 @@ def _module(function: FunctionType) -> Any:
 
 def _is_value(x: Any) -> bool:
     """Whether an object is a value, which does not change: it has a hash that is not its own."""
-    cls = type(x)
+    return _has_value(type(x))
+
+
+def _has_value(cls: type) -> bool:
     hashed: Any = cls.__hash__
     is_array = hasattr(cls, "_array") or hasattr(cls, "__array_function__")
     return hashed not in (None, object.__hash__) and not is_array
@@ -167,19 +315,11 @@ def _is_told_of(x: Any) -> bool:
     return isinstance(x, Tensor) or (is_itself(x) and not isinstance(x, FunctionType))
 
 
-def _copied(x: Any) -> Any:
-    """An argument, which what is asked may change."""
-    kind = type(x)
-    if kind in (list, set, np.ndarray):
-        return x.copy() if kind is not list else [*map(_copied, x)]
-    return {k: _copied(v) for k, v in x.items()} if kind is dict else x
-
-
 def compared(made: Any, shared: bool) -> Any:
     """What is compared of an answer, which others have too if it is `shared`; MISSING if nothing
     can be.
     """
-    if isinstance(made, Tensor | type):
+    if isinstance(made, Tensor | type | FunctionType):
         return MISSING
     if shared:
         return made
@@ -222,8 +362,10 @@ def is_seen_whole(held: Any) -> bool:
 
 def goes_by_arguments(callee: Any, args: tuple[Any, ...]) -> bool:
     """Whether what a callable answers follows from what it is given."""
-    if isinstance(callee, type) or callee is repr or callee is format or callee is ascii:
-        return callee not in _TEXTS or not args or type(args[0]) in ATOMS
+    if any(callee is text for text in _TEXTS):
+        return not args or type(args[0]) in ATOMS
+    if isinstance(callee, type):
+        return makes_of_arguments(callee)
     if isinstance(callee, _DISPATCHED):
         return True
     if isinstance(callee, _OF_CLASSES):
@@ -234,10 +376,41 @@ def goes_by_arguments(callee: Any, args: tuple[Any, ...]) -> bool:
             return not args or all(type(x) in ATOMS for x in args)
         if isinstance(around, ModuleType):
             name = callee.__module__ if around.__name__.startswith("numpy.") else around.__name__
-            return name in _KEEP_NOTHING and callee not in _FROM_FILES
+            return name in _KEEP_NOTHING and callee not in _FROM_FILES and not _asks(args)
         cls = around if isinstance(around, type) else type(around)
         return cls.__module__ in _KEEP_NOTHING
     return is_ours(callee)
+
+
+def makes_of_arguments(cls: type) -> bool:
+    """Whether a class makes objects of what it is given alone.
+
+    The user's are observed, and values are what they are given; an object of a library may have
+    looked around, as `argparse.ArgumentParser()` does for the name of the program.
+    """
+    if cls.__module__ in _KEEP_NOTHING or package_of(cls) in ("wengert", "numpy", "scipy"):
+        return True
+    return is_users_class(cls) or issubclass(cls, _AROUND) or _has_value(cls)
+
+
+_AROUND = *CONTAINERS, BaseException, functools.partial
+
+
+def _asks(args: Iterable[Any]) -> bool:
+    """Whether builtins ask methods of a library's objects, as `abs` and `sum` do."""
+    parts = (part for x in args for part in (contents(x) if isinstance(x, CONTAINERS) else (x,)))
+    return any(map(is_asked, parts))
+
+
+def is_asked(x: Any) -> bool:
+    """Whether an operator of this object is code of a library that may read anything."""
+    cls = type(x)
+    if cls in ATOMS or isinstance(x, (*_ANSWERING, *CONTAINERS)) or cls.__module__ in _KEEP_NOTHING:
+        return False
+    return package_of(cls) != "wengert" and not is_users_class(cls) and not is_itself(x)
+
+
+_ANSWERING = Tensor, np.ndarray, np.generic, np.dtype, type, ModuleType
 
 
 def is_computed(callee: Any, given: Iterable[Any], answer: Any) -> bool:
@@ -246,7 +419,7 @@ def is_computed(callee: Any, given: Iterable[Any], answer: Any) -> bool:
     A function of NumPy or SciPy that answers with arrays computes them. One that tells of the
     process, as `np.geterr()` does, answers with Python's objects.
     """
-    if type(callee) is not FunctionType or package_of(callee) not in ("numpy", "scipy"):
+    if not isinstance(callee, _FUNCTIONS) or package_of(callee) not in ("numpy", "scipy"):
         return False
     return all(map(_is_plain, given)) and _is_of_arrays(answer)
 
@@ -254,7 +427,11 @@ def is_computed(callee: Any, given: Iterable[Any], answer: Any) -> bool:
 def _is_of_arrays(x: Any) -> bool:
     if type(x) in (tuple, list):
         return all(map(_is_of_arrays, x))
-    return isinstance(x, np.ndarray | np.generic)
+    return isinstance(x, _COMPUTED)
+
+
+_COMPUTED = np.ndarray, np.generic, np.random.Generator, np.random.RandomState
+"""What functions of NumPy compute: arrays, and generators from seeds."""
 
 
 def _is_plain(x: Any) -> bool:
@@ -275,7 +452,7 @@ def package_of(callee: Any) -> str:
         if isinstance(around, ModuleType):
             return around.__name__.lstrip("_").partition(".")[0]
         callee = around if isinstance(around, type) else type(around)
-    elif not isinstance(callee, FunctionType | type):
+    elif not isinstance(callee, (*_FUNCTIONS, type)):
         callee = type(callee)
     module = getattr(callee, "__module__", None)
     return module.partition(".")[0] if type(module) is str else ""

@@ -243,7 +243,7 @@ class World(Asking):
 
     def _read_global_at(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
         if is_library(namespace):
-            if not callable(value) and not isinstance(value, ModuleType) and name in namespace:
+            if name in namespace:
                 self.conditions.note(Guard(Item(namespace, name), value))
             return value
         if name not in namespace:  # a builtin

@@ -184,6 +184,11 @@ class Observer(Calls):
                 self._given(value, operator)
         return self._users_operator(left, right, operation)
 
+    def unary(self, value: Any, operation: str) -> Any:
+        """The operand of `-x`, `~x`, or `+x`; or another, of which it makes the same result."""
+        method = self._method(value, f"__{operation}__")
+        return value if method is None else Decided(method())
+
     def _users_operator(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
         """The operands, last one first; or others, of which the operator makes the same result.
 

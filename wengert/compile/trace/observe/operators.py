@@ -29,5 +29,11 @@ def _result(left: Decided, right: Any) -> Any:
     return left.result
 
 
+def _alone(decided: Decided) -> Any:
+    return decided.result
+
+
 for _method, _ in OPERATORS.values():
     setattr(Decided, _method, _result)
+for _name in ("neg", "pos", "invert"):
+    setattr(Decided, f"__{_name}__", _alone)

@@ -398,6 +398,25 @@ class Rewriter:
         yield from self.shown(2, meaning, _NAMES.get(name.removeprefix("inplace_")))
         yield step.native
 
+    def unary_negative(self, step: Step) -> Iterator[Instr]:
+        yield from self._unary(step, "neg")
+
+    def unary_positive(self, step: Step) -> Iterator[Instr]:
+        yield from self._unary(step, "pos")
+
+    def unary_invert(self, step: Step) -> Iterator[Instr]:
+        yield from self._unary(step, "invert")
+
+    def call_intrinsic_1(self, step: Step) -> Iterator[Instr]:
+        if step.arg.name == "INTRINSIC_UNARY_POSITIVE":
+            yield from self._unary(step, "pos")
+        else:
+            yield step.native
+
+    def _unary(self, step: Step, operation: str) -> Iterator[Instr]:
+        yield from self.asked(1, "unary", _first, operation, cls=Shown)
+        yield step.native
+
     def compare_op(self, step: Step) -> Iterator[Instr]:
         yield from self.shown(2, "operands", step.arg.name.lower().removesuffix("_cast"))
         yield step.native

@@ -57,8 +57,9 @@ class Stub:
 
 def code_of(function: FunctionType) -> CodeType:
     """A function's own code."""
-    stub = _stubs.get(id(function.__code__))
-    return function.__code__ if stub is None else stub.code
+    code = function.__code__  # read once: another thread may lend it, or take it back
+    stub = _stubs.get(id(code))
+    return code if stub is None else stub.code
 
 
 def lend(function: FunctionType, user: Any) -> None:

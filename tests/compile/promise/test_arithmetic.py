@@ -1,0 +1,88 @@
+"""Divisions by zero and overflows where NumPy is to raise them, or to tell a function of them.
+
+Machine code makes the infinity and looks at nothing: compiled functions once gave it in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import alike, module, noted, numbers, told
+from wengert.errors import TracingError
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Iterator[None]:
+    """NumPy's settings, as they are after a test what they were before."""
+    before, call = np.geterr(), np.geterrcall()
+    with np.errstate(all="ignore"):
+        yield
+    np.seterr(**before)
+    np.seterrcall(call)
+
+
+def story_of(body: str, change: str, inside: str) -> Any:
+    def story(compile: Any) -> Any:
+        m = module(f"told = []\ndef f(x):\n    {body}")
+        f, seen = compile(m.f), []
+        for around in ("np.errstate()", "np.errstate()", "np.errstate()", change, inside, change):
+            with eval(around, vars(m)):  # noqa: S307
+                try:
+                    seen.append(noted(f(numbers(1, 2))))
+                except FloatingPointError as error:
+                    seen.append(str(error))
+                seen.append(len(m.told))
+        return seen
+
+    return story
+
+
+RAISED = {
+    "a division by zero": ("return 1 / (x - 1)", 'np.errstate(divide="raise")'),
+    "an overflow": ("return wg.exp(x * 1000)", 'np.errstate(over="raise")'),
+    "what is no number": ("return wg.log(x - 2)", 'np.errstate(all="raise")'),
+    "a function that is told": (
+        "return 1 / (x - 1)",
+        'np.errstate(divide="call", call=lambda *what: told.append(what))',
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RAISED)
+def test_errors_of_arithmetic_are_raised_where_numpy_is_to_raise_them(case: str) -> None:
+    story = story_of(*RAISED[case], 'np.errstate(all="ignore")')
+    alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, case)
+
+
+def test_large_formulas_raise_in_eager_mode_too() -> None:
+    # From 8,192 numbers on they are machine code, which gave infinities whatever NumPy was to do.
+    x = np.zeros(40_000)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        wg.log(wg.tensor(x))
+
+
+def test_settings_in_a_function_that_have_errors_raised_are_refused_with_the_line() -> None:
+    @wg.compile
+    def f(x: Any) -> Any:
+        with np.errstate(divide="raise"):
+            return 1 / x
+
+    with pytest.raises(TracingError, match=r"(?s)test_arithmetic.py.*with np.errstate.*isfinite"):
+        f(numbers(0, 1))
+    assert np.geterr()["divide"] == "ignore"  # the manager was left again
+
+
+def test_settings_that_pass_errors_by_make_no_program_anew() -> None:
+    f = wg.compile(lambda x: 1 / x)
+    for _ in range(3):
+        for setting in ("ignore", "warn"):
+            with np.errstate(all=setting):
+                f(numbers(1, 2))
+    assert not f.retraces
