@@ -1,6 +1,7 @@
 """Checkpoints in compiled programs: what they keep, and their derivatives beside eager ones."""
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -80,10 +81,17 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     "batched": lambda f: wg.vmap(wg.grad(f)),
 }
 X = np.array([0.5, -0.3, 0.9])
+SOON = {"in each other", "a loop inside", "a write inside", "two views of one"}
+"""Tried in all ways always, the others only with their gradients."""
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", FUNCTIONS)
+def _cases() -> Iterator[Any]:
+    for name, way in itertools.product(FUNCTIONS, WAYS):
+        soon = name in SOON or way == "value and gradient"
+        yield pytest.param(name, way, marks=() if soon else pytest.mark.sweep)
+
+
+@pytest.mark.parametrize(("name", "way"), list(_cases()))
 def test_derivatives_through_a_checkpoint_are_those_of_eager_mode(name: str, way: str) -> None:
     if way == "batched" and name == "in a branch":
         pytest.skip("eager mode asks for one number")
@@ -108,12 +116,10 @@ def test_what_lies_between_checkpoints_is_not_kept() -> None:
     # Compiled programs once kept all that the derivative reads, whatever was checkpointed.
     x = np.ones((1000, 3))
     four = lambda x: layer(layer(layer(layer(x))))
-    kept = wg.compile(wg.grad(lambda x: (four(four(four(four(x)))) ** 2).sum()))
-    fewer = wg.compile(
-        wg.grad(lambda x: (again(four, again(four, again(four, again(four, x)))) ** 2).sum())
-    )
+    kept = wg.compile(wg.grad(lambda x: (four(four(four(x))) ** 2).sum()))
+    fewer = wg.compile(wg.grad(lambda x: (again(four, again(four, again(four, x))) ** 2).sum()))
     np.testing.assert_allclose(kept(x), fewer(x))
-    assert arena(fewer) < 0.6 * arena(kept)
+    assert arena(fewer) < 0.7 * arena(kept)
 
 
 def test_of_a_loop_in_blocks_the_states_between_them_are_kept() -> None:

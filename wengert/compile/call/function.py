@@ -27,7 +27,9 @@ import numpy as np
 from wengert import dtypes
 from wengert.compile.call.derivative import gradients_of
 from wengert.compile.call.link import link
+from wengert.compile.call.memory import Memory
 from wengert.compile.call.specialization import Specialization
+from wengert.compile.program.budget import bytes_of
 from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import (
     Changed,
@@ -86,12 +88,18 @@ else:
 
 
 @overload
-def compile(function: _Module[P, R]) -> CompiledModule[P, R]: ...
+def compile(
+    function: _Module[P, R], *, memory: int | str | None = None
+) -> CompiledModule[P, R]: ...
 @overload
-def compile(function: Callable[P, R]) -> CompiledFunction[P, R]: ...
+def compile(
+    function: Callable[P, R], *, memory: int | str | None = None
+) -> CompiledFunction[P, R]: ...
 @overload
-def compile(function: None = None) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
-def compile(function: Any = None, **options: Any) -> Any:
+def compile(
+    function: None = None, *, memory: int | str | None = None
+) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
+def compile(function: Any = None, *, memory: int | str | None = None, **options: Any) -> Any:
     """Make `function` run as one machine-code function; also works as a decorator.
 
     The first call with arguments of given shapes and dtypes traces it: forward pass, backward pass
@@ -101,7 +109,11 @@ def compile(function: Any = None, **options: Any) -> Any:
     fixed in the program; it is compiled anew when they change. Python's own side effects, such as
     printing, happen only while tracing.
 
-    Errors: TracingError where the function needs a number that is known only when it runs.
+    With `memory`, in bytes or a text like "200MB", it takes no more than that beside its arguments
+    and results: of what a derivative reads, so much is computed again instead of being kept.
+
+    Errors: TracingError where the function needs a number that is known only when it runs;
+    MemoryError, at the first call, if it cannot do with so little memory.
 
     >>> import wengert as wg
     >>> @wg.compile
@@ -112,13 +124,16 @@ def compile(function: Any = None, **options: Any) -> Any:
     """
     if options:
         raise TypeError(
-            f"compile() takes a function and no options, but got {', '.join(options)}. There is "
+            f"compile() takes a function and memory=, but got {', '.join(options)}. There is "
             "one way to compile here, for static shapes, of the whole function."
         )
+    budget = None if memory is None else bytes_of(memory)
     if function is None:
-        return compile
+        return compile if budget is None else functools.partial(compile, memory=budget)
     if isinstance(function, CompiledFunction):
-        return function
+        if budget in (None, function.memory):
+            return function
+        function = function.function
     if not callable(function):
         raise TypeError(
             f"compile() takes a function or a module, but got {type(function).__name__}"
@@ -126,7 +141,7 @@ def compile(function: Any = None, **options: Any) -> Any:
 
     # Looking up the attributes of an object that has __getattr__ is slow: only modules have it.
     kind = CompiledModule if hasattr(function, "named_parameters") else CompiledFunction
-    return kind(function)
+    return kind(function, budget)
 
 
 class CompiledFunction(_Typed[P, R]):
@@ -138,8 +153,9 @@ class CompiledFunction(_Typed[P, R]):
     __slots__ = ("__dict__", "__weakref__", "_entry")
     __call__: Callable[P, R]
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], memory: int | None = None) -> None:
         self.function = function
+        self.memory = memory
         self.specializations: dict[Any, list[Specialization]] = {}
         self.retraces: list[str] = []
         self._static: set[int] = set()  # places of numbers that decide something
@@ -169,7 +185,8 @@ class CompiledFunction(_Typed[P, R]):
         found: Any = sys.modules.get(getattr(self.function, "__module__", ""))
         for part in name.split("."):
             found = getattr(found, part, None)
-        return name if found is self else (compile, (self.function,))
+        again = _compiled_within, (self.function, self.memory)
+        return name if found is self else again
 
     def __repr__(self) -> str:
         return f"<compiled {getattr(self.function, '__qualname__', self.function)}>"
@@ -185,7 +202,12 @@ class CompiledFunction(_Typed[P, R]):
 
         latest = self._latest()
         statements = len(latest.program.statements)
-        return explain(self._named(), latest.forward.plan, statements, self.retraces)
+        memory = latest.memory
+        if memory is None and latest.joint is not None:
+            kept = sum(v.nbytes for v in latest.program.outputs[latest.results :])
+            arenas = latest.forward.plan.arena + latest.backward.plan.arena
+            memory = Memory(kept + arenas)
+        return explain(self._named(), latest.forward.plan, statements, self.retraces, memory)
 
     def _named(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
@@ -270,7 +292,7 @@ class CompiledFunction(_Typed[P, R]):
     def gradients(self, states: list[Tensor]) -> CompiledFunction:
         """The compiled function from arguments and cotangents to gradients: differentiable too."""
         if self._gradients is None:
-            self._gradients = CompiledFunction(gradients_of(self.function, states))
+            self._gradients = CompiledFunction(gradients_of(self.function, states), self.memory)
         return self._gradients
 
     def _latest(self) -> Specialization:
@@ -533,6 +555,10 @@ def _is_any_number(x: Any) -> bool:
 
 
 KNOWING.append(CompiledFunction)
+
+
+def _compiled_within(function: Any, memory: int | None) -> Any:
+    return compile(function, memory=memory)
 
 
 class CompiledModule(CompiledFunction[P, R]):

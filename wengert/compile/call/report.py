@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.compile.backend import backend
 from wengert.compile.call.executable import Executable, aligned, lasts
+from wengert.compile.call.memory import Memory
 from wengert.compile.plan.kernel import Apply, Load, Reduce, Store
 from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step, numbered
 from wengert.compile.program.operations import check
@@ -91,6 +92,8 @@ class Explanation:
     arena: int
     statements: int
     retraces: list[str]
+    memory: Memory | None = None
+    """What it takes with its derivative, or within a budget; None for one that has neither."""
 
     def __str__(self) -> str:
         kinds = [line.kind for line in self.lines]
@@ -101,6 +104,7 @@ class Explanation:
         )
         calls = sorted({line.what for line in self.lines if line.kind == "python"})
         tail = [f"called in Python, having no loops: {', '.join(calls)}"] if calls else []
+        tail += [str(self.memory)] if self.memory is not None else []
         tail += [f"compiled again: {reason}" for reason in self.retraces]
         title = " share   times  step       loops                             cost  of"
         return "\n".join([head, title, *self._rows(), *tail])
@@ -127,11 +131,13 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain(name: str, plan: Plan, statements: int, retraces: list[str]) -> Explanation:
+def explain(
+    name: str, plan: Plan, statements: int, retraces: list[str], memory: Memory | None = None
+) -> Explanation:
     """Describe a plan, and measure its steps on ones."""
     shares: Sequence[float | None] = measure(plan) or [None] * len(plan.steps)
     lines = [line_of(step, share) for step, share in zip(plan.steps, shares, strict=True)]
-    return Explanation(name, lines, plan.arena, statements, retraces)
+    return Explanation(name, lines, plan.arena, statements, retraces, memory)
 
 
 def measure(plan: Plan) -> list[float] | None:

@@ -11,7 +11,7 @@ from wengert.autograd.engine import mark_written
 from wengert.compile.call import derivative
 from wengert.compile.call.derivative import CompiledBackward, Recording
 from wengert.compile.call.executable import executable
-from wengert.compile.program.partition import partition
+from wengert.compile.call.memory import Memory, cut, fitted
 from wengert.compile.program.passes import clean, finish
 from wengert.compile.trace.arguments import rebuild
 from wengert.compile.trace.captured import Captured
@@ -66,9 +66,12 @@ class Specialization:
         """Tensors whose arrays the backward program reads: they must not have changed."""
         program = captured.program
         clean(program)
+        self.memory: Memory | None = None
+        if owner.memory is not None:
+            program, self.memory = fitted(program, self.joint, owner.memory)
+            captured.program = program
         if self.joint is not None:
-            gradients = program.outputs[len(program.outputs) - len(self.joint.leaves) :]
-            parts = partition(program, gradients, self.joint.cotangents)
+            parts = cut(program, self.joint)
             program = captured.program = parts.forward
             found = [captured.places[v] for v in (*parts.read, *program.inputs)]
             self.fetched = [p for p in dict.fromkeys(found) if not isinstance(p, Argument | Known)]

@@ -1,0 +1,122 @@
+"""`wg.compile(f, memory=...)`: what fits, what it computes, and what it says if nothing fits."""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compile.program.budget import COUNTS, bytes_of, lighter
+from wengert.nn import functional as F
+
+WS = [
+    wg.tensor(np.random.default_rng(k).normal(size=(8, 8)) / 3, requires_grad=True)
+    for k in range(6)
+]
+X = wg.tensor(np.random.default_rng(6).normal(size=(500, 8)))
+
+
+def loss(x: Any) -> Any:
+    for w in WS:
+        x = (x @ w).tanh().sin()
+    return (x * x).sum()
+
+
+def step(x: Any) -> Any:
+    return wg.autograd.grad(loss(x), WS)
+
+
+def same(a: Any, b: Any) -> None:
+    for x, y in zip(a, b, strict=True):
+        np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("count", COUNTS[:4])
+def test_a_lighter_program_computes_the_same_bits(count: int) -> None:
+    compiled = wg.compile(step)
+    compiled(X)
+    program = compiled.program
+    made = lighter(program, count)
+    made.check()
+    assert len(made.statements) > len(program.statements)
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=v.shape) for v in program.inputs]
+    for a, b in zip(program.run(arrays), made.run(arrays), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_step_computes_again_what_does_not_fit() -> None:
+    free = wg.compile(step)
+    expected = free(X)
+    most = free.explain().arena
+    tight = wg.compile(step, memory=most // 2)
+    for _ in range(3):
+        same(tight(X), expected)
+    memory = tight.explain().memory
+    assert tight.explain().arena == memory.peak <= most // 2
+    assert memory.again > 0
+    assert f"of the {most // 2:,} that it may take" in str(tight.explain())
+    roomy = wg.compile(step, memory=most)
+    same(roomy(X), expected)
+    assert roomy.explain().memory.again == 0
+
+
+def test_what_is_kept_between_a_call_and_its_derivative_counts() -> None:
+    free = wg.compile(loss)
+    expected = wg.autograd.grad(free(X), WS)
+    most = free.explain().memory.peak
+    tight = wg.compile(loss, memory=most * 5 // 6)
+    for _ in range(3):
+        same(wg.autograd.grad(tight(X), WS), expected)
+    assert tight.explain().memory.peak <= most * 5 // 6
+    assert len(tight.specializations) == 1
+
+
+def test_random_numbers_are_drawn_once_however_often_they_are_read() -> None:
+    def noisy(x: Any) -> Any:
+        for w in WS:
+            x = F.dropout((x @ w).tanh(), 0.5)
+        return wg.autograd.grad((x * x).sum(), WS)
+
+    wg.manual_seed(0)
+    expected = noisy(X), wg.rand(3)
+    free = wg.compile(noisy)
+    free(X)
+    tight = wg.compile(noisy, memory=free.explain().arena * 3 // 4)
+    for _ in range(2):
+        wg.manual_seed(0)
+        same(tight(X), expected[0])
+        np.testing.assert_array_equal(wg.rand(3).numpy(), expected[1].numpy())
+
+
+def test_a_budget_that_cannot_be_met_says_the_least_that_can() -> None:
+    with pytest.raises(MemoryError, match=r"may take 1,000 bytes .* least that it can do with is"):
+        wg.compile(step, memory="1kB")(X)
+
+
+def test_texts_are_numbers_of_bytes() -> None:
+    assert [bytes_of(x) for x in ("200MB", "1.5 KiB", "3g", "7", 5)] == [
+        200_000_000, 1536, 3 * 10**9, 7, 5,
+    ]  # fmt: skip
+    for wrong in ("much", "", "-1MB", 0, -3, 2.5, "0kB", True):
+        with pytest.raises(ValueError, match="number of bytes, or a text like '200MB'"):
+            wg.compile(step, memory=wrong)
+
+
+@wg.compile(memory="1MB")
+def decorated(x: Any) -> Any:
+    return (x * x).sum()
+
+
+def test_the_budget_goes_along_with_the_function() -> None:
+    assert decorated.memory == 10**6
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    f = wg.compile(loss, memory="1GB")
+    assert copy.copy(f).memory == 10**9
+    assert wg.compile(f) is f
+    assert wg.compile(f, memory=5).memory == 5
+    module = wg.compile(wg.nn.Linear(8, 8).double(), memory="1MB")
+    assert module(X).shape == (500, 8)
+    assert module.memory == 10**6

@@ -1,0 +1,84 @@
+"""How much memory a compiled function takes, and a program of it that takes no more than it may.
+
+What is kept between the forward part and the backward part, or between the first half of a program
+and the second, is one choice: the first that fits is taken, of those that compute more and more
+again (`program/budget.py`). Where a checkpoint stands, the program says so itself.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wengert.compile.backend import backend
+from wengert.compile.program.budget import COUNTS, lighter
+from wengert.compile.program.operations import anew
+from wengert.compile.program.partition import Parts, partition
+from wengert.compile.program.passes import finish
+from wengert.compile.program.program import Program
+from wengert.compile.trace.captured import Joint
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that a call takes beside arguments and results, until its derivative has been taken:
+    working memory, and what is kept for the derivative. At most they may be `budget`, if that is
+    not None; for that so many statements are carried out `again`."""
+
+    peak: int
+    budget: int | None = None
+    again: int = 0
+
+    def __str__(self) -> str:
+        most = "" if self.budget is None else f" of the {self.budget:,} that it may take"
+        again = f"; {self.again} statements are computed again for that" if self.again else ""
+        return f"at most {self.peak:,} bytes, with what is kept for derivatives{most}{again}"
+
+
+def memory_of(program: Program, joint: Joint | None) -> int:
+    """The bytes that a program takes; a joint one is cut in two."""
+    from wengert.compile.plan.planner import plan  # not needed to import wengert
+
+    program = copy.copy(program)
+    if joint is None:
+        return plan(finish(program), backend()).arena
+    parts = cut(program, joint)
+    kept = sum(v.nbytes for v in parts.saved)
+    return kept + sum(
+        plan(finish(part), backend()).arena for part in (parts.forward, parts.backward)
+    )
+
+
+def cut(program: Program, joint: Joint) -> Parts:
+    """A program whose last outputs are gradients, as the parts that are run at different times."""
+    gradients = program.outputs[len(program.outputs) - len(joint.leaves) :]
+    return partition(program, gradients, joint.cotangents)
+
+
+def fitted(program: Program, joint: Joint | None, budget: int) -> tuple[Program, Memory]:
+    """A program that takes no more than a budget.
+
+    Errors: MemoryError if none does; it says what the least is.
+    """
+    least = None
+    for made in _lighter(program):
+        peak = memory_of(made, joint)
+        if peak <= budget:
+            marks = sum(s.function is anew for s in made.statements)
+            again = len(made.statements) - marks - len(program.statements)
+            return made, Memory(peak, budget, again)
+        least = peak if least is None else min(least, peak)
+    raise MemoryError(
+        f"a compiled function may take {budget:,} bytes beside its arguments and results, but the "
+        f"least that it can do with is {least:,}. Give it that much, e.g. wg.compile(f, "
+        f"memory={least}), take smaller batches, or go through long loops in blocks, each under "
+        "wg.utils.checkpoint.checkpoint."
+    )
+
+
+def _lighter(program: Program) -> Iterator[Program]:
+    """Programs that compute the same: each computes more of it again than the one before."""
+    yield program
+    for count in COUNTS:
+        yield lighter(program, count)
