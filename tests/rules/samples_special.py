@@ -59,6 +59,7 @@ SAMPLES: dict[Any, list[Call]] = {
     special.gammainc: [*two(_above, _above), *_of_second(1.5, _above)],
     special.gammaincc: [*two(_above, _above), *_of_second(1.5, _above)],
     special.gammaincinv: two(_above, _inside),
+    special.gammainccinv: two(_above, _inside),
     special.moved_gamma: [
         {"a": _above(2, 3), "b": _above(2, 3), "drawn": _above(2, 3)},
         {"a": _above(2, 3), "b": _above(3), "drawn": _above(2, 1)},
@@ -83,6 +84,8 @@ SAMPLES: dict[Any, list[Call]] = {
     special.stdtr: two(_above, _nonzero),
     special.stdtrit: two(_above, between(0.55, 0.8)),
     special.rgamma: one(_above),
+    special.hyp1f1: [{"x": normal(2, 3), "a": 1.5, "b": 2.5}],
+    special.hyp2f1: [{"x": unit_interval(2, 3), "a": 1.0, "b": 0.5, "c": 2.5}],
     special.gammasgn: one(_above),
     special.erfc: one(normal),
     special.erfcx: one(unit_interval),

@@ -15,6 +15,7 @@ tensor([0.0000, 0.2500])
 
 from __future__ import annotations
 
+import inspect
 from math import e, inf, nan, pi
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -102,6 +103,20 @@ def _rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = Non
 fft = SimpleNamespace(**{name: getattr(np.fft, name) for name in np.fft.__all__})
 fft.fftfreq, fft.rfftfreq = _fftfreq, _rfftfreq
 
+
+class _Special:
+    """SciPy's special functions, which SciPy looks for here where an extension is to be one day."""
+
+    def __getattr__(self, name: str) -> Any:
+        import scipy.special
+
+        found = inspect.unwrap(getattr(scipy.special, name))  # the ufunc, which asks tensors
+        if not isinstance(found, np.ufunc):
+            raise AttributeError(name)
+        return found
+
+
+special = _Special()
 
 # ---- making arrays -------------------------------------------------------------------------
 

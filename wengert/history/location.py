@@ -14,6 +14,8 @@ import sys
 from types import CodeType, FrameType
 from typing import Any
 
+import numpy as np
+
 from wengert.errors import MissingRuleError
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -62,56 +64,94 @@ def _public_name(module: str, frame: FrameType) -> str | None:
     if name == "__init__":
         name = type(frame.f_locals.get("self")).__name__
     parts = module.split(".")
-    public = ".".join(part for part in parts if not part.startswith("_"))
+    public = _without_private(module)
     if parts[1:2] == ["sparse"] and "matmul" in name:
         return "scipy.sparse's A @ x"
-    owner = getattr(frame.f_locals.get("self"), "name", None)
-    if parts[1:2] == ["stats"] and isinstance(owner, str) and not name.startswith("_"):
-        return f"scipy.stats.{owner}.{name}"
+    owner = frame.f_locals.get("self")
+    known = getattr(owner, "name", None)
+    if parts[1:2] == ["stats"] and isinstance(known, str) and not name.startswith("_"):
+        return f"scipy.stats.{known}.{name}"
     if callable(getattr(sys.modules.get(public), name, None)):
         return f"{public}.{name}"
     for value in [*frame.f_locals.values()]:  # a decorator, around the function that was called
-        home, name = getattr(value, "__module__", None), getattr(value, "__name__", "")
+        home, inner = getattr(value, "__module__", None), getattr(value, "__name__", "")
         if callable(value) and isinstance(home, str) and home.startswith("scipy."):
-            public = ".".join(part for part in home.split(".") if not part.startswith("_"))
-            if callable(getattr(sys.modules.get(public), name, None)):
-                return f"{public}.{name}"
+            public = _without_private(home)
+            if callable(getattr(sys.modules.get(public), inner, None)):
+                return f"{public}.{inner}"
+    return _name_of_method(owner, name)
+
+
+def _without_private(module: str) -> str:
+    """The module by whose name users know what is in a private one: scipy.integrate._ivp.base."""
+    return module.partition("._")[0]
+
+
+def _name_of_method(owner: Any, name: str) -> str | None:
+    """The method of an object that SciPy has by name, or of an instance of one of its classes."""
+    for kind in type(owner).__mro__:
+        home = sys.modules.get(_without_private(kind.__module__))
+        held = [
+            n
+            for n, value in getattr(home, "__dict__", {}).items()
+            if value is owner or value is kind
+        ]
+        if held and kind.__module__.startswith("scipy."):
+            whole = f"{_without_private(kind.__module__)}.{held[0]}"
+            return whole if name == "__call__" else f"{whole}.{name}"
     return None
+
+
+def lost_in_scipy(frame: FrameType | None) -> str | None:
+    """What to say if a function of SciPy's makes a number of what is being differentiated."""
+    name = function_of_scipy(frame)
+    return name and (
+        f"{name} makes a NumPy array of a tensor that is being differentiated, and its derivative "
+        f"would be lost: {_instead(name)}. Pass x.detach().numpy() if no derivative is wanted."
+    )
 
 
 def refuse_scipy(frame: FrameType | None) -> None:
     """The error of a function of SciPy's that makes an array of what is being differentiated."""
-    name = function_of_scipy(frame)
-    if name is None:
-        return
-    if name.endswith("A @ x"):
-        instead = "import wengert.scipy.sparse, and write wengert.scipy.sparse.matrix(A) @ x"
-    elif _is_written(f"wengert.{name}"):
-        module = f"wengert.{'.'.join(name.split('.')[:2])}"
-        instead = f"import {module}, and write wengert.{name}, which keeps the derivative"
-    else:
-        instead = (
-            "give it a rule: a function of your own that calls it, with @wengert.primitive.general "
-            "(or elementwise, or linear)"
+    message = lost_in_scipy(frame)
+    if message is not None:
+        raise MissingRuleError(message)
+
+
+def refuse_mixture(frame: FrameType) -> None:
+    """The error of a function of SciPy's that was given tensors and arrays of NumPy's.
+
+    `frame` asks a tensor for its namespace, on behalf of all the arrays that it was given.
+    """
+    others = frame.f_locals.get("xs", ())
+    name = function_of_scipy(frame) if any(type(x) is np.ndarray for x in others) else None
+    if name is not None:
+        raise TypeError(
+            f"{name} was given tensors and NumPy's arrays, which SciPy does not mix: "
+            f"{_instead(name)}, or make tensors of all arrays, with wengert.as_tensor"
         )
-    raise MissingRuleError(
-        f"{name} makes a NumPy array of a tensor that is being differentiated, and its derivative "
-        f"would be lost: {instead}. Pass x.detach().numpy() if no derivative is wanted."
+
+
+def _instead(name: str) -> str:
+    """What to write in the place of a function of SciPy's."""
+    if name.endswith("A @ x"):
+        return "import wengert.scipy.sparse, and write wengert.scipy.sparse.matrix(A) @ x"
+    if _is_written(name):
+        module = f"wengert.{'.'.join(name.split('.')[:2])}"
+        return f"import {module}, and write wengert.{name}, which keeps the derivative"
+    return (
+        "give it a rule: a function of your own that calls it, with @wengert.primitive.general "
+        "(or elementwise, or linear)"
     )
 
 
 def _is_written(name: str) -> bool:
-    """Whether `wengert.scipy` itself defines what is called so, and does not only hand it on."""
+    """Whether what is called so takes tensors in `wengert.scipy`, and is not only handed on."""
     found: Any = importlib.import_module("wengert.scipy")
-    for part in name.split(".")[2:]:
-        found = (
-            vars(found).get(part)
-            or getattr(type(found), f"_{part}", None)
-            or vars(type(found)).get(part)
-        )
-        if found is None:
-            return False
-    return True
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    ours = getattr(found, "__module__", "").startswith("wengert.scipy.")
+    return getattr(found, "defined", ours)
 
 
 def line_number(code: CodeType, at: int) -> int:

@@ -87,6 +87,7 @@ zeta = _scipy("zeta", "a", "b")
 gammainc = _scipy("gammainc", "a", "b")
 gammaincc = _scipy("gammaincc", "a", "b")
 gammaincinv = _scipy("gammaincinv", "a", "b")
+gammainccinv = _scipy("gammainccinv", "a", "b")
 
 
 @primitive
@@ -183,6 +184,11 @@ elementwise(
     gammaincinv,
     lambda t, a, y: -t * (gamma_moment(a, y, 1) / _gamma_density(a, y)),
     lambda t, a, y: t / _gamma_density(a, y),
+)
+elementwise(
+    gammainccinv,
+    lambda t, a, y: -t * (gamma_moment(a, y, 1) / _gamma_density(a, y)),
+    lambda t, a, y: -t / _gamma_density(a, y),
 )
 
 
@@ -512,6 +518,31 @@ elementwise(
     lambda t, x, order: t * _factor(order, t.dtype) * hermitenorm(x, order - 1),
 )
 
+# ---- hypergeometric functions ------------------------------------------------------------------
+
+
+@primitive
+def hyp1f1(x: Any, a: Any, b: Any) -> Any:
+    """Kummer's function M(a, b, x), `scipy.special.hyp1f1(a, b, x)`."""
+    from scipy import special
+
+    return _narrow(special.hyp1f1(a, b, x), [x])
+
+
+@primitive
+def hyp2f1(x: Any, a: Any, b: Any, c: Any) -> Any:
+    """Gauss' function F(a, b; c; x), `scipy.special.hyp2f1(a, b, c, x)`."""
+    from scipy import special
+
+    return _narrow(special.hyp2f1(a, b, c, x), [x])
+
+
+elementwise(hyp1f1, lambda t, x, a, b: t * a / b * hyp1f1(x, a + 1, b + 1))  # 13.3.15
+elementwise(
+    hyp2f1,
+    lambda t, x, a, b, c: t * a * b / c * hyp2f1(x, a + 1, b + 1, c + 1),  # 15.5.1
+)
+
 # ---- SciPy's functions whose constant argument comes first -------------------------------------
 
 
@@ -542,4 +573,7 @@ def of_scipy(function: Any) -> Function | None:
     """
     if not isinstance(function, np.ufunc) or getattr(np, function.__name__, None) is function:
         return None
-    return SCIPY.get(function.__name__) or ORDER_FIRST.get(function.__name__)
+    from wengert.rules.composed import COMPOSED
+
+    name = function.__name__
+    return SCIPY.get(name) or ORDER_FIRST.get(name) or COMPOSED.get(name)

@@ -1,10 +1,10 @@
 """SciPy's names, differentiable: `import wengert.scipy.linalg as sla`, and so on.
 
 SciPy's functions make NumPy arrays of what they are given, which would lose the derivative. Each
-module here has all names of the module of SciPy's that it is called like: those that are written
-here take tensors, and for plain arrays are SciPy's own; the others are SciPy's own, and say so when
-they are given tensors. The ufuncs of `scipy.special` need none of this: they ask tensors what they
-mean.
+module here has all names of the module of SciPy's that it is called like. Those that are written
+here take tensors, and for plain arrays are SciPy's own; the others are SciPy's own. Where these are
+written for arrays of any kind, they compute with tensors, too; where they are not, they say so. The
+ufuncs of `scipy.special` need none of this: they ask tensors what they mean.
 
 Read `meaning.py` first; the modules are lists of definitions.
 
@@ -15,6 +15,7 @@ Read `meaning.py` first; the modules are lists of definitions.
 3.0
 """
 
+from wengert.scipy import fft as fft
 from wengert.scipy import integrate as integrate
 from wengert.scipy import interpolate as interpolate
 from wengert.scipy import linalg as linalg

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.integrate
 
 from wengert.dispatch import as_array
-from wengert.scipy.meaning import holds_arrays, meaning, otherwise
+from wengert.scipy.meaning import meaning, otherwise
+from wengert.scipy.standard import holds_arrays
 from wengert.solvers.ode import odeint as solve
 from wengert.tensor import Tensor
 

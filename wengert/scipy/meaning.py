@@ -15,18 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import MissingRuleError
+from wengert.functions.creation import as_tensor
+from wengert.scipy.standard import by_the_standard, holds_arrays
 
 Function = Callable[..., Any]
-
-
-def holds_arrays(x: Any) -> bool:
-    """Whether there is an array here that is no array of NumPy's, or in lists and dicts."""
-    if isinstance(x, (list, tuple)):
-        return any(map(holds_arrays, x))
-    if isinstance(x, dict):
-        return any(map(holds_arrays, x.values()))
-    return hasattr(type(x), "__array_function__") and not isinstance(x, (np.ndarray, np.generic))
 
 
 def meaning(module: str, of: Any = None) -> Callable[[Function], Function]:
@@ -46,6 +38,47 @@ def meaning(module: str, of: Any = None) -> Callable[[Function], Function]:
         return called
 
     return decorate
+
+
+def rows(table: Any, k: Any) -> Any:
+    """`table[k]` of a table that may be of numbers while what says which rows is not."""
+    return (as_tensor(table) if holds_arrays(k) and not holds_arrays(table) else table)[k]
+
+
+def linear(module: str, name: str, argument: str) -> Function:
+    """A function of SciPy's that is linear along an axis of one argument, whatever the others are.
+
+    On tensors it is a product with a matrix, of which SciPy says the columns: what it makes of unit
+    vectors. What it makes of zeros is added, since some functions are linear up to a constant.
+    """
+    theirs = getattr(importlib.import_module(f"scipy.{module}"), name)
+    signature = inspect.signature(theirs)
+
+    @functools.wraps(theirs)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if not (holds_arrays(args) or holds_arrays(kwargs)):
+            return theirs(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        x, axis = given.arguments[argument], given.arguments["axis"]
+        others = {n: v for n, v in given.arguments.items() if n != argument}
+        if holds_arrays(others):
+            raise TypeError(
+                f"scipy.{module}.{name} on tensors is differentiated by {argument}= only; pass "
+                "plain arrays and numbers for what else it takes"
+            )
+        n = x.shape[axis]
+        given.arguments[argument] = np.eye(n, n + 1, dtype=np.result_type(x.dtype, np.float32))
+        given.arguments["axis"] = 0
+        found = theirs(*given.args, **given.kwargs)
+        if not isinstance(found, np.ndarray):
+            raise TypeError(f"scipy.{module}.{name} on tensors gives one array: leave out zi=")
+        columns, rest = found[:, :n] - found[:, n:], found[:, n]
+        y = np.tensordot(x, columns, ((axis,), (1,)))
+        return np.moveaxis(y + rest if rest.any() else y, -1, axis)
+
+    called.defined = True  # type: ignore[attr-defined]
+    return called
 
 
 def _described(name: str, own: Function, theirs: Function) -> Function:
@@ -81,24 +114,8 @@ def otherwise(module: str) -> Function:
 
     def attribute(name: str) -> Any:
         found = getattr(scipys, name)
-        if not inspect.isroutine(found):
-            return found
-
-        @functools.wraps(found)
-        def refusing(*args: Any, **kwargs: Any) -> Any:
-            if holds_arrays(args) or holds_arrays(kwargs):
-                raise undefined(f"scipy.{module}.{name}")
-            return found(*args, **kwargs)
-
-        return refusing
+        return (
+            by_the_standard(f"scipy.{module}.{name}", found) if inspect.isroutine(found) else found
+        )
 
     return attribute
-
-
-def undefined(name: str) -> MissingRuleError:
-    """The error of a function of SciPy's that has no derivative here."""
-    return MissingRuleError(
-        f"{name} has no derivative rule. Give it one: a function of your own that calls it, with "
-        "@wengert.primitive.elementwise, .linear or .general; or pass x.detach().numpy() if no "
-        "derivative is wanted."
-    )

@@ -1,4 +1,4 @@
-"""`scipy.signal` on tensors: convolutions and correlations, in any number of dimensions."""
+"""`scipy.signal` on tensors: convolutions in any number of dimensions, filters along an axis."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import itertools
 from typing import Any
 
 import numpy as np
+import scipy.signal
 
+from wengert.autograd import primitive
 from wengert.dispatch import as_array
-from wengert.scipy.meaning import meaning, otherwise
+from wengert.scipy.meaning import linear, meaning, otherwise
 
 
 def _full(a: Any, b: Any) -> Any:
@@ -85,5 +87,62 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full") -> Any:
     """The convolution of two matrices."""
     return convolve(in1, in2, mode)
 
+
+# ---- filters -----------------------------------------------------------------------------------
+
+
+def _delayed(x: Any, k: int) -> Any:
+    """x, k later along the last axis, after zeros."""
+    n = x.shape[-1]
+    around = [(0, 0)] * (len(x.shape) - 1) + [(min(k, n), 0)]
+    return np.pad(x[..., : n - min(k, n)], around)
+
+
+def _fed_back(g: Any, a: Any) -> Any:
+    return np.flip(_recursion(np.flip(g, -1), a), -1)
+
+
+def _by_coefficients(g: Any, a: Any, y: Any) -> Any:
+    g = _fed_back(g, a)
+    return np.stack([-np.sum(g * _delayed(y, k)) for k in range(a.shape[0])])
+
+
+@primitive.general(
+    reverse={"x": _fed_back, "a": _by_coefficients},
+    forward={
+        "x": lambda t, a: _recursion(t, a),
+        "a": lambda t, a, y: _recursion(-sum(t[k] * _delayed(y, k) for k in range(a.shape[0])), a),
+    },
+    opaque=True,
+    result=lambda x, a: x * 1.0,
+)
+def _recursion(x: Any, a: Any) -> Any:
+    """y[n] = x[n] - sum_{k > 0} a[k] y[n - k] along the last axis; a[0] is 1."""
+    return scipy.signal.lfilter(np.ones(1, dtype=a.dtype), a, x)
+
+
+@meaning("signal")
+def lfilter(b: Any, a: Any, x: Any, axis: int = -1) -> Any:
+    """A rational filter: sum_k a[k] y[n - k] = sum_k b[k] x[n - k]; all three have derivatives.
+
+    >>> import wengert as wg
+    >>> wg.grad(lambda a: lfilter([1.0], np.stack([1.0, a]), np.ones(3))[-1])(-0.5)
+    -2.0
+    """
+    b, a, x = as_array(b), as_array(a), np.moveaxis(as_array(x), axis, -1)
+    fed = sum(b[k] * _delayed(x, k) for k in range(b.shape[0])) / a[0]
+    y = _recursion(fed, a / a[0]) if a.shape[0] > 1 else fed
+    return np.moveaxis(y, -1, axis)
+
+
+savgol_filter = linear("signal", "savgol_filter", "x")
+detrend = linear("signal", "detrend", "data")
+decimate = linear("signal", "decimate", "x")
+resample_poly = linear("signal", "resample_poly", "x")
+filtfilt = linear("signal", "filtfilt", "x")
+sosfilt = linear("signal", "sosfilt", "x")
+sosfiltfilt = linear("signal", "sosfiltfilt", "x")
+upfirdn = linear("signal", "upfirdn", "x")
+czt = linear("signal", "czt", "x")
 
 __getattr__ = otherwise("signal")

@@ -11,7 +11,8 @@ import scipy.sparse
 
 from wengert.autograd import primitive
 from wengert.dispatch import as_array
-from wengert.scipy.meaning import holds_arrays, otherwise
+from wengert.scipy.meaning import otherwise
+from wengert.scipy.standard import holds_arrays
 
 
 @primitive.linear(lambda g, A: _times(g, A.T.conj()), None, opaque=True)

@@ -14,11 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as sp
 import scipy.stats
 
 from wengert.dispatch import as_array
-from wengert.scipy.meaning import holds_arrays, otherwise, undefined
+from wengert.errors import MissingRuleError
+from wengert.rules.composed import exprel, log1prel
+from wengert.scipy.meaning import otherwise
+from wengert.scipy.standard import holds_arrays, undefined
+from wengert.scipy.standard import ufuncs as sp
 
 Formula = Callable[..., Any]
 
@@ -63,7 +66,12 @@ class _Distribution:
                 raise undefined(f"scipy.stats.{self.name}.{name}")
             return ours(self, *args, **kwargs)
 
+        either.defined = ours is not None and self.defines(name)  # type: ignore[attr-defined]
         return either
+
+    def defines(self, method: str) -> bool:
+        """Whether a method that is written here has what it needs."""
+        return True
 
 
 class _Frozen:
@@ -81,34 +89,70 @@ class _Frozen:
         return lambda *args, **kwargs: method(*args, *self.args, **{**self.kwds, **kwargs})
 
 
+_NOT_FOR_TENSORS = (
+    MissingRuleError, RuntimeError, TypeError, ValueError, IndexError, AttributeError,
+)  # fmt: skip
+"""What a formula of SciPy's raises that asks for more than an array of some kind."""
+
+
 class Family(_Distribution):
     """Distributions of (x - loc) / scale in a standard form with some parameters of shape.
 
-    `support` may depend on the parameters of shape; `discrete` ones live on whole numbers, and have
-    `logpmf` and `pmf`. `inside` is a number within the support, where formulas are evaluated in the
-    place of those outside.
+    A formula of the standard form that is not stated here is the one that SciPy's class states:
+    `_logpdf`, `_cdf`, `_ppf` and their like are what those who write distributions for SciPy
+    define, in NumPy's functions and `scipy.special`'s, which ask tensors what they mean. What SciPy
+    integrates, or finds by search, has no formula, and no derivative here.
     """
 
-    def __init__(
-        self,
-        name: str,
-        shapes: str,
-        logpdf: Formula,
-        cdf: Formula | None = None,
-        sf: Formula | None = None,
-        ppf: Formula | None = None,
-        logcdf: Formula | None = None,
-        logsf: Formula | None = None,
-        support: tuple[float, float] = (-math.inf, math.inf),
-        inside: float = 0.5,
-        discrete: bool = False,
-    ) -> None:
+    def __init__(self, name: str, **stated: Formula) -> None:
         super().__init__(name)
-        self.shapes = tuple(shapes.split())
-        self.log_density, self.below, self.above, self.quantile = logpdf, cdf, sf, ppf
-        self.log_below, self.log_above = logcdf, logsf
-        self.low, self.high = support
-        self.inside, self.discrete = inside, discrete
+        self.stated = stated
+        self.discrete = isinstance(self.scipys, scipy.stats.rv_discrete)
+        self.shapes = tuple((self.scipys.shapes or "").replace(",", " ").split())
+
+    def formula(self, method: str) -> Formula | None:
+        """The formula of a method in the standard form, if there is one."""
+        if method in self.stated:
+            return self.stated[method]
+        name = f"_{method}".replace("pdf", "pmf" if self.discrete else "pdf")
+        general = scipy.stats.rv_discrete if self.discrete else scipy.stats.rv_continuous
+        if getattr(type(self.scipys), name) is getattr(general, name):
+            return None
+        return functools.partial(self._scipys, method, getattr(self.scipys, name))
+
+    def _scipys(self, method: str, formula: Formula, *args: Any) -> Any:
+        """A formula of SciPy's, of arrays of one shape and one kind, as SciPy calls it."""
+        if not holds_arrays(args):
+            return formula(*args)
+        shape = np.broadcast_shapes(*(tuple(a.shape) for a in args))
+        zero: Any = sum(np.zeros_like(a) for a in args if holds_arrays(a))
+        try:
+            found = formula(
+                *(
+                    np.reshape((a if holds_arrays(a) else np.astype(a, zero.dtype)) + zero, (-1,))
+                    for a in args
+                )
+            )
+        except _NOT_FOR_TENSORS as error:
+            raise undefined(f"scipy.stats.{self.name}.{method}") from error
+        if not holds_arrays(found):
+            raise undefined(f"scipy.stats.{self.name}.{method}")
+        return np.reshape(found, shape)
+
+    def defines(self, method: str) -> bool:
+        """Whether a method has its formula."""
+        ways = {"pdf": ("pdf", "logpdf"), "ppf": ("ppf",), "isf": ("isf", "ppf")}
+        found = ways.get(method.removeprefix("log").replace("pmf", "pdf"), _TAILS)
+        return not (self.discrete and method in ("ppf", "isf")) and any(map(self.formula, found))
+
+    def _first(self, method: str, *ways: tuple[str, Formula | None]) -> Formula:
+        """The first of some formulas that is there, each with what makes of it what is wanted."""
+        for where in (self.stated, _ALL):  # what SciPy states of the same may not be for tensors
+            for name, after in ways:
+                found = self.formula(name) if name in where else None
+                if found is not None:
+                    return found if after is None else lambda *args, f=found, g=after: g(f(*args))
+        raise undefined(f"scipy.stats.{self.name}.{method}")
 
     # ---- arguments --------------------------------------------------------------------------
 
@@ -122,252 +166,236 @@ class Family(_Distribution):
         missing = [n for n in self.shapes if n not in given]
         if missing:
             raise TypeError(f"scipy.stats.{self.name} is missing the parameter {missing[0]}")
-        return [_floating(given[n]) for n in self.shapes], given["loc"], given["scale"]
+        shapes = [_floating(given[n]) for n in self.shapes]
+        return shapes, _floating(given["loc"]), _floating(given["scale"])
 
-    def _standard(self, x: Any, args: Any, kwargs: Any) -> tuple[Any, list[Any], Any]:
+    def _standard(self, x: Any, args: Any, kwargs: Any) -> tuple[Any, list[Any], Any, Any]:
+        """x in the standard form, the parameters, the scale, and whether they may be so."""
         shapes, loc, scale = self._bound(args, kwargs)
-        scale = _floating(scale)
-        return (_floating(x) - loc) / scale, shapes, np.where(_bare(scale) > 0, scale, math.nan)
+        allowed = _bare(scale) > 0
+        if shapes:
+            allowed = allowed & self.scipys._argcheck(*map(_bare, shapes))
+        return (_floating(x) - loc) / scale, shapes, scale, allowed
 
-    def _within(self, z: Any) -> tuple[Any, Any]:
-        """The numbers inside of the support, others replaced; and which are inside."""
+    def _within(self, z: Any, shapes: list[Any]) -> tuple[Any, Any, Any]:
+        """The numbers inside of the support, others replaced; which are inside, and which above."""
+        low, high = self.scipys._get_support(*map(_bare, shapes))
+        if _is_number(low) and _is_number(high) and low == -math.inf and high == math.inf:
+            return z, None, None
         known = _bare(z)
-        kept = (known >= self.low) & (known <= self.high)
-        if self.low == -math.inf and self.high == math.inf:
-            return z, None
-        return np.where(kept, z, self.inside), kept
+        kept = (known >= low) & (known <= high)
+        return np.where(kept, z, self._inside(low, high)), kept, known > high
+
+    def _inside(self, low: Any, high: Any) -> Any:
+        """A number within a support."""
+        bounded = np.isfinite(low), np.isfinite(high)
+        if self.discrete:
+            return np.where(bounded[0], low, 0.0)
+        one = np.where(bounded[0], low + 1.0, np.where(bounded[1], high - 1.0, 0.0))
+        # The middle of what ends at both sides: elsewhere it is infinite, or no number.
+        ends = (np.where(bounded[0], low, 0.0), np.where(bounded[1], high, 0.0))
+        return np.where(bounded[0] & bounded[1], (ends[0] + ends[1]) / 2, one)
 
     # ---- densities --------------------------------------------------------------------------
 
+    def _density(self, formula: Formula, scaled: Formula, least: float, *given: Any) -> Any:
+        z, shapes, scale, allowed = self._standard(*given)
+        z, kept, _ = self._within(z, shapes)
+        value = formula(z, *shapes)
+        if not self.discrete:
+            value = scaled(value, scale)
+        else:
+            whole = np.floor(_bare(z)) == _bare(z)
+            kept = whole if kept is None else kept & whole
+        value = value if kept is None else np.where(kept, value, least)
+        return np.where(allowed, value, math.nan)
+
     def _logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the density."""
-        z, shapes, scale = self._standard(x, args, kwargs)
-        z, kept = self._within(z)
-        log = self.log_density(z, *shapes)
-        if not self.discrete:
-            log = log - np.log(scale)
-        elif kept is not None:
-            kept = kept & (np.floor(_bare(z)) == _bare(z))
-        return log if kept is None else np.where(kept, log, -math.inf)
+        formula = self._first("logpdf", ("logpdf", None), ("pdf", np.log))
+        less = lambda value, scale: value - np.log(scale)
+        return self._density(formula, less, -math.inf, x, args, kwargs)
 
     def _pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The density."""
-        return np.exp(self._logpdf(x, *args, **kwargs))
+        formula = self._first("pdf", ("logpdf", np.exp), ("pdf", None))
+        return self._density(formula, np.divide, 0.0, x, args, kwargs)
 
     _logpmf, _pmf = _logpdf, _pdf
 
     # ---- distribution functions -------------------------------------------------------------
 
-    def _share(self, formula: Formula, x: Any, args: Any, kwargs: Any, ends: Any) -> Any:
-        z, shapes, scale = self._standard(x, args, kwargs)
+    def _share(self, formula: Formula, ends: tuple[float, float], *given: Any) -> Any:
+        z, shapes, _, allowed = self._standard(*given)
         z = np.floor(z) if self.discrete else z
-        beyond = _bare(z) > self.high
-        z, kept = self._within(z)
+        z, kept, above = self._within(z, shapes)
         value = formula(z, *shapes)
-        value = np.where(np.isnan(_bare(scale)), math.nan, value)
-        if kept is None:
-            return value
-        return np.where(kept, value, np.where(beyond, ends[1], ends[0]))
-
-    def _stated(self, formula: Formula | None, method: str) -> Formula:
-        if formula is None:
-            raise undefined(f"scipy.stats.{self.name}.{method}")
-        return formula
+        if kept is not None:
+            value = np.where(kept, value, np.where(above, ends[1], ends[0]))
+        return np.where(allowed, value, math.nan)
 
     def _cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of what is not above x."""
-        return self._share(self._stated(self.below, "cdf"), x, args, kwargs, (0.0, 1.0))
+        formula = self._first("cdf", ("cdf", None), ("logcdf", np.exp), ("sf", _rest))
+        return self._share(formula, (0.0, 1.0), x, args, kwargs)
 
     def _sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of what is above x."""
-        if self.above is None:
-            return 1 - self._cdf(x, *args, **kwargs)
-        return self._share(self.above, x, args, kwargs, (1.0, 0.0))
+        formula = self._first("sf", ("sf", None), ("logsf", np.exp), ("cdf", _rest))
+        return self._share(formula, (1.0, 0.0), x, args, kwargs)
 
     def _logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of `cdf`."""
-        if self.log_below is None:
-            return np.log(self._cdf(x, *args, **kwargs))
-        return self._share(self.log_below, x, args, kwargs, (-math.inf, 0.0))
+        ways = ("logcdf", None), ("cdf", np.log), ("sf", lambda above: np.log1p(-above))
+        return self._share(self._first("logcdf", *ways), (-math.inf, 0.0), x, args, kwargs)
 
     def _logsf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of `sf`."""
-        if self.log_above is None:
-            return np.log(self._sf(x, *args, **kwargs))
-        return self._share(self.log_above, x, args, kwargs, (0.0, -math.inf))
+        ways = ("logsf", None), ("sf", np.log), ("cdf", lambda below: np.log1p(-below))
+        return self._share(self._first("logsf", *ways), (0.0, -math.inf), x, args, kwargs)
+
+    # ---- quantiles --------------------------------------------------------------------------
+
+    def _at(self, formula: Formula, q: Any, args: Any, kwargs: Any) -> Any:
+        shapes, loc, scale = self._bound(args, kwargs)
+        if self.discrete:
+            raise undefined(f"scipy.stats.{self.name}.ppf")
+        return formula(_floating(q), *shapes) * scale + loc
 
     def _ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
         """The quantile: the inverse of `cdf`."""
-        shapes, loc, scale = self._bound(args, kwargs)
-        return self._stated(self.quantile, "ppf")(_floating(q), *shapes) * scale + loc
+        return self._at(self._first("ppf", ("ppf", None)), q, args, kwargs)
 
     def _isf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
         """The inverse of `sf`."""
-        return self._ppf(1 - _floating(q), *args, **kwargs)
+        if self.formula("isf") is None or "ppf" in self.stated:
+            return self._ppf(1 - _floating(q), *args, **kwargs)
+        return self._at(self._first("isf", ("isf", None)), q, args, kwargs)
 
 
-# ---- continuous families ---------------------------------------------------------------------
+_TAILS = ("cdf", "sf", "logcdf", "logsf")
+_ALL = ("logpdf", "pdf", *_TAILS, "ppf", "isf")
+
+
+def _rest(share: Any) -> Any:
+    return 1 - share
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float))
+
+
+# ---- formulas of our own -----------------------------------------------------------------------
+#
+# Where SciPy calls C, fills arrays that cannot hold a tensor, or takes the elements of a branch by
+# a mask, of which neither a batch nor a compiled function knows how many there are.
 
 _LOG_2PI = math.log(2 * math.pi)
-_POSITIVE = (0.0, math.inf)
 
-norm = Family(
-    "norm", "", lambda x: -x * x / 2 - _LOG_2PI / 2, sp.ndtr, lambda x: sp.ndtr(-x), sp.ndtri,
-    sp.log_ndtr, lambda x: sp.log_ndtr(-x),
-)  # fmt: skip
-expon = Family(
-    "expon", "", lambda x: -x, lambda x: -np.expm1(-x), lambda x: np.exp(-x),
-    lambda q: -np.log1p(-q), logsf=lambda x: -x, support=_POSITIVE,
-)  # fmt: skip
-gamma = Family(
-    "gamma", "a", lambda x, a: sp.xlogy(a - 1, x) - x - sp.gammaln(a),
-    lambda x, a: sp.gammainc(a, x), lambda x, a: sp.gammaincc(a, x),
-    lambda q, a: sp.gammaincinv(a, q), support=_POSITIVE,
-)  # fmt: skip
-chi2 = Family(
-    "chi2", "df",
-    lambda x, df: sp.xlogy(df / 2 - 1, x) - x / 2 - sp.gammaln(df / 2) - df * (math.log(2) / 2),
-    lambda x, df: sp.gammainc(df / 2, x / 2), lambda x, df: sp.gammaincc(df / 2, x / 2),
-    lambda q, df: 2 * sp.gammaincinv(df / 2, q), support=_POSITIVE,
-)  # fmt: skip
-invgamma = Family(
-    "invgamma", "a", lambda x, a: -(a + 1) * np.log(x) - sp.gammaln(a) - 1 / x,
-    lambda x, a: sp.gammaincc(a, 1 / x), lambda x, a: sp.gammainc(a, 1 / x), support=_POSITIVE,
-)  # fmt: skip
+
+def _log_less(x: Any, y: Any) -> Any:
+    """log(exp(x) - exp(y)), y < x."""
+    return x + np.log(-np.expm1(y - x))
+
+
+def _log_mass(a: Any, b: Any) -> Any:
+    """The logarithm of the probability that a normal variable is between a and b.
+
+    It is taken in the tail that is nearer, as differences of numbers near 1 have no digits.
+    """
+    turned = a > 0
+    low, high = np.where(turned, -b, a), np.where(turned, -a, b)
+    return _log_less(sp.log_ndtr(high), sp.log_ndtr(low))
+
+
+def _truncated_quantile(q: Any, a: Any, b: Any) -> Any:
+    turned = a > 0
+    low, high = np.where(turned, -b, a), np.where(turned, -a, b)
+    share = np.where(turned, 1 - q, q)
+    x = sp.ndtri(sp.ndtr(low) * (1 - share) + sp.ndtr(high) * share)
+    return np.where(turned, -x, x)
+
+
+def _some(x: Any) -> Any:
+    """x, or 1 where it is 0: what is divided by that is on a branch not taken."""
+    return np.where(x == 0, 1.0, x)
+
+
+truncnorm = Family(
+    "truncnorm",
+    logpdf=lambda x, a, b: -x * x / 2 - _LOG_2PI / 2 - _log_mass(a, b),
+    logcdf=lambda x, a, b: _log_mass(a, x) - _log_mass(a, b),
+    logsf=lambda x, a, b: _log_mass(x, b) - _log_mass(a, b),
+    cdf=lambda x, a, b: np.exp(_log_mass(a, x) - _log_mass(a, b)),
+    sf=lambda x, a, b: np.exp(_log_mass(x, b) - _log_mass(a, b)),
+    ppf=_truncated_quantile,
+)
 beta = Family(
-    "beta", "a b", lambda x, a, b: sp.xlog1py(b - 1, -x) + sp.xlogy(a - 1, x) - sp.betaln(a, b),
-    lambda x, a, b: sp.betainc(a, b, x), lambda x, a, b: sp.betainc(b, a, 1 - x),
-    lambda q, a, b: sp.betaincinv(a, b, q), support=(0.0, 1.0),
-)  # fmt: skip
+    "beta",
+    logpdf=lambda x, a, b: sp.xlog1py(b - 1, -x) + sp.xlogy(a - 1, x) - sp.betaln(a, b),
+    cdf=lambda x, a, b: sp.betainc(a, b, x),
+    sf=lambda x, a, b: sp.betainc(b, a, 1 - x),
+    ppf=lambda q, a, b: sp.betaincinv(a, b, q),
+)
+cauchy = Family(
+    "cauchy",
+    logpdf=lambda x: -math.log(math.pi) - np.log1p(x * x),
+    ppf=lambda q: np.tan(math.pi * (q - 0.5)),
+)
 t = Family(
-    "t", "df",
-    lambda x, df: (
+    "t",
+    logpdf=lambda x, df: (
         sp.gammaln((df + 1) / 2) - sp.gammaln(df / 2) - np.log(df * math.pi) / 2
         - (df + 1) / 2 * np.log1p(x * x / df)
     ),
-    lambda x, df: sp.stdtr(df, x), lambda x, df: sp.stdtr(df, -x), lambda q, df: sp.stdtrit(df, q),
-)  # fmt: skip
-f = Family(
-    "f", "dfn dfd",
-    lambda x, n, d: (
-        d / 2 * np.log(d) + n / 2 * np.log(n) + sp.xlogy(n / 2 - 1, x)
-        - (n + d) / 2 * np.log(d + n * x) - sp.betaln(n / 2, d / 2)
-    ),
-    lambda x, n, d: sp.betainc(n / 2, d / 2, n * x / (d + n * x)),
-    lambda x, n, d: sp.betainc(d / 2, n / 2, d / (d + n * x)), support=_POSITIVE,
 )  # fmt: skip
 lognorm = Family(
-    "lognorm", "s", lambda x, s: -((np.log(x) / s) ** 2) / 2 - np.log(s * x) - _LOG_2PI / 2,
-    lambda x, s: sp.ndtr(np.log(x) / s), lambda x, s: sp.ndtr(-np.log(x) / s),
-    lambda q, s: np.exp(s * sp.ndtri(q)), support=_POSITIVE,
-)  # fmt: skip
-uniform = Family(
-    "uniform", "", lambda x: 0 * x, lambda x: x, lambda x: 1 - x, lambda q: q, support=(0.0, 1.0)
+    "lognorm",
+    logpdf=lambda x, s: -((np.log(x) / s) ** 2) / 2 - np.log(s * x) - _LOG_2PI / 2,
 )
-laplace = Family(
-    "laplace", "", lambda x: -np.abs(x) - math.log(2),
-    lambda x: np.where(x > 0, 1 - np.exp(-np.abs(x)) / 2, np.exp(-np.abs(x)) / 2),
-    lambda x: np.where(x > 0, np.exp(-np.abs(x)) / 2, 1 - np.exp(-np.abs(x)) / 2),
-    lambda q: np.where(q > 0.5, -np.log(2 * (1 - q)), np.log(2 * q)),
-)  # fmt: skip
-logistic = Family(
-    "logistic", "", lambda x: -np.abs(x) - 2 * np.log1p(np.exp(-np.abs(x))), sp.expit,
-    lambda x: sp.expit(-x), sp.logit, sp.log_expit, lambda x: sp.log_expit(-x),
-)  # fmt: skip
-cauchy = Family(
-    "cauchy", "", lambda x: -math.log(math.pi) - np.log1p(x * x),
-    lambda x: 0.5 + np.arctan(x) / math.pi, lambda x: 0.5 - np.arctan(x) / math.pi,
-    lambda q: np.tan(math.pi * (q - 0.5)),
-)  # fmt: skip
-weibull_min = Family(
-    "weibull_min", "c", lambda x, c: np.log(c) + sp.xlogy(c - 1, x) - x**c,
-    lambda x, c: -np.expm1(-(x**c)), lambda x, c: np.exp(-(x**c)),
-    lambda q, c: (-np.log1p(-q)) ** (1 / c), logsf=lambda x, c: -(x**c), support=_POSITIVE,
-)  # fmt: skip
-pareto = Family(
-    "pareto", "b", lambda x, b: np.log(b) - (b + 1) * np.log(x), lambda x, b: 1 - x**-b,
-    lambda x, b: x**-b, lambda q, b: (1 - q) ** (-1 / b), logsf=lambda x, b: -b * np.log(x),
-    support=(1.0, math.inf), inside=1.5,
-)  # fmt: skip
-halfnorm = Family(
-    "halfnorm", "", lambda x: math.log(2 / math.pi) / 2 - x * x / 2,
-    lambda x: sp.erf(x / math.sqrt(2)), lambda x: sp.erfc(x / math.sqrt(2)),
-    lambda q: sp.ndtri((1 + q) / 2), support=_POSITIVE,
-)  # fmt: skip
-halfcauchy = Family(
-    "halfcauchy", "", lambda x: math.log(2 / math.pi) - np.log1p(x * x),
-    lambda x: 2 / math.pi * np.arctan(x), ppf=lambda q: np.tan(math.pi / 2 * q), support=_POSITIVE,
-)  # fmt: skip
-gumbel_r = Family(
-    "gumbel_r", "", lambda x: -x - np.exp(-x), lambda x: np.exp(-np.exp(-x)),
-    lambda x: -np.expm1(-np.exp(-x)), lambda q: -np.log(-np.log(q)), lambda x: -np.exp(-x),
-)  # fmt: skip
-gumbel_l = Family(
-    "gumbel_l", "", lambda x: x - np.exp(x), lambda x: -np.expm1(-np.exp(x)),
-    lambda x: np.exp(-np.exp(x)), lambda q: np.log(-np.log1p(-q)), logsf=lambda x: -np.exp(x),
-)  # fmt: skip
-rayleigh = Family(
-    "rayleigh", "", lambda x: np.log(x) - x * x / 2, lambda x: -np.expm1(-x * x / 2),
-    lambda x: np.exp(-x * x / 2), lambda q: np.sqrt(-2 * np.log1p(-q)),
-    logsf=lambda x: -x * x / 2, support=_POSITIVE,
-)  # fmt: skip
-
-# ---- discrete families -----------------------------------------------------------------------
-
-
-def _log_choose(n: Any, k: Any) -> Any:
-    return sp.gammaln(n + 1) - sp.gammaln(k + 1) - sp.gammaln(n - k + 1)
-
-
-poisson = Family(
-    "poisson", "mu", lambda k, mu: sp.xlogy(k, mu) - mu - sp.gammaln(k + 1),
-    lambda k, mu: sp.gammaincc(k + 1, mu), lambda k, mu: sp.gammainc(k + 1, mu),
-    support=_POSITIVE, inside=1.0, discrete=True,
-)  # fmt: skip
-geom = Family(
-    "geom", "p", lambda k, p: np.log(p) + sp.xlog1py(k - 1, -p),
-    lambda k, p: -np.expm1(k * np.log1p(-p)), lambda k, p: np.exp(k * np.log1p(-p)),
-    logsf=lambda k, p: k * np.log1p(-p), support=(1.0, math.inf), inside=1.0, discrete=True,
-)  # fmt: skip
-nbinom = Family(
-    "nbinom", "n p",
-    lambda k, n, p: (
-        sp.gammaln(k + n) - sp.gammaln(n) - sp.gammaln(k + 1) + n * np.log(p) + sp.xlog1py(k, -p)
-    ),
-    lambda k, n, p: sp.betainc(n, k + 1, p), lambda k, n, p: sp.betainc(k + 1, n, 1 - p),
-    support=_POSITIVE, inside=1.0, discrete=True,
-)  # fmt: skip
+skewnorm = Family(
+    "skewnorm",
+    logpdf=lambda x, a: math.log(2) - x * x / 2 - _LOG_2PI / 2 + sp.log_ndtr(a * x),
+)
+vonmises = Family(
+    "vonmises",
+    logpdf=lambda x, kappa: kappa * sp.cosm1(x) - _LOG_2PI - np.log(sp.i0e(kappa)),
+)
+genpareto = Family(
+    "genpareto",
+    logpdf=lambda x, c: -(c + 1) * x * log1prel(c * x),
+    logsf=lambda x, c: -x * log1prel(c * x),
+)
+genextreme = Family(
+    "genextreme",
+    logpdf=lambda x, c: -np.exp(-x * log1prel(-c * x)) - (1 - c) * x * log1prel(-c * x),
+    logcdf=lambda x, c: -np.exp(-x * log1prel(-c * x)),
+    ppf=lambda q, c: -np.log(-np.log(q)) * exprel(c * np.log(-np.log(q))),
+)
+triang = Family(
+    "triang",
+    logpdf=lambda x, c: np.log(2 * np.where(x < c, x / _some(c), (1 - x) / _some(1 - c))),
+    cdf=lambda x, c: np.where(x < c, x * x / _some(c), 1 - (1 - x) ** 2 / _some(1 - c)),
+)
+dgamma = Family(
+    "dgamma",
+    cdf=lambda x, a: 0.5 + np.sign(x) * sp.gammainc(a, np.abs(x)) / 2,
+    ppf=lambda q, a: np.sign(q - 0.5) * sp.gammaincinv(a, np.abs(2 * q - 1)),
+)
 bernoulli = Family(
-    "bernoulli", "p", lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p),
-    lambda k, p: np.where(k >= 1, 1.0, 1 - p), support=(0.0, 1.0), inside=1.0, discrete=True,
-)  # fmt: skip
-
-
-class _Binomial(Family):
-    """The number of successes among n trials: the support ends at n."""
-
-    def _logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        (n, p), loc, _ = self._bound(args, kwargs)
-        k = _bare(_floating(x)) - loc
-        kept = (k >= 0) & (k <= _bare(n)) & (np.floor(k) == k)
-        k = np.where(kept, k, 0)
-        log = _log_choose(n, k) + sp.xlogy(k, p) + sp.xlog1py(n - k, -p)
-        return np.where(kept, log, -math.inf)
-
-    def _cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        (n, p), loc, _ = self._bound(args, kwargs)
-        k = np.floor(_bare(_floating(x)) - loc)
-        kept = (k >= 0) & (k < _bare(n))
-        value = sp.betainc(np.where(kept, n - k, 1), np.where(kept, k + 1, 1), 1 - p)
-        return np.where(kept, value, np.where(k < 0, 0.0, 1.0))
-
-    _logpmf = _logpdf
-
-    def _pmf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return np.exp(self._logpdf(x, *args, **kwargs))
-
-
-binom = _Binomial("binom", "n p", _log_choose, discrete=True)
+    "bernoulli",
+    logpdf=lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p),
+    cdf=lambda k, p: np.where(k >= 1, 1.0, 1 - p),
+)
+binom = Family(
+    "binom",
+    cdf=lambda k, n, p: sp.betainc(n - np.where(k < n, k, 0), np.where(k < n, k, 0) + 1, 1 - p),
+)
+nbinom = Family(
+    "nbinom",
+    cdf=lambda k, n, p: sp.betainc(n, k + 1, p),
+    sf=lambda k, n, p: sp.betainc(k + 1, n, 1 - p),
+)
 
 # ---- of several dimensions -------------------------------------------------------------------
 
@@ -438,4 +466,11 @@ class _Dirichlet(_Distribution):
 multivariate_normal = _Normals("multivariate_normal")
 dirichlet = _Dirichlet("dirichlet")
 
-__getattr__ = otherwise("stats")
+_others = otherwise("stats")
+
+
+@functools.cache
+def __getattr__(name: str) -> Any:
+    found = getattr(scipy.stats, name)
+    known = isinstance(found, (scipy.stats.rv_continuous, scipy.stats.rv_discrete))
+    return Family(name) if known else _others(name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dis
 import importlib
 import operator
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -36,7 +37,13 @@ from wengert.functions import device as devices
 from wengert.functions.arguments import one_dim
 from wengert.functions.limits import Storage
 from wengert.history import modes
-from wengert.history.location import here, line_of, stacklevel
+from wengert.history.location import (
+    here,
+    line_of,
+    lost_in_scipy,
+    refuse_mixture,
+    stacklevel,
+)
 from wengert.tensor import Size, Tensor, attach, carries, wrap
 
 
@@ -78,11 +85,13 @@ def _check_leaving(x: Tensor) -> None:
             "np.empty_like(x), where x is being differentiated too, or put the values together "
             "with np.stack([...])."
         )
+    scipys = lost_in_scipy(sys._getframe(1))  # in C, which may not be told of errors
     warnings.warn(
-        "A number was made of a value that is being differentiated, by float(x) or a function of "
-        "math: what is computed from it counts as constant. NumPy's functions, np.sin(x) instead "
-        "of math.sin(x), keep the derivative; a comparison needs no float. Where a constant is "
-        "meant, write float(wengert.as_tensor(x).detach()).",
+        scipys
+        or "A number was made of a value that is being differentiated, by float(x) or a "
+        "function of math: what is computed from it counts as constant. NumPy's functions, "
+        "np.sin(x) instead of math.sin(x), keep the derivative; a comparison needs no float. "
+        "Where a constant is meant, write float(wengert.as_tensor(x).detach()).",
         UserWarning,
         stacklevel=stacklevel(),
     )
@@ -320,6 +329,7 @@ class TensorMethods:
         """The namespace of the array API standard for tensors."""
         from wengert.functions import array_api
 
+        refuse_mixture(sys._getframe(1))
         if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
             raise ValueError(
                 f"array API version {api_version!r} is not supported; the newest that is, is "
