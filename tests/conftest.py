@@ -17,12 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 collect_ignore = ["programs"]
 """What lies here and is no test: programs written for PyTorch, as their authors would run them."""
 
 MOST_WORKERS = 16
 """Each worker collects all the tests: more of them take longer to do so than they save."""
+
+NOTABLE = 0.005
+"""Seconds from which `--durations` lists something."""
 
 LEFT_OUT = pytest.StashKey[int]()
 FILE = pytest.StashKey[Path]()
@@ -79,6 +83,30 @@ def pytest_configure(config: pytest.Config) -> None:
     # Without bytecode each of a hundred programs takes a second to import the package.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage while tests are collected: all of them are kept."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Of a test that passed, a worker tells once: six messages took longer than most tests.
+
+    What is said of setting up and clearing away is said where it failed, or took its time.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return None  # as pytest does it
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration > NOTABLE:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 # ---- long sweeps ---------------------------------------------------------------------------

@@ -89,3 +89,21 @@ def test_what_is_out_of_the_collectors_sight_stays_so_after_a_story():
     gc.freeze()
     same(lambda compile: [compile(lambda: 1)()])
     assert gc.get_freeze_count() > 10_000
+
+
+def test_workers_tell_of_what_failed_before_and_after_a_test(run, tmp_path):
+    """Of tests that passed they tell little: what failed beside one must not be lost with it."""
+    tests = [
+        "import pytest",
+        "@pytest.fixture",
+        "def before(): raise ValueError",
+        "@pytest.fixture",
+        "def after():",
+        "    yield",
+        "    raise ValueError",
+        "def test_before(before): pass",
+        "def test_after(after): pass",
+        "def test_skipped(): pytest.skip()",
+    ]
+    (tmp_path / "test_some.py").write_text("\n".join(tests), encoding="utf-8")
+    assert "1 passed, 1 skipped, 2 errors" in run("-n", "1")

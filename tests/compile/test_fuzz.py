@@ -1,8 +1,8 @@
 """Random functions, eagerly and compiled: results, gradients and what else they change.
 
-Two hundred are drawn, and five thousand by `pytest --full`; WENGERT_FUZZ_PROGRAMS asks for another
-number, WENGERT_FUZZ_SEED says where their seeds begin. A failure shows the source of the function
-and its seed:
+A hundred and twenty are drawn, and five thousand by `pytest --full`; WENGERT_FUZZ_PROGRAMS asks for
+another number, WENGERT_FUZZ_SEED says where their seeds begin. A failure shows the source of the
+function and its seed:
 `WENGERT_FUZZ_SEED=1234 WENGERT_FUZZ_PROGRAMS=1` runs that one alone.
 """
 
@@ -23,7 +23,7 @@ from tests.compile.random_functions import Function, compare, draw, outcome
 FIRST = int(os.environ.get("WENGERT_FUZZ_SEED", "0"))
 ASKED = os.environ.get("WENGERT_FUZZ_PROGRAMS")
 COUNT = int(ASKED or 5_000)
-USUAL = int(ASKED or 200)
+USUAL = int(ASKED or 120)
 """So many functions are drawn in any run, the others in the full one."""
 CALLS = (0, 0, 1, 1)
 """Twice with each list of arguments: first a program is made, later its native entry runs."""

@@ -21,7 +21,7 @@ from tests.compile.histories.pieces import KINDS, NAMES, REFUSED
 FIRST = int(os.environ.get("WENGERT_FUZZ_HISTORY", "0"))
 ASKED = os.environ.get("WENGERT_FUZZ_HISTORIES")
 COUNT = int(ASKED or 2000)
-USUAL = int(ASKED or 60)
+USUAL = int(ASKED or 40)
 """So many histories are drawn in any run, the others in the full one."""
 ROOT = Path(__file__).parents[2]
 CHUNK = 20

@@ -242,8 +242,8 @@ INTERRUPTED = """
         finally:
             sys.settrace(None)
 
-    # All lines of the function, and each fourth opcode; of the tracer the lines at and around
-    # which something changes that others can see.
+    # All lines of the function, and each twelfth opcode from the first that is asked for; of the
+    # tracer the lines at and around which something changes that others can see.
     count, states = [0], []
     call(-1)  # the first trace of a process has more lines
     call(0)
@@ -252,7 +252,7 @@ INTERRUPTED = """
     places = sorted({n + d for n in few for d in (-1, 0, 1, 2) if n + d > 0})
     if WHERE != 'lines of the tracer':
         assert 4 < len(states) < 500
-        places = range(1, len(states) + 1, 4 if wanted == 'opcode' else 1)
+        places = range(FIRST, len(states) + 1, 12 if wanted == 'opcode' else 1)
     wrong = []
     for n in places:
         call(n)
@@ -291,11 +291,21 @@ def in_a_process(text: str, timeout: float = 120.0) -> None:
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-500:]
 
 
+OPCODES = "opcodes of its begin and end"
+
+
 @pytest.mark.parametrize(
-    "where", ["lines of the tracer", "opcodes of its begin and end", "lines of the function"]
+    ("where", "first"),
+    [
+        ("lines of the tracer", 1),
+        (OPCODES, 1),
+        pytest.param(OPCODES, 5, marks=pytest.mark.sweep),
+        pytest.param(OPCODES, 9, marks=pytest.mark.sweep),
+        ("lines of the function", 1),
+    ],
 )
-def test_an_interrupt_at_any_line_of_a_trace_leaves_all_as_it_was(where: str) -> None:
-    in_a_process(f"WHERE = {where!r}\n" + textwrap.dedent(INTERRUPTED))
+def test_an_interrupt_at_any_line_of_a_trace_leaves_all_as_it_was(where: str, first: int) -> None:
+    in_a_process(f"WHERE, FIRST = {where!r}, {first}\n" + textwrap.dedent(INTERRUPTED))
 
 
 def test_signals_at_any_time_of_a_trace_leave_all_as_it_was() -> None:
