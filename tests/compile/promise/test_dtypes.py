@@ -118,6 +118,21 @@ def test_casts_to_and_from_bfloat16_round_as_in_eager_mode(dtype: str) -> None:
             np.testing.assert_array_equal(back(expected).numpy(), expected.float().numpy())
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+def test_what_is_no_number_becomes_the_integer_of_eager_mode_where_that_is_known_before(
+    dtype: str,
+) -> None:
+    # LLVM knew that x * nan is NaN, and took 0 for its integer.
+    def f(x: Any) -> Any:
+        return [(x * k).to(getattr(wg, dtype)) for k in (np.nan, np.inf, 1e30, 1.0)]
+
+    x = wg.tensor([1.0, -2.0, 3e9])
+    with np.errstate(all="ignore"):
+        compiled, expected = wg.compile(f), f(x)
+        for _ in range(3):
+            assert [y.tolist() for y in compiled(x)] == [y.tolist() for y in expected]
+
+
 MIXED = {
     "einsum": lambda a, b: np.einsum("ij,kj->ik", a, b),
     "multi_dot": lambda a, b: np.linalg.multi_dot([a, b, a]),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from types import CellType, EllipsisType, FunctionType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -414,9 +414,13 @@ def is_outside(place: Place) -> bool:
 
 def key_of(place: Place | Any) -> Any:
     """The same for the same place: what it leads through, by identity, and its key or index."""
-    if not isinstance(place, Place):
+    if type(place) not in _FIELDS:
         return place if type(place) in (str, int) else id(place)
-    return type(place), *(key_of(getattr(place, field.name)) for field in fields(place))
+    cls = type(place)
+    return cls, *[key_of(getattr(place, name)) for name in _FIELDS[cls]]
+
+
+_FIELDS = {cls: [field.name for field in fields(cls)] for cls in get_args(Place)}
 
 
 def _shown(x: Any) -> str:

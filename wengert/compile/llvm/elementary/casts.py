@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,10 +12,12 @@ from wengert.compile.llvm.machine.values import (
     I32,
     I64,
     element,
+    intrinsic,
     lanes_of,
     like,
     number,
     part,
+    scalar_type,
     wide,
 )
 
@@ -123,16 +126,38 @@ def _to_integer(b: B, x: V, source: np.dtype, target: np.dtype) -> V:
     if source.itemsize == 2:
         x = b.fpext(x, wide(ir.FloatType(), lanes))
     if target.itemsize < 4 or target == np.dtype(np.int32):
-        whole = _frozen(b, b.fptosi(x, wide(I32, lanes)))
+        whole = _truncated(b, x, wide(I32, lanes))
         return b.trunc(whole, kind) if target.itemsize < 4 else whole
     if target != np.dtype(np.uint64):
-        whole = _frozen(b, b.fptosi(x, wide(I64, lanes)))
+        whole = _truncated(b, x, wide(I64, lanes))
         return b.trunc(whole, kind) if target.itemsize < 8 else whole
     half = 2.0**63
     large = b.fcmp_ordered(">=", x, like(x, half))
     reduced = b.select(large, b.fsub(x, like(x, half)), x)
-    whole = _frozen(b, b.fptosi(reduced, kind))
+    whole = _truncated(b, reduced, kind)
     return b.select(large, b.xor(whole, number(kind, 1 << 63)), whole)
+
+
+def _truncated(b: B, x: V, kind: ir.Type) -> V:
+    """A number's integer part; of one out of range, and of NaN, the least integer.
+
+    LLVM leaves those open: where it knows the number, it takes what it likes. Other processors than
+    Intel's give the integer that is nearest, and are asked.
+    """
+    whole = b.fptosi(x, kind)
+    if not _gives_the_least():
+        return _frozen(b, whole)
+    bits = scalar_type(whole).width
+    size = intrinsic(b, "fabs", [x.type], x.type, [x])
+    inside = b.fcmp_ordered("<", size, like(x, 2.0 ** (bits - 1)))
+    return b.select(inside, whole, number(kind, -(1 << (bits - 1))))
+
+
+@functools.cache
+def _gives_the_least() -> bool:
+    """Whether NumPy makes the least integer of NaN, as the processor does."""
+    with np.errstate(invalid="ignore"):
+        return bool(np.array(np.nan).astype(np.int32) == np.iinfo(np.int32).min)
 
 
 def _from_integer(b: B, x: V, source: np.dtype, target: np.dtype) -> V:
