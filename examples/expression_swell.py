@@ -10,6 +10,7 @@ The derivatives come from the same table of rules that differentiates programs o
 """
 
 import argparse
+from pathlib import Path
 
 import sympy
 
@@ -68,9 +69,36 @@ def the_sizes(rows):
     )
 
 
+def plot(rows, file):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    n = [row.n for row in rows[1:]]
+    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    for label, style, sizes in (
+        ("the derivative, written out", "C3o-", [row.derivative_size for row in rows[1:]]),
+        ("the function, written out", "C1o-", [row.size for row in rows[1:]]),
+        ("the derivative, common parts once", "C0o-", [row.shared_size for row in rows[1:]]),
+        ("forward mode", "C2s--", [row.forward_mode for row in rows[1:]]),
+    ):
+        axes.semilogy(n, sizes, style, ms=5, label=label)
+        down = -12 if label == "forward mode" else -1  # it ends close below another
+        axes.annotate(f"{sizes[-1]:,}", (n[-1], sizes[-1]), (6, down), textcoords="offset points")
+    axes.set(xlabel="steps of the logistic map", ylabel="operations", xlim=(1.8, n[-1] + 0.9))
+    axes.set_title("How a derivative's formula swells, and the work stays")
+    axes.legend(loc="upper left")
+    axes.grid(alpha=0.3)
+    figure.savefig(file, dpi=110)
+    plt.close(figure)
+    print(f"drawn in {file}")
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--steps", type=int, default=12, help="how far the table goes (12)")
+    parser.add_argument("--out", type=Path, help="a folder for a picture of the sizes")
     options = parser.parse_args(argv)
     rows = swell(step, options.steps, simplify=5)
     the_lectures_table(rows)
@@ -79,6 +107,9 @@ def main(argv=None):
     print(f"\nA formula of two variables, f = {third}, and in LaTeX {third.latex()}")
     for name, derivative in third.gradient().items():
         print(f"  df/d{name} = {derivative}")
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        plot(rows, options.out / "expression_swell.png")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ machine-code function.
 
 import argparse
 import time
+from pathlib import Path
 
 import wengert as wg
 from wengert import nn
@@ -78,6 +79,44 @@ def stepper(net, optimizer):
     return step
 
 
+@wg.no_grad()
+def surprise(net, text):
+    """How likely the network held each character of a text, after those before it."""
+    likely = [1.0]
+    for k in range(1, len(text)):
+        seen = text[None, max(0, k - net.context) : k]
+        likely.append(net(seen)[0, -1].softmax(-1)[text[k]].item())
+    return likely
+
+
+def plot(losses, likely, letters, file):
+    """The loss, and what was written: the darker a character, the surer the network was of it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(10, 4.4), width_ratios=(1, 1.5), layout="constrained"
+    )
+    left.plot(losses, color="C0", lw=0.8)
+    left.set(xlabel="steps", ylabel="loss of a character", title="Training")
+    left.grid(alpha=0.3)
+    right.set(xlim=(0, 40), ylim=(9, -0.5), title="What it writes, and how sure it is")
+    right.axis("off")
+    row, column = 0, 0
+    for letter, p in zip(letters, likely, strict=True):
+        if letter == "\n" or column > 39:
+            row, column = row + 1, 0
+            continue
+        colour = plt.cm.viridis_r(0.3 + 0.7 * p)
+        right.text(column, row, letter, color=colour, family="monospace", fontsize=11)
+        column += 1
+    figure.savefig(file, dpi=110)
+    plt.close(figure)
+    print(f"drawn in {file}")
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--steps", type=int, default=400)
@@ -85,6 +124,7 @@ def main(arguments=None):
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--context", type=int, default=64)
     parser.add_argument("--compile", action="store_true", help="one function for the whole step")
+    parser.add_argument("--out", type=Path, help="a folder for a picture of loss and text")
     args = parser.parse_args(arguments)
 
     wg.manual_seed(0)
@@ -103,23 +143,27 @@ def main(arguments=None):
         step = wg.compile(step)
     count = sum(p.numel() for p in net.parameters())
     print(f"{len(text)} characters of {len(alphabet)} kinds, {count} parameters")
-    first, loss, begun = 0.0, Mean(), time.perf_counter()
+    losses, loss, begun = [], Mean(), time.perf_counter()
     for i in progress(range(args.steps), "training", loss=loss):
         starts = wg.randint(len(data) - args.context, (12, 1))
         pieces = data[starts + wg.arange(args.context + 1)]
         value = step(pieces[:, :-1], pieces[:, 1:]).item()
         schedule.step()
-        first = first if i else value
+        losses.append(value)
         if i % 50 == 0:
             loss.reset()
         loss.update(value)
     seconds = time.perf_counter() - begun
-    print(f"loss {first:.3f} -> {loss.value:.3f}, {1000 * seconds / args.steps:.1f} ms a step")
-    assert loss.value < first
+    print(f"loss {losses[0]:.3f} -> {loss.value:.3f}, {1000 * seconds / args.steps:.1f} ms a step")
+    assert loss.value < losses[0]
 
     start = wg.tensor([[number[c] for c in "\nWhen "]])
     sample = net.eval().continued(start, 200, 0.8)[0]
-    print("".join(alphabet[i] for i in sample.tolist()))
+    written = "".join(alphabet[i] for i in sample.tolist())
+    print(written)
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
+        plot(losses, surprise(net, sample), written, args.out / "gpt_sonnets.png")
 
 
 if __name__ == "__main__":

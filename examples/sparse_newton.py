@@ -15,6 +15,7 @@ with a formula (1834): so the error is known, and falls with the square of the g
 """
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse.linalg import spsolve
@@ -73,10 +74,45 @@ def errors(sides):
     return found
 
 
+def plot(u, exact, hessian, file):
+    """The film on its frame, and the corner of its Hessian with the colours of the plan."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(10, 5), layout="constrained")
+    film = figure.add_subplot(1, 2, 1, projection="3d")
+    x = np.linspace(-HALF, HALF, len(exact))
+    height = exact.copy()
+    height[1:-1, 1:-1] = u
+    a, b = np.meshgrid(x, x, indexing="ij")
+    film.plot_surface(a, b, height, cmap="viridis", rstride=1, cstride=1, lw=0.2, alpha=0.95)
+    for edge in ((0, slice(None)), (-1, slice(None)), (slice(None), 0), (slice(None), -1)):
+        film.plot(a[edge], b[edge], height[edge], "k", lw=1.5)
+    film.set(title="The film", xticks=[], yticks=[], zticks=[])
+    film.view_init(24, -62)
+
+    corner = 4 * len(u)  # four rows of the grid
+    shown = figure.add_subplot(1, 2, 2)
+    pattern = hessian.pattern.tocoo()
+    rows, columns = pattern.row, pattern.col
+    inside = (rows < corner) & (columns < corner)
+    colours = hessian.colouring.row_colours[rows[inside]]
+    shown.scatter(columns[inside], rows[inside], c=colours, cmap="tab10", s=6, marker="s")
+    shown.set(xlim=(-1, corner), ylim=(corner, -1), aspect="equal", xticks=[], yticks=[])
+    shown.set_title(f"The Hessian's corner: {hessian.colouring.products} products for all rows")
+    figure.savefig(file, dpi=110)
+    plt.close(figure)
+    print(f"drawn in {file}")
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--side", type=int, default=40, help="steps of the grid along an edge")
-    side = parser.parse_args(argv).side
+    parser.add_argument("--out", type=Path, help="a folder for a picture of film and Hessian")
+    args = parser.parse_args(argv)
+    side = args.side
 
     exact, step = scherk(side)
     u, hessian, history = newton(exact, step)
@@ -96,6 +132,9 @@ def main(argv=None):
     print(f"half the step, {ratio:.1f} times less error")
     assert len(history) < 15, "Newton's method takes few steps"
     assert 3 < ratio < 5, "the error falls with the square of the step"
+    if args.out:
+        args.out.mkdir(parents=True, exist_ok=True)
+        plot(u, exact, hessian, args.out / "sparse_newton.png")
 
 
 if __name__ == "__main__":

@@ -247,11 +247,17 @@ def test_the_reference_describes_the_modules_that_public_names_come_from(namespa
     assert ours - described() - INSIDE == set(), "name them in a page of docs/reference"
 
 
-def test_the_reference_shows_every_public_function_and_class():
+@pytest.fixture(scope="module")
+def read():
+    """The package as the reference reads it."""
     griffe = pytest.importorskip("griffe", reason="needs the extra 'docs'")
     from docs.generate.sessions import Sessions
 
-    found = griffe.load("wengert", search_paths=[ROOT], extensions=griffe.load_extensions(Sessions))
+    extensions = griffe.load_extensions(Sessions)
+    return griffe.load("wengert", search_paths=[ROOT], extensions=extensions)
+
+
+def test_the_reference_shows_every_public_function_and_class(read):
     missing = []
     for namespace in NAMESPACES:
         for name, item in names(namespace).items():
@@ -259,12 +265,24 @@ def test_the_reference_shows_every_public_function_and_class():
             if name.startswith("_") or home not in described() - INSIDE or name.endswith("_"):
                 continue  # abs_ and its like are said to be abs, in place
             if (inspect.isfunction(item) or inspect.isclass(item)) and item.__doc__:
-                made = found[home.removeprefix("wengert.")].members
+                made = read[home.removeprefix("wengert.")].members
                 own = made.get(item.__name__) or made.get(name)
                 if own is None or not (own.docstring or own.members):
                     missing.append(f"{namespace}.{name}")
     assert missing == ["wengert.autograd.forward_ad.wrap"]  # which that module itself uses
-    assert long_or_lost(found) == []
+    assert long_or_lost(read) == []
+
+
+def test_signatures_in_the_reference_have_the_types_that_checkers_see(read):
+    # What is made while the package is imported had none, nor what a decorator adds.
+    exp = read["functions.elementary.exp"]
+    assert [(p.name, str(p.annotation)) for p in exp.parameters] == [
+        ("input", "TensorLike"), ("out", "Tensor | None"),
+    ]  # fmt: skip
+    assert str(exp.returns) == "Tensor"
+    assert exp.returns.canonical_path == "wengert.tensor.Tensor"
+    argnums = read["transforms.reverse.grad"].parameters["argnums"]
+    assert str(argnums.annotation) == "int | Sequence[int]"
 
 
 def long_or_lost(found):

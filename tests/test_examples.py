@@ -129,6 +129,9 @@ def test_the_readme_lists_every_program_and_no_other():
         ("diffusion_digits", {"diffusion_digits.png"}),
         ("lens", {"lens.png"}),
         ("neural_field", {"neural_field.png"}),
+        ("expression_swell", {"expression_swell.png"}),
+        ("gpt_sonnets", {"gpt_sonnets.png"}),
+        ("sparse_newton", {"sparse_newton.png"}),
         ("exponent_by_hand", {"exponent_batch.png", "exponent_stochastic.png"}),
         ("named_scalars", {"exponent_named_scalars.png"}),
         ("exponent_autograd", {"exponent_autograd.png"}),
@@ -148,6 +151,8 @@ def test_pictures_are_drawn_where_asked(name, pictures, tmp_path, capsys):
         "gradient_tape": few,
         "lstm_airline": ["--steps", "5"],
         "mini_engine": ["--steps", "20"],
+        "expression_swell": ["--steps", "6"],
+        "sparse_newton": ["--side", "16"],
         "physics_informed": ["--steps", "20"],
     }
     load(name).main([*size.get(name, SMALL.get(name, [])), "--out", str(tmp_path / "out")])

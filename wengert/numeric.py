@@ -408,6 +408,18 @@ class ErrorCurve:
             lines.append(f"{h:10.1e}  {_shown(value):<26} {error:9.1e}{note}")
         return "\n".join(lines)
 
+    def _repr_svg_(self) -> str:
+        """The plot, which notebooks show."""
+        import io
+
+        import matplotlib.pyplot as plt
+
+        file, figure = io.StringIO(), self.plot().figure
+        figure.savefig(file, format="svg")
+        plt.close(figure)
+        text = file.getvalue()
+        return text[text.index("<svg") :]
+
     def plot(self, file: Any = None, axes: Any = None) -> Any:
         """Draw error against step, both logarithmic, the minimum marked; matplotlib's axes.
 

@@ -5,7 +5,8 @@ MkDocs calls the two functions at the end for every page. In a page,
     <!-- source: wengert/autograd/engine.py sweep, finish -->
 
 becomes these definitions as they are in the file today, `<!-- essay -->` becomes
-`docs/from_scratch.py` with its comments as text, `<!-- speed -->` the chart of `chart.py`, and
+`docs/from_scratch.py` with its comments as text, `<!-- speed -->` the chart of `chart.py`,
+`<!-- changelog -->` the file CHANGELOG.md, and
 `<!-- shown: picture -->` the value of this expression after the snippets above have run: a drawing,
 traces, a plot, Python, or a page of its own. Where the pages are read as plain Markdown, nothing of
 it is seen. A name that no longer exists
@@ -21,6 +22,7 @@ import io
 import re
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +33,9 @@ from docs.generate import chart  # noqa: E402
 from docs.generate.snippets import snippets  # noqa: E402
 
 SOURCE = re.compile(r"^<!-- source: (\S+) (.+?) -->$", re.MULTILINE)
-ESSAY, SPEED = "<!-- essay -->", "<!-- speed -->"
+ESSAY, SPEED, CHANGES = "<!-- essay -->", "<!-- speed -->", "<!-- changelog -->"
 SHOWN = re.compile(r"^<!-- shown: (.+?) -->$", re.MULTILINE)
+DIRECTIVE = re.compile(r"^<!-- .+? -->$", re.MULTILINE)
 
 
 # ---- source ------------------------------------------------------------------------------------
@@ -126,6 +129,11 @@ def _program() -> str:
     return "\n".join(text.splitlines()[docstring.end_lineno :])
 
 
+def _changes() -> str:
+    """The changelog, whose links lead from the root of the repository."""
+    return (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](")
+
+
 # ---- what snippets draw ------------------------------------------------------------------------
 
 
@@ -169,10 +177,21 @@ def as_html(value: Any) -> str:
 def expanded(markdown: str) -> str:
     """The page with its source, the essay and the chart in their places."""
     named = SOURCE.sub(lambda found: source(found[1], re.split(r",\s*", found[2])), markdown)
-    for mark, write in ((ESSAY, lambda: essay(_program())), (SPEED, chart.speed)):
+    for mark, write in (
+        (ESSAY, lambda: essay(_program())),
+        (SPEED, chart.speed),
+        (CHANGES, _changes),
+    ):
         if mark in named:
             named = named.replace(mark, write())
     return named
+
+
+def on_config(config: Any, **_: Any) -> Any:
+    """Say at the foot of each page which version it is about."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    config.copyright = f"wengert {project['version']}"
+    return config
 
 
 _waiting: dict[str, list[str]] = {}

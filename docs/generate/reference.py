@@ -14,8 +14,10 @@ from typing import Any
 
 MOST = 5000
 """Pixels of a page at a desktop's width, as estimated; `tests/test_site.py` measures them."""
-HEADING, LINE, LETTERS = 125, 27, 88
+HEADING, LINE, LETTERS = 135, 27, 88
 """Pixels of a heading with its signature and of a line, and letters of a line, about."""
+SMALL, WRAPPED = 17, 60
+"""Pixels of a line of a signature, and the letters of it."""
 MODULE = re.compile(r"^::: (\S+)$", re.MULTILINE)
 
 
@@ -102,9 +104,18 @@ def _shown(holder: Any) -> Iterator[Any]:
 
 
 def _height(item: Any) -> float:
-    given = len(getattr(item, "parameters", ()))  # long signatures have a line for each
     text = item.docstring.value if item.docstring else ""
-    return HEADING + (given > 3) * given * LINE * 0.8 + height(text)
+    return HEADING + (_lines(item) - 1) * SMALL + height(text)
+
+
+def _lines(item: Any) -> int:
+    """Lines of a signature: one, its parameters on a line of their own, or on one each."""
+    given = [p for p in getattr(item, "parameters", ()) if p.name != "self"]
+    parts = [f"{p.name}: {p.annotation or ''} = {p.default or ''}" for p in given]
+    inner = sum(len(part) + 2 for part in parts)
+    if inner + len(f"{item.name}() -> {getattr(item, 'returns', '')}") <= WRAPPED:
+        return 1
+    return 3 if inner + 4 <= WRAPPED else 3 + len(parts)
 
 
 # ---- pages -------------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # MkDocs is a program of its
 from griffe import Docstring, Extension, Function, Module, Object, Parameter, ParameterKind
 from griffe import Parameters as Given
 
+from docs.generate import signatures
+
 SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 
 OPEN = {
@@ -63,6 +65,8 @@ class Sessions(Extension):
                     item = _made(item, module)
                 if item.is_attribute or not (_inner(module) in OPEN or item.path in exported):
                     _hide(item)
+                else:
+                    _typed(item, pkg)
 
 
 def _made(item: Any, module: Module) -> Any:
@@ -84,6 +88,16 @@ def _made(item: Any, module: Module) -> Any:
     function.docstring = Docstring(text, parent=function)
     module.set_member(item.name, function)
     return function
+
+
+def _typed(item: Any, package: Module) -> None:
+    """Types in the signatures of a function, or of a class's methods."""
+    if item.is_function and item.docstring is not None:
+        signatures.typed(item, package)
+    elif item.is_class:
+        for inner in item.members.values():
+            if not inner.is_alias:
+                _typed(inner, package)
 
 
 def _hide(item: Any) -> None:

@@ -150,4 +150,4 @@ byId('gif').onclick = async () => {
 
 show(Number(location.hash.slice(1)) || 0);
 if (document.documentElement.hasAttribute('data-play')) play();
-if (inFrame && frameElement) frameElement.style.height = document.documentElement.scrollHeight + 'px';
+if (inFrame && frameElement) frameElement.style.height = document.body.scrollHeight + 80 + 'px';

@@ -206,7 +206,7 @@ def progress(
 ) -> Iterator[Any]:
     """The items, while a bar in the terminal shows how many have passed, and the metrics' values.
 
-    Nothing is shown where the output is no terminal.
+    Notebooks show it too; elsewhere, where the output is no terminal, nothing is shown.
 
     >>> loss = Mean()
     >>> for x in progress([1.0, 2.0], "training", loss=loss):
@@ -222,7 +222,8 @@ def progress(
 
 @contextmanager
 def bar(total: int | None, description: str, completed: int = 0) -> Iterator[Callable[..., None]]:
-    """A bar in the terminal, and the function that moves it on: `show(steps, text beside it)`."""
+    """A bar in the terminal or a notebook, and what moves it on: `show(steps, text beside it)`."""
+    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -238,7 +239,10 @@ def bar(total: int | None, description: str, completed: int = 0) -> Iterator[Cal
         TimeRemainingColumn(),
         TextColumn("{task.fields[metrics]}"),
     )
-    with Progress(*columns) as shown:
-        shown.disable = not shown.console.is_terminal
+    console = Console()
+    if console.is_jupyter:  # rich's own way needs ipywidgets; a line that is written again does not
+        console = Console(force_jupyter=False, force_terminal=True, width=100)
+    with Progress(*columns, console=console) as shown:
+        shown.disable = not console.is_terminal
         task = shown.add_task(description, total=total, completed=completed, metrics="")
         yield lambda steps, text="": shown.update(task, advance=steps, metrics=text)

@@ -244,5 +244,9 @@ class Program:
     def __str__(self) -> str:
         return type(self).writer(self)
 
+    def _repr_markdown_(self) -> str:
+        """The source, as notebooks show Python."""
+        return f"```python\n{self}\n```"
+
 
 assert OPERATIONS  # they are part of a program's vocabulary

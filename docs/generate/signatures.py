@@ -1,0 +1,124 @@
+"""The types in the reference's signatures: those that type checkers see, as `stubs.py` writes them.
+
+Most functions are made while the package is imported, so what they take is not in the source that
+the reference is read from. Here each is looked up as it is when it runs; the names of types are
+shortened as the overview of tensors explains them, and lead to what they name.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from griffe import Expr, ExprName, Function, Module, Parameter, ParameterKind, Parameters
+from griffe import get_annotation as read
+
+from docs.generate import stubs
+
+KINDS = {kind: ParameterKind[kind.name.lower()] for kind in inspect._ParameterKind}
+HOMES = {"Tensor": "tensor", "Size": "tensor"}
+"""Modules of wengert in which types are that signatures lead to."""
+
+
+def typed(item: Function, package: Module) -> None:
+    """Give a function's signature the types of its parameters and its result."""
+    found = running(item.path)
+    if not inspect.isroutine(found):
+        return
+    try:
+        signature = _signature(found, "self" if _is_method(item) else "")
+    except (TypeError, ValueError, NameError):  # it has none, or one of types for checkers only
+        return
+    given = [
+        Parameter(
+            p.name,
+            kind=KINDS[p.kind],
+            default=None if p.default is p.empty else repr(p.default),
+            annotation=annotation(p.annotation, item, package),
+        )
+        for p in signature.parameters.values()
+    ]
+    item.parameters = Parameters(*given)
+    item.returns = annotation(signature.return_annotation, item, package)
+
+
+def _is_method(item: Function) -> bool:
+    """Whether the first parameter is an instance, or the class."""
+    if item.parent is None or not item.parent.is_class:
+        return False
+    return not isinstance(vars(running(item.parent.path)).get(item.name), staticmethod)
+
+
+def _signature(function: Any, first: str) -> inspect.Signature:
+    """As the files of types have it, where they say more than the function itself."""
+    plain = inspect.unwrap(function) if inspect.ismethod(function) else function
+    if not stubs.says_all(plain):
+        return stubs.signature(plain, first, plain.__name__)
+    try:
+        return inspect.signature(plain, eval_str=True)
+    except NameError:  # a type that is imported for checkers only
+        return inspect.signature(plain)
+
+
+def running(path: str) -> Any:
+    """What a dotted path names once the package is imported, or None.
+
+    >>> running("wengert.tensor.Tensor").__name__
+    'Tensor'
+    """
+    parts = path.split(".")
+    for k in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:k]))
+        except ImportError:
+            continue
+        for part in parts[k:]:
+            found = getattr(found, part, None)
+        return found
+    return None
+
+
+# ---- types as they are shown -------------------------------------------------------------------
+
+
+def shown(text: str) -> str:
+    """A type as readers write it.
+
+    >>> shown("builtins.int | _Sequence[builtins.int] | None")
+    'int | Sequence[int] | None'
+    >>> shown("_np.dtype[_Any] | typing.Literal['a']")
+    "dtype | Literal['a']"
+    """
+    text = text.replace("_Out", "_Tensor")
+    text = re.sub(r"\b(?:builtins|typing|collections\.abc|types|_np|numpy|np)\.", "", text)
+    text = re.sub(r"\bwengert(?:\.\w+)*\.(?=\w)", "", text)
+    text = re.sub(r"(?<![\w.])_(?=[A-Z])", "", text)
+    text = re.sub(r"\b(dtype|ndarray|Callable|type)\[(?:Any|\.\.\.)(?:, Any)*\]", r"\1", text)
+    return text.replace("_results.", "")
+
+
+def annotation(kind: Any, item: Function, package: Module) -> Expr | None:
+    """A type as griffe has it, its names leading to what they name; None if it says nothing."""
+    if kind in (inspect.Parameter.empty, Any):
+        return None
+    text = shown(kind if isinstance(kind, str) else inspect.formatannotation(kind))
+    if text in ("Any", ""):
+        return None
+    found = read(ast.parse(text, mode="eval").body, item.parent)
+    for name in _names(found):
+        if name.name in HOMES:
+            name.parent = package[HOMES[name.name]]
+    return found
+
+
+def _names(found: Any) -> Iterator[ExprName]:
+    if isinstance(found, ExprName):
+        yield found
+    elif isinstance(found, Expr):
+        for part in found.iterate(flat=False):
+            if part is not found:
+                yield from _names(part)
