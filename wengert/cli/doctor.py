@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,13 +18,6 @@ import wengert as wg
 
 Say = Callable[[str], None]
 Line = tuple[str, str]
-
-OPTIONAL = {
-    "sympy": "simpler formulas from wengert.symbolic",
-    "ml_dtypes": "the dtype bfloat16",
-    "einops": "wengert.interop.einops",
-}
-"""Packages that wengert does without, and what they are for."""
 
 SLOW = 4.0
 """How many times the expected time is worth a word: machines differ by two or three."""
@@ -79,8 +72,8 @@ def versions() -> Iterator[Line]:
 
     yield "wengert", version()
     yield "Python", f"{platform.python_version()}, {sys.executable}"
-    for name in ("numpy", "scipy", "llvmlite", "matplotlib"):
-        yield name, metadata.version(name)
+    for name, _ in requirements(""):
+        yield name, installed(name) or "missing"
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     yield "BLAS", f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()
 
@@ -111,9 +104,32 @@ def _cache() -> str:
 
 
 def optional() -> Iterator[Line]:
-    for name, use in OPTIONAL.items():
-        there = importlib.util.find_spec(name) is not None
-        yield name, metadata.version(name) if there else f"missing; it is for {use}"
+    """What wengert does without: the packages of the extra that has all of them for programs."""
+    for name, _ in requirements("all"):
+        extra = next(e for n, e in requirements() if n == name and e not in ("", "all"))
+        there = installed(name)
+        yield name, there or f"missing; pip install 'wengert[{extra}]' brings it"
+
+
+def requirements(extra: str | None = None) -> list[tuple[str, str]]:
+    """The packages that the installed metadata names, each with its extra, or "" if none."""
+    try:
+        lines = metadata.requires("wengert") or []
+    except metadata.PackageNotFoundError:  # a checkout that was never installed
+        lines = ["numpy", "scipy", "llvmlite"]
+    found = []
+    for line in lines:
+        name = re.split(r"[^\w-]", line)[0]
+        marked = re.search(r"extra == ['\"](\w+)['\"]", line)
+        found.append((name, marked[1] if marked else ""))
+    return [pair for pair in found if extra is None or pair[1] == extra]
+
+
+def installed(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 # ---- what it takes -----------------------------------------------------------------------------
