@@ -17,14 +17,17 @@ from tests.compile.bodies import (
     status,
     sums,
 )
+from wengert.compile.call.entry_native import native_entry
 from wengert.compile.trace.places import (
     Argument,
     Array,
     Attribute,
+    Contents,
     Gradient,
     Guard,
     Input,
     Item,
+    Length,
     Output,
     Variable,
 )
@@ -125,6 +128,27 @@ def test_a_gradient_of_an_argument_is_guarded_and_read(make):
     assert f(x).tolist() == [4, 4]
     x.grad = None
     assert f(x) == "slow"
+
+
+@pytest.mark.parametrize("held", [(), (1, 2)])
+@pytest.mark.parametrize("place", [Contents, Length])
+def test_a_set_must_hold_what_it_did(make, place, held):
+    container = set(held)
+    f = guarded(make, Guard(place(container), held if place is Contents else len(held)))
+    assert f() is None
+    container.add(3)
+    assert f() == "slow"
+    container.discard(3)
+    assert f() is None
+
+
+def test_an_empty_set_is_looked_at_without_python(monkeypatch):
+    # Each module has one: a call of a compiled module took 1.2 us instead of 0.4.
+    asked = []
+    monkeypatch.setattr(Guard, "holds", lambda guard, flat=(): asked.append(guard) or True)
+    f = guarded(native_entry, Guard(Contents(set()), ()))
+    assert f() is None
+    assert not asked
 
 
 def test_a_cell_must_hold_the_object(make):

@@ -259,6 +259,8 @@ class _Table:
                 return {Field.KIND: Kind.ELEMENT, Field.OWNER: owner, Field.KEY: 8 * index}
             case Length(list() | dict() as container):
                 return self.pointer(container, at.LENGTH)
+            case Length(set() as container):
+                return self.pointer(container, at.LENGTH_OF_SET)
             case Class(owner):
                 return self.pointer(owner, at.TYPE)
             case Code(function):
@@ -351,6 +353,8 @@ class _Table:
         place, expected, equal = guard.place, guard.object, guard.equal
         if isinstance(place, Arithmetic) and equal and expected:
             return self.arithmetic()
+        if isinstance(place, Contents) and isinstance(place.container, set) and not expected:
+            place, expected = Length(place.container), 0  # of no parts nothing else can differ
         flagged = _flagged(place)
         if flagged is not None:  # it requires grad if it has a node
             place, expected, equal = Attribute(flagged, "_node"), None, not expected

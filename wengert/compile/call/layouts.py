@@ -60,6 +60,7 @@ COUNT, TYPE = 0, 8
 # A tuple's, list's or dictionary's number of items; where a list's, or an array.array's, are, and
 # where a tuple's begin.
 LENGTH, ITEMS, TUPLE_ITEMS = 16, 24, 24
+LENGTH_OF_SET = 24  # after its items and what it keeps of those that went
 # What a weak reference refers to, or None.
 REFERENT = 16
 # Where a float's, a complex number's and a NumPy number's bits are.
@@ -140,6 +141,9 @@ def _check_objects() -> None:
     _expect(_half(address + COUNT) == before + len(more), "the reference count of an object")
     for container in (more, tuple(more), dict.fromkeys(range(7))):
         _expect(_word(id(container) + LENGTH) == len(container), "the length of a container")
+    numbers = set(range(7))
+    numbers.discard(3)
+    _expect(_word(id(numbers) + LENGTH_OF_SET) == len(numbers), "the length of a set")
     _expect(_word(_word(id(more) + ITEMS) + 8) == address, "the items of a list")
     pair = (None, marker)
     _expect(_word(id(pair) + TUPLE_ITEMS + 8) == address, "the items of a tuple")

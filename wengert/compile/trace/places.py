@@ -107,9 +107,9 @@ class Element:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Length:
-    """How many items a list or a dictionary has."""
+    """How many items a list, a dictionary or a set has."""
 
-    container: list[Any] | dict[Any, Any]
+    container: list[Any] | dict[Any, Any] | set[Any]
 
     def __str__(self) -> str:
         return f"the length of a {type(self.container).__name__}"
