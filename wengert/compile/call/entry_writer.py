@@ -41,6 +41,9 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.PyBool_FromLong": (WORD, (WORD,)),
     "python.PyErr_Occurred": (WORD, ()),
     "python.PyContextVar_Get": (HALF, (WORD, WORD, WORD)),
+    "python.PyFrame_GetBack": (WORD, (WORD,)),
+    "python.PyFrame_GetCode": (WORD, (WORD,)),
+    "listener.get_extra": (HALF, (WORD, WORD, WORD)),
     "entry.object_new": (WORD, (WORD, WORD, WORD)),
     "entry.scalar": (WORD, (WORD,)),
     "entry.copy": (WORD, (WORD, HALF)),
@@ -50,13 +53,20 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
 
 
 class Writer:
-    """Writes one function: words in, words out. `offsets` say where objects keep what it reads."""
+    """Writes one function: words in, words out. `offsets` say where objects keep what it reads, if
+    it reads any.
+    """
 
     def __init__(
-        self, module: ir.Module, offsets: at.Layouts, name: str, returns: ir.Type, *args: ir.Type
+        self,
+        module: ir.Module,
+        offsets: at.Layouts | None,
+        name: str,
+        returns: ir.Type,
+        *args: ir.Type,
     ) -> None:
         self.module = module
-        self.offsets = offsets
+        self.offsets: Any = offsets
         self.function = ir.Function(module, ir.FunctionType(returns, args), name)
         self.function.attributes.add("nounwind")
         self.build = ir.IRBuilder(self.function.append_basic_block("start"))

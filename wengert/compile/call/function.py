@@ -468,12 +468,16 @@ class CompiledFunction(_Typed[P, R]):
 
     def capture(self, args: Any, kwargs: Any) -> Captured:
         """The program of one call, not simplified yet; nothing that it would change is changed."""
+        # Not above: it is machine code, which takes a while to import.
+        from wengert.compile.call.listener import native_listener
+
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
         passed = {k: i for k, i in places.items() if i not in self._static}
         capture = Capture(passed, self._answers(flat), self._varying, self._cuts)
         capture.world.unrolled = self._unrolled
+        capture.world.listener = native_listener()
         same = {i: Argument(first) for i, first, _ in _same_memory(flat)}
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)

@@ -87,6 +87,8 @@ class LibraryRead:
 class World(Asking):
     """What one trace reads and writes outside. `varying` has the places whose values are inputs."""
 
+    acting = frozenset({*map(id, GENERATORS_OF_ALL), *ASKS_FILES} - {id(None)})
+
     def __init__(
         self,
         inputs: Inputs,
@@ -148,10 +150,6 @@ class World(Asking):
 
     def is_told(self) -> bool:
         return super().is_told() and watch.active() is not None
-
-    def acts(self, builtin: Any) -> bool:
-        around = getattr(builtin, "__self__", None)
-        return any(around is x for x in GENERATORS_OF_ALL) or id(builtin) in ASKS_FILES
 
     def gives_messages(self, owner: Any) -> bool:
         return is_where_texts_go(owner)

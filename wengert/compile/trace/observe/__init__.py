@@ -4,7 +4,7 @@ Begin with `observer.py`: `Observer.run` calls a function so that its loads, sto
 told to `on_read`, `on_write` and `on_unobserved`. `rewrite.py` makes the copies of the user's
 bytecode that tell them, `calls.py` decides which copy or which original a call goes to, `stubs.py`
 has calls told that C or a library makes, `outside.py` knows which objects are from outside, and how
-they were reached. `events.py` has the words.
+they were reached, `listeners.py` who is told of calls. `events.py` has the words.
 
 Imports nothing of the compiler. What differs between versions of Python stands at the end of
 `rewrite.py`: a new version is added there.

@@ -25,6 +25,7 @@ from wengert.compile.trace.observe.libraries import (
     PLAIN_CALLABLES,
     SLOTS,
 )
+from wengert.compile.trace.observe.listeners import EVERY_CALL, Kind, Listener
 from wengert.compile.trace.observe.objects import CONTAINERS, name_of, static
 from wengert.compile.trace.observe.outside import Outside
 from wengert.compile.trace.observe.stubs import code_of
@@ -39,9 +40,10 @@ class Calls(Outside):
         """Whether code is of the user's program, which is observed, and of no library."""
         return is_users_code(code, namespace)
 
-    def acts(self, builtin: Any) -> bool:
-        """Whether a function in C that a library calls does something else at each call."""
-        return False
+    acting: frozenset[int] = frozenset()
+    """The ids of functions in C that do something else at each call, and of what they are methods
+    of; both live as long as Python."""
+    listener: Listener = EVERY_CALL
 
     def standing(self) -> Any:
         """What another library's function must not change."""
@@ -62,7 +64,7 @@ class Calls(Outside):
         try:
             rewrite.THREAD.observer = self
             if watched:
-                sys.setprofile(self._event)
+                self._listener().listen(self._event, self.acting)
             yield
         except BaseException as error:
             raise rewrite.cleaned(error)  # noqa: B904  (the same error)
@@ -71,6 +73,10 @@ class Calls(Outside):
             if watched:
                 sys.setprofile(profile)
             self.take_back()
+
+    def _listener(self) -> Listener:
+        """What a code is, is noted for all observers, but not by one that has a view of its own."""
+        return self.listener if type(self).is_users is Calls.is_users else EVERY_CALL
 
     def reached(self, value: Any) -> None:
         """Have functions observed that who gets this may call."""
@@ -260,7 +266,8 @@ class Calls(Outside):
             if id(frame.f_code) not in self.quiet:
                 self._ran(frame)
         elif event == "c_call":
-            if self.acts(arg) and self.is_told() and not _is_excused(frame):
+            acts = id(arg) in self.acting or id(arg.__self__) in self.acting
+            if acts and self.is_told() and not _is_excused(frame):
                 self._unseen(frame, arg.__name__)
         elif event == "return" and frame is self.library:
             if self.standing() != self.stood:
@@ -275,14 +282,19 @@ class Calls(Outside):
         if module and self.importing is None and self.is_told() and _is_imported(frame):
             self.importing = frame  # runs once, in eager mode too; so does what it executes
             return
+        observed = rewrite.is_rewritten(code)
         starts = code is threading.Thread.start.__code__  # what nobody observes there
-        if not starts and (rewrite.is_rewritten(code) or not self._is_users(code, frame.f_globals)):
-            if starts or code.co_filename in INTERNAL or rewrite.is_rewritten(code):
-                self.quiet[id(code)] = code
-            elif self.library is None and self.is_told() and _is_called_by_user(frame):
-                self.library, self.stood = frame, self.standing()
-        elif self.importing is None and self.is_told():
-            self._unseen(frame)
+        if starts or (not observed and self._is_users(code, frame.f_globals)):
+            if self.importing is None and self.is_told():
+                self._unseen(frame)
+            return
+        kind = Kind.OBSERVED if observed else _kind_of(code)
+        if kind is not None and not module:
+            self._listener().note(code, kind)
+        if kind in (Kind.OBSERVED, Kind.ENGINE):
+            self.quiet[id(code)] = code
+        elif self.library is None and self.is_told() and _is_called_by_user(frame):
+            self.library, self.stood = frame, self.standing()
 
     def _unseen(self, frame: types.FrameType, name: str = "") -> None:
         outer = frame if name else frame.f_back
@@ -290,6 +302,13 @@ class Calls(Outside):
             outer = outer.f_back
         caller, at = (None, 0) if outer is None else (outer.f_code, outer.f_lasti)
         self._tell(self.on_unobserved, Unobserved(name or frame.f_code.co_name, caller, at))
+
+
+def _kind_of(code: CodeType) -> Kind | None:
+    """The kind of code that is not the user's; None if only its globals say what it is."""
+    if code.co_filename in INTERNAL:
+        return Kind.ENGINE
+    return None if code.co_filename.startswith("<") else Kind.LIBRARY
 
 
 _OPTIMIZED = 1  # CO_OPTIMIZED: a function's code, whose variables have places

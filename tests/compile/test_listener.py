@@ -1,0 +1,116 @@
+"""The observer's ear in machine code tells what `sys.setprofile` tells, but for what is noted."""
+
+import random
+import sys
+from types import FunctionType
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compile.call.listener import native_listener
+from wengert.compile.trace.observe.listeners import EVERY_CALL, Kind
+
+
+def fresh(function):
+    """The function with code of its own, of which nothing is noted."""
+    return FunctionType(function.__code__.replace(), function.__globals__, function.__name__)
+
+
+def heard(listener, run, acting=frozenset()):
+    """What is told while `run` runs: events and the names of their functions."""
+    told = []
+
+    def event(frame, name, argument):
+        said = argument.__name__ if name.startswith("c_") else frame.f_code.co_name
+        told.append((name, said))
+
+    before = sys.getprofile()
+    try:
+        listener.listen(event, acting)
+        run()
+    finally:
+        sys.setprofile(before)
+    told = [(name, said) for name, said in told if said not in ("setprofile", "heard", "listen")]
+    return [x for x in told if x[0] not in ("c_return", "c_exception")]
+
+
+def inner():
+    return len("abc")
+
+
+def test_it_tells_of_calls_and_returns_as_python_does():
+    callee = fresh(inner)
+    expected = heard(EVERY_CALL, callee)
+    assert ("call", "inner") in expected
+    assert heard(native_listener(), callee) == [x for x in expected if x[0] != "c_call"]
+
+
+@pytest.mark.parametrize("kind", [Kind.ENGINE, Kind.OBSERVED, Kind.LIBRARY])
+def test_code_that_is_noted_is_not_told(kind):
+    callee = fresh(inner)
+    native_listener().note(callee.__code__, kind)
+    assert heard(native_listener(), callee) == []
+
+
+def test_a_library_called_by_observed_code_is_told_and_one_called_by_the_engine_is_not():
+    library = fresh(inner)
+    native_listener().note(library.__code__, Kind.LIBRARY)
+
+    def call():
+        return library()
+
+    native_listener().note(call.__code__, Kind.OBSERVED)
+    assert heard(native_listener(), call) == [("call", "inner"), ("return", "inner")]
+    native_listener().note(call.__code__, Kind.ENGINE)
+    assert heard(native_listener(), call) == []
+
+
+def test_functions_in_c_are_told_if_they_act_or_are_methods_of_what_acts():
+    generator = random.Random(0)
+
+    def draw():
+        return generator.random(), len("a"), [].append(1)
+
+    native_listener().note(draw.__code__, Kind.ENGINE)
+    acting = frozenset({id(generator), id(len)})
+    assert heard(native_listener(), draw, acting) == [("c_call", "random"), ("c_call", "len")]
+
+
+def test_an_error_of_the_observer_comes_out_of_the_call():
+    def event(frame, name, argument):
+        raise KeyError("told")
+
+    def run():
+        before = sys.getprofile()
+        try:
+            native_listener().listen(event, frozenset())
+            fresh(inner)()
+        finally:
+            sys.setprofile(before)
+
+    with pytest.raises(KeyError, match="told"):
+        run()
+
+
+def test_a_trace_is_told_of_few_of_its_calls():
+    # Each of some hundred thousand calls of a trace went through Python: a second of first calls.
+    f = wg.compile(wg.grad(lambda x: np.sum(np.tanh(x * np.sin(x)))))
+    count = 0
+    listener = native_listener()
+    usual = listener.listen
+
+    def listen(event, acting):
+        def counting(*told):
+            nonlocal count
+            count += 1
+            event(*told)
+
+        usual(counting, acting)
+
+    listener.listen = listen
+    try:
+        f(np.ones(3))
+    finally:
+        del listener.listen
+    assert 0 < count < 20_000
