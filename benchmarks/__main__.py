@@ -95,7 +95,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
     settings = {"data": options.data} if options.data else {}
     results = benchmark.run(peers, options.quick, options.only, **settings)
-    if options.only and not results.rows:
+    if options.only and not results.rows and not results.failed:
         parser.error(f"--only: no line of {options.benchmark} holds {', '.join(options.only)}")
     report.show(results)
     if options.json:
@@ -108,6 +108,8 @@ def main(words: Sequence[str] | None = None) -> None:
     for page in options.markdown:
         markdown.replace_table(results, page, options.plot if drawing else None)
         print(f"written: {page}")
+    if results.failed:
+        sys.exit(f"failed: {', '.join(results.failed)}")
 
 
 def run_all(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

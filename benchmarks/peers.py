@@ -1,7 +1,10 @@
 """Who takes part, on equal terms: the peers' names, imports and versions, one thread for each."""
 
+import compileall
+import functools
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import subprocess
 import sys
@@ -71,8 +74,20 @@ def version(name):
         return "not installed, run from its source"
 
 
+@functools.cache
+def keep_bytecode() -> None:
+    """Write the bytecode of wengert and the benchmarks, as pip writes that of what it installs.
+
+    Else each fresh process would compile modules from text that its peers have compiled already.
+    """
+    for name in ("wengert", "benchmarks"):
+        (folder,) = importlib.util.find_spec(name).submodule_search_locations
+        compileall.compile_dir(folder, quiet=2)
+
+
 def in_a_fresh_process(module: str, *words: str, env: Mapping[str, str]) -> str:
     """What `python -m benchmarks.MODULE WORDS` prints, with `env` added to the environment."""
+    keep_bytecode()
     return subprocess.run(
         [sys.executable, "-m", f"benchmarks.{module}", *words],
         env=os.environ | env,

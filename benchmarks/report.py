@@ -1,8 +1,10 @@
 """What comes out: a table of ratios with the targets beside them, and the same as JSON."""
 
+import contextlib
 import json
 import os
 import platform
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -78,6 +80,18 @@ class Report:
     legend: str
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    """By its title, why a line is not there."""
+
+    @contextlib.contextmanager
+    def attempt(self, title: str) -> Iterator[None]:
+        """In which one line is measured: one that fails costs none of the others."""
+        try:
+            yield
+        except Exception as error:
+            told = getattr(error, "stderr", None) or str(error)
+            self.failed[title] = f"{type(error).__name__}: {told.strip()}"
+            print(f"failed: {title}: {self.failed[title]}", flush=True)
 
     def judged(self):
         """Every target whose two sides took part: `(row, target, ratio)`."""
@@ -143,6 +157,8 @@ def show(report: Report) -> None:
     console.print(f"Targets met: {met} of {len(judged)}.", style="bold")
     for name, reason in report.missing.items():
         console.print(f"Left out: {name} ({reason}).", style="yellow", highlight=False)
+    for title, reason in report.failed.items():
+        console.print(f"Failed: {title} ({reason})", style="red", highlight=False, markup=False)
     for note in report.notes:
         console.print(note, style="yellow")
     if report.quick:
@@ -158,6 +174,7 @@ def write_json(report: Report, path: Path) -> None:
         "versions": versions(report.peers),
         "left_out": report.missing,
         "notes": report.notes,
+        "failed": report.failed,
         "rows": [
             {
                 "section": row.section,

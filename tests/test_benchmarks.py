@@ -31,6 +31,7 @@ from benchmarks import (
     peers,
     plot,
     report,
+    running,
     sparse,
     train,
 )
@@ -92,6 +93,22 @@ def test_a_table_takes_its_place_in_a_markdown_file(tmp_path):
     assert text.endswith("<!-- /benchmark eager -->\nAfter.")
     assert "| add |" in text
     assert "old" not in text
+
+
+def test_a_line_that_fails_costs_none_of_the_others(one_thread, capsys, tmp_path):
+    # One disagreement, or one process that ran out of memory, once cost a run of hours.
+    def case(name, ours):
+        return Case("sum", name, {"wengert": lambda: ours, "NumPy": lambda: np.float64})
+
+    found, cases = grown(10), [case("apart", partial(np.ones, ())), case("same", np.float64)]
+    running.run_cases(cases, found)
+    assert [row.name for row in found.rows] == ["n=10", "same"]
+    assert [*found.failed] == ["sum: apart"]
+    assert "wengert and NumPy compute different numbers" in found.failed["sum: apart"]
+    report.write_json(found, tmp_path / "found.json")
+    assert json.loads((tmp_path / "found.json").read_text())["failed"] == found.failed
+    report.show(found)
+    assert "Failed: sum: apart" in capsys.readouterr().out
 
 
 def grown(*sizes):

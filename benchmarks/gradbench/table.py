@@ -66,7 +66,7 @@ def run(peers, quick: bool, only, data: Path | None = None) -> Report:
         slow: set[tuple[str, str]] = set()
         sized = sizes(name, data, quick)
         for workload in sized:
-            objective, size = None, _work(name, workload)
+            objective = None
             for function in named(name).functions:
                 title = f"{workload.name} {function}".strip()
                 if not chosen(name, title, only):
@@ -77,28 +77,29 @@ def run(peers, quick: bool, only, data: Path | None = None) -> Report:
                     if enters(peer, name, function) and (peer, function) not in slow
                 ]
                 print(f"timing: {name} {title} ...", flush=True)
-                row = _row(name, title, function, workload, entrants, quick)
-                row.size = size
-                row.leads = workload is sized[-1] and function == named(name).derivatives[-1]
-                slow |= {(p, function) for p, median in row.medians.items() if median > TOO_SLOW}
-                if function in named(name).derivatives:
-                    row.targets = (
-                        Target("C", 1.0 if workload.name == _first(name, data) else 0.5),
-                    )
+                with report.attempt(f"{name} {title}"):
+                    row = _row(name, title, function, workload, entrants, quick)
+                    report.rows.append(row)
+                    slow |= {(p, function) for p, took in row.medians.items() if took > TOO_SLOW}
+                    row.size = _work(name, workload)
+                    if function not in named(name).derivatives:
+                        objective = row.medians.get(OURS)
+                        continue
                     if objective:
                         row.medians["objective"] = objective
-                elif OURS in row.medians:
-                    objective = row.medians[OURS]
-                report.rows.append(row)
-                largest = workload is sized[-1]
-                if largest and not quick and function in named(name).derivatives:
-                    _fresh_rows(report, name, title, function, workload, row.medians, data)
+                    row.targets = (Target("C", _at_most(name, workload, data)),)
+                    if workload is sized[-1]:
+                        row.leads = function == named(name).derivatives[-1]
+                        if not quick:
+                            _fresh_rows(report, name, title, function, workload, row.medians, data)
     report.rows.sort(key=lambda row: (row.section in (FIRST_CALLS, PEAKS), row.section == PEAKS))
     return report
 
 
-def _first(name: str, data: Path | None) -> str:
-    return next(iter(named(name).workloads(data))).name
+def _at_most(name: str, workload: Workload, data: Path | None) -> float:
+    """Of C's time, which a derivative should take: there is less to gain at the smallest size."""
+    smallest = next(iter(named(name).workloads(data)))
+    return 1.0 if workload.name == smallest.name else 0.5
 
 
 def _work(name: str, workload: Workload) -> int | None:
