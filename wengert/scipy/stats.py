@@ -38,11 +38,8 @@ def _bare(x: Any) -> Any:
 class _Distribution:
     """A distribution of SciPy's: its own methods for numbers, ours for tensors."""
 
-    methods: tuple[str, ...] = ()
-
     def __init__(self, name: str) -> None:
         self.name = name
-        self.scipys: Any = getattr(scipy.stats, name)
         self.__doc__ = self.scipys.__doc__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -50,22 +47,39 @@ class _Distribution:
             return _Frozen(self, args, kwargs, self.scipys(*args, **kwargs))
         return _Frozen(self, args, kwargs, None)
 
+    @property
+    def scipys(self) -> Any:
+        """SciPy's distribution: by its name, as it holds much that none of our formulas asks.
+
+        A compiled function would have to find all of what is held here unchanged at each call.
+        """
+        return getattr(scipy.stats, self.name)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        theirs = getattr(self.scipys, name)
-        ours = getattr(type(self), f"_{name}", None)
-        if not callable(theirs):
-            return theirs
+        return getattr(self.scipys, name)
 
-        @functools.wraps(theirs)
+    def _install(self) -> None:
+        """Give it all methods that SciPy's has, once."""
+        theirs = self.scipys
+        for name in dir(theirs):
+            if not name.startswith("_") and callable(getattr(theirs, name)):
+                self.__dict__.setdefault(name, self._either(name, getattr(theirs, name)))
+
+    def _either(self, name: str, theirs: Any) -> Any:
+        ours = getattr(type(self), f"_{name}", None)
+        of = self.name
+
         def either(*args: Any, **kwargs: Any) -> Any:
             if not (holds_arrays(args) or holds_arrays(kwargs)):
-                return theirs(*args, **kwargs)
+                return getattr(getattr(scipy.stats, of), name)(*args, **kwargs)
             if ours is None:
-                raise undefined(f"scipy.stats.{self.name}.{name}")
+                raise undefined(f"scipy.stats.{of}.{name}")
             return ours(self, *args, **kwargs)
 
+        either.__name__, either.__qualname__ = name, f"{of}.{name}"
+        either.__doc__ = theirs.__doc__
         either.defined = ours is not None and self.defines(name)  # type: ignore[attr-defined]
         return either
 
@@ -95,6 +109,18 @@ _NOT_FOR_TENSORS = (
 """What a formula of SciPy's raises that asks for more than an array of some kind."""
 
 
+def _standard_form(theirs: Any) -> Any:
+    """What SciPy's formulas ask of a distribution: its class, its numbers and its names.
+
+    The rest, random numbers and vectorised searches, is much that a compiled function would have to
+    find unchanged at each call.
+    """
+    made = object.__new__(type(theirs))
+    kept = (int, float, str, type(None))
+    made.__dict__.update({k: v for k, v in vars(theirs).items() if isinstance(v, kept)})
+    return made
+
+
 class Family(_Distribution):
     """Distributions of (x - loc) / scale in a standard form with some parameters of shape.
 
@@ -109,6 +135,8 @@ class Family(_Distribution):
         self.stated = stated
         self.discrete = isinstance(self.scipys, scipy.stats.rv_discrete)
         self.shapes = tuple((self.scipys.shapes or "").replace(",", " ").split())
+        self.standard = _standard_form(self.scipys)
+        self._install()
 
     def formula(self, method: str) -> Formula | None:
         """The formula of a method in the standard form, if there is one."""
@@ -116,9 +144,9 @@ class Family(_Distribution):
             return self.stated[method]
         name = f"_{method}".replace("pdf", "pmf" if self.discrete else "pdf")
         general = scipy.stats.rv_discrete if self.discrete else scipy.stats.rv_continuous
-        if getattr(type(self.scipys), name) is getattr(general, name):
+        if getattr(type(self.standard), name) is getattr(general, name):
             return None
-        return functools.partial(self._scipys, method, getattr(self.scipys, name))
+        return functools.partial(self._scipys, method, getattr(self.standard, name))
 
     def _scipys(self, method: str, formula: Formula, *args: Any) -> Any:
         """A formula of SciPy's, of arrays of one shape and one kind, as SciPy calls it."""
@@ -174,12 +202,12 @@ class Family(_Distribution):
         shapes, loc, scale = self._bound(args, kwargs)
         allowed = _bare(scale) > 0
         if shapes:
-            allowed = allowed & self.scipys._argcheck(*map(_bare, shapes))
+            allowed = allowed & self.standard._argcheck(*map(_bare, shapes))
         return (_floating(x) - loc) / scale, shapes, scale, allowed
 
     def _within(self, z: Any, shapes: list[Any]) -> tuple[Any, Any, Any]:
         """The numbers inside of the support, others replaced; which are inside, and which above."""
-        low, high = self.scipys._get_support(*map(_bare, shapes))
+        low, high = self.standard._get_support(*map(_bare, shapes))
         if _is_number(low) and _is_number(high) and low == -math.inf and high == math.inf:
             return z, None, None
         known = _bare(z)
@@ -465,6 +493,8 @@ class _Dirichlet(_Distribution):
 
 multivariate_normal = _Normals("multivariate_normal")
 dirichlet = _Dirichlet("dirichlet")
+multivariate_normal._install()
+dirichlet._install()
 
 _others = otherwise("stats")
 
