@@ -24,7 +24,6 @@ import ast
 import builtins
 import copy
 import functools
-import hashlib
 import importlib.util
 import marshal
 import operator
@@ -93,7 +92,7 @@ def _digests(files: set[str]) -> object:
 
 
 def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=20).hexdigest()
+    return cache.digest(data, 20).hex()
 
 
 def text_of(template: Any, head: str, plan: Plan, **known: Any) -> str:

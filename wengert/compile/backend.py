@@ -53,7 +53,7 @@ class Backend(Protocol):
         """A plan as this function of C, which needs no Python; `body` is its address."""
 
     def object_file(self, plan: Plan, function: Outer) -> bytes:
-        """The same as an object file, for linkers."""
+        """That function of C as an object file, for linkers."""
 
 
 _chosen: ContextVar[Backend | None] = ContextVar("back end", default=None)

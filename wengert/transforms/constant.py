@@ -10,7 +10,7 @@ from wengert.tree import collect, rebuild
 
 
 def stop_gradient(x: A) -> A:
-    """The same numbers, which count as constants: a tensor, or containers of tensors.
+    """A tensor, or containers of tensors, as constants: equal numbers without a derivative.
 
     Inside of a transform, `x.detach()` for whole trees; arrays and numbers are given back.
 

@@ -50,7 +50,7 @@ class Derivative(Protocol[P]):
 
 
 class ValueAndDerivative(Protocol[P, V]):
-    """The same behind the value."""
+    """A derivative behind the value: a pair."""
 
     def __call__(
         self: ValueAndDerivative[Concatenate[A, Q], V],

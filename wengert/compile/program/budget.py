@@ -46,7 +46,7 @@ def bytes_of(memory: object) -> int:
 
 
 def lighter(program: Program, count: int) -> Program:
-    """The same program, of whose values those are kept that go between `count` segments."""
+    """An equal program that keeps of its values those that go between `count` segments."""
     times = _Times(program)
     made = copy.copy(program)
     made.statements = list(program.statements)

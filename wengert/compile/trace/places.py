@@ -413,7 +413,7 @@ def is_outside(place: Place) -> bool:
 
 
 def key_of(place: Place | Any) -> Any:
-    """The same for the same place: what it leads through, by identity, and its key or index."""
+    """Equal for equal places: what one leads through, by identity, and its key or index."""
     if type(place) not in _FIELDS:
         return place if type(place) in (str, int) else id(place)
     cls = type(place)

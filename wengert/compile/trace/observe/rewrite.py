@@ -520,7 +520,7 @@ _rewritten: dict[int, tuple[Any, CodeType]] = {}
 """The copy of a code object, by the id of the original, as long as that lives."""
 
 _copies: dict[int, CodeType] = {}
-"""The same copies by their own ids. They are held: an id alone would soon be another code's, which
+"""Rewritten copies by their own ids. They are held: an id alone would soon be another code's, which
 would run unobserved."""
 
 
