@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert.nn import functional as F
-from wengert.utils.checkpoint import checkpoint, checkpoint_sequential
+from wengert.utils.checkpoint import checkpoint, checkpoint_scan, checkpoint_sequential
 
 W = wg.tensor(np.linspace(-1, 1, 9).reshape(3, 3))
 ROWS = np.linspace(-1, 1, 36).reshape(12, 3)
@@ -210,3 +210,41 @@ def test_a_tangent_packed_by_a_hook_is_not_that_of_a_later_write() -> None:
             return ((x * 2).mul_(x)).exp().sum()
 
     np.testing.assert_allclose(np.diag(wg.hessian(f)(X)), np.exp(2 * X**2) * (4 + 16 * X**2))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("n", "checkpoints"), [(23, 12), (27, 9), (64, 16)])
+def test_a_scan_with_checkpoints_is_a_scan(n: int, checkpoints: int, reverse: bool) -> None:
+    rows = np.linspace(-1, 1, n * 3).reshape(n, 3)
+
+    def step(h: Any, row: Any) -> Any:
+        h = np.tanh(h @ W + row * h)
+        return h, {"sum": h.sum()}
+
+    def total(scan: Any, **how: Any) -> Any:
+        def f(x: Any) -> Any:
+            h, made = scan(step, x, rows, reverse=reverse, **how)
+            return h.sum() + (made["sum"] * np.arange(n)).sum()
+
+        return f
+
+    plain = total(wg.scan)
+    blocks = total(checkpoint_scan, checkpoints=checkpoints)
+    expected = wg.grad(plain)(X)
+    np.testing.assert_allclose(wg.grad(blocks)(X), expected, rtol=1e-9)
+    np.testing.assert_allclose(wg.compile(wg.grad(blocks))(X), expected, rtol=1e-9)
+
+
+def test_the_memory_of_a_scan_with_checkpoints_grows_as_the_logarithm_of_its_length() -> None:
+    def used(n: int, checkpoints: int) -> int:
+        rows = np.ones((n, 3))
+        step = lambda h, row: (np.tanh(h @ W + row), None)
+        last = lambda x: checkpoint_scan(step, x, rows, checkpoints=checkpoints)[0].sum()
+        compiled = wg.compile(wg.grad(last))
+        compiled(X)
+        return arena(compiled)
+
+    few, more = used(3**3, 9), used(3**6, 18)
+    assert more < 3 * few
+    with pytest.raises(ValueError, match="for 1000 iterations it takes at least 20"):
+        used(1000, 5)

@@ -9,16 +9,21 @@ of it. The older, reentrant variant is a custom Function that runs a pass within
 from __future__ import annotations
 
 import contextlib
+import itertools
 import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from wengert.arrays.kind import kind_of
 from wengert.autograd import differentiate, engine, forward, saved
 from wengert.autograd.function import Function
 from wengert.autograd.graph import saved_tensors_hooks
 from wengert.compile.trace import watch
+from wengert.control.loops import scan
+from wengert.control.states import length_of
 from wengert.errors import ModifiedError
 from wengert.functions import random
 from wengert.history import modes
@@ -27,6 +32,7 @@ from wengert.history.node import tick
 from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, current_node, wrap
 from wengert.tree import collect, rebuild
+from wengert.tree import map as tree_map
 
 
 def checkpoint(
@@ -151,6 +157,82 @@ def checkpoint_sequential(
         input = checkpoint(run(start, start + size), input, use_reentrant=use_reentrant, **kwargs)
         start += size
     return run(start, len(steps))(input)
+
+
+def checkpoint_scan(
+    f: Callable[..., Any],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    *,
+    checkpoints: int,
+) -> tuple[Any, Any]:
+    """`wg.scan(f, init, xs, length, reverse)`, which keeps about so many states for its derivative.
+
+    The iterations are taken in blocks, these in blocks again, and so on. Of each block the state
+    before it is kept, and all else computed again: once, if n iterations are blocks of one kind and
+    keep 2 n**(1/2) states, d - 1 times, if they keep d n**(1/d), which is least at about 2.7 log n
+    (Griewank and Walther, "Algorithm 799: revolve", 2000, whose blocks are of unequal lengths).
+    In a compiled function each kind of blocks is a loop in a loop.
+
+    Errors: StateError as those of `wg.scan`; ValueError if there are too few checkpoints.
+
+    >>> import wengert as wg
+    >>> def running(total, x):
+    ...     return total + x, total * x
+    >>> checkpoint_scan(running, wg.tensor(0.0), wg.tensor([1.0, 2.0, 3.0, 4.0]), checkpoints=6)
+    (tensor(10.), tensor([ 0.,  2.,  9., 24.]))
+    """
+    n = length_of(xs, length, "checkpoint_scan")
+    levels = 1
+    while levels * _blocks(n, levels) > checkpoints:
+        levels += 1
+        if 2 ** (levels - 1) > n:
+            least = min(d * _blocks(n, d) for d in range(1, levels))
+            raise ValueError(
+                f"checkpoint_scan was given checkpoints={checkpoints}, but for {n} iterations it "
+                f"takes at least {least}."
+            )
+    return _in_blocks(f, init, xs, n, reverse, levels)
+
+
+def _blocks(n: int, levels: int) -> int:
+    """Into how many blocks n iterations are cut, if there are so many kinds of blocks."""
+    return next(k for k in itertools.count(1) if k**levels >= n)
+
+
+def _in_blocks(
+    f: Callable[..., Any], init: Any, xs: Any, n: int, reverse: bool, levels: int
+) -> tuple[Any, Any]:
+    if levels == 1 or n < 4:
+        return scan(f, init, xs, n, reverse)
+    count = _blocks(n, levels)
+    size = n // count
+    leaves: list[Any] = []
+    tree = collect(xs, leaves)
+
+    def block(carry: Any, rows: Any, n: int) -> Any:
+        return _in_blocks(f, carry, rows, n, reverse, levels - 1)
+
+    def whole(carry: Any, rows: Any) -> Any:
+        return checkpoint(block, carry, rows, size, use_reentrant=False)
+
+    def blocks(carry: Any) -> Any:
+        parts = [x[: count * size].reshape((count, size, *x.shape[1:])) for x in leaves]
+        carry, ys = scan(whole, carry, rebuild(tree, iter(parts)), count, reverse)
+        return carry, tree_map(lambda y: y.reshape((count * size, *y.shape[2:])), ys)
+
+    def rest(carry: Any) -> Any:
+        rows = rebuild(tree, iter([x[count * size :] for x in leaves]))
+        return checkpoint(block, carry, rows, n - count * size, use_reentrant=False)
+
+    if n == count * size:
+        return blocks(init)
+    carry, first = (rest if reverse else blocks)(init)
+    carry, then = (blocks if reverse else rest)(carry)
+    one, other = (then, first) if reverse else (first, then)
+    return carry, tree_map(lambda a, b: np.concatenate([a, b]), one, other)
 
 
 class _Slot:
