@@ -265,3 +265,20 @@ def test_dropout_of_nothing_in_place_writes_nothing():
     assert F.dropout(y, 0.0, training=True, inplace=True) is y
     y.sum().backward()
     assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(("n", "width"), [(6, 3), (60, 40)])
+def test_distances_of_pairs_and_their_slopes_are_those_of_the_differences(n, width):
+    # Few rows take a loop, many a product of matrices; two rows are one point, where both give 0.
+    wg.manual_seed(0)
+    x = wg.randn(n, width, dtype=wg.float64)
+    x[1] = x[0]
+    x.requires_grad_()
+    i, j = np.triu_indices(n, 1)
+    found = F.pdist(x)
+    wanted = ((x[i] - x[j]) ** 2).sum(1).clamp(min=1e-300).sqrt()
+    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), atol=1e-12)
+    weights = wg.randn(len(found), dtype=wg.float64)
+    np.testing.assert_allclose(
+        *(wg.autograd.grad((weights * y).sum(), x)[0].numpy() for y in (found, wanted)), atol=1e-12
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.rules import normalization, reductions
+from wengert.rules import normalization, products, reductions
 from wengert.rules.ways import WAYS
 
 RNG = np.random.default_rng(0)
@@ -25,7 +25,12 @@ CALLS: dict[Any, list[tuple[Any, ...]]] = {
         (*arrays(1, *shape), axes, 1e-5)
         for shape, axes in ((FEW, (-1,)), (MANY, (1,)), (IMAGES, (0, 2, 3)), (BATCH, (0, 2)))
     ],
+    products.pair_distances: [tuple(arrays(1, *shape)) for shape in (FEW, MANY)],
 }
+CALLS[products._pulled_together] = [
+    (x, *arrays(1, len(x) * (len(x) - 1) // 2), products.pair_distances(x))
+    for (x,) in CALLS[products.pair_distances]
+]
 CALLS[normalization._through] = [
     (*arrays(1, *x.shape), x, normalization.standardize(x, axes, eps), axes, eps)
     for x, axes, eps in CALLS[normalization.standardize]

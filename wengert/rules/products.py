@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -9,9 +10,12 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules import contraction
+from wengert.rules.indexing import put_along_axis
+from wengert.rules.loops import loops, plain
 from wengert.rules.rule import general, linear, unbroadcast
 from wengert.rules.shapes import astype
 from wengert.rules.stacks import matmul
+from wengert.rules.ways import implemented, way
 
 # Y = A B:  A_bar = G B^T,  B_bar = A^T G  (Giles, 2008), with vectors and batches as in NumPy.
 
@@ -325,4 +329,105 @@ general(
         "b": lambda t, a, b, y: swap(_closing(t, b, a, swap(y))),
     },
     name="Cdist",
+)
+
+
+# Of each pair of rows once. Few are done one by one, where products would be mostly calls.
+
+
+@primitive
+@implemented
+def pair_distances(x: Any) -> Any:
+    """The Euclidean distances of the rows of a matrix, in the order (0, 1), (0, 2), ..., (1, 2)."""
+    return _once(distances(x, x))
+
+
+def _few(x: Any, *others: Any) -> bool:
+    return x.shape[0] ** 2 * x.shape[1] <= 1 << 16 and plain(x, *others)
+
+
+@way(pair_distances, _few)
+def _one_by_one(x: Any) -> Any:
+    n = x.shape[0]
+    out = np.empty(n * (n - 1) // 2, x.dtype)
+    _pair_distances(x, out)
+    return out
+
+
+@loops
+def _pair_distances(x, out):
+    n, width = x.shape
+    place = 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            total = x.dtype.type(0)
+            for k in range(width):
+                apart = x[i, k] - x[j, k]
+                total += apart * apart
+            out[place] = np.sqrt(total)
+            place += 1
+
+
+@loops
+def _pairs_pulled(g, x, y, out):
+    n, width = x.shape
+    place = 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            if y[place] != 0:
+                share = g[place] / y[place]
+                for k in range(width):
+                    moved = share * (x[i, k] - x[j, k])
+                    out[i, k] += moved
+                    out[j, k] -= moved
+            place += 1
+
+
+def _places(n: int) -> Any:
+    """Where the pairs of n things lie in a flattened square of them."""
+    return _few_places(n) if n <= 512 else _few_places.__wrapped__(n)
+
+
+@functools.lru_cache(8)
+def _few_places(n: int) -> Any:
+    places = np.flatnonzero(np.triu(np.ones((n, n), bool), 1))
+    places.flags.writeable = False
+    return places
+
+
+def _once(square: Any) -> Any:
+    """What is above the diagonal of a square, as a vector."""
+    n = square.shape[0]
+    return np.take_along_axis(np.reshape(square, (n * n,)), _places(n), 0)
+
+
+def _twice(pairs: Any, n: int) -> Any:
+    """The symmetric square with these numbers above its diagonal, which is 0."""
+    above = np.reshape(put_along_axis(pairs, _places(n), (n * n,), 0), (n, n))
+    return above + swap(above)
+
+
+@implemented
+def _pulled_together(x: Any, g: Any, y: Any) -> Any:
+    n = x.shape[0]
+    return _apart(_twice(g, n), x, x, _twice(y, n))
+
+
+@way(_pulled_together, _few)
+def _pulled_one_by_one(x: Any, g: Any, y: Any) -> Any:
+    out = np.zeros(x.shape, x.dtype)
+    _pairs_pulled(g, x, y, out)
+    return out
+
+
+def _pushed_apart(t: Any, x: Any, y: Any) -> Any:
+    closing = _closing(t, x, x, _twice(y, x.shape[0]))
+    return _once(closing + swap(closing))
+
+
+general(
+    pair_distances,
+    reverse={"x": lambda g, x, y: _pulled_together(x, g, y)},
+    forward={"x": lambda t, x, y: _pushed_apart(t, x, y)},
+    name="Pdist",
 )

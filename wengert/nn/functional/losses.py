@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -13,7 +12,6 @@ from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions.arguments import of_tensors, one_dim
-from wengert.functions.products import cdist
 from wengert.functions.reductions import vector_norm
 from wengert.functions.shapes import broadcast_shapes
 from wengert.nn.functional.activations import log_softmax, logsigmoid
@@ -32,6 +30,7 @@ from wengert.nn.functional.shared import (
 from wengert.rules import neural, special
 from wengert.rules.loops import plain
 from wengert.rules.neural import note_classes
+from wengert.rules.products import pair_distances
 from wengert.tensor import Tensor, wrap
 
 # ---- squares and absolute values -----------------------------------------------------------
@@ -650,24 +649,14 @@ def pairwise_distance(
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@functools.lru_cache(8)
-def _pairs(n: int) -> Any:
-    """Where the pairs of n things lie in a flattened square of them."""
-    pairs = np.flatnonzero(np.triu(np.ones((n, n), bool), 1))
-    pairs.flags.writeable = False
-    return pairs
-
-
 @of_tensors(1)
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distance of every pair of rows, in the order (0,1), (0,2), ..., (1,2), ..."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
-    n = input.shape[0]
     if p == 2:
-        pairs = _pairs(n) if n <= 512 else _pairs.__wrapped__(n)
-        return apply(np.take_along_axis, reshape(cdist(input, input), (-1,)), pairs, 0)
-    first, second = np.triu_indices(n, 1)
+        return apply(pair_distances, input)
+    first, second = np.triu_indices(input.shape[0], 1)
     return vector_norm(input[first] - input[second], p, 1)
 
 
