@@ -14,7 +14,7 @@ from llvmlite import ir
 from wengert.compile.llvm.library import matmul, natives
 from wengert.compile.llvm.library.natives import is_native
 from wengert.compile.llvm.machine import host as machine
-from wengert.compile.llvm.machine.scratch import call
+from wengert.compile.llvm.machine.functions import call, internal
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.llvm.nests import loops, parts
 from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table, numbered
@@ -31,30 +31,27 @@ def define(module: ir.Module, plan: Plan, timed: bool = False, alone: bool = Fal
     One that is `alone` calls nothing in Python: a check that fails makes its number and 1 the
     result.
     """
-    function = ir.Function(module, ir.FunctionType(I32, [POINTER]), NAME)
-    function.attributes.add("nounwind")
-    _Body(function, plan, 0, timed, alone).emit()
+    function, builder = internal(module, NAME, I32, [POINTER])
+    function.linkage = ""  # the process calls it
+    _Body(builder, plan, 0, timed, alone).emit()
     return NAME
-
-
-_CLOCK = ir.FunctionType(I64, [])
 
 
 class _Body:
     def __init__(
-        self, function: Any, plan: Plan, first: int, timed: bool = False, alone: bool = False
+        self, builder: Any, plan: Plan, first: int, timed: bool = False, alone: bool = False
     ) -> None:
         self.timed = timed
         self.alone = alone
         self.numbers = {
             id(step): (number, inside) for number, step, inside in numbered(plan, first)
         }
-        self.function = function
-        self.module = function.module
+        self.function = builder.function
+        self.module = builder.module
         self.plan = plan
         self.table = Table.of(plan)
-        self.buffers = function.args[0]
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.buffers = self.function.args[0]
+        self.builder = builder
         self.bases: dict[int, Any] = {}
         self.called: list[Any] = []  # the function of each step
 
@@ -87,11 +84,11 @@ class _Body:
 
     def _note_time(self, number: int) -> None:
         if self.timed:
-            clock = self.module.declare_intrinsic("llvm.readcyclecounter", (), _CLOCK)
+            now = call(self.builder, "llvm.readcyclecounter", I64, [])
             at = self.builder.gep(
                 self._entry(self.table.counters), [I64(number)], inbounds=True, source_etype=I64
             )
-            self.builder.store(self.builder.call(clock, []), at, align=8)
+            self.builder.store(now, at, align=8)
 
     def _limit_inlining(self) -> None:
         """Code that runs once need not be fast at any price: it takes time to compile."""
@@ -168,11 +165,9 @@ class _Body:
         number, begins = self.numbers[id(step)]
         inside = []
         for plan, first in zip(step.bodies, begins, strict=True):
-            kind = ir.FunctionType(I32, [POINTER])
-            body = ir.Function(self.module, kind, f"{self.function.name}.{number}.{first}")
-            body.linkage = "internal"
-            body.attributes.add("alwaysinline")
-            _Body(body, plan, first, alone=self.alone).emit()
+            name = f"{self.function.name}.{number}.{first}"
+            body, builder = internal(self.module, name, I32, [POINTER], "alwaysinline")
+            _Body(builder, plan, first, alone=self.alone).emit()
             inside.append(body)
         function = bodies.define(self.module, step, f"{self.function.name}.{number}", inside)
         self.called.append(function)
@@ -191,11 +186,8 @@ def _caller(module: ir.Module) -> Any:
     function = module.globals.get(name)
     if function is not None:
         return function
-    kind = ir.FunctionType(I32, [POINTER, I64, POINTER, I64])
-    function = ir.Function(module, kind, name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    kinds = [POINTER, I64, POINTER, I64]
+    function, builder = internal(module, name, I32, kinds, "noinline")
     callee, step, addresses, count = function.args
     null = ir.Constant(POINTER, None)
 

@@ -21,6 +21,7 @@ from wengert.compile.llvm.elementary import special as special
 from wengert.compile.llvm.elementary import trigonometry as trigonometry
 from wengert.compile.llvm.elementary.table import FUNCTIONS, LARGE, native
 from wengert.compile.llvm.elementary.table import HEAVY as HEAVY
+from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine.lanes import Lanes, absolute, copysign, sqrt, suffix
 
 for _formula in (sqrt, absolute, copysign):
@@ -48,11 +49,7 @@ def call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
 def define(module: ir.Module, symbol: str, name: str, kind: ir.Type, arity: int) -> ir.Function:
     """The function `name` for arguments of the type `kind`, under `symbol` in the module."""
     formula = FUNCTIONS[name]
-    function = ir.Function(module, ir.FunctionType(kind, [kind] * arity), symbol)
-    function.linkage = "internal"
-    function.attributes.add("nounwind")
-    if name not in LARGE:
-        function.attributes.add("alwaysinline")
-    builder = ir.IRBuilder(function.append_basic_block())
+    attributes = () if name in LARGE else ("alwaysinline",)
+    function, builder = functions.internal(module, symbol, kind, [kind] * arity, *attributes)
     builder.ret(formula(*(Lanes(builder, argument) for argument in function.args)).value)
     return function

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
+from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.lanes import (
     FLOAT64,
     INT1,
@@ -63,12 +64,7 @@ def reduced_far(
     return [where(far, a, b) for a, b in zip(exact, usual, strict=True)]
 
 
-def rare_function(module: ir.Module, name: str, signature: ir.FunctionType) -> ir.Function:
-    function = ir.Function(module, signature, name)
-    function.linkage = "internal"
-    for attribute in ("noinline", "cold", "nounwind"):
-        function.attributes.add(attribute)
-    return function
+RARE = "noinline", "cold"
 
 
 def define_lanes(
@@ -77,8 +73,7 @@ def define_lanes(
     """The function that reduces each lane of a vector by the scalar one."""
     integers = like(x.type, x.format.integer)
     result = ir.LiteralStructType([integers, x.type])
-    function = rare_function(module, name, ir.FunctionType(result, [x.type]))
-    builder = ir.IRBuilder(function.append_basic_block())
+    function, builder = internal(module, name, result, [x.type], *RARE)
     angles = Lanes(builder, function.args[0])
     flags = [ir.Constant(INT1, period == 0.5), ir.Constant(INT1, offset == 0.5)]
     if not isinstance(x.type, ir.VectorType):
@@ -128,9 +123,7 @@ def define_turns(module: ir.Module) -> ir.Function:
 
     With `doubled`, the same of 2 x; with `centred`, of |x|: the cosine, which asks for it, is even.
     """
-    signature = ir.FunctionType(SCALAR_RESULT, [DOUBLE, INT1, INT1])
-    function = rare_function(module, "wg.turns", signature)
-    builder = ir.IRBuilder(function.append_basic_block())
+    function, builder = internal(module, "wg.turns", SCALAR_RESULT, [DOUBLE, INT1, INT1], *RARE)
     x, doubled, centred = (Lanes(builder, argument) for argument in function.args)
     turns = fixed_point_turns(module, x, doubled)
     half = turns.full(1 << 189)

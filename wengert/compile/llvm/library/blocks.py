@@ -27,7 +27,8 @@ from wengert.compile.llvm.library.tiles import (
     transpose,
 )
 from wengert.compile.llvm.machine.control import repeat
-from wengert.compile.llvm.machine.values import I64, POINTER
+from wengert.compile.llvm.machine.functions import internal
+from wengert.compile.llvm.machine.values import I64, POINTER, VOID
 
 LEAST, LEAST_ROWS = 2**21, 96
 """Multiplications, and rows of A, from which copying B pays: each copy is read so often."""
@@ -107,11 +108,7 @@ def kernel(module: Any, key: Kernel) -> Any:
     if function is not None:
         return function
     types = [POINTER, I64, POINTER, POINTER, I64, I64, ir.IntType(1)]
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), types), key.name)
-    function.linkage = "internal"
-    function.attributes.add("nounwind")
-    function.attributes.add("noinline")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    function, builder = internal(module, key.name, VOID, types, "noinline")
     a, step, b, c, row, k, add = function.args
     totals = _totals(builder, key, a, step, b, k)
     adding, storing = (builder.append_basic_block(name) for name in ("adding", "storing"))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.machine import scratch
+from wengert.compile.llvm.machine import functions, scratch
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.plan.plan import Call, Plan, Table
 from wengert.compile.program.bodies import Choose, Repeat, Rewind, Until, room
@@ -27,11 +27,9 @@ def define(module: ir.Module, step: Call, name: str, bodies: list[ir.Function]) 
     """The function of a loop or a choice: of the addresses of its arrays, and the object that calls
     Python. The result is an i32 as that of a body; `bodies` are those of the step.
     """
-    kind = ir.FunctionType(I32, [POINTER] * (len(step.arrays) + 1))
-    function = ir.Function(module, kind, name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    frame = Frame(function, step, bodies)
+    arguments = [POINTER] * (len(step.arrays) + 1)
+    function, b = functions.internal(module, name, I32, arguments, "noinline")
+    frame = Frame(b, step, bodies)
     _EMITTERS[type(step.statement.function)](frame, step.statement.function)
     return function
 
@@ -39,10 +37,10 @@ def define(module: ir.Module, step: Call, name: str, bodies: list[ir.Function]) 
 class Frame(scratch.Scratch):
     """The function that is being written: where its arrays are, and its memory."""
 
-    def __init__(self, function: ir.Function, step: Call, bodies: list[ir.Function]) -> None:
-        self.module = function.module
+    def __init__(self, b: B, step: Call, bodies: list[ir.Function]) -> None:
+        super().__init__(b)
+        function, self.module = b.function, b.module
         self.name = function.name
-        super().__init__(ir.IRBuilder(function.append_basic_block("entry")))
         self.step = step
         self.bodies = bodies
         self.given = function.args
@@ -84,7 +82,7 @@ class Frame(scratch.Scratch):
         return self.b.gep(made, [I64(0)], inbounds=True, source_etype=BYTE)
 
     def call(self, name: str, result: ir.Type, arguments: list[V]) -> V:
-        return scratch.call(self.b, name, result, arguments)
+        return functions.call(self.b, name, result, arguments)
 
 
 class Entries:

@@ -19,9 +19,10 @@ from llvmlite import ir
 
 from wengert.compile.llvm.library.blocks import emit_blocks, suits
 from wengert.compile.llvm.library.tiles import LINE, Matrices, Registers, Vectors, emit
+from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import fold, repeat
-from wengert.compile.llvm.machine.values import I64, POINTER
+from wengert.compile.llvm.machine.values import I64, POINTER, VOID
 from wengert.compile.plan.plan import Multiply
 
 OWN = {1: 2**32, 2: 170**3}
@@ -75,12 +76,9 @@ def define(module: ir.Module, step: Multiply) -> ir.Function:
     function = module.globals.get(product.name)
     if function is not None:
         return function
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 3), product.name)
-    function.linkage = "internal"
-    function.attributes.add("nounwind")
+    function, builder = functions.internal(module, product.name, VOID, [POINTER] * 3)
     for argument in function.args:
         argument.add_attribute("noalias")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
     _batches(builder, product, list(function.args))
     builder.ret_void()
     size = sum(len(block.instructions) for block in function.blocks)
@@ -303,9 +301,7 @@ def _side(strides: tuple[int, int], rows: int, columns: int) -> tuple[bool, int]
 def _gemm(builder: Any, p: Matrices, call: Gemm, pointers: list[Any]) -> None:
     module = builder.module
     name = f"blas.{_LETTERS[p.dtype.str[1:]]}gemm"
-    gemm = module.globals.get(name)
-    if gemm is None:
-        gemm = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 13), name)
+    gemm = functions.declare(module, name, VOID, [POINTER] * 13)
     number = ir.DoubleType() if p.dtype.char in "dD" else ir.FloatType()
 
     def word(value: int) -> Any:

@@ -25,8 +25,9 @@ from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.library.natives import NATIVES, Native
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.memory import blend, load, offset, permuted, splat, store
-from wengert.compile.llvm.machine.values import I64, POINTER, element, number, wide
+from wengert.compile.llvm.machine.values import I64, POINTER, VOID, element, number, wide
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
 from wengert.rules.reductions import recurrence
@@ -147,12 +148,7 @@ def define(module: ir.Module, step: Call) -> ir.Function:
     known = module.globals.get(name)
     if known is not None:
         return known
-    kind = ir.FunctionType(ir.VoidType(), [POINTER] * (len(order) + 1))
-    function = ir.Function(module, kind, name)
-    function.linkage = "internal"
-    function.attributes.add("nounwind")
-    function.attributes.add("noinline")
-    b = ir.IRBuilder(function.append_basic_block("entry"))
+    function, b = internal(module, name, VOID, [POINTER] * (len(order) + 1), "noinline")
     if scan.count and all(n for n, _ in scan.rows):
         _Emitter(b, scan).run([function.args[i] for i in picks])
     b.ret_void()

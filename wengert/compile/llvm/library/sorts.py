@@ -21,6 +21,7 @@ from wengert.compile.llvm.elementary.casts import cast, is_nan
 from wengert.compile.llvm.library.natives import NATIVES, Native
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.memory import gather, load, offset, one_by_one, splat, store
 from wengert.compile.llvm.machine.scratch import Scratch
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, INTP, POINTER, lanes_of, like, wide
@@ -46,14 +47,6 @@ def _well_formed(x: Layout) -> bool:
 
 def _name(kind: str, *content: Any) -> str:
     return f"{kind}." + hashlib.blake2b(repr(content).encode(), digest_size=12).hexdigest()
-
-
-def _function(module: ir.Module, name: str, arity: int) -> tuple[ir.Function, B]:
-    function = ir.Function(module, ir.FunctionType(I32, [POINTER] * arity), name)
-    function.linkage = "internal"
-    function.attributes.add("nounwind")
-    function.attributes.add("noinline")
-    return function, ir.IRBuilder(function.append_basic_block("entry"))
 
 
 Rows: TypeAlias = list[tuple[int, tuple[int, ...]]]
@@ -127,7 +120,7 @@ def argsort(module: ir.Module, step: Call) -> ir.Function:
     known = module.globals.get(name)
     if known is not None:
         return known
-    function, b = _function(module, name, 2)
+    function, b = internal(module, name, I32, [POINTER] * 2, "noinline")
     count = x.shape[axis]
     strides = x.strides[axis], out.strides[axis]
     rows: Rows = [
@@ -368,7 +361,7 @@ def searchsorted(module: ir.Module, step: Call) -> ir.Function:
     known = module.globals.get(name)
     if known is not None:
         return known
-    function, b = _function(module, name, len(order) + 1)
+    function, b = internal(module, name, I32, [POINTER] * (len(order) + 1), "noinline")
     if math.prod(out.shape):
         table, values = (function.args[i] for i in picks)
         axes: Rows = [

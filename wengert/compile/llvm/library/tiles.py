@@ -20,7 +20,8 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.machine.control import fold, repeat
-from wengert.compile.llvm.machine.values import I64, POINTER
+from wengert.compile.llvm.machine.functions import internal
+from wengert.compile.llvm.machine.values import I64, POINTER, VOID
 
 PANEL = 32 * 1024
 """Bytes of the stack that a transposed panel of B may take: what stays in the first-level cache."""
@@ -297,11 +298,7 @@ def _transposer(module: Any, dtype: np.dtype, lanes: int, used: int, size: int) 
     function = module.globals.get(name)
     if function is not None:
         return function
-    kind = ir.FunctionType(ir.VoidType(), [POINTER, I64, POINTER, I64])
-    function = ir.Function(module, kind, name)
-    function.linkage = "internal"
-    function.attributes.add("nounwind")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    function, builder = internal(module, name, VOID, [POINTER, I64, POINTER, I64])
     v = Vectors(builder, dtype)
     source, stride, target, row = function.args
     width = power_of_two(size)

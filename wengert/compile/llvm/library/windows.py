@@ -17,6 +17,7 @@ from llvmlite import ir
 from wengert.compile.llvm.library.tiles import Vectors
 from wengert.compile.llvm.machine import memory
 from wengert.compile.llvm.machine.control import repeat
+from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.scratch import Scratch
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.plan.plan import Call, Layout
@@ -87,13 +88,9 @@ def defined(module: Any, step: Call, working: int, emit: Emit) -> Any:
     if function is not None:
         return function
     count = len(step.inputs) + len(step.outputs)
-    function = ir.Function(module, ir.FunctionType(I32, [POINTER] * count), name)
-    function.linkage = "internal"
-    function.attributes.add("nounwind")
-    function.attributes.add("noinline")
+    function, builder = internal(module, name, I32, [POINTER] * count, "noinline")
     for argument in function.args:
         argument.add_attribute("noalias")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
     memory = Scratch(builder)
     room = [memory.allocated(I64(working))] if working else []
     emit(builder, [*function.args, *room])

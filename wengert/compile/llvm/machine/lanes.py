@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.functions import call
 
 INT1 = ir.IntType(1)
 INT32 = ir.IntType(32)
@@ -220,16 +221,14 @@ class Lanes:
         """An intrinsic of LLVM whose arguments and result are all of this type."""
         operands = [self.value, *(self._operand(other) for other in others)]
         name = f"llvm.{intrinsic}.{suffix(self.type)}"
-        signature = ir.FunctionType(self.type, [self.type] * len(operands))
-        return self.new(self.builder.call(declare(self.builder.module, name, signature), operands))
+        return self.new(call(self.builder, name, self.type, operands))
 
     def any(self) -> ir.Value:
         """Whether a mask holds in some lane: one bit, to branch on."""
         if not isinstance(self.type, ir.VectorType):
             return self.value
         name = f"llvm.vector.reduce.or.{suffix(self.type)}"
-        function = declare(self.builder.module, name, ir.FunctionType(INT1, [self.type]))
-        return self.builder.call(function, [self.value])
+        return call(self.builder, name, INT1, [self.value])
 
 
 def suffix(kind: ir.Type) -> str:
@@ -244,12 +243,6 @@ def suffix(kind: ir.Type) -> str:
     else:
         short = "f64" if lane == FLOAT64.scalar else "f32"
     return f"v{kind.count}{short}" if isinstance(kind, ir.VectorType) else short
-
-
-def declare(module: ir.Module, name: str, signature: ir.FunctionType) -> ir.Function:
-    """The module's function `name`, declared when it is not there yet."""
-    known = module.globals.get(name)
-    return ir.Function(module, signature, name) if known is None else known
 
 
 def _first(*operands: Lanes | float) -> Lanes:
@@ -312,12 +305,9 @@ def can_scale(x: Lanes) -> bool:
 def scale(x: Lanes, n: Lanes) -> Lanes:
     """x 2^n for whole n, rounded once: AVX-512's vscalef."""
     short, mask = ("ps", ir.IntType(16)) if x.format is FLOAT32 else ("pd", ir.IntType(8))
-    kinds = [x.type, x.type, x.type, mask, INT32]
-    signature = ir.FunctionType(x.type, kinds)
     name = f"llvm.x86.avx512.mask.scalef.{short}.512"
-    function = declare(x.builder.module, name, signature)
     every, as_usual = mask(-1), INT32(4)  # all lanes; the current direction of rounding
-    return x.new(x.builder.call(function, [x.value, n.value, x.value, every, as_usual]))
+    return x.new(call(x.builder, name, x.type, [x.value, n.value, x.value, every, as_usual]))
 
 
 def negate_where(mask: Lanes, x: Lanes) -> Lanes:

@@ -1,4 +1,4 @@
-"""Working memory of a function, and calls of what a module does not define itself."""
+"""Working memory of a function, and constant data of a module."""
 
 from __future__ import annotations
 
@@ -6,20 +6,12 @@ from typing import Any
 
 from llvmlite import ir
 
+from wengert.compile.llvm.machine.functions import call
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER, VOID
 
 STACK = 1 << 16
 """Bytes of working memory that are taken from the stack; more are allocated."""
 ALIGNMENT = 64
-
-
-def call(b: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
-    """Call a function of the C library, or of Python's (`python.NAME`)."""
-    function = b.module.globals.get(name)
-    if function is None:
-        kind = ir.FunctionType(result, [x.type for x in arguments])
-        function = ir.Function(b.module, kind, name)
-    return b.call(function, arguments)
 
 
 class Scratch:

@@ -14,12 +14,12 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from llvmlite import ir
 
 from wengert.compile.llvm.machine import host
-from wengert.compile.llvm.machine.scratch import call
+from wengert.compile.llvm.machine.functions import call, internal
 from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
 from wengert.history import forks, threads
 
@@ -105,11 +105,6 @@ class _Words:
         return b.atomic_rmw("add", self.at(b, word), I64(value), "acq_rel")
 
 
-def _function(module: ir.Module, name: str, result: ir.Type, arguments: list[ir.Type]) -> Any:
-    function = ir.Function(module, ir.FunctionType(result, arguments), name)
-    return function, ir.IRBuilder(function.append_basic_block("entry"))
-
-
 def _do(b: B, pool: _Words, name: str, *words: int) -> None:
     """Call a function of the C library on parts of the pool."""
     call(b, name, I32, [pool.part(b, word) for word in words])
@@ -117,8 +112,7 @@ def _do(b: B, pool: _Words, name: str, *words: int) -> None:
 
 def _work(module: ir.Module, pool: _Words) -> ir.Function:
     """Take parts as long as there are any."""
-    function, b = _function(module, "work", VOID, [POINTER, POINTER, I64])
-    function.linkage = "internal"
+    function, b = internal(module, "work", VOID, [POINTER, POINTER, I64])
     task, addresses, parts = function.args
     takes, does, ends = (b.append_basic_block(name) for name in ("take", "do", "end"))
     b.branch(takes)
@@ -142,8 +136,7 @@ def _worker(module: ir.Module, pool: _Words, work: ir.Function) -> ir.Function:
     """What a worker does until the process ends. It is told its number, and which generation of
     work it has seen, in one word.
     """
-    function, b = _function(module, "worker", POINTER, [POINTER])
-    function.linkage = "internal"
+    function, b = internal(module, "worker", POINTER, [POINTER])
     _refuse_signals(b)
     told = b.ptrtoint(function.args[0], I64)
     mine = b.and_(told, I64(0xFFFF))
@@ -196,7 +189,8 @@ def _refuse_signals(b: B) -> None:
 
 
 def _run(module: ir.Module, pool: _Words, work: ir.Function, worker: ir.Function) -> None:
-    function, b = _function(module, NAME, VOID, [POINTER, POINTER, I64])
+    function, b = internal(module, NAME, VOID, [POINTER, POINTER, I64])
+    function.linkage = ""  # all modules call it
     task, addresses, parts = function.args
     many = b.icmp_signed(">", pool.get(b, WANTED), I64(1))
     alone, asks, shares = (b.append_basic_block(name) for name in ("alone", "ask", "share"))
@@ -309,7 +303,8 @@ def _wait(b: B, pool: _Words, parts: V) -> None:
 
 def _begin(module: ir.Module, pool: _Words) -> None:
     """All words but the number of threads as they are at first; a lock that nobody holds."""
-    _, b = _function(module, "begin", VOID, [])
+    function, b = internal(module, "begin", VOID, [])
+    function.linkage = ""
     for word in (STARTED, BUSY, GENERATION, NEXT, DONE, ACTIVE):
         pool.put(b, word, I64(0))
     null = ir.Constant(POINTER, None)

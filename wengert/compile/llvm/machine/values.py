@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from wengert.compile.llvm.machine.functions import call
+
 FLOATS = {2: ir.HalfType(), 4: ir.FloatType(), 8: ir.DoubleType()}
 BIT = ir.IntType(1)
 BYTE = ir.IntType(8)
@@ -94,11 +96,7 @@ def mask(lanes: int, active: int) -> ir.Constant:
 
 def intrinsic(b: ir.IRBuilder, name: str, kinds: list[ir.Type], result: ir.Type, args: list) -> Any:
     """A call of an LLVM intrinsic; `kinds` are the types that its name tells."""
-    full = ".".join(["llvm", name, *map(_mangled, kinds)])
-    function = b.module.globals.get(full)
-    if function is None:
-        function = ir.Function(b.module, ir.FunctionType(result, [a.type for a in args]), full)
-    return b.call(function, args)
+    return call(b, ".".join(["llvm", name, *map(_mangled, kinds)]), result, args)
 
 
 def _mangled(kind: ir.Type) -> str:

@@ -17,7 +17,7 @@ from llvmlite import ir
 from wengert.compile.llvm.library import matmul
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine import threads
-from wengert.compile.llvm.machine.scratch import call
+from wengert.compile.llvm.machine.functions import call, internal
 from wengert.compile.llvm.machine.values import BYTE, I64, POINTER
 from wengert.compile.llvm.nests import loops
 from wengert.compile.llvm.nests.schedule import cost
@@ -204,10 +204,7 @@ def _slice(step: Multiply, axis: int, size: int) -> tuple[Multiply, list[int]]:
 def _task(module: ir.Module, cut: Cut, function: ir.Function, final: ir.Function) -> ir.Function:
     """Do part k of what lies at some addresses."""
     name = module.get_unique_name(f"part of {function.name}")
-    task = ir.Function(module, threads.WORK, name)
-    task.linkage = "internal"
-    task.attributes.add("noinline")
-    b = ir.IRBuilder(task.append_basic_block("entry"))
+    task, b = internal(module, name, threads.WORK.return_type, threads.WORK.args, "noinline")
     addresses, k = task.args
     given = []
     for number, move in zip(cut.buffers, cut.moves, strict=True):
