@@ -21,7 +21,8 @@ from llvmlite import ir
 
 from wengert.compile.llvm.machine.control import fold, repeat
 from wengert.compile.llvm.machine.functions import internal
-from wengert.compile.llvm.machine.values import I64, POINTER, VOID
+from wengert.compile.llvm.machine.memory import load_row, permuted, prefetch, splat, store_row
+from wengert.compile.llvm.machine.values import I64, POINTER, VOID, intrinsic
 
 PANEL = 32 * 1024
 """Bytes of the stack that a transposed panel of B may take: what stays in the first-level cache."""
@@ -85,7 +86,6 @@ class Vectors:
 
     def __init__(self, builder: Any, dtype: np.dtype) -> None:
         self.builder = builder
-        self.module = builder.module
         self.dtype = dtype
         self.size = dtype.itemsize
         self.type = element(dtype)
@@ -106,68 +106,30 @@ class Vectors:
             base = b.gep(base, [I64(constant)], inbounds=True, source_etype=self.type)
         return base
 
-    def _intrinsic(self, name: str, result: Any, types: list[Any]) -> Any:
-        function = self.module.globals.get(name)
-        return function or ir.Function(self.module, ir.FunctionType(result, types), name)
-
-    @staticmethod
-    def _mask(width: int, used: int) -> Any:
-        bit = ir.IntType(1)
-        return ir.Constant(ir.VectorType(bit, width), [bit(int(i < used)) for i in range(width)])
-
     def load(self, pointer: Any, width: int, used: int) -> Any:
         """A vector whose first `used` lanes are read; the others are zero."""
-        vector = ir.VectorType(self.type, width)
-        if used == width:
-            return self.builder.load(pointer, typ=vector, align=self.size)
-        name = f"llvm.masked.load.v{width}{self._suffix}.p0"
-        mask = self._mask(width, used)
-        types = [POINTER, ir.IntType(32), mask.type, vector]
-        load = self._intrinsic(name, vector, types)
-        align = ir.Constant(ir.IntType(32), self.size)
-        return self.builder.call(load, [pointer, align, mask, ir.Constant(vector, None)])
+        return load_row(self.builder, pointer, self.type, width, range(used))
 
     def store(self, value: Any, pointer: Any, used: int) -> None:
         """Write the first `used` lanes."""
-        width = value.type.count
-        if used == width:
-            self.builder.store(value, pointer, align=self.size)
-            return
-        mask = self._mask(width, used)
-        types = [value.type, POINTER, ir.IntType(32), mask.type]
-        name = f"llvm.masked.store.v{width}{self._suffix}.p0"
-        store = self._intrinsic(name, ir.VoidType(), types)
-        align = ir.Constant(ir.IntType(32), self.size)
-        self.builder.call(store, [value, pointer, align, mask])
+        store_row(self.builder, value, pointer, range(used))
 
     def prefetch(self, base: Any, *terms: tuple[Any, int]) -> None:
         """Ask for the line of memory at `base` plus the sum of index * stride; it may be none."""
-        b, word = self.builder, ir.IntType(32)
-        offset = I64(0)
+        b, offset = self.builder, I64(0)
         for index, stride in terms:
             offset = b.add(offset, b.mul(index, I64(stride)))
-        place = b.gep(base, [offset], source_etype=self.type)
-        kind = [POINTER, word, word, word]
-        prefetch = self._intrinsic("llvm.prefetch.p0", ir.VoidType(), kind)
-        b.call(prefetch, [place, word(0), word(3), word(1)])  # to read, soon, and no code
-
-    @property
-    def _suffix(self) -> str:
-        return f"{'f' if self.floating else 'i'}{8 * self.size}"
+        prefetch(b, b.gep(base, [offset], source_etype=self.type), 1)
 
     def zero(self, width: int) -> Any:
         return ir.Constant(ir.VectorType(self.type, width), None)
 
     def repeated(self, scalar: Any, width: int) -> Any:
         """A vector with one element in all lanes."""
-        vector = ir.VectorType(self.type, width)
-        undefined = ir.Constant(vector, ir.Undefined)
-        first = self.builder.insert_element(undefined, scalar, ir.IntType(32)(0))
-        return self.shuffle(first, undefined, [0] * width)
+        return splat(self.builder, scalar, width)
 
     def shuffle(self, x: Any, y: Any, lanes: Sequence[int]) -> Any:
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
-        return self.builder.shuffle_vector(x, y, mask)
+        return permuted(self.builder, x, lanes, y)
 
     def add(self, x: Any, y: Any) -> Any:
         if self.dtype == np.bool_:
@@ -177,10 +139,7 @@ class Vectors:
     def multiply_add(self, x: Any, y: Any, total: Any) -> Any:
         """x * y + total, rounded once where the machine can."""
         if self.floating:
-            kind = x.type
-            lanes = f"v{kind.count}" if isinstance(kind, ir.VectorType) else ""
-            name = f"llvm.fmuladd.{lanes}{self._suffix}"
-            return self.builder.call(self._intrinsic(name, kind, [kind] * 3), [x, y, total])
+            return intrinsic(self.builder, "fmuladd", [x.type], x.type, [x, y, total])
         if self.dtype == np.bool_:
             return self.builder.or_(self.builder.and_(x, y), total)
         return self.builder.add(self.builder.mul(x, y), total)
@@ -334,7 +293,7 @@ def transpose(
         """`size` elements along k, from number l * block + first."""
         base, to = v.at(b, (l, block * strides[0])), v.at(copy, (l, block * row))
         base, to = v.at(base, (first, strides[0])), v.at(to, (first, row))
-        function = _transposer(v.module, v.dtype, lanes, used, size)
+        function = _transposer(v.builder.module, v.dtype, lanes, used, size)
         v.builder.call(function, [base, I64(strides[1]), to, I64(row)])
 
     whole, rest = divmod(k, block)

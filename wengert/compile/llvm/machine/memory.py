@@ -63,11 +63,11 @@ def load(b: B, pointer: V, dtype: np.dtype, lanes: int, stride: int, active: int
     if dtype.kind == "c":
         return _load_complex(b, pointer, dtype, lanes, stride, active)
     if stride == 1:
-        value = _load_row(b, pointer, stored(dtype), lanes, range(active))
+        value = load_row(b, pointer, stored(dtype), lanes, range(active))
     elif stride == -1:
         first = offset(b, pointer, 1 - lanes, dtype)
         used = range(lanes - active, lanes)
-        value = _reversed(b, _load_row(b, first, stored(dtype), lanes, used))
+        value = _reversed(b, load_row(b, first, stored(dtype), lanes, used))
     else:
         places = [k * stride for k in range(active)]
         value = _collect(b, pointer, places, stored(dtype), lanes)
@@ -85,10 +85,10 @@ def store(
     else:
         value = _to_memory(b, value, dtype)
         if stride == 1:
-            _store_row(b, value, pointer, range(active))
+            store_row(b, value, pointer, range(active))
         elif stride == -1:
             first = offset(b, pointer, 1 - lanes, dtype)
-            _store_row(b, _reversed(b, value), first, range(lanes - active, lanes))
+            store_row(b, _reversed(b, value), first, range(lanes - active, lanes))
         else:
             for k in range(active):
                 place = offset(b, pointer, k * stride, part(dtype))
@@ -132,7 +132,7 @@ def _lane_mask(lanes: int, used: Sequence[int]) -> ir.Constant:
     return ir.Constant(ir.VectorType(BIT, lanes), [BIT(k in used) for k in range(lanes)])
 
 
-def _load_row(b: B, pointer: V, kind: ir.Type, lanes: int, used: Sequence[int]) -> V:
+def load_row(b: B, pointer: V, kind: ir.Type, lanes: int, used: Sequence[int]) -> V:
     """Adjacent elements into the lanes in use."""
     vector = ir.VectorType(kind, lanes)
     if len(used) == lanes:
@@ -144,7 +144,8 @@ def _load_row(b: B, pointer: V, kind: ir.Type, lanes: int, used: Sequence[int]) 
     return intrinsic(b, "masked.load", [vector, POINTER], vector, args)
 
 
-def _store_row(b: B, value: V, pointer: V, used: Sequence[int]) -> None:
+def store_row(b: B, value: V, pointer: V, used: Sequence[int]) -> None:
+    """The lanes in use to adjacent elements."""
     lanes = lanes_of(value)
     if len(used) == lanes:
         _plain_store(b, value, pointer)
@@ -196,7 +197,7 @@ def _load_complex(
 ) -> tuple[V, V]:
     kind = stored(dtype)
     if stride == 1:
-        both = _load_row(b, pointer, kind, 2 * lanes, range(2 * active))
+        both = load_row(b, pointer, kind, 2 * lanes, range(2 * active))
         return (
             permuted(b, both, range(0, 2 * lanes, 2)),
             permuted(b, both, range(1, 2 * lanes, 2)),
@@ -210,7 +211,7 @@ def _store_complex(
 ) -> None:
     if stride == 1:
         zipped = [k + i * lanes for k in range(lanes) for i in (0, 1)]
-        _store_row(b, permuted(b, value[0], zipped, value[1]), pointer, range(2 * active))
+        store_row(b, permuted(b, value[0], zipped, value[1]), pointer, range(2 * active))
         return
     for k in range(active):
         for i in (0, 1):
