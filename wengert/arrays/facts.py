@@ -76,5 +76,7 @@ REDUCTIONS: dict[Any, Any] = {
     np.logical_or: np.any, np.logical_and: np.all,
 }  # fmt: skip
 """The functions that reduce by a ufunc."""
+REDUCED_BY = {function: ufunc for ufunc, function in REDUCTIONS.items()}
+"""And the ufunc of each."""
 RUNNING: dict[Any, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
 """The functions that accumulate by one."""

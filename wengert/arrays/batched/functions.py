@@ -19,7 +19,7 @@ from wengert.arrays.batched.array import (
 )
 from wengert.arrays.batched.meanings import getitem
 from wengert.arrays.common import axes_of, axis_of
-from wengert.arrays.facts import LIKE
+from wengert.arrays.facts import LIKE, REDUCED_BY, RUNNING
 from wengert.dispatch import as_array, require, signature
 from wengert.rules import shapes
 
@@ -38,8 +38,8 @@ def _select(level: Level, condlist: Any, choicelist: Any, default: Any = 0) -> A
 
 
 @pattern(
-    np.sum, np.prod, np.max, np.min, np.mean, np.any, np.all, np.std, np.var, np.nansum,
-    np.nanprod, np.nanmax, np.nanmin, np.nanmean, np.nanstd, np.nanvar, np.median, np.nanmedian,
+    *REDUCED_BY, np.mean, np.std, np.var, np.nansum, np.nanprod,
+    np.nanmax, np.nanmin, np.nanmean, np.nanstd, np.nanvar, np.median, np.nanmedian,
     np.ptp, np.count_nonzero,
 )  # fmt: skip
 def _reduction(
@@ -53,7 +53,7 @@ def _reduction(
     return BatchedArray(function(a.raw, axes, *args, **kwargs), level)
 
 
-@pattern(np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, np.sort, np.argsort)
+@pattern(*RUNNING.values(), np.nancumsum, np.nancumprod, np.sort, np.argsort)
 def _along(function: Any, level: Level, a: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A function along one dimension; of the flattened array if that is None."""
     if axis is ...:
@@ -65,7 +65,7 @@ def _along(function: Any, level: Level, a: Any, axis: Any = ..., *args: Any, **k
         x, axis = np.reshape(a, (-1,)), 0
     x = x if x.ndim else np.reshape(x, (1,))
     made = function(x.raw, axis_of(axis, x.ndim) + 1, *args, **kwargs)
-    if not a.ndim and made.ndim > 1 and function not in (np.cumsum, np.cumprod):
+    if not a.ndim and made.ndim > 1 and function not in RUNNING.values():
         made = np.reshape(made, (level.size,))
     return BatchedArray(made, level)
 

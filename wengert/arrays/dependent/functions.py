@@ -23,6 +23,7 @@ from wengert.arrays.dependent.array import (
     made,
     values_of,
 )
+from wengert.arrays.facts import RUNNING
 from wengert.dispatch import signature
 from wengert.rules import convolution as c
 from wengert.rules import indexing, products, reductions, shapes
@@ -305,7 +306,7 @@ def _reduce(origins: Dependence, ufunc: Any, a: Any, axis: Any = 0, *args: Any, 
     return _reduction(ufunc.reduce, origins, a, axis, *args, **rest)
 
 
-@pattern(np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, reductions.logcumsumexp)
+@pattern(*RUNNING.values(), np.nancumsum, np.nancumprod, reductions.logcumsumexp)
 def _running(
     function: Any, origins: Dependence, a: Any, axis: Any = None, *args: Any, **kwargs: Any
 ) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.backend import Backend
 from wengert.compile.program.again import map_name
 from wengert.compile.program.operations import (
@@ -29,14 +30,7 @@ from wengert.compile.program.program import Program, Statement, Value
 
 LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view})
 SOURCES = frozenset({full, np.arange})
-REDUCTIONS = {
-    np.sum: "add",
-    np.prod: "multiply",
-    np.max: "maximum",
-    np.min: "minimum",
-    np.any: "logical_or",
-    np.all: "logical_and",
-}
+REDUCTIONS = {function: ufunc.__name__ for function, ufunc in REDUCED_BY.items()}
 SEARCHES = {np.argmax: "argmax", np.argmin: "argmin"}
 STARTS = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
 """What the reduction of no elements gives."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.program.operations import (
     Special,
     added,
@@ -30,7 +31,7 @@ from wengert.dispatch import Function
 Type = tuple[Shape, np.dtype, bool]
 """A shape, a dtype, and whether it is a Python number's (`Value.weak`)."""
 
-REDUCTIONS: frozenset[Function] = frozenset({np.sum, np.prod, np.max, np.min, np.any, np.all})
+REDUCTIONS: frozenset[Function] = frozenset(REDUCED_BY)
 
 
 def infer(

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.common import axis_of
-from wengert.arrays.facts import REDUCTIONS, RUNNING
+from wengert.arrays.facts import REDUCED_BY, REDUCTIONS, RUNNING
 from wengert.compile.trace.array import Trace
 from wengert.compile.trace.core import axes_of, in_dtype, reduced
 from wengert.errors import TracingError
 from wengert.rules import reductions
 
 
-@Trace.pattern(np.sum, np.prod, np.max, np.min, np.any, np.all)
+@Trace.pattern(*REDUCED_BY)
 def _reduction(
     function: Any, trace: Trace, a: Any, axis: Any = None, dtype: Any = None,
     keepdims: bool = False, initial: Any = None, where: Any = True,

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from llvmlite import ir
 
+from wengert.arrays.facts import RUNNING
 from wengert.compile.llvm.elementary.casts import cast
 from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.library.natives import NATIVES, Native
@@ -36,11 +37,8 @@ B: TypeAlias = ir.IRBuilder
 V: TypeAlias = ir.Value
 
 COMBINED: dict[Any, str] = {
-    np.cumsum: "add",
-    np.cumprod: "multiply",
-    np.maximum.accumulate: "maximum",
-    np.minimum.accumulate: "minimum",
-    np.logaddexp.accumulate: "logaddexp",
+    **{function: ufunc.__name__ for ufunc, function in RUNNING.items()},
+    **{f.accumulate: f.__name__ for f in (np.maximum, np.minimum, np.logaddexp)},
     recurrence: "recurrence",
 }
 
@@ -81,7 +79,7 @@ def describe(step: Call) -> Scan | None:
     combine = COMBINED[s.function]
     values = 2 if combine == "recurrence" else 1
     named = {**dict(zip(("axis", "dtype"), s.args[values:], strict=False)), **s.kwargs}
-    default = None if s.function in (np.cumsum, np.cumprod) else 0
+    default = None if s.function in RUNNING.values() else 0
     axis = named.pop("axis", default)
     named.pop("dtype", None)  # it is the output's
     given = s.args[:values]

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.program.infer import axes_of, infer
 from wengert.compile.program.operations import added, astype, full, take, updated, view
 from wengert.compile.program.passes.rewrite import is_elementwise, shortest
@@ -38,15 +39,6 @@ CROSSING = 8
 """So many columns are computed for each that is cut out of, or joined into, an array on the way.
 
 Products of matrices and other whole statements between would have each array copied twice."""
-
-REDUCTIONS = {
-    np.sum: np.add,
-    np.prod: np.multiply,
-    np.max: np.maximum,
-    np.min: np.minimum,
-    np.any: np.logical_or,
-    np.all: np.logical_and,
-}
 
 Columns = np.ndarray  # of values, of the shape of a row
 
@@ -204,7 +196,7 @@ def _kind(s: Statement) -> Any:
     """The kind of a statement that can be taken apart."""
     if is_elementwise(s.function) and not s.kwargs:
         return "map"
-    return "reduce" if s.function in REDUCTIONS else s.function if s.function in MEANINGS else None
+    return "reduce" if s.function in REDUCED_BY else s.function if s.function in MEANINGS else None
 
 
 def _map(apart: _Apart, s: Statement) -> Columns:
@@ -227,7 +219,7 @@ def _each(make: Callable[..., Any], rows: list[Any], shape: Shape) -> Columns:
 
 
 def _reduced(apart: _Apart, s: Statement) -> Columns:
-    row, combine = apart.of(s.args[0], 0), REDUCTIONS[s.function]
+    row, combine = apart.of(s.args[0], 0), REDUCED_BY[s.function]
     axes = tuple(axis - 1 for axis in s.kwargs["axis"])
     rest = [i for i in range(row.ndim) if i not in axes]
     lines = row.transpose(*rest, *axes).reshape(*[row.shape[i] for i in rest], -1)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.program.infer import axes_of
 from wengert.compile.program.operations import take, view
 from wengert.compile.program.passes.layout import is_plain
@@ -185,5 +186,5 @@ MOVES: dict[Any, Callable[[Pick, Statement, int], Any]] = {
     view: _viewed,
     np.concatenate: _joined,
     np.broadcast_to: _repeated,
-    **dict.fromkeys((np.sum, np.prod, np.max, np.min, np.any, np.all), _reduced),
+    **dict.fromkeys(REDUCED_BY, _reduced),
 }
