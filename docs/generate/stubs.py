@@ -184,8 +184,8 @@ def renamed() -> Iterator[tuple[Path, str]]:
     """Files about PyTorch's modules whose own files have other names here, in folders that are."""
     for theirs, ours in absent.ELSEWHERE.items():
         path = ROOT.joinpath(*theirs.split(".")).with_suffix(".pyi")
-        if not path.parent.is_dir():
-            continue
+        if path.name.startswith("_") or not path.parent.is_dir():
+            continue  # what is PyTorch's own is in no one's types
         module = importlib.import_module(f"wengert.{ours}")
         home = lambda found: getattr(found, "__module__", "")
         own = (n for n, found in vars(module).items() if home(found) == module.__name__)
