@@ -44,7 +44,7 @@ def test_numbers_out_of_the_range_of_integers_wrap(name):
 
 
 def test_what_is_no_tensor_and_what_cannot_be_done_is_a_type_error():
-    with pytest.raises(TypeError, match="must be a Tensor, got NoneType"):
+    with pytest.raises(TypeError, match="must be a Tensor, not NoneType"):
         wg.nn.Linear(4, 2)(None)
     with pytest.raises(TypeError, match="does not support deleting items"):
         del wg.ones(2)[0]
