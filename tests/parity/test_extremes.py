@@ -67,13 +67,14 @@ DEPARTURES: dict[str, tuple[str, tuple[str, ...]]] = {
         "acosh",
         ("negative ties", "tails", "infinite"),
     ),
+    "a pixel that has no weight is not read: its NaN goes nowhere": (
+        "nn_functional_interpolate_bilinear nn_functional_interpolate_trilinear",
+        ("undefined",),
+    ),
     "an infinite number spoils what it is multiplied with by 0": (
         (
             "clamp remainder __rmod__ rsqrt special_i1e special_chebyshev_polynomial_t "
-            "special_shifted_chebyshev_polynomial_t nn_functional_adaptive_avg_pool2d "
-            "nn_functional_conv1d nn_functional_conv2d nn_functional_interpolate_linear "
-            "nn_functional_interpolate_bilinear nn_functional_interpolate_trilinear "
-            "nn_functional_interpolate_area nn_functional_upsample_bilinear "
+            "special_shifted_chebyshev_polynomial_t nn_functional_conv1d nn_functional_conv2d "
             "nn_functional_scaled_dot_product_attention nn_functional_grid_sample "
             "nn_functional_multi_margin_loss"
         ),
