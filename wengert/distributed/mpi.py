@@ -43,10 +43,18 @@ PAUSE = 1e-3
 """The longest pause from then on, in seconds; the first is a hundredth of it."""
 TEXT = 1024
 """Bytes in which a rank says what it is about to do."""
+CHOSEN = {"OMPI_MCA_coll_libnbc_iallreduce_algorithm": "rabenseifner"}
+"""What Open MPI is told when it starts, unless the user tells it something else.
+
+Left to itself it combines what is not to be waited for, and in place, by a tree in which each step
+sends all: 10 MB between two processes took 3.6 times as long. Rabenseifner's way ("Optimization of
+collective reduction operations", 2004) sends no more than a ring, in as few steps as a tree."""
 
 
 def library() -> Any:
     """mpi4py's module, with MPI started; DistBackendError if there is none."""
+    for name, value in CHOSEN.items():
+        os.environ.setdefault(name, value)
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError, OSError) as error:  # RuntimeError: it finds no MPI library
