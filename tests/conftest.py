@@ -25,6 +25,9 @@ collect_ignore = ["programs"]
 MOST_WORKERS = 16
 """Each worker collects all the tests: more of them take longer to do so than they save."""
 
+ONE_THREAD = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"
+"""What says how many threads BLAS has: those of one worker would compete with another worker."""
+
 NOTABLE = 0.005
 """Seconds from which `--durations` lists something."""
 
@@ -48,6 +51,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if getattr(option, "numprocesses", 0) is None and not option.tx and option.dist == "no":
         option.numprocesses = 0 if in_this_process(config) else "auto"
         option.dist = "worksteal"
+        for name in ONE_THREAD if option.numprocesses else ():
+            os.environ.setdefault(name, "1")
 
 
 def in_this_process(config: pytest.Config) -> bool:
