@@ -1,13 +1,16 @@
 """The observer's ear in machine code tells what `sys.setprofile` tells, but for what is noted."""
 
+import contextlib
 import random
 import sys
+import threading
 from types import FunctionType
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compile.call import listener
 from wengert.compile.call.listener import native_listener
 from wengert.compile.trace.observe.listeners import EVERY_CALL, Kind
 
@@ -114,3 +117,27 @@ def test_a_trace_is_told_of_few_of_its_calls():
     finally:
         del listener.listen
     assert 0 < count < 20_000
+
+
+def test_threads_that_first_ask_at_once_have_one_listener(monkeypatch):
+    # Each made one, under one name for its memory: of which the first was freed, and still read.
+    made, found = [], []
+    both = threading.Barrier(2)
+
+    class Slow(listener.NativeListener):
+        def __init__(self):
+            made.append(self)
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait(0.2)
+
+    monkeypatch.setattr(listener, "NativeListener", Slow)
+    monkeypatch.setattr(listener, "_made", [])
+    threads = [
+        threading.Thread(target=lambda: found.append(listener.native_listener())) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert found == [made[0], made[0]]

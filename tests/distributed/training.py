@@ -274,9 +274,19 @@ def ranks_with_fewer_batches_wait_for_the_others():
     same_bits_everywhere(net)
 
 
+def agree(compiled, net, alone, theirs):
+    """A compiled step does to a network what an eager one does to its twin."""
+    for k in range(4):
+        x, y = batch(dist.get_rank() + 10 * k)
+        compiled(x, y)
+        step(alone, theirs, x, y)
+    same(net, alone)
+    same_bits_everywhere(net)
+
+
 @check
 def a_compiled_step_averages_too():
-    rank, size = here()
+    _, size = here()
     net, alone = DDP(network()), DDP(network())
     mine, theirs = (wg.optim.SGD(m.parameters(), lr=0.1) for m in (net, alone))
 
@@ -288,12 +298,7 @@ def a_compiled_step_averages_too():
         mine.step()
         return loss
 
-    for k in range(4):
-        x, y = batch(rank + 10 * k)
-        compiled(x, y)
-        step(alone, theirs, x, y)
-    same(net, alone)
-    same_bits_everywhere(net)
+    agree(compiled, net, alone, theirs)
     if size > 1:
         text = str(compiled.program)
         assert text.count("= start(") == text.count("= wait(") == 1
@@ -301,16 +306,11 @@ def a_compiled_step_averages_too():
 
 @check
 def a_compiled_step_sends_buckets_while_it_goes_back():
-    rank, size = here()
+    _, size = here()
     net, alone = (DDP(network(0, 3, 40, 40, 2), bucket_cap_mb=0.005) for _ in range(2))
     mine, theirs = (wg.optim.SGD(m.parameters(), lr=0.001) for m in (net, alone))
     compiled = wg.compile(lambda x, y: step(net, mine, x, y))
-    for k in range(4):
-        x, y = batch(rank + 10 * k)
-        compiled(x, y)
-        step(alone, theirs, x, y)
-    same(net, alone)
-    same_bits_everywhere(net)
+    agree(compiled, net, alone, theirs)
     if size > 1:
         order = "".join(
             line.split(" = ")[1][0] if "start(" in line or "wait(" in line else "@"

@@ -40,11 +40,17 @@ def exchange(x: Any, collective: str, root: int, group: int, size: int) -> Any:
 
     Blocks are summed where they are combined. A rank that gets nothing returns zeros.
     """
-    here = _ours(collective, group, size)
-    send = np.asarray(x, order="C")
-    receive = _result(x, collective, root, group, size)
-    here.run(COLLECTIVES[collective], send, receive, root=root).wait()
+    work, receive = _begun(x, collective, root, group, size)
+    work.wait()
     return receive
+
+
+def _begun(x: Any, collective: str, root: int, group: int, size: int) -> tuple[Work, Any]:
+    """An exchange that goes on, and the array that has what it gives when it is done."""
+    receive = _result(x, collective, root, group, size)
+    send = np.asarray(x, order="C")
+    work = _ours(collective, group, size).run(COLLECTIVES[collective], send, receive, root=root)
+    return work, receive
 
 
 def _ours(collective: str, group: int, size: int) -> groups.ProcessGroup:
@@ -89,11 +95,10 @@ _tickets = itertools.count()
 
 def start(x: Any, collective: str, root: int, group: int, size: int) -> Any:
     """Begin an exchange. `x` stays as it is until `wait` has been given the ticket."""
-    here = _ours(collective, group, size)
-    receive = _result(x, collective, root, group, size)
-    work = here.run(COLLECTIVES[collective], np.asarray(x, order="C"), receive, root=root)
+    work, receive = _begun(x, collective, root, group, size)
     ticket = next(_tickets)
-    here.underway[ticket] = Underway(work, receive, time.perf_counter())
+    own = groups.by_key(group, collective)
+    own.underway[ticket] = Underway(work, receive, time.perf_counter())
     return np.array(ticket)
 
 

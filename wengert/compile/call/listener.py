@@ -9,8 +9,8 @@ Python. `Listener` tells of all calls, and is the reference.
 from __future__ import annotations
 
 import ctypes
-import functools
 import sys
+import threading
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
@@ -20,6 +20,7 @@ from llvmlite import ir
 from wengert.compile.call.entry_writer import HALF, WORD, Writer
 from wengert.compile.llvm.machine.host import compile_text, python, register
 from wengert.compile.trace.observe.listeners import Kind, Listener
+from wengert.history import forks
 
 _CALL, _RETURN, _C_CALL = 0, 3, 4  # PyTrace_CALL, PyTrace_RETURN, PyTrace_C_CALL
 _NAMES = {
@@ -64,10 +65,17 @@ class NativeListener(Listener):
         self.put(code, self.words[0], int(kind))
 
 
-@functools.cache
+_lock = forks.renewed(threading.RLock())
+_made: list[NativeListener] = []
+
+
 def native_listener() -> NativeListener:
-    """The one of this process."""
-    return NativeListener()
+    """The one of this process, also for threads that ask at once."""
+    if not _made:
+        with _lock:
+            if not _made:
+                _made.append(NativeListener())
+    return _made[0]
 
 
 def _of_this_version(name: str) -> str:

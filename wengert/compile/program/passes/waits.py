@@ -7,11 +7,14 @@ where something takes long, since some engines go on only when they are.
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import numpy as np
 
 from wengert.compile.program.bodies import bodies
 from wengert.compile.program.program import Program, Statement, Value
-from wengert.dispatch import Parts
+from wengert.dispatch import Function, Parts
 
 
 def waits(program: Program) -> bool:
@@ -28,9 +31,8 @@ def starting_early(statements: list[Statement]) -> list[Statement]:
     All that acts stays in its order: all ranks start the same things one after the other.
     """
     makers = {v: k for k, s in enumerate(statements) for v in s.outputs}
-    before: dict[int, int] = {}  # what acts, by what acts next
     acting = [k for k, s in enumerate(statements) if acts(s)]
-    before.update(zip(acting[1:], acting, strict=False))
+    before = dict(itertools.pairwise(reversed(acting)))  # what acts, by what acts next
     order: dict[int, None] = {}
     for started in acting:
         if not parts_of(statements[started]):
@@ -62,8 +64,8 @@ class _Ordering:
 
     def __init__(self) -> None:
         self.done: list[Statement] = []
-        self.underway: list[tuple[Statement, Value]] = []
-        """Statements that were started, the first of them first, and their tickets."""
+        self.underway: list[tuple[Statement, Parts, Value]] = []
+        """Statements that were started, the first of them first, their parts and tickets."""
 
     def ordered(self, statements: list[Statement]) -> list[Statement]:
         while statements or self.underway:
@@ -74,7 +76,7 @@ class _Ordering:
 
     def without_waiting(self, statements: list[Statement]) -> list[Statement]:
         """Do what needs no wait, and return what is left; what acts stays in its order."""
-        missing = {v for s, _ in self.underway for v in s.outputs}
+        missing = {v for s, *_ in self.underway for v in s.outputs}
         left: list[Statement] = []
         acted = False  # whether something that acts is left
         for s in statements:
@@ -94,21 +96,20 @@ class _Ordering:
 
     def start(self, s: Statement, parts: Parts) -> None:
         ticket = Value((), np.int64)
-        self.done.append(Statement(parts.start, s.args, s.kwargs, (ticket,), s.code, s.at))
-        self.underway.append((s, ticket))
+        self.add(parts.start, s.args, s, ticket)
+        self.underway.append((s, parts, ticket))
 
     def go_on(self) -> None:
         """Ask after what was started first: that has the others go on, too."""
         if self.underway:
-            s, ticket = self.underway[0]
-            parts, after = parts_of(s), Value((), np.int64)
-            assert parts is not None
-            args = (ticket, *s.args[1:])
-            self.done.append(Statement(parts.go_on, args, s.kwargs, (after,), s.code, s.at))
-            self.underway[0] = s, after
+            s, parts, ticket = self.underway[0]
+            after = Value((), np.int64)
+            self.add(parts.go_on, (ticket, *s.args[1:]), s, after)
+            self.underway[0] = s, parts, after
 
-    def wait(self, s: Statement, ticket: Value) -> None:
-        parts = parts_of(s)
-        assert parts is not None
-        args = (ticket, *s.args)
-        self.done.append(Statement(parts.wait, args, s.kwargs, s.outputs, s.code, s.at))
+    def wait(self, s: Statement, parts: Parts, ticket: Value) -> None:
+        self.add(parts.wait, (ticket, *s.args), s, *s.outputs)
+
+    def add(self, function: Function, args: Any, s: Statement, *outputs: Value) -> None:
+        """A part of a statement, at its line."""
+        self.done.append(Statement(function, args, s.kwargs, outputs, s.code, s.at))
