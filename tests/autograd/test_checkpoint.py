@@ -519,3 +519,51 @@ def test_a_function_that_catches_exceptions_does_not_catch_the_early_end_of_the_
     x = ones(wg, 2)
     checkpoint(wg, f, x).sum().backward()
     assert x.grad is not None
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_an_argument_in_a_container_that_was_overwritten_is_an_error(use_reentrant):
+    # Only arguments by themselves were looked at: the second run took what was written, silently.
+    x, pair = ones(wg, 2), {"factors": [wg.tensor([2.0, 3.0])]}
+    f = lambda x, pair: (x * pair["factors"][0]).sin()
+    y = wg.utils.checkpoint.checkpoint(f, x, pair, use_reentrant=use_reentrant)
+    pair["factors"][0].mul_(5)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_the_second_run_gets_containers_as_they_were_at_the_first(use_reentrant):
+    # What the caller, or the function itself, had put into a list was there at the second run.
+    def f(x, factors):
+        y = (x * sum(factors)).exp()
+        factors.append(y.detach())
+        return y
+
+    x, factors = ones(wg, 2), [wg.tensor([2.0, 3.0])]
+    y = wg.utils.checkpoint.checkpoint(f, x, factors, use_reentrant=use_reentrant)
+    known = (y * factors[0]).tolist()
+    factors.append(wg.tensor([7.0, 7.0]))
+    y.sum().backward()
+    assert x.grad.tolist() == known
+
+
+def test_a_parameter_that_was_overwritten_before_the_second_run_is_an_error():
+    # Without the checkpoint it is one: with it, the gradients were those of the new parameter.
+    x, layer = ones(wg, 2), wg.nn.Linear(2, 2)
+    y = checkpoint(wg, layer, x).sum()
+    with wg.no_grad():
+        layer.weight.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_what_a_region_overwrites_before_it_reads_it_may_be_overwritten_by_each_run():
+    x, scale = ones(wg, 2), wg.zeros(2)
+
+    def f(x):
+        scale.copy_(x.detach() * 3)
+        return x * scale
+
+    checkpoint(wg, f, x).sum().backward()
+    assert x.grad.tolist() == [3, 3]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import warnings
 import weakref
 from collections.abc import Callable
@@ -83,7 +84,8 @@ def checkpoint(
             )
         _warn_if_untracked(args)
         if watch.active() is not None:
-            return _traced(_Region(function, args, {}), preserve_rng_state)
+            region = _Region(function, args, {})
+            return _traced(region, lambda: function(*args), preserve_rng_state)
         return _Reentrant.apply(function, preserve_rng_state, *args)
     first, again = (
         (contextlib.nullcontext(), contextlib.nullcontext()) if context_fn is None else context_fn()
@@ -94,25 +96,20 @@ def checkpoint(
     region.early_stop = early_stop
     if watch.active() is not None:
         with first:
-            return _traced(region, preserve_rng_state)
+            return _traced(region, lambda: function(*args, **kwargs), preserve_rng_state)
     region.random = random.get_rng_state() if preserve_rng_state else None
     with saved_tensors_hooks(region.pack, region.unpack), first:
         return function(*args, **kwargs)
 
 
-def _traced(region: _Region, draws_again: bool) -> Any:
+def _traced(region: _Region, first: Callable[[], Any], draws_again: bool) -> Any:
     """A region of a program: there it is written down twice."""
     from wengert.compile.trace.regions import region as written
 
     def again() -> Any:
-        leaves: list[Any] = []
-        tree = collect((region.args, region.kwargs), leaves)
-        args, kwargs = rebuild(tree, iter([_anew(region.restored(x)) for x in leaves]))
+        args, kwargs = region.restored(_anew)
         with region.context:
             return region.function(*args, **kwargs)
-
-    def first() -> Any:
-        return region.function(*region.args, **region.kwargs)
 
     return written(watch.active().trace, first, again, draws_again)
 
@@ -272,8 +269,9 @@ class _Region:
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         self.function = function
-        self.args = [_kept(a) for a in args]
-        self.kwargs = {name: _kept(a) for name, a in kwargs.items()}
+        leaves: list[Any] = []
+        self.tree = collect((args, kwargs), leaves)
+        self.leaves = list(map(_kept, leaves))
         self.order = tick()
         self.code, self.at = here()
         self.slots: list[weakref.ref[_Slot]] = []
@@ -321,15 +319,15 @@ class _Region:
                 slot.value = None
 
     def run_again(self) -> None:
-        args = [self.restored(a) for a in self.args]
-        kwargs = {name: self.restored(a) for name, a in self.kwargs.items()}
+        args, kwargs = self.restored()
         last = max((i for i, slot in enumerate(self.slots) if slot() is not None), default=-1)
-        seen = 0
+        seen, begun = 0, tick()
 
         def fill(tensor: Tensor) -> Tensor:
             nonlocal seen
             slot = self.slots[seen]() if seen < len(self.slots) else None
             if slot is not None:
+                self.check(tensor, "what the backward of the checkpoint reads", begun)
                 self.fill(slot, tensor)
             seen += 1
             if seen > last and self.early_stop:
@@ -364,22 +362,30 @@ class _Region:
             )
         slot.value = tensor.detach()
 
-    def restored(self, value: Any) -> Any:
-        """An argument for the second run, if nothing has overwritten it since the first."""
+    def restored(self, change: Callable[[Any], Any] = lambda leaf: leaf) -> Any:
+        """The arguments for the second run, in containers as they were at the first."""
+        return rebuild(self.tree, iter([change(self.unwritten(x)) for x in self.leaves]))
+
+    def unwritten(self, value: Any) -> Any:
+        """What an argument holds, if nothing has overwritten it since the first run."""
         if isinstance(value, saved.Packed):
             return wrap(value.tensor()._array, value.edge)
-        if isinstance(value, Tensor) and value._cell is not None and value._cell.stamp > self.order:
-            name, code, at = value._cell.writer or ("an in-place operation", None, 0)
-            raise ModifiedError(
-                "one of the variables needed for gradient computation has been modified by an "
-                "inplace "
-                f"operation: an argument of shape {list(value.shape)} of the checkpoint at\n  "
-                f"{line_of(self.code, self.at)}\nwas overwritten by {name} at\n  "
-                f"{line_of(code, at)}\n"
-                "Give the checkpoint a clone(), or write out of place (x = x + y instead of x += "
-                "y)."
-            )
+        if isinstance(value, Tensor):
+            self.check(value, "an argument of the checkpoint")
         return value
+
+    def check(self, tensor: Tensor, what: str, before: float = math.inf) -> None:
+        """Refuse what was overwritten after the first run began, and before that moment."""
+        cell = tensor._cell
+        if cell is None or not self.order < cell.stamp < before:
+            return
+        name, code, at = cell.writer or ("an in-place operation", None, 0)
+        raise ModifiedError(
+            "one of the variables needed for gradient computation has been modified by an inplace "
+            f"operation: {what} at\n  {line_of(self.code, self.at)}\nof shape "
+            f"{list(tensor.shape)} was overwritten by {name} at\n  {line_of(code, at)}\n"
+            "Give the checkpoint a clone(), or write out of place (x = x + y instead of x += y)."
+        )
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -410,7 +416,8 @@ class _Reentrant(Function):
         ctx.call = function
         ctx.random = random.get_rng_state() if preserve else None
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-        ctx.others = [None if isinstance(a, Tensor) else a for a in args]
+        others = tuple(None if isinstance(a, Tensor) else a for a in args)
+        ctx.others = _Region(function, others, {})
         ctx.save_for_backward(*(a for a in args if isinstance(a, Tensor)))
         return function(*args)
 
@@ -421,7 +428,7 @@ class _Reentrant(Function):
                 "When use_reentrant=True, checkpoint is incompatible with .grad() or passing an "
                 "`inputs` parameter to .backward(). To resolve this error, use use_reentrant=False."
             )
-        args = list(ctx.others)
+        args = list(ctx.others.restored()[0])
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
         outside = random.get_rng_state() if ctx.random is not None else None
