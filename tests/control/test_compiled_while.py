@@ -74,10 +74,18 @@ def test_a_particle_that_meets_a_wall():
     assert np.allclose(compiled(2.0), wg.value_and_grad(flight)(2.0))
 
 
-def test_a_loop_that_never_ends_can_be_interrupted():
+BODIES = {
+    "short iterations": "y * 1.0",
+    "long iterations": "wg.fori_loop(0, 3 * 10**6, lambda i, y: np.sin(y) * 0 + y, y)",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_loop_that_never_ends_can_be_interrupted(body):
+    # It was looked for after a thousand iterations, however long these took.
     lines = [
-        "import _thread, os, threading, time, wengert as wg",
-        "f = wg.compile(lambda x: wg.while_loop(lambda y: y > 0, lambda y: y * 1.0, x))",
+        "import _thread, os, threading, time, numpy as np, wengert as wg",
+        f"f = wg.compile(lambda x: wg.while_loop(lambda y: y > 0, lambda y: {body}, x))",
         "print(f(wg.tensor(-1.0)).item())",
         "def interrupt():",  # one may come where Python drops it: while the entry is linked, say
         "    while True:",

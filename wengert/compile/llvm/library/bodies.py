@@ -7,6 +7,7 @@ taken once for the whole loop, so an iteration allocates nothing.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
@@ -140,7 +141,7 @@ def _state(frame: Frame, plan: Plan, first: int, carries: int) -> list[V]:
     return state
 
 
-def _counted(b: B, length: V, once: Callable[[V], V]) -> V:
+def _counted(b: B, length: V, once: Callable[[V], V], breath: Breath | None = None) -> V:
     """Run `once(number)` so many times, at least once, or until its status is not 0."""
     before = b.block
     inside, after = b.append_basic_block("iteration"), b.append_basic_block("done")
@@ -150,6 +151,7 @@ def _counted(b: B, length: V, once: Callable[[V], V]) -> V:
     t.add_incoming(I64(0), before)
     status = once(t)
     following = b.add(t, I64(1), flags=("nuw", "nsw"))
+    status = status if breath is None else breath.after(following, status)
     t.add_incoming(following, b.block)
     fine = b.icmp_signed("==", status, I32(0))
     b.cbranch(b.and_(fine, b.icmp_unsigned("<", following, length)), inside, after)
@@ -160,7 +162,62 @@ def _counted(b: B, length: V, once: Callable[[V], V]) -> V:
 # ---- loops of unknown length --------------------------------------------------------------------
 
 OFTEN = 1 << 10
-"""After so many iterations other threads may run, and it is looked whether the user interrupts."""
+"""The clock is looked at after one iteration, then after two, and so on up to so many; after so
+many, or in another second, other threads may run."""
+CLOCK = "_time64" if sys.platform == "win32" else "time"
+
+
+class Breath:
+    """Where a loop that may run for long lets others run, and looks whether the user interrupts.
+
+    However long an iteration takes, that is about once in a second, or more often.
+    """
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame, self.b = frame, frame.b
+        self.following, self.steps, self.second = (self._word() for _ in range(3))
+        for at in (self.following, self.steps):
+            self.b.store(I64(1), at, align=8)
+        self.b.store(self._clock(), self.second, align=8)
+
+    def _word(self) -> V:
+        with self.b.goto_entry_block():
+            word = self.b.alloca(I64)
+        word.type = POINTER
+        return word
+
+    def _clock(self) -> V:
+        """The second that it is."""
+        return self.frame.call(CLOCK, I64, [ir.Constant(POINTER, None)])
+
+    def after(self, count: V, status: V) -> V:
+        """The status after so many iterations: of the last one, or -1 if the user interrupts."""
+        b = self.b
+        due = b.icmp_unsigned("==", count, b.load(self.following, typ=I64, align=8))
+        before, looks, goes = b.block, b.append_basic_block("look"), b.append_basic_block("on")
+        b.cbranch(b.and_(due, b.icmp_signed("==", status, I32(0))), looks, goes)
+        b.position_at_end(looks)
+        now, steps = self._clock(), b.load(self.steps, typ=I64, align=8)
+        same = b.icmp_signed("==", now, b.load(self.second, typ=I64, align=8))
+        many = b.icmp_unsigned(">=", steps, I64(OFTEN))
+        b.store(now, self.second, align=8)
+        more = b.select(same, b.select(many, steps, b.shl(steps, I64(1))), I64(1))
+        b.store(more, self.steps, align=8)
+        b.store(b.add(count, more), self.following, align=8)
+        looked, breathes = b.block, b.append_basic_block("breath")
+        b.cbranch(b.or_(many, b.not_(same)), breathes, goes)
+        b.position_at_end(breathes)
+        thread = self.frame.call("python.PyEval_SaveThread", POINTER, [])
+        self.frame.call("python.PyEval_RestoreThread", ir.VoidType(), [thread])
+        seen = self.frame.call("python.PyErr_CheckSignals", I32, [])
+        breathed = b.block
+        b.branch(goes)
+        b.position_at_end(goes)
+        result = b.phi(I32)
+        result.add_incoming(status, before)
+        result.add_incoming(I32(0), looked)
+        result.add_incoming(seen, breathed)
+        return result
 
 
 def _until(frame: Frame, until: Until) -> None:
@@ -175,10 +232,8 @@ def _until(frame: Frame, until: Until) -> None:
     holds = b.alloca(BYTE)
     holds.type = POINTER
     tables[0].set(tables[0].table.output(0), holds)
-    asks, acts, looks, after = (
-        b.append_basic_block(name) for name in ("test", "iteration", "interrupt", "done")
-    )
-    before = b.block
+    asks, acts, after = (b.append_basic_block(name) for name in ("test", "iteration", "done"))
+    breath, before = Breath(frame), b.block
     b.branch(asks)
     b.position_at_end(asks)
     count, asked = b.phi(I64), frame.run(0, tables[0])
@@ -189,28 +244,15 @@ def _until(frame: Frame, until: Until) -> None:
     b.cbranch(b.and_(fine, on), acts, after)
     b.position_at_end(acts)
     _keep(frame, until.keeps, body, state, frame.outputs[carries + 1 :], count)
-    acted = frame.run(1, tables[1])
     following = b.add(count, I64(1))
-    often = b.icmp_unsigned("==", b.and_(following, I64(OFTEN - 1)), I64(0))
-    failed = b.icmp_signed("!=", acted, I32(0))
-    b.cbranch(b.or_(failed, often), looks, asks)
+    acted = breath.after(following, frame.run(1, tables[1]))
     count.add_incoming(following, b.block)
-    b.position_at_end(looks)
-    breathes = b.append_basic_block("breath")
-    failing = b.block
-    b.cbranch(failed, after, breathes)
-    b.position_at_end(breathes)
-    thread = frame.call("python.PyEval_SaveThread", POINTER, [])  # others may run
-    frame.call("python.PyEval_RestoreThread", ir.VoidType(), [thread])
-    seen = frame.call("python.PyErr_CheckSignals", I32, [])
-    b.cbranch(b.icmp_signed("==", seen, I32(0)), asks, after)
-    count.add_incoming(following, b.block)
-    stop_seen = b.block
+    stop_acted = b.block
+    b.cbranch(b.icmp_signed("==", acted, I32(0)), asks, after)
     b.position_at_end(after)
     result = b.phi(I32)
     result.add_incoming(asked, stop_asked)
-    result.add_incoming(acted, failing)
-    result.add_incoming(seen, stop_seen)
+    result.add_incoming(acted, stop_acted)
     b.store(count, frame.outputs[carries], align=8)
     frame.finish(result)
 
@@ -333,7 +375,8 @@ class _Rewinding:
 
         fine = b.icmp_signed("==", b.load(self.status, typ=I32, align=4), I32(0))
         with b.if_then(b.and_(fine, b.icmp_signed(">", self.length, I64(0)))):
-            b.store(_counted(b, self.length, once), self.status, align=4)
+            status = _counted(b, self.length, once, Breath(self.frame))
+            b.store(status, self.status, align=4)
 
     def _save(self, sweep: _Sweep, number: V) -> None:
         """Write down what the state is before an iteration, as far as it is asked for."""
