@@ -15,9 +15,12 @@ from llvmlite import ir
 import wengert as wg
 from tests.compile.kernels import compiled, interpret
 from tests.compile.random_kernels import kernels
+from wengert.compile.llvm.library import matmul
+from wengert.compile.llvm.library.blocks import suits
 from wengert.compile.llvm.machine.threads import address
 from wengert.compile.llvm.nests import parts
 from wengert.compile.plan.kernel import Access, Apply, Kernel, Load, Store
+from wengert.compile.plan.plan import Layout, Multiply, Place
 
 RNG = np.random.default_rng(0)
 
@@ -154,3 +157,26 @@ def test_only_large_work_is_shared():
     module = ir.Module("test")
     assert parts.kernel_in_parts(module, doubled(10_000)) is None
     assert parts.kernel_in_parts(module, doubled(10_000_000)) is not None
+
+
+def multiplied(m, k, n, columnwise=False):
+    def matrix(number, *shape):
+        strides = (1, shape[0]) if columnwise else (shape[1], 1)
+        return Layout(Place("input", number), shape, strides, np.dtype("f4"))
+
+    return Multiply(matrix(0, m, k), matrix(1, k, n), matrix(2, m, n))
+
+
+@pytest.mark.parametrize("shape", [(512, 128, 784), (128, 512, 784), (384, 768, 128)])
+@pytest.mark.parametrize("columnwise", [False, True])
+def test_parts_of_a_product_in_blocks_are_products_in_blocks(shape, columnwise):
+    # Parts of 64 rows were too low for blocks, and took up to 1.6 times as long as the whole.
+    m, k, n = shape[::-1] if columnwise else shape
+    whole = multiplied(m, k, n, columnwise)
+    assert suits(matmul.describe(whole).matrices)
+    pieces = parts.of_product(whole)
+    assert pieces is not None
+    cut, first, last = pieces
+    assert cut.parts > 1
+    for part in (first, last):
+        assert suits(matmul.describe(part).matrices)

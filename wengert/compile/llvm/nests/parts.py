@@ -2,7 +2,7 @@
 
 What the parts are follows from the work alone, whatever the number of threads: so each result is
 the same for every number. A kernel is cut along one of its outer loops, whose steps write different
-elements; a product by its rows, its columns, or along a leading dimension.
+elements; a product along a leading dimension, by its columns, or else by its rows.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ LEAST = 1 << 15
 """Operations on vectors that are a part at least."""
 MULTIPLICATIONS = 1 << 23
 """Multiplications from which on a product is cut."""
-ROWS = 64
-"""Rows, or columns, that are a part of a product at least: each part arranges the other operand."""
+COLUMNS, ROWS = (128, 32), (192, 12)
+"""Columns, or rows, that are a part of a product at least, and of which it has a multiple: whole
+tiles. A part of the columns reads all of the left operand, as a block of a product does. One of the
+rows arranges all of the right operand for itself, which costs four times as much.
+"""
 MOST = 32
 """Parts at most."""
 LINE = 64
@@ -150,36 +153,47 @@ def kernel_in_parts(module: ir.Module, kernel: Kernel) -> tuple[ir.Function, int
 
 def product_in_parts(module: ir.Module, step: Multiply) -> tuple[ir.Function, int] | None:
     """The like for a product of `a`, `b` and `out`; None for one that BLAS does."""
+    found = of_product(step)
+    if found is None:
+        return None
+    cut, *pieces = found
+    return _task(module, cut, *(matmul.define(module, piece) for piece in pieces)), cut.parts
+
+
+def of_product(step: Multiply) -> tuple[Cut, Multiply, Multiply] | None:
+    """The parts of a product: how it is cut, the first of them and the last."""
     *lead, m, n = step.out.shape
     k = step.a.shape[-1]
     if math.prod([*lead, m, n, k]) < MULTIPLICATIONS or not threads.available():
         return None
     if step.out.dtype.kind not in "f" or not matmul.ours(matmul.describe(step).matrices):
         return None
-    axis, least = _axis(lead, m, n)
+    axis, (least, whole) = _axis(step)
     if axis is None:
         return None
     extent = step.out.shape[axis]
     size = -(-extent // min(8, extent // least))
-    size = -(-size // least) * least if least > 1 else size
+    size = -(-size // whole) * whole
     count = -(-extent // size)
     if count < 2:
         return None
     first, moves = _slice(step, axis, size)
     last = extent - size * (count - 1)
-    final = first if last == size else _slice(step, axis, last)[0]
-    cut = Cut(count, moves, [0, 1, 2])
-    functions = [matmul.define(module, one) for one in (first, final)]
-    return _task(module, cut, *functions), count
+    return Cut(count, moves, [0, 1, 2]), first, _slice(step, axis, last)[0]
 
 
-def _axis(lead: list[int], m: int, n: int) -> tuple[int | None, int]:
-    """The axis of the result that is cut, and how many steps are a part at least."""
+def _axis(step: Multiply) -> tuple[int | None, tuple[int, int]]:
+    """The axis of the result that is cut; how many steps are a part at least, and a whole tile."""
+    *lead, m, n = step.out.shape
     if lead and lead[0] >= 4:
-        return -2 - len(lead), 1
-    if m >= 2 * ROWS:
-        return -2, ROWS
-    return (-1, ROWS) if n >= 2 * ROWS else (None, 0)
+        return -2 - len(lead), (1, 1)
+    across, down = (-1, n), (-2, m)
+    if step.out.strides[-1] != 1:  # its transpose is computed, of the operands' transposes
+        across, down = down, across
+    for (axis, extent), part in ((across, COLUMNS), (down, ROWS)):
+        if extent >= 2 * part[0]:
+            return axis, part
+    return None, (1, 1)
 
 
 def _slice(step: Multiply, axis: int, size: int) -> tuple[Multiply, list[int]]:
