@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -210,3 +211,46 @@ def test_what_is_not_measured_is_refused():
         profile(profile_memory=True)
     with pytest.raises(ValueError, match="group_by must be"):
         run().key_averages(group_by="colour")
+
+
+def test_a_flame_graph_puts_each_call_below_what_called_it():
+    # A table says how long each operation took, but not for whom.
+    prof = run()
+    root = prof.flame_graph().root
+    (net,) = [frame for frame in root.inside.values() if frame.name == "Net (Net)"]
+    assert net.count == 3
+    assert {frame.name for frame in net.inside.values()} == {
+        "Net.body (Sequential)",
+        "Net.head (Linear)",
+        "mul",
+    }
+    (back,) = [frame for frame in root.inside.values() if frame.name == "backward"]
+    assert "TanhBackward0" in {frame.name for frame in back.inside.values()}
+    own = sum(path[-1].own for path in root.walk())
+    assert own == root.total == sum(e.own for e in prof.events())  # nothing twice, nothing lost
+
+
+def test_a_flame_graph_is_written_as_a_picture_and_as_stacks(tmp_path):
+    with profile() as prof, record_function("a <part>; slow"):
+        with record_function("inner"):
+            time.sleep(0.002)
+        time.sleep(0.002)
+    picture = prof.flame_graph().save(tmp_path / "flames.svg").read_text(encoding="utf-8")
+    bars = ElementTree.fromstring(picture).findall("{http://www.w3.org/2000/svg}g")
+    assert [bar[0].text.split("\n")[0] for bar in bars] == ["all", "a <part>; slow", "inner"]
+    assert "Flame graph" in prof.flame_graph().save(tmp_path / "flames.html").read_text("utf-8")
+    with pytest.raises(ValueError, match=r"saved as \.svg or \.html"):
+        prof.flame_graph().save(tmp_path / "flames.png")
+    prof.export_stacks(str(tmp_path / "stacks.txt"))
+    first, second = (tmp_path / "stacks.txt").read_text(encoding="utf-8").splitlines()
+    assert first.startswith("a <part>, slow ")
+    assert second.startswith("a <part>, slow;inner ")
+    with pytest.raises(ValueError, match="only the CPU is timed"):
+        prof.export_stacks(str(tmp_path / "stacks.txt"), "self_cuda_time_total")
+
+
+def test_a_profile_of_nothing_has_a_flame_graph_of_nothing():
+    with profile() as prof:
+        pass
+    assert repr(prof.flame_graph()) == "<FlameGraph of 0 bars: 0 ns>"
+    assert prof.flame_graph().svg().count("<rect") == 1

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wengert.autograd import engine
 from wengert.compile.call.function import CompiledFunction
@@ -31,6 +31,9 @@ from wengert.nn import functional
 from wengert.nn.module import Module
 from wengert.optim.optimizer import Optimizer
 from wengert.tensor import Tensor
+
+if TYPE_CHECKING:
+    from wengert.visual.flames import FlameGraph
 
 now = time.perf_counter_ns
 
@@ -575,6 +578,34 @@ class profile:
             row.self_cpu_time_total += event.own / 1000
             row.cpu_time_total += event.total / 1000
         return Averages(list(rows.values()))
+
+    def flame_graph(self) -> FlameGraph:
+        """Where the time goes as a picture, to look at in a notebook or to `save("flames.svg")`.
+
+        Each bar is a call, as wide as its time, and below it is what it called: modules green,
+        operations blue, the reverse sweep orange. Calls of one name and line are one bar.
+
+        >>> import wengert as wg
+        >>> net = wg.nn.Sequential(wg.nn.Linear(2, 3), wg.nn.ReLU())
+        >>> with profile() as prof:
+        ...     y = net(wg.ones(1, 2))
+        >>> prof.flame_graph()
+        <FlameGraph of ... bars: ...s>
+        """
+        from wengert.visual.flames import FlameGraph
+
+        return FlameGraph(self._events)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the calls with those around them and their own times, a line each.
+
+        flamegraph.pl and speedscope read such files; `flame_graph` needs neither.
+        """
+        if metric != "self_cpu_time_total":
+            raise ValueError(
+                f"metric must be 'self_cpu_time_total', got {metric!r}: only the CPU is timed"
+            )
+        Path(path).write_text(self.flame_graph().stacks() + "\n", encoding="utf-8")
 
     def export_chrome_trace(self, path: str) -> None:
         """Write a file for chrome://tracing or Perfetto."""

@@ -40,6 +40,7 @@ HALL = {"__init__", "__main__", "cli"}
 UPWARD: dict[tuple[str, str], str] = {
     ("compile", "control"): "a `for` loop in a compiled function is one of wg.scan's",
     ("compile", "visual"): "a compiled function draws itself when it is asked to: f.graph()",
+    ("profiler", "visual"): "a profile draws itself when it is asked to: prof.flame_graph()",
 }
 """Imports that point upward, each with its reason."""
 
