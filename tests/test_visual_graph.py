@@ -156,9 +156,32 @@ def test_a_box_tells_shape_dtype_saved_values_and_the_line():
     assert named(picture, "leaf").describe() == "leaf\n3, float64"
     said = named(picture, "Mul").describe().splitlines()
     assert said[:3] == ["MulBackward0", "result: 2 × 3, float64", "saves b: 2 × 3, float64"]
-    assert "test_visual_graph.py" in said[3]
-    assert said[4].endswith("# this line")
+    assert said[3] == "48 B kept to go back"
+    assert "test_visual_graph.py" in said[4]
+    assert said[5].endswith("# this line")
     assert "saves y: 2 × 3, float64" in named(picture, "Tanh").describe()
+
+
+def test_a_folded_module_says_what_it_keeps_and_how_long_it_took():
+    # Boxes said shapes alone: neither memory nor time.
+    class Twice(nn.Module):
+        def forward(self, x):
+            y = x.exp()
+            return y.exp() * y  # y is saved by three operations, and is one array
+
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Twice()
+
+        def forward(self, x):
+            return self.inner(x)
+
+    (box,) = [v for v in draw(Two(), wg.ones(25), boxes=3).graph.vertices if v.folded]
+    y, exp_y = 25 * 4, 25 * 4
+    assert box.cost.bytes == y + exp_y
+    assert 0 < box.cost.seconds < 60
+    assert re.search(r"200 B kept to go back, took [\d.]+ (m|µ|n|)s", box.describe())
 
 
 def test_a_custom_function_tells_what_it_saved():

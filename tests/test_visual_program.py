@@ -1,6 +1,7 @@
 """Pictures of compiled functions: what is drawn of their programs."""
 
 import numpy as np
+import pytest
 
 import wengert as wg
 from wengert import nn, optim
@@ -57,3 +58,41 @@ def test_a_large_program_is_folded_by_the_functions_and_lines_that_wrote_it():
         seen.add(vertex)
     assert len(step.graph(boxes=200).graph.vertices) > len(names)
     assert np.isfinite([v.column for v in graph.vertices]).all()
+
+
+def test_boxes_say_their_shares_of_the_time_and_which_results_are_in_memory():
+    # What a fused loop passes on within itself is in registers: it takes no memory.
+    f = wg.compile(lambda a, b: wg.exp(wg.sin(a) * 2) @ b)
+    f(wg.ones(40, 40), wg.ones(40, 40))
+    graph = f.graph().graph
+    costs = {v.name: v.cost for v in graph.vertices if not v.is_leaf}
+    assert sum(cost.share for cost in costs.values()) == pytest.approx(1)
+    assert {name: cost.bytes for name, cost in costs.items()} == {
+        "sin": 0, "multiply": 0, "exp": 6400, "matmul": 6400,
+    }  # fmt: skip
+    assert costs["sin"].told == "in one loop with multiply, exp"
+    (matmul,) = [v for v in graph.vertices if v.name == "matmul"]
+    assert "6.4 kB" in matmul.label
+    assert "shares of the time" in graph.note
+
+
+def test_the_cost_of_a_folded_box_is_that_of_all_in_it():
+    def step(x):
+        for _ in range(60):
+            x = wg.sin(x) @ x
+        return x
+
+    f = wg.compile(step)
+    f(wg.ones(4, 4))
+    vertices = f.graph(boxes=8).graph.vertices
+    assert any(v.folded for v in vertices)
+    shares = [v.cost.share for v in vertices if v.cost is not None]
+    assert sum(shares) == pytest.approx(1)
+
+
+def test_what_may_never_end_on_ones_is_drawn_without_times():
+    f = wg.compile(lambda x: wg.while_loop(lambda y: y.sum() < 9, lambda y: y * 2, x))
+    f(wg.ones(3))
+    graph = f.graph().graph
+    assert all(v.cost is None or v.cost.share is None for v in graph.vertices)
+    assert "shares" not in graph.note

@@ -46,8 +46,8 @@ def draw(what: Any, *inputs: Any, names: Names = (), boxes: int = 40, **named: A
     innermost modules out. Where that does not help, because a loop made a thousand operations
     without a module, a green box is a stretch of the program: a few rounds of the loop.
 
-    A title on each box says the shape, the dtype, what is saved for the backward pass, and the line
-    of yours that ran the operation. Shapes are learnt by a backward pass, which adds to no `.grad`
+    A title on each box says the shape, the dtype, what is saved for the backward pass, in how many
+    bytes, and the line of yours that ran the operation; of a module, also how long it took. Shapes are learnt by a backward pass, which adds to no `.grad`
     but runs hooks on tensors; where that pass fails, the drawing says why.
 
     Errors: ValueError if there is no history to draw.
@@ -250,7 +250,7 @@ class Drawing:
         return left, right, max(vertex.row for vertex in self.graph.vertices) + 1
 
     def _column(self) -> float:
-        longest = max(len(_cut(line)) for v in self.graph.vertices for line in _texts(v))
+        longest = max(len(_cut(line)) for v in self.graph.vertices for line in v.texts)
         return max(COLUMN, (0.078 * longest + 0.12) / WIDTH)
 
 
@@ -273,10 +273,6 @@ g[id^="vertex-"]:hover path {{ stroke-width: 3 !important; }}
 """
 
 
-def _texts(vertex: Vertex) -> list[str]:
-    return [text for text in (vertex.name, vertex.detail, vertex.size) if text]
-
-
 def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else "…" + text[1 - LONGEST :]
 
@@ -294,8 +290,8 @@ def _box(ax: Any, vertex: Vertex, gid: str) -> None:
         linestyle="--" if vertex.is_repeated else "-", gid=gid, **style,
     )  # fmt: skip
     ax.add_patch(box)
-    lines = [_cut(text) for text in _texts(vertex)]
-    step = 0.2 if len(lines) < 3 else 0.165
+    lines = [_cut(text) for text in vertex.texts]
+    step = {1: 0.2, 2: 0.2, 3: 0.165}.get(len(lines), 0.125)
     for k, line in enumerate(lines):
         first = k == 0
         ax.text(

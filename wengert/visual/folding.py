@@ -11,6 +11,7 @@ time are folded, so cut that they begin where the loop does.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class Call:
     end: int = 0
     depth: int = 0
     lines: tuple[str, ...] = ()
+    seconds: float = 0.0
+    """How long the call took."""
 
 
 class Calls:
@@ -76,12 +79,15 @@ class Calls:
             if module not in self._paths:
                 self._know(type(module).__name__, module)
             call = Call(self._paths[module], type(module).__name__, tick(), depth=len(open_calls))
+            call.seconds = -time.perf_counter()
             open_calls.append(call)
             self.made.append(call)
 
         def leave(module: Module, args: Any, result: Any) -> None:
             if threading.get_ident() == thread and self._paths.get(module) != "":
-                open_calls.pop().end = tick()
+                call = open_calls.pop()
+                call.end = tick()
+                call.seconds += time.perf_counter()
 
         with register_module_forward_pre_hook(enter), register_module_forward_hook(leave):
             yield

@@ -22,6 +22,56 @@ from wengert.visual.folding import Calls, Folded, fold
 Names = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What a box takes: bytes of memory, and of the time a share or, if it was measured, seconds."""
+
+    bytes: int = 0
+    share: float | None = None
+    seconds: float = 0.0
+    kept: str = "in memory"
+    """What the bytes are for."""
+    told: str = ""
+    """What else is to be said."""
+
+    @property
+    def short(self) -> str:
+        """For the box, where shares of the time are known: 12% · 1.5 kB."""
+        if self.share is None:
+            return ""
+        size = f"{scaled(self.bytes)}B" if self.bytes else ""
+        return " · ".join(part for part in (f"{self.share:.0%}", size) if part)
+
+    def describe(self) -> list[str]:
+        parts = [f"{scaled(self.bytes)}B {self.kept}"] if self.bytes else []
+        parts += [f"{self.share:.1%} of the time"] if self.share is not None else []
+        parts += [f"took {scaled(self.seconds)}s"] if self.seconds else []
+        return [", ".join(parts), self.told]
+
+
+def total(costs: Iterable[Cost | None]) -> Cost | None:
+    """What several boxes take together."""
+    known = [cost for cost in costs if cost is not None]
+    if not known:
+        return None
+    shares = [cost.share for cost in known if cost.share is not None]
+    return Cost(
+        sum(cost.bytes for cost in known), sum(shares) if shares else None, kept=known[0].kept
+    )
+
+
+def scaled(number: float) -> str:
+    """A number in three digits, and the letter of its thousands.
+
+    >>> scaled(1536), scaled(0.00025), scaled(0)
+    ('1.54 k', '250 µ', '0 ')
+    """
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3), ("µ", 1e-6)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number / 1e-9:.3g} n" if number else "0 "
+
+
 @dataclass(eq=False)
 class Vertex:
     """One operation, leaf or folded module in a drawing. Data flows from higher rows to row 0."""
@@ -35,6 +85,8 @@ class Vertex:
     leaf: Any = None
     path: str = ""
     folded: Folded[Vertex] | None = None
+    cost: Cost | None = None
+    """What it takes, where that is known: of a folded box, all in it."""
     inputs: list[Vertex] = field(default_factory=list)
     is_repeated: bool = False
     row: int = 0
@@ -61,15 +113,23 @@ class Vertex:
     @property
     def label(self) -> str:
         """The name, and under it what else the box says."""
-        return "\n".join(part for part in (self.name, self.detail, self.size) if part)
+        return "\n".join(self.texts)
+
+    @property
+    def texts(self) -> list[str]:
+        """The lines in the box."""
+        cost = self.cost.short if self.cost else ""
+        return [part for part in (self.name, self.detail, self.size, cost) if part]
 
     def describe(self) -> str:
-        """Several lines: the shape and dtype, what is saved, and the user's line."""
+        """Several lines: the shape and dtype, what it costs, what is saved, and the user's line."""
+        cost = self.cost.describe() if self.cost else []
         known = self.dtype and f"{self.size or 'a number'}, {self.dtype}"
         if self.folded is not None:
             return _lines(
-                f"{self.name}{f' {self.path}' if self.path else ''}", known, *_summary(self.folded)
-            )
+                f"{self.name}{f' {self.path}' if self.path else ''}", known,
+                *_summary(self.folded), *cost,
+            )  # fmt: skip
         if self.is_leaf:
             often = "read in several places, and drawn beside each" if self.is_repeated else ""
             return _lines(self.name, known, often)
@@ -78,6 +138,7 @@ class Vertex:
             known and f"result: {known}",
             f"in module {self.path}" if self.path else "",
             *(f"saves {name}: {value}" for name, value in _saved(self.node)),
+            *cost,
             line_of(self.node.code, self.node.at),
         )
 
@@ -129,11 +190,21 @@ def graph(output: Any, names: Names = (), calls: Calls | None = None, boxes: int
     note = _find_shapes(outputs, vertices)
     for vertex in shown:
         if vertex.folded is not None:
-            last = max(vertex.folded.operations, key=lambda v: v.node.order)
-            vertex.shape, vertex.dtype = last.shape, last.dtype
+            summarize(vertex, vertex.folded)
+            held = _held(v.node for v in vertex.folded.operations)
+            vertex.cost = replace(vertex.cost or Cost(), bytes=held)
     if any(vertex.folded is not None and vertex.folded.call.lines for vertex in shown):
         note = _lines(f"{len(vertices):,} operations and leaves, folded in order of time", note)
     return Graph(shown, place(shown), note)
+
+
+def summarize(box: Vertex, made: Folded[Vertex]) -> None:
+    """Say of a folded box what its last operation returns, and what all of them take."""
+    last = max(made.operations, key=lambda v: v.node.order)
+    box.shape, box.dtype = last.shape, last.dtype
+    cost = total(v.cost for v in made.operations)
+    if cost is not None or made.call.seconds:
+        box.cost = replace(cost or Cost(), seconds=made.call.seconds)
 
 
 def tensors(item: Any) -> list[Tensor]:
@@ -168,7 +239,7 @@ def _vertices(roots: list[Any], names: dict[int, str]) -> list[Vertex]:
 def _vertex(node: Any, names: dict[int, str]) -> Vertex:
     if not isinstance(node, AccumulateGrad):
         name = node.name().removesuffix("0").removesuffix("Backward")
-        return Vertex(node, name.lstrip("_"), False)
+        return Vertex(node, name.lstrip("_"), False, cost=Cost(_held([node]), kept="kept to go back"))
     leaf = node.variable
     if leaf is None:  # nobody holds the leaf any more
         return Vertex(node, "leaf", True)
@@ -232,6 +303,14 @@ def _saved(node: Any) -> list[tuple[str, str]]:
 
 _NOT_VALUES = ("shapes", "_shape", "_dtype", "_cell")
 """How the names of fields end that hold what is known of an array rather than its numbers."""
+
+
+def _held(nodes: Iterable[Any]) -> int:
+    """The bytes of the arrays that nodes save; one that several save counts once."""
+    values = [value for node in nodes if isinstance(node.saved, tuple) for value in node.saved]
+    arrays = [value._array if isinstance(value, Tensor) else value for value in values]
+    different = {id(array): array for array in arrays if isinstance(array, np.ndarray)}
+    return sum(array.nbytes for array in different.values())
 
 
 def _kept(value: Any) -> str:

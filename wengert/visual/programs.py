@@ -7,13 +7,16 @@ line of the user's did becomes one vertex, then what a function did, then stretc
 from __future__ import annotations
 
 import linecache
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from wengert.compile.plan.plan import Call as PythonCall
+from wengert.compile.plan.plan import Plan
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.explain.layers import place
 from wengert.history.location import line_number
 from wengert.visual.folding import Call, Calls, Folded, fold
-from wengert.visual.graph import Graph, Vertex
+from wengert.visual.graph import Cost, Graph, Vertex, summarize
 
 
 class Step:
@@ -45,8 +48,12 @@ class Step:
         return f"{self.title()}: {', '.join(inside)}" if inside else self.title()
 
 
-def program_graph(program: Program, boxes: int = 40) -> Graph:
+def program_graph(
+    program: Program, boxes: int = 40, costs: Mapping[Value, Cost] | None = None
+) -> Graph:
     """The statements of a program, with the place of each in a drawing.
+
+    `costs` says what the statement takes that computes a value.
 
     >>> import wengert as wg
     >>> f = wg.compile(lambda x: wg.fori_loop(0, 9, lambda i, y: y.sin(), x).sum())
@@ -68,6 +75,7 @@ def program_graph(program: Program, boxes: int = 40) -> Graph:
         if step.statement.outputs:
             first = step.statement.outputs[0]
             vertex.shape, vertex.dtype = first.shape, str(first.dtype)
+            vertex.cost = (costs or {}).get(first)
         vertex.inputs = list(dict.fromkeys(made[v] for v in step.statement.inputs))
         vertex.is_result = any(v in results for v in step.statement.outputs)
         made |= dict.fromkeys(step.statement.outputs, vertex)
@@ -82,11 +90,41 @@ def program_graph(program: Program, boxes: int = 40) -> Graph:
     shown = fold(everything, calls, boxes, _box)
     for vertex in shown:
         if vertex.folded is not None:
-            last = max(vertex.folded.operations, key=lambda v: v.node.order)
-            vertex.shape, vertex.dtype = last.shape, last.dtype
+            summarize(vertex, vertex.folded)
     folded = any(vertex.folded is not None for vertex in shown)
     note = f"{len(steps):,} statements, folded by lines of the program" if folded else ""
+    if any(cost.share is not None for cost in (costs or {}).values()):
+        note += f"{', ' if note else ''}shares of the time of a call and bytes in memory"
     return Graph(shown, place(shown), note)
+
+
+def costs_of(plan: Plan, shares: Sequence[float] | None) -> dict[Value, Cost]:
+    """What each value takes to compute, by the steps that a plan has for it and their shares.
+
+    A loop that carries out several statements shares its time among them equally; what only they
+    read is in registers, and takes no memory.
+    """
+    readers: dict[Value, set[int]] = {}
+    makers: dict[Value, set[int]] = {}
+    together = []
+    for k, step in enumerate(plan.steps):
+        statements = [step.statement] if isinstance(step, PythonCall) else step.statements
+        together.append(statements)
+        for statement in statements:
+            for value in statement.inputs:
+                readers.setdefault(value, set()).add(k)
+            for value in statement.outputs:
+                makers.setdefault(value, set()).add(k)
+    costs = {}
+    for value, where in makers.items():
+        read = readers.get(value)  # nowhere: it is a result, or what becomes of a parameter
+        stored = not read or value in plan.outputs or not read <= where
+        part = sum(shares[k] / len(together[k]) for k in where) if shares is not None else None
+        others = [s.name.removeprefix("np.") for k in where for s in together[k]
+                  if value not in s.outputs]  # fmt: skip
+        told = f"in one loop with {', '.join(dict.fromkeys(others))}" if others else ""
+        costs[value] = Cost(value.nbytes if stored else 0, part, told=told)
+    return costs
 
 
 def _divide(vertices: list[Vertex], calls: Calls) -> None:
