@@ -47,8 +47,9 @@ def draw(what: Any, *inputs: Any, names: Names = (), boxes: int = 40, **named: A
     without a module, a green box is a stretch of the program: a few rounds of the loop.
 
     A title on each box says the shape, the dtype, what is saved for the backward pass, in how many
-    bytes, and the line of yours that ran the operation; of a module, also how long it took. Shapes are learnt by a backward pass, which adds to no `.grad`
-    but runs hooks on tensors; where that pass fails, the drawing says why.
+    bytes, and the line of yours that ran the operation; of a module, also how long it took. Shapes
+    are learnt by a backward pass, which adds to no `.grad` but runs hooks on tensors; where that
+    pass fails, the drawing says why.
 
     Errors: ValueError if there is no history to draw.
 

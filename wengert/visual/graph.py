@@ -24,7 +24,7 @@ Names = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 @dataclass(frozen=True)
 class Cost:
-    """What a box takes: bytes of memory, and of the time a share or, if it was measured, seconds."""
+    """What a box takes: bytes of memory, and of the time a share or, where measured, seconds."""
 
     bytes: int = 0
     share: float | None = None
@@ -239,7 +239,8 @@ def _vertices(roots: list[Any], names: dict[int, str]) -> list[Vertex]:
 def _vertex(node: Any, names: dict[int, str]) -> Vertex:
     if not isinstance(node, AccumulateGrad):
         name = node.name().removesuffix("0").removesuffix("Backward")
-        return Vertex(node, name.lstrip("_"), False, cost=Cost(_held([node]), kept="kept to go back"))
+        cost = Cost(_held([node]), kept="kept to go back")
+        return Vertex(node, name.lstrip("_"), False, cost=cost)
     leaf = node.variable
     if leaf is None:  # nobody holds the leaf any more
         return Vertex(node, "leaf", True)
