@@ -21,13 +21,22 @@ HEAD = '''"""PyTorch's modules, by the package after `torch.` that holds them, a
 Written by `python -m docs.generate.modules`; a test compares it with PyTorch {version}.
 """
 
+
+def _entries(text: str) -> dict[str, str]:
+    """What stands behind each path, whose further lines are indented."""
+    lines = text.strip().replace("\\n    ", " ").splitlines()
+    return {{path: names for path, _, names in (line.partition(": ") for line in lines)}}
+
+
 COMPARED = "{version}"
-MODULES = {{
-'''
-LACKING = """}
-LACKING = {
-"""
+MODULES = _entries("""
+{modules}
+""")
+LACKING = _entries("""
+{lacking}
+""")
 """Names of modules that have a file here, without a meaning here."""
+'''
 
 
 def tree() -> dict[str, list[str]]:
@@ -98,19 +107,20 @@ def has(ours: Any, name: str) -> bool:
         return True
 
 
-def _entry(key: str, names: list[str]) -> str:
-    held = textwrap.fill(" ".join(sorted(names)), 92, initial_indent=" " * 8,
-                         subsequent_indent=" " * 8, break_on_hyphens=False)  # fmt: skip
-    return f'    "{key}": """\n{held}\n    """,\n'
+def _entry(path: str, names: list[str]) -> str:
+    line = f"{path}: {' '.join(sorted(names))}"
+    return textwrap.fill(line, 92, subsequent_indent=" " * 4, break_on_hyphens=False)
 
 
 def text() -> str:
     """The file's text."""
     import torch
 
-    head = HEAD.format(version=torch.__version__.split("+")[0])
-    modules = [_entry(package, names) for package, names in tree().items()]
-    return "".join([head, *modules, LACKING, *(_entry(*item) for item in lacking()), "}\n"])
+    return HEAD.format(
+        version=torch.__version__.split("+")[0],
+        modules="\n".join(_entry(*package) for package in tree().items()),
+        lacking="\n".join(_entry(*module) for module in lacking()),
+    )
 
 
 if __name__ == "__main__":
