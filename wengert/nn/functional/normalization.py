@@ -22,7 +22,8 @@ from wengert.tensor import Tensor, wrap
 # ---- dropout -------------------------------------------------------------------------------
 
 
-def _check_probability(p: float) -> None:
+def check_probability(p: float) -> None:
+    """ValueError unless a fraction can be dropped."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -31,7 +32,7 @@ def _dropped(
     input: Tensor, p: float, training: bool, inplace: bool, shape: Any, name: str
 ) -> Tensor:
     """The input with a fraction p set to 0 and the rest divided by 1 - p."""
-    _check_probability(p)
+    check_probability(p)
     if not training or p == 0:
         return input
     if p == 1:
@@ -90,7 +91,7 @@ def dropout3d(
 
 def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any) -> Tensor:
     """Dropped elements take selu's lowest value, so that mean and variance stay."""
-    _check_probability(p)
+    check_probability(p)
     if not training or p == 0:
         return input
     if p == 1:

@@ -167,9 +167,6 @@ class RReLU(Applied, function=F.rrelu):
     upper: float = 1.0 / 3
     inplace: bool = False
 
-    def forward(self, input: Tensor) -> Tensor:
-        return super().forward(input, training=self.training)
-
 
 class _Lambda(Applied, function=None):
     """A shrinking function."""

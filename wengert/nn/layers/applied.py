@@ -31,7 +31,8 @@ class Applied(Module):
 
     Its class names the function (None if the classes below do) and declares the settings, as
     annotated attributes in the order of the constructor, under the function's names for them; a
-    `Tensor | None` is a buffer. `repr` shows those that are `shown`, or all.
+    `Tensor | None` is a buffer. `repr` shows those that are `shown`, or all. A function with an
+    argument `training` is told whether the module is.
 
     >>> from wengert.nn import functional as F
     >>> class Leaky(Applied, function=F.leaky_relu):
@@ -86,10 +87,13 @@ class Applied(Module):
     @classmethod
     def _line_up(cls) -> None:
         """Pass the settings by position where they follow the inputs: names take longer."""
-        names, declared = signature(cls._function)[0], cls._signature.parameters
+        names, declared = signature(cls._function)[0], set(cls._signature.parameters)
+        if "training" in names and "training" not in cls._passed:
+            cls._passed += ("training",)
+        declared.update(cls._passed)
         places = [k for k, name in enumerate(names) if name in declared]
         span = names[places[0] : places[-1] + 1] if len(places) > 1 else ()
-        if span and declared.keys() >= set(span):
+        if span and declared >= set(span):
             cls._inputs = places[0]
             cls._settings = staticmethod(operator.attrgetter(*span))
 
@@ -120,3 +124,9 @@ class Applied(Module):
         names = self._signature.parameters if self._shown is None else self._shown
         shown = [f"{n}={getattr(self, n)!r}" for n in names if n != "inplace"]
         return ", ".join([*shown, *(["inplace=True"] if self.__dict__.get("inplace") else [])])
+
+
+def unusual(module: Module, **usual: Any) -> str:
+    """`, name=setting` for each setting of a module that is not the usual one."""
+    settings = {name: getattr(module, name) for name in usual}
+    return "".join(f", {n}={x}" for n, x in settings.items() if x != usual[n])

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from wengert.nn import functional as F
-from wengert.nn import init
 from wengert.nn.functional.shared import sizes
-from wengert.nn.layers.linear import new_parameter
+from wengert.nn.layers.applied import unusual
+from wengert.nn.layers.linear import draw_evenly, new_parameters
 from wengert.nn.module import Module
+from wengert.nn.parameter import Parameter
 from wengert.tensor import Tensor
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
@@ -21,6 +22,8 @@ class _Convolution(Module):
     _n: int
     transposed = False
     padding: Any
+    weight: Parameter
+    bias: Parameter  # None without, which types pass over
 
     def _build(
         self,
@@ -40,10 +43,9 @@ class _Convolution(Module):
         n = self._n
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
-        if in_channels % groups:
-            raise ValueError("in_channels must be divisible by groups")
-        if out_channels % groups:
-            raise ValueError("out_channels must be divisible by groups")
+        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ValueError(f"{name} must be divisible by groups")
         if padding_mode not in PADDING_MODES:
             raise ValueError(
                 f"padding_mode must be one of {set(PADDING_MODES)}, but got "
@@ -67,20 +69,13 @@ class _Convolution(Module):
         first, second = (
             (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         )
-        self.weight = new_parameter((first, second // groups, *self.kernel_size), device, dtype)
-        if bias:
-            self.bias = new_parameter(out_channels, device, dtype)
-        else:
-            self.register_parameter("bias", None)
+        shape = (first, second // groups, *self.kernel_size)
+        new_parameters(self, device, dtype, weight=shape, bias=out_channels if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, uniform within 1/sqrt(fan_in)."""
-        fan_in = self.weight.shape[1] * math.prod(self.kernel_size)
-        bound = 1 / math.sqrt(fan_in) if fan_in else 0
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+        draw_evenly(self, self.weight.shape[1] * math.prod(self.kernel_size))
 
     def extra_repr(self) -> str:
         n = self._n
@@ -88,17 +83,10 @@ class _Convolution(Module):
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}"
         )
-        if self.padding != (0,) * n:
-            text += f", padding={self.padding}"
-        if self.dilation != (1,) * n:
-            text += f", dilation={self.dilation}"
-        if self.output_padding != (0,) * n:
-            text += f", output_padding={self.output_padding}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
-        if self.bias is None:
-            text += ", bias=False"
-        return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"
+        none = (0,) * n
+        text += unusual(self, padding=none, dilation=(1,) * n, output_padding=none, groups=1)
+        text += ", bias=False" if self.bias is None else ""
+        return text + unusual(self, padding_mode="zeros")
 
 
 class _Conv(_Convolution):
@@ -196,15 +184,9 @@ class _ConvTranspose(_Convolution):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         function = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self._n - 1]
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
+        weight, stride, padding = self.weight, self.stride, self.padding
         return function(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            extra,
-            self.groups,
-            self.dilation,
+            input, weight, self.bias, stride, padding, extra, self.groups, self.dilation
         )
 
     def _extra(self, input: Tensor, output_size: Any) -> tuple[int, ...]:

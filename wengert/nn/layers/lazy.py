@@ -55,14 +55,27 @@ def _take_shapes(module: Any, state: Any, prefix: str, *rest: Any) -> None:
     for name, tensor in (*module._parameters.items(), *module._buffers.items()):
         given = state.get(prefix + name)
         if is_lazy(tensor) and isinstance(given, Tensor) and not is_lazy(given):
-            _shaped(tensor, tuple(given.shape))
+            tensor.materialize(tuple(given.shape))
 
 
-def _shaped(tensor: Any, shape: tuple[int, ...]) -> None:
-    tensor.materialize(shape)
+class _Lazy(LazyModuleMixin):
+    """A lazy module that becomes the last of the classes it is derived from."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        ordinary: Any = cls.__bases__[-1]
+        if not issubclass(ordinary, LazyModuleMixin):
+            cls.cls_to_become = ordinary
+
+    def _take(self, **shapes: tuple[int, ...]) -> None:
+        """Give the parameters that there are these shapes."""
+        waiting: dict[str, Any] = {n: self._parameters[n] for n in shapes}
+        for name, parameter in waiting.items():
+            if parameter is not None:
+                parameter.materialize(shapes[name])
 
 
-class LazyLinear(LazyModuleMixin, linear.Linear):
+class LazyLinear(_Lazy, linear.Linear):
     """A Linear that takes its `in_features` from its first input.
 
     >>> import wengert as wg
@@ -71,8 +84,6 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
     >>> layer
     Linear(in_features=3, out_features=2, bias=True)
     """
-
-    cls_to_become = linear.Linear
 
     def __init__(
         self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -83,15 +94,13 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
     def initialize_parameters(self, input: Tensor) -> None:
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
-            _shaped(self.weight, (self.out_features, self.in_features))
-            if self.bias is not None:
-                _shaped(self.bias, (self.out_features,))
+            self._take(weight=(self.out_features, self.in_features), bias=(self.out_features,))
             self.reset_parameters()
         elif self.in_features == 0:  # its state was loaded
             self.in_features = self.weight.shape[1]
 
 
-class _LazyConvolution(LazyModuleMixin, convolution._Convolution):
+class _LazyConvolution(_Lazy, convolution._Convolution):
     def initialize_parameters(self, input: Tensor, *rest: Any) -> None:
         n = self._n
         if input.ndim not in (n + 1, n + 2):
@@ -107,9 +116,8 @@ class _LazyConvolution(LazyModuleMixin, convolution._Convolution):
         first, second = self.out_channels, self.in_channels
         if self.transposed:
             first, second = second, first
-        _shaped(self.weight, (first, second // self.groups, *self.kernel_size))
-        if self.bias is not None:
-            _shaped(self.bias, (self.out_channels,))
+        shape = (first, second // self.groups, *self.kernel_size)
+        self._take(weight=shape, bias=(self.out_channels,))
         self.reset_parameters()
 
 
@@ -159,40 +167,28 @@ class _LazyConvTranspose(_LazyConvolution):
 class LazyConv1d(_LazyConv, convolution.Conv1d):
     """A Conv1d that takes its `in_channels` from its first input."""
 
-    cls_to_become = convolution.Conv1d
-
 
 class LazyConv2d(_LazyConv, convolution.Conv2d):
     """A Conv2d that takes its `in_channels` from its first input."""
-
-    cls_to_become = convolution.Conv2d
 
 
 class LazyConv3d(_LazyConv, convolution.Conv3d):
     """A Conv3d that takes its `in_channels` from its first input."""
 
-    cls_to_become = convolution.Conv3d
-
 
 class LazyConvTranspose1d(_LazyConvTranspose, convolution.ConvTranspose1d):
     """A ConvTranspose1d that takes its `in_channels` from its first input."""
-
-    cls_to_become = convolution.ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, convolution.ConvTranspose2d):
     """A ConvTranspose2d that takes its `in_channels` from its first input."""
 
-    cls_to_become = convolution.ConvTranspose2d
-
 
 class LazyConvTranspose3d(_LazyConvTranspose, convolution.ConvTranspose3d):
     """A ConvTranspose3d that takes its `in_channels` from its first input."""
 
-    cls_to_become = convolution.ConvTranspose3d
 
-
-class _LazyNorm(LazyModuleMixin, normalization._Norm):
+class _LazyNorm(_Lazy, normalization._Norm):
     def __init__(
         self,
         eps: float = 1e-5,
@@ -212,44 +208,31 @@ class _LazyNorm(LazyModuleMixin, normalization._Norm):
         lone = input.ndim < max(self._ranks) and isinstance(self, normalization._InstanceNorm)
         self.num_features = input.shape[0 if lone else 1]
         if self.has_uninitialized_params():
-            for store in (self._parameters, self._buffers):
-                for tensor in store.values():
-                    if is_lazy(tensor):
-                        _shaped(tensor, (self.num_features,))
+            tensors: list[Any] = [*self._parameters.values(), *self._buffers.values()]
+            for tensor in filter(is_lazy, tensors):
+                tensor.materialize((self.num_features,))
             self.reset_parameters()
 
 
 class LazyBatchNorm1d(_LazyNorm, normalization.BatchNorm1d):
     """A BatchNorm1d that takes its `num_features` from its first input."""
 
-    cls_to_become = normalization.BatchNorm1d
-
 
 class LazyBatchNorm2d(_LazyNorm, normalization.BatchNorm2d):
     """A BatchNorm2d that takes its `num_features` from its first input."""
-
-    cls_to_become = normalization.BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, normalization.BatchNorm3d):
     """A BatchNorm3d that takes its `num_features` from its first input."""
 
-    cls_to_become = normalization.BatchNorm3d
-
 
 class LazyInstanceNorm1d(_LazyNorm, normalization.InstanceNorm1d):
     """An InstanceNorm1d that takes its `num_features` from its first input."""
-
-    cls_to_become = normalization.InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, normalization.InstanceNorm2d):
     """An InstanceNorm2d that takes its `num_features` from its first input."""
 
-    cls_to_become = normalization.InstanceNorm2d
-
 
 class LazyInstanceNorm3d(_LazyNorm, normalization.InstanceNorm3d):
     """An InstanceNorm3d that takes its `num_features` from its first input."""
-
-    cls_to_become = normalization.InstanceNorm3d

@@ -13,6 +13,7 @@ from wengert.functions.creation import check_device
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.functional.windows import linear
+from wengert.nn.layers.applied import unusual
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
 from wengert.rules import products
@@ -29,6 +30,21 @@ def new_parameter(shape: Any, device: Any = None, dtype: Any = None) -> Paramete
     check_device(device)
     array = np.zeros(shape, dtypes.get_default_dtype() if dtype is None else dtype)
     return Parameter(wrap(array))
+
+
+def new_parameters(module: Module, device: Any, dtype: Any, **shapes: Any) -> None:
+    """Give a module parameters of these shapes, and None for a shape that is None."""
+    for name, shape in shapes.items():
+        parameter = None if shape is None else new_parameter(shape, device, dtype)
+        module.register_parameter(name, parameter)
+
+
+def draw_evenly(module: Module, fan_in: int) -> None:
+    """Draw weight and bias anew, uniform within 1/sqrt(fan_in)."""
+    bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+    for parameter in (module.weight, module.bias):
+        if parameter is not None:
+            init.uniform_(parameter, -bound, bound)
 
 
 class Identity(Module):
@@ -50,6 +66,9 @@ class Linear(Module):
     Linear(in_features=3, out_features=2, bias=True)
     """
 
+    weight: Parameter
+    bias: Parameter  # None without, which types pass over
+
     def __init__(
         self,
         in_features: int,
@@ -61,19 +80,13 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = new_parameter((out_features, in_features), device, dtype)
-        if bias:
-            self.bias = new_parameter(out_features, device, dtype)
-        else:
-            self.register_parameter("bias", None)
+        shapes = {"weight": (out_features, in_features), "bias": out_features if bias else None}
+        new_parameters(self, device, dtype, **shapes)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew."""
-        bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+        draw_evenly(self, self.in_features)
 
     def forward(self, input: Tensor) -> Tensor:
         try:
@@ -96,6 +109,9 @@ class Linear(Module):
 class Bilinear(Module):
     """y_k = x1 W_k x2 + b_k."""
 
+    weight: Parameter
+    bias: Parameter  # None without, which types pass over
+
     def __init__(
         self,
         in1_features: int,
@@ -111,19 +127,13 @@ class Bilinear(Module):
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
-        self.weight = new_parameter((out_features, in1_features, in2_features), device, dtype)
-        if bias:
-            self.bias = new_parameter(out_features, device, dtype)
-        else:
-            self.register_parameter("bias", None)
+        shape = (out_features, in1_features, in2_features)
+        new_parameters(self, device, dtype, weight=shape, bias=out_features if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew."""
-        bound = 1 / math.sqrt(self.in1_features)
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+        draw_evenly(self, self.in1_features)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return F.bilinear(input1, input2, self.weight, self.bias)
@@ -136,6 +146,8 @@ class Bilinear(Module):
 
 
 # ---- lookup tables -------------------------------------------------------------------------
+
+_USUAL = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
 
 
 class Embedding(Module):
@@ -197,18 +209,8 @@ class Embedding(Module):
         )
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.padding_idx is not None:
-            text += f", padding_idx={self.padding_idx}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        if self.sparse:
-            text += ", sparse=True"
-        return text
+        usual = {"padding_idx": None, **_USUAL, "sparse": False}
+        return f"{self.num_embeddings}, {self.embedding_dim}{unusual(self, **usual)}"
 
     @classmethod
     def from_pretrained(
@@ -296,12 +298,5 @@ class EmbeddingBag(Module):
         )
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        text += f", mode={self.mode!r}"
-        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}{unusual(self, **_USUAL)}"
+        return f"{text}, mode={self.mode!r}{unusual(self, padding_idx=None)}"

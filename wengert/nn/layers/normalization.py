@@ -13,6 +13,8 @@ from wengert.functions.joining import cat
 from wengert.history import modes
 from wengert.nn import functional as F
 from wengert.nn import init
+from wengert.nn.functional.normalization import check_probability
+from wengert.nn.layers.applied import Applied
 from wengert.nn.layers.linear import new_parameter
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
@@ -21,72 +23,78 @@ from wengert.tensor import Tensor, wrap
 # ---- dropout -------------------------------------------------------------------------------
 
 
-class _Dropout(Module):
+class _Dropout(Applied, function=None):
     """Sets a fraction p of its input to 0 in training."""
 
-    _function: str
+    p: float = 0.5
+    inplace: bool = False
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        return getattr(F, self._function)(input, self.p, self.training, self.inplace)
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        check_probability(settings["p"])
+        return settings
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_Dropout, function=F.dropout):
     """Single elements."""
 
-    _function = "dropout"
 
-
-class Dropout1d(_Dropout):
+class Dropout1d(_Dropout, function=F.dropout1d):
     """Whole channels of (N, C, L)."""
 
-    _function = "dropout1d"
 
-
-class Dropout2d(_Dropout):
+class Dropout2d(_Dropout, function=F.dropout2d):
     """Whole channels of (N, C, H, W)."""
 
-    _function = "dropout2d"
 
-
-class Dropout3d(_Dropout):
+class Dropout3d(_Dropout, function=F.dropout3d):
     """Whole channels of (N, C, D, H, W)."""
 
-    _function = "dropout3d"
 
-
-class AlphaDropout(_Dropout):
+class AlphaDropout(_Dropout, function=F.alpha_dropout):
     """Dropout that keeps mean and variance behind a selu."""
 
-    _function = "alpha_dropout"
 
-
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_Dropout, function=F.feature_alpha_dropout):
     """Alpha dropout of whole channels."""
 
-    _function = "feature_alpha_dropout"
+
+# ---- what normalizations are followed by ---------------------------------------------------
+
+
+class _Scaled(Module):
+    """A normalization that is scaled by a weight, 1 at first, and shifted by a bias, 0."""
+
+    weight: Parameter  # None without, which types pass over
+    bias: Parameter
+
+    def _scale(self, shape: Any, device: Any, dtype: Any, **wanted: bool) -> None:
+        """Make the parameters of these names, None if they are not wanted."""
+        for name, there in wanted.items():
+            self.register_parameter(name, new_parameter(shape, device, dtype) if there else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0."""
+        for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
+            if getattr(self, name, None) is not None:
+                fill(getattr(self, name))
 
 
 # ---- batch and instance normalization ------------------------------------------------------
 
+_RUNNING = {"running_mean": 0, "running_var": 1, "num_batches_tracked": 0}
+"""What is kept of the batches so far, and what it is before the first."""
 
-class _Norm(Module):
+
+class _Norm(_Scaled):
     """What batch and instance normalization share: parameters, and running mean and variance."""
 
     _version = 2
     _ranks: tuple[int, ...]
     # Any of these may be None, which types pass over.
-    weight: Parameter
-    bias: Parameter
     running_mean: Tensor
     running_var: Tensor
     num_batches_tracked: Tensor
@@ -109,39 +117,27 @@ class _Norm(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            parameter = new_parameter(num_features, device, dtype) if wanted else None
-            self.register_parameter(name, parameter)
-        running = (None, None, None)
-        if track_running_stats:
-            kind = dtypes.get_default_dtype() if dtype is None else dtype
-            count = np.zeros((), np.int64)
-            running = tuple(
-                wrap(a) for a in (np.zeros(num_features, kind), np.ones(num_features, kind), count)
-            )  # type: ignore[assignment]
-        for name, value in zip(
-            ("running_mean", "running_var", "num_batches_tracked"), running, strict=True
-        ):
-            self.register_buffer(name, value)
-        self.reset_parameters()
+        kind = dtypes.get_default_dtype() if dtype is None else dtype
+        shapes = {
+            **dict.fromkeys(_RUNNING, (num_features, kind)),
+            "num_batches_tracked": ((), np.int64),
+        }
+        for name in _RUNNING:
+            self.register_buffer(
+                name, wrap(np.zeros(*shapes[name])) if track_running_stats else None
+            )
+        self._scale(num_features, device, dtype, weight=affine, bias=affine and bias)
 
     def reset_running_stats(self) -> None:
         """Running mean 0, variance 1, no batches seen."""
         if self.track_running_stats:
-            for name, value in (
-                ("running_mean", 0),
-                ("running_var", 1),
-                ("num_batches_tracked", 0),
-            ):
+            for name, value in _RUNNING.items():
                 init.constant_(getattr(self, name), value)
 
     def reset_parameters(self) -> None:
-        """Weight 1 and bias 0."""
+        """Weight 1 and bias 0, and nothing seen."""
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check(self, input: Tensor) -> None:
         if input._array.ndim not in self._ranks:
@@ -180,7 +176,7 @@ class _BatchNorm(_Norm):
     def _forget_running_stats(self) -> None:
         """Normalize by the batch from now on; see `func.replace_all_batch_norm_modules_`."""
         if self.track_running_stats:
-            for name in ("running_mean", "running_var", "num_batches_tracked"):
+            for name in _RUNNING:
                 setattr(self, name, None)
             self.track_running_stats = False
 
@@ -346,12 +342,28 @@ class InstanceNorm3d(_InstanceNorm):
 # ---- normalization of each sample ----------------------------------------------------------
 
 
-class LayerNorm(Module):
+class _OverLast(_Scaled):
+    """What normalizations over the last dimensions share."""
+
+    def _over(self, normalized_shape: Any, eps: float | None, elementwise_affine: bool) -> None:
+        super().__init__()
+        lone = isinstance(normalized_shape, int)
+        self.normalized_shape: tuple[int, ...] = (
+            (normalized_shape,) if lone else tuple(normalized_shape)
+        )
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class LayerNorm(_OverLast):
     """Normalization over the last dimensions, of shape `normalized_shape`."""
 
-    normalized_shape: tuple[int, ...]
-    weight: Parameter  # None without, which types pass over
-    bias: Parameter
+    eps: float
 
     def __init__(
         self,
@@ -362,39 +374,19 @@ class LayerNorm(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        lone = isinstance(normalized_shape, int)
-        self.normalized_shape = (normalized_shape,) if lone else tuple(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        shape = self.normalized_shape
-        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            self.register_parameter(name, new_parameter(shape, device, dtype) if wanted else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weight 1 and bias 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        self._over(normalized_shape, eps, elementwise_affine)
+        wanted = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
+        self._scale(self.normalized_shape, device, dtype, **wanted)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
+        return f"{super().extra_repr()}, bias={self.bias is not None}"
 
 
-class RMSNorm(Module):
+class RMSNorm(_OverLast):
     """Division by the root mean square over the last dimensions."""
-
-    normalized_shape: tuple[int, ...]
-    weight: Parameter  # None without, which types pass over
 
     def __init__(
         self,
@@ -404,49 +396,15 @@ class RMSNorm(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        lone = isinstance(normalized_shape, int)
-        self.normalized_shape = (normalized_shape,) if lone else tuple(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        shape = self.normalized_shape
-        parameter = new_parameter(shape, device, dtype) if elementwise_affine else None
-        self.register_parameter("weight", parameter)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weight 1."""
-        if self.weight is not None:
-            init.ones_(self.weight)
+        self._over(normalized_shape, eps, elementwise_affine)
+        self._scale(self.normalized_shape, device, dtype, weight=elementwise_affine)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-        )
 
-
-class CrossMapLRN2d(Module):
-    """x / (k + alpha / size * sum of squares over neighbouring channels)^beta."""
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__()
-        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-
-
-class GroupNorm(Module):
+class GroupNorm(_Scaled):
     """Normalization of groups of channels of each sample."""
-
-    weight: Parameter  # None without, which types pass over
-    bias: Parameter
 
     def __init__(
         self,
@@ -468,17 +426,7 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            parameter = new_parameter(num_channels, device, dtype) if wanted else None
-            self.register_parameter(name, parameter)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weight 1 and bias 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        self._scale(num_channels, device, dtype, weight=affine, bias=affine and bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -490,18 +438,24 @@ class GroupNorm(Module):
         )
 
 
-class LocalResponseNorm(Module):
-    """Division by a power of the mean square of neighbouring channels."""
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
+class _OverChannels(Applied, function=None):
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class LocalResponseNorm(_OverChannels, function=F.local_response_norm):
+    """Division by a power of the mean square of neighbouring channels."""
+
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
+
+
+class CrossMapLRN2d(_OverChannels, function=F.local_response_norm):
+    """x / (k + alpha / size * sum of squares over neighbouring channels)^beta."""
+
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.functional import recurrent
 from wengert.nn.functional.shared import reshape
-from wengert.nn.layers.linear import new_parameter
+from wengert.nn.layers.applied import unusual
+from wengert.nn.layers.linear import new_parameter, new_parameters
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
 from wengert.nn.utils.rnn import PackedSequence
@@ -210,14 +211,9 @@ class RNNBase(Module):
             )
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        for name, usual in (
-            ("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False),
-            ("dropout", 0), ("bidirectional", False),
-        ):  # fmt: skip
-            value = getattr(self, name)
-            text += f", {name}={value}" if value != usual else ""
-        return text
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False}
+        usual |= {"dropout": 0, "bidirectional": False}
+        return f"{self.input_size}, {self.hidden_size}{unusual(self, **usual)}"
 
 
 def _check_settings(
@@ -390,6 +386,8 @@ class GRU(RNNBase):
 class RNNCellBase(Module):
     """What the cells share: the weights, and inputs with or without a batch."""
 
+    weight_ih: Parameter
+    weight_hh: Parameter
     bias_ih: Parameter  # None without, which types pass over
     bias_hh: Parameter
 
@@ -407,10 +405,9 @@ class RNNCellBase(Module):
         self.hidden_size = hidden_size
         self.bias = bias
         rows = num_chunks * hidden_size
-        self.weight_ih = new_parameter((rows, input_size), device, dtype)
-        self.weight_hh = new_parameter((rows, hidden_size), device, dtype)
-        for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, new_parameter(rows, device, dtype) if bias else None)
+        weights = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+        biases = dict.fromkeys(("bias_ih", "bias_hh"), rows if bias else None)
+        new_parameters(self, device, dtype, **weights, **biases)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -454,11 +451,8 @@ class RNNCellBase(Module):
                 )
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        if self.bias is not True:
-            text += f", bias={self.bias}"
-        nonlinearity = self.__dict__.get("nonlinearity", "tanh")
-        return text if nonlinearity == "tanh" else f"{text}, nonlinearity={nonlinearity}"
+        usual = {"bias": True} | {n: "tanh" for n in ("nonlinearity",) if n in vars(self)}
+        return f"{self.input_size}, {self.hidden_size}{unusual(self, **usual)}"
 
 
 class RNNCell(RNNCellBase):
@@ -488,8 +482,8 @@ class RNNCell(RNNCellBase):
         return self._step(input, states, 1, recurrent.rnn_cell, self.nonlinearity == "relu")[0]
 
 
-class LSTMCell(RNNCellBase):
-    """One step of an LSTM: the input and (h, c) to (h', c')."""
+class _GatedCell(RNNCellBase):
+    _gates: ClassVar[int]
 
     def __init__(
         self,
@@ -499,7 +493,13 @@ class LSTMCell(RNNCellBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+        super().__init__(input_size, hidden_size, bias, self._gates, device, dtype)
+
+
+class LSTMCell(_GatedCell):
+    """One step of an LSTM: the input and (h, c) to (h', c')."""
+
+    _gates = 4
 
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
@@ -508,18 +508,10 @@ class LSTMCell(RNNCellBase):
         return h, c
 
 
-class GRUCell(RNNCellBase):
+class GRUCell(_GatedCell):
     """One step of a GRU: the input and h to h'."""
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+    _gates = 3
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         states = None if hx is None else (hx,)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+from wengert.functions.shapes import flatten
 from wengert.nn import functional as F
 from wengert.nn.functional.shared import reshape
+from wengert.nn.layers.applied import Applied
 from wengert.nn.module import Module
 from wengert.tensor import Tensor
 
 
-class Flatten(Module):
+class Flatten(Applied, function=flatten):
     """Dimensions `start_dim` to `end_dim` made one.
 
     >>> import wengert as wg
@@ -18,16 +20,8 @@ class Flatten(Module):
     torch.Size([2, 12])
     """
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        return input.flatten(self.start_dim, self.end_dim)
-
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+    start_dim: int = 1
+    end_dim: int = -1
 
 
 class Unflatten(Module):
@@ -57,10 +51,15 @@ class Unflatten(Module):
 
 
 class _Pad(Module):
-    """A border around the last `_n` dimensions."""
+    """A border around the last `n` dimensions."""
 
-    _n: int
-    _mode: str
+    _n: ClassVar[int]
+    _mode: ClassVar[str]
+
+    def __init_subclass__(cls, n: int = 0, mode: str = "constant", **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if n:
+            cls._n, cls._mode = n, mode
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
@@ -74,8 +73,6 @@ class _Pad(Module):
 
 
 class _ConstantPad(_Pad):
-    _mode = "constant"
-
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
@@ -95,94 +92,64 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPad, n=1):
     """A border of one number around the last dimension."""
 
-    _n = 1
 
-
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPad, n=2):
     """A border of one number around the last two dimensions."""
 
-    _n = 2
 
-
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPad, n=3):
     """A border of one number around the last three dimensions."""
 
-    _n = 3
 
-
-class ZeroPad1d(_ZeroPad):
+class ZeroPad1d(_ZeroPad, n=1):
     """A border of zeros around the last dimension."""
 
-    _n = 1
 
-
-class ZeroPad2d(_ZeroPad):
+class ZeroPad2d(_ZeroPad, n=2):
     """A border of zeros around the last two dimensions."""
 
-    _n = 2
 
-
-class ZeroPad3d(_ZeroPad):
+class ZeroPad3d(_ZeroPad, n=3):
     """A border of zeros around the last three dimensions."""
 
-    _n = 3
 
-
-class ReflectionPad1d(_Pad):
+class ReflectionPad1d(_Pad, n=1, mode="reflect"):
     """The input mirrored at its ends."""
 
-    _n, _mode = 1, "reflect"
 
-
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_Pad, n=2, mode="reflect"):
     """The input mirrored at its edges."""
 
-    _n, _mode = 2, "reflect"
 
-
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_Pad, n=3, mode="reflect"):
     """The input mirrored at its faces."""
 
-    _n, _mode = 3, "reflect"
 
-
-class ReplicationPad1d(_Pad):
+class ReplicationPad1d(_Pad, n=1, mode="replicate"):
     """The input's ends repeated."""
 
-    _n, _mode = 1, "replicate"
 
-
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_Pad, n=2, mode="replicate"):
     """The input's edges repeated."""
 
-    _n, _mode = 2, "replicate"
 
-
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_Pad, n=3, mode="replicate"):
     """The input's faces repeated."""
 
-    _n, _mode = 3, "replicate"
 
-
-class CircularPad1d(_Pad):
+class CircularPad1d(_Pad, n=1, mode="circular"):
     """The input continued from its other end."""
 
-    _n, _mode = 1, "circular"
 
-
-class CircularPad2d(_Pad):
+class CircularPad2d(_Pad, n=2, mode="circular"):
     """The input continued from its opposite edges."""
 
-    _n, _mode = 2, "circular"
 
-
-class CircularPad3d(_Pad):
+class CircularPad3d(_Pad, n=3, mode="circular"):
     """The input continued from its opposite faces."""
-
-    _n, _mode = 3, "circular"
 
 
 # ---- resizing ------------------------------------------------------------------------------
@@ -243,123 +210,61 @@ class UpsamplingBilinear2d(Upsample):
         super().__init__(size, scale_factor, "bilinear", align_corners=True)
 
 
-class PixelShuffle(Module):
+class PixelShuffle(Applied, function=F.pixel_shuffle):
     """(*, C r^2, H, W) to (*, C, H r, W r)."""
 
-    def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
+    upscale_factor: int
 
 
-class PixelUnshuffle(Module):
+class PixelUnshuffle(Applied, function=F.pixel_unshuffle):
     """(*, C, H r, W r) to (*, C r^2, H, W)."""
 
-    def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"
+    downscale_factor: int
 
 
-class ChannelShuffle(Module):
+class ChannelShuffle(Applied, function=F.channel_shuffle):
     """Channels of `groups` groups, dealt out in turn."""
 
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"
+    groups: int
 
 
-class Unfold(Module):
+class Unfold(Applied, function=F.unfold):
     """The windows of images as columns."""
 
-    def __init__(
-        self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
-            f"stride={self.stride}"
-        )
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1
 
 
-class Fold(Module):
+class Fold(Applied, function=F.fold):
     """Columns added back into images."""
 
-    def __init__(
-        self,
-        output_size: Any,
-        kernel_size: Any,
-        dilation: Any = 1,
-        padding: Any = 0,
-        stride: Any = 1,
-    ) -> None:
-        super().__init__()
-        self.output_size = output_size
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.fold(
-            input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
-        )
-
-    def extra_repr(self) -> str:
-        return (
-            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
-            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-        )
+    output_size: Any
+    kernel_size: Any
+    dilation: Any = 1
+    padding: Any = 0
+    stride: Any = 1
 
 
 # ---- distances -----------------------------------------------------------------------------
 
 
-class CosineSimilarity(Module):
+class CosineSimilarity(Applied, function=F.cosine_similarity, shown=""):
     """The cosine of the angle between vectors along `dim`."""
 
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+    dim: int = 1
+    eps: float = 1e-8
 
 
-class PairwiseDistance(Module):
+class PairwiseDistance(Applied, function=F.pairwise_distance, shown=""):
     """The p-norm of differences along the last dimension."""
 
-    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
-        super().__init__()
-        self.norm = p
-        self.eps = eps
-        self.keepdim = keepdim
+    p: float = 2.0
+    eps: float = 1e-6
+    keepdim: bool = False
 
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+    @property
+    def norm(self) -> float:
+        """The p of the norm."""
+        return self.p

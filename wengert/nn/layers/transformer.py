@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,23 +36,26 @@ def _copies(module: Module, n: int) -> ModuleList:
 class _Layer(Module):
     """The two steps that encoder and decoder layers share: attention to itself, and features."""
 
+    _attentions: ClassVar[tuple[str, ...]]
     self_attn: MultiheadAttention
 
-    def _build(
+    def __init__(
         self,
         d_model: int,
         nhead: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: Activation,
-        layer_norm_eps: float,
-        batch_first: bool,
-        norm_first: bool,
-        bias: bool,
-        attentions: tuple[str, ...],
-        place: dict[str, Any],
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
-        for name in attentions:
+        super().__init__()
+        place = {"device": device, "dtype": dtype}
+        for name in self._attentions:
             attention = MultiheadAttention(
                 d_model, nhead, dropout, bias, batch_first=batch_first, **place
             )
@@ -61,9 +64,10 @@ class _Layer(Module):
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, **place)
         self.norm_first = norm_first
-        for k in range(1, len(attentions) + 2):
+        steps = range(1, len(self._attentions) + 2)
+        for k in steps:
             setattr(self, f"norm{k}", LayerNorm(d_model, layer_norm_eps, bias=bias, **place))
-        for k in range(1, len(attentions) + 2):
+        for k in steps:
             setattr(self, f"dropout{k}", Dropout(dropout))
         self.activation = _activation(activation)
 
@@ -84,25 +88,7 @@ class TransformerEncoderLayer(_Layer):
     torch.Size([2, 5, 8])
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self._build(
-            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
-            norm_first, bias, ("self_attn",), {"device": device, "dtype": dtype},
-        )  # fmt: skip
+    _attentions = ("self_attn",)
 
     def forward(
         self,
@@ -130,25 +116,7 @@ class TransformerDecoderLayer(_Layer):
     torch.Size([2, 5, 8])
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self._build(
-            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
-            norm_first, bias, ("self_attn", "multihead_attn"), {"device": device, "dtype": dtype},
-        )  # fmt: skip
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
