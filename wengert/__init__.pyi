@@ -933,7 +933,7 @@ from wengert.functions import array_api as array_api
 from wengert.nn.containers import ModuleDict as ModuleDict
 from wengert.nn.containers import ParameterDict as ParameterDict
 def adaptive_avg_pool1d(input: _Tensor, output_size: _Ints) -> _Tensor:
-    """Means over as many bins as asked for."""
+    """Means over as many bins of (N, C, L) as asked for."""
 def alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False) -> _Tensor:
     """Dropout that keeps mean and variance behind a selu (Klambauer et al., 2017)."""
 def avg_pool1d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> _Tensor:
@@ -947,19 +947,19 @@ def celu_(input: _Tensor, alpha: builtins.float = ...) -> _Tensor:
 def channel_shuffle(input: _Tensor, groups: builtins.int) -> _Tensor:
     """Channels of `groups` groups, dealt out in turn."""
 def conv1d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> _Tensor:
-    """Cross-correlation of (N, C, L) or (C, L) with weight (O, C/groups, K)."""
+    """Cross-correlation of (N, C, L) or (C, L) with weight (O, C/groups, *kernel)."""
 def conv2d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> _Tensor:
-    """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (O, C/groups, KH, KW)."""
+    """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (O, C/groups, *kernel)."""
 def conv3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> _Tensor:
-    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (O, C/groups, *K)."""
+    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (O, C/groups, *kernel)."""
 def conv_tbc(input: _Tensor, weight: _Tensor, bias: _Tensor, pad: builtins.int = 0) -> _Tensor:
     """A convolution along time: input (T, N, C), weight (K, C, C_out)."""
 def conv_transpose1d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Any = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> _Tensor:
-    """The transpose of `conv1d` as a linear map, for weight (C, O/groups, K)."""
+    """The transpose of `conv1d` as a linear map, for weight (C, O/groups, *kernel)."""
 def conv_transpose2d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Any = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> _Tensor:
-    """The transpose of `conv2d` as a linear map, for weight (C, O/groups, KH, KW)."""
+    """The transpose of `conv2d` as a linear map, for weight (C, O/groups, *kernel)."""
 def conv_transpose3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Any = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> _Tensor:
-    """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *K)."""
+    """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *kernel)."""
 def cosine_similarity(x1: _Tensor, x2: _Tensor, dim: builtins.int = 1, eps: builtins.float = ...) -> _Tensor:
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
 def dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = True, inplace: builtins.bool = False) -> _Tensor:

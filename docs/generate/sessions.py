@@ -16,7 +16,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # MkDocs is a program of its own
 
-from griffe import Docstring, Extension, Function, Module, Object, Parameter, ParameterKind
+from griffe import (
+    Attribute,
+    Docstring,
+    Extension,
+    Function,
+    Module,
+    Object,
+    Parameter,
+    ParameterKind,
+)
 from griffe import Parameters as Given
 
 from docs.generate import signatures
@@ -58,6 +67,10 @@ class Sessions(Extension):
             if module.docstring is not None and _inner(module) not in OPEN:
                 # What follows is for readers of the source.
                 module.docstring.value = module.docstring.value.partition("\n\n")[0]
+            for path in sorted(exported):  # of several names that are set at once griffe sees none
+                home, _, name = path.rpartition(".")
+                if home == module.path and name not in module.members:
+                    module.set_member(name, Attribute(name))
             for item in [*module.members.values()]:
                 if item.is_alias or item.is_module:
                     continue

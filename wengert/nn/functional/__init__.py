@@ -125,7 +125,6 @@ from wengert.nn.functional.pools import fractional_max_pool3d as fractional_max_
 from wengert.nn.functional.pools import (
     fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
 )
-from wengert.nn.functional.pools import lp_pool3d as lp_pool3d
 from wengert.nn.functional.pools import max_pool1d_with_indices as max_pool1d_with_indices
 from wengert.nn.functional.pools import max_pool2d_with_indices as max_pool2d_with_indices
 from wengert.nn.functional.pools import max_pool3d_with_indices as max_pool3d_with_indices
@@ -154,6 +153,7 @@ from wengert.nn.functional.windows import fold as fold
 from wengert.nn.functional.windows import linear as linear
 from wengert.nn.functional.windows import lp_pool1d as lp_pool1d
 from wengert.nn.functional.windows import lp_pool2d as lp_pool2d
+from wengert.nn.functional.windows import lp_pool3d as lp_pool3d
 from wengert.nn.functional.windows import max_pool1d as max_pool1d
 from wengert.nn.functional.windows import max_pool2d as max_pool2d
 from wengert.nn.functional.windows import max_pool3d as max_pool3d

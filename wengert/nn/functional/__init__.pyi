@@ -209,49 +209,47 @@ def scaled_grouped_mm(*args: _Any, **kwargs: _Any) -> _NoReturn:
 def scaled_mm(*args: _Any, **kwargs: _Any) -> _NoReturn:
     """NotImplementedError: products of 8-bit floating-point numbers, which NumPy has not."""
 def adaptive_max_pool1d_with_indices(input: _Tensor, output_size: _Ints, return_indices: builtins.bool = False) -> builtins.tuple[_Tensor, _Tensor]:
-    """Maxima over as many bins as asked for, and their places."""
+    """Maxima over as many bins of (N, C, L) as asked for; and their places."""
 def adaptive_max_pool2d_with_indices(input: _Tensor, output_size: _Ints, return_indices: builtins.bool = False) -> builtins.tuple[_Tensor, _Tensor]:
-    """Maxima over as many bins as asked for, and their places."""
+    """Maxima over as many bins of (N, C, H, W) as asked for; and their places."""
 def adaptive_max_pool3d_with_indices(input: _Tensor, output_size: _Ints, return_indices: builtins.bool = False) -> builtins.tuple[_Tensor, _Tensor]:
-    """Maxima over as many bins as asked for, and their places."""
+    """Maxima over as many bins of (N, C, D, H, W) as asked for; and their places."""
 def fractional_max_pool2d(input: _Tensor, kernel_size: _Ints, output_size: _Ints | None = None, output_ratio: _Any = None, return_indices: builtins.bool = False) -> _Tensor:
     """Maxima of windows at random places, as many as asked for (Graham, 2014)."""
-def fractional_max_pool2d_with_indices(*args: _Any, **kwargs: _Any) -> builtins.tuple[_Tensor, _Tensor]:
-    """Maxima of windows at random places, and where they are."""
+def fractional_max_pool2d_with_indices(input: _Tensor, kernel_size: _Ints, output_size: _Ints | None = None, output_ratio: _Any = None, return_indices: builtins.bool = False) -> builtins.tuple[_Tensor, _Tensor]:
+    """Maxima of windows at random places, as many as asked for (Graham, 2014); and their places."""
 def fractional_max_pool3d(input: _Tensor, kernel_size: _Ints, output_size: _Ints | None = None, output_ratio: _Any = None, return_indices: builtins.bool = False) -> _Tensor:
     """Maxima of windows at random places, as many as asked for (Graham, 2014)."""
-def fractional_max_pool3d_with_indices(*args: _Any, **kwargs: _Any) -> builtins.tuple[_Tensor, _Tensor]:
-    """Maxima of windows at random places, and where they are."""
-def lp_pool3d(input: _Tensor, norm_type: builtins.float, kernel_size: _Ints, stride: _Ints | None = None, ceil_mode: builtins.bool = False) -> _Tensor:
-    """(sum |x|^p)^(1/p) of each window."""
+def fractional_max_pool3d_with_indices(input: _Tensor, kernel_size: _Ints, output_size: _Ints | None = None, output_ratio: _Any = None, return_indices: builtins.bool = False) -> builtins.tuple[_Tensor, _Tensor]:
+    """Maxima of windows at random places, as many as asked for (Graham, 2014); and their places."""
 def max_pool1d_with_indices(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[_Tensor, _Tensor]:
-    """Maxima and their places, whatever `return_indices` says."""
+    """The largest number in each window of (N, C, L); and their places."""
 def max_pool2d_with_indices(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[_Tensor, _Tensor]:
-    """Maxima and their places, whatever `return_indices` says."""
+    """The largest number in each window of (N, C, H, W); and their places."""
 def max_pool3d_with_indices(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[_Tensor, _Tensor]:
-    """Maxima and their places, whatever `return_indices` says."""
+    """The largest number in each window of (N, C, D, H, W); and their places."""
 def max_unpool1d(input: _Tensor, indices: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> _Tensor:
-    """Each maximum back at its place, zeros elsewhere: undoes `max_pool1d`, as far as possible."""
+    """Each maximum back at its place, zeros elsewhere: nearly undoes `max_pool1d`."""
 def max_unpool2d(input: _Tensor, indices: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> _Tensor:
-    """Each maximum back at its place, zeros elsewhere: undoes `max_pool2d`, as far as possible."""
+    """Each maximum back at its place, zeros elsewhere: nearly undoes `max_pool2d`."""
 def max_unpool3d(input: _Tensor, indices: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> _Tensor:
-    """Each maximum back at its place, zeros elsewhere: undoes `max_pool3d`, as far as possible."""
+    """Each maximum back at its place, zeros elsewhere: nearly undoes `max_pool3d`."""
 def ctc_loss(log_probs: _Tensor, targets: _Tensor, input_lengths: _Any, target_lengths: _Any, blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> _Tensor:
     """-log of the probability that the inputs spell the targets, over all alignments."""
 def linear_cross_entropy(input: _Tensor, linear_weight: _Tensor, target: _Tensor, *, linear_bias: _Tensor | None = None, weight: _Tensor | None = None, reduction: builtins.str = 'mean', ignore_index: builtins.int | None = None, label_smoothing: builtins.float = ..., options: _Any = None) -> _Tensor:
     """cross_entropy(linear(input, linear_weight, linear_bias), target, ...)."""
 def adaptive_avg_pool1d(input: _Tensor, output_size: _Ints) -> _Tensor:
-    """Means over as many bins as asked for."""
+    """Means over as many bins of (N, C, L) as asked for."""
 def adaptive_avg_pool2d(input: _Tensor, output_size: _Ints) -> _Tensor:
-    """Means over as many bins as asked for, in each of two dimensions."""
+    """Means over as many bins of (N, C, H, W) as asked for."""
 def adaptive_avg_pool3d(input: _Tensor, output_size: _Ints) -> _Tensor:
-    """Means over as many bins as asked for, in each of three dimensions."""
+    """Means over as many bins of (N, C, D, H, W) as asked for."""
 def adaptive_max_pool1d(input: _Tensor, output_size: _Ints, return_indices: builtins.bool = False) -> _Tensor:
-    """Maxima over as many bins as asked for."""
+    """Maxima over as many bins of (N, C, L) as asked for."""
 def adaptive_max_pool2d(input: _Tensor, output_size: _Ints, return_indices: builtins.bool = False) -> _Tensor:
-    """Maxima over as many bins as asked for, in each of two dimensions."""
+    """Maxima over as many bins of (N, C, H, W) as asked for."""
 def adaptive_max_pool3d(input: _Tensor, output_size: _Ints, return_indices: builtins.bool = False) -> _Tensor:
-    """Maxima over as many bins as asked for, in each of three dimensions."""
+    """Maxima over as many bins of (N, C, D, H, W) as asked for."""
 def avg_pool1d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> _Tensor:
     """The mean of each window of (N, C, L)."""
 def avg_pool2d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> _Tensor:
@@ -261,25 +259,27 @@ def avg_pool3d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, 
 def bilinear(input1: _Tensor, input2: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor:
     """y_k = x1 W_k x2 + b_k."""
 def conv1d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> _Tensor:
-    """Cross-correlation of (N, C, L) or (C, L) with weight (O, C/groups, K)."""
+    """Cross-correlation of (N, C, L) or (C, L) with weight (O, C/groups, *kernel)."""
 def conv2d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> _Tensor:
-    """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (O, C/groups, KH, KW)."""
+    """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (O, C/groups, *kernel)."""
 def conv3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> _Tensor:
-    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (O, C/groups, *K)."""
+    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (O, C/groups, *kernel)."""
 def conv_transpose1d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Any = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> _Tensor:
-    """The transpose of `conv1d` as a linear map, for weight (C, O/groups, K)."""
+    """The transpose of `conv1d` as a linear map, for weight (C, O/groups, *kernel)."""
 def conv_transpose2d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Any = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> _Tensor:
-    """The transpose of `conv2d` as a linear map, for weight (C, O/groups, KH, KW)."""
+    """The transpose of `conv2d` as a linear map, for weight (C, O/groups, *kernel)."""
 def conv_transpose3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Any = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> _Tensor:
-    """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *K)."""
+    """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *kernel)."""
 def fold(input: _Tensor, output_size: _Ints, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1) -> _Tensor:
     """Columns added back into an image: the transpose of `unfold`."""
 def linear(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor:
     """x @ weight.T + bias, for weight of shape (outputs, inputs)."""
-def lp_pool1d(input: _Tensor, norm_type: builtins.float, kernel_size: builtins.int, stride: _Ints | None = None, ceil_mode: builtins.bool = False) -> _Tensor:
-    """(sum |x|^p)^(1/p) of each window."""
+def lp_pool1d(input: _Tensor, norm_type: builtins.float, kernel_size: _Ints, stride: _Ints | None = None, ceil_mode: builtins.bool = False) -> _Tensor:
+    """(sum |x|^p)^(1/p) of each window of (N, C, L)."""
 def lp_pool2d(input: _Tensor, norm_type: builtins.float, kernel_size: _Ints, stride: _Ints | None = None, ceil_mode: builtins.bool = False) -> _Tensor:
-    """(sum |x|^p)^(1/p) of each window."""
+    """(sum |x|^p)^(1/p) of each window of (N, C, H, W)."""
+def lp_pool3d(input: _Tensor, norm_type: builtins.float, kernel_size: _Ints, stride: _Ints | None = None, ceil_mode: builtins.bool = False) -> _Tensor:
+    """(sum |x|^p)^(1/p) of each window of (N, C, D, H, W)."""
 def max_pool1d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> _Tensor:
     """The largest number in each window of (N, C, L)."""
 def max_pool2d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> _Tensor:

@@ -13,7 +13,7 @@ from wengert import dtypes
 from wengert.functions.arguments import of_tensors
 from wengert.history.location import stacklevel
 from wengert.nn.functional.shared import apply, reshape
-from wengert.nn.functional.windows import _adaptive_avg
+from wengert.nn.functional.windows import adaptive_avg
 from wengert.rules import convolution as rules
 from wengert.rules.sampling import TAPS, Band, band, resize
 from wengert.tensor import Tensor
@@ -137,7 +137,7 @@ def interpolate(
         )
     out, scales = _resized(spatial, size, scale_factor, recompute_scale_factor)
     if mode == "area":
-        return _adaptive_avg(n, input, out)
+        return adaptive_avg(n, input, out)
     if min(*spatial, *out) < 1:
         raise RuntimeError(
             "Input and output sizes should be greater than 0, but got input "

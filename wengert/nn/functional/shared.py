@@ -12,6 +12,7 @@ import numpy as np
 from wengert.autograd import inplace
 from wengert.autograd.record import recorder
 from wengert.errors import DtypeError
+from wengert.functions.arguments import of_tensors
 from wengert.history.location import stacklevel
 from wengert.tensor import Tensor, wrap
 
@@ -109,6 +110,28 @@ def matched(input: Any, target: Any, name: str, refused: str = "") -> None:
             UserWarning,
             stacklevel=stacklevel(),
         )
+
+
+_SPACES = ("L", "H, W", "D, H, W")
+
+
+def over(name: str, *counts: int) -> Callable[[Callable[[int], Any]], tuple[Any, ...]]:
+    """Functions of so many spatial dimensions, `{n}` in their name, of what makes one of them.
+
+    Their first argument is a tensor. In their docstrings, too, `{n}` is the number of dimensions;
+    `{space}` are the dimensions' sizes.
+    """
+
+    def decorate(make: Callable[[int], Any]) -> tuple[Any, ...]:
+        return tuple(of_tensors(1)(_called(make(n), name.format(n=n), n)) for n in counts)
+
+    return decorate
+
+
+def _called(function: Any, name: str, n: int) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = function.__doc__.format(n=n, space=_SPACES[n - 1])
+    return function
 
 
 def sizes(value: Any, n: int, name: str) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
 from wengert.functions.arguments import into, of_tensors, tensor_of
-from wengert.nn.functional.shared import apply, reshape, sizes
+from wengert.nn.functional.shared import apply, over, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import neural, products
 from wengert.rules.indexing import getitem
@@ -95,84 +95,43 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 # ---- convolution ---------------------------------------------------------------------------
 
 
-@of_tensors(1)
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Cross-correlation of (N, C, L) or (C, L) with weight (O, C/groups, K)."""
-    return _conv(1, input, weight, bias, stride, padding, dilation, groups)
+@over("conv{n}d", 1, 2, 3)
+def _conv(n: int) -> Any:
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        """Cross-correlation of (N, C, {space}) or (C, {space}) with weight (O, C/groups, *kernel).
+
+        >>> import wengert as wg
+        >>> x, ones = wg.ones([1, 1, *[3] * {n}]), wg.ones([1, 1, *[2] * {n}])
+        >>> bool((conv{n}d(x, ones) == 2**{n}).all())
+        True
+        """
+        x, lone = _batched(input, n, f"conv{n}d")
+        stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
+        kernel = weight._array.shape[2:]
+        if len(kernel) != n:
+            raise RuntimeError(
+                f"Expected {n + 2}-dimensional weight, (out, in/groups, *kernel), for "
+                f"{n + 2}-dimensional input, but got a weight of size {list(weight.shape)}"
+            )
+        if isinstance(padding, str):
+            x, padding = _named_padding(x, padding, kernel, stride, dilation)
+        padding = sizes(padding, n, "padding")
+        _check_conv(x, weight, bias, stride, padding, dilation, groups)
+        out = apply(rules.convolution, x, weight, stride, padding, dilation, groups, bias)
+        return out[0] if lone else out
+
+    return conv
 
 
-@of_tensors(1)
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (O, C/groups, KH, KW).
-
-    >>> import wengert as wg
-    >>> conv2d(wg.ones(1, 1, 3, 3), wg.ones(1, 1, 2, 2))
-    tensor([[[[4., 4.],
-              [4., 4.]]]])
-    """
-    return _conv(2, input, weight, bias, stride, padding, dilation, groups)
-
-
-@of_tensors(1)
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (O, C/groups, *K)."""
-    return _conv(3, input, weight, bias, stride, padding, dilation, groups)
-
-
-def _conv(
-    n: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    groups: int,
-) -> Tensor:
-    x, lone = _batched(input, n, f"conv{n}d")
-    stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
-    kernel = weight._array.shape[2:]
-    if len(kernel) != n:
-        raise RuntimeError(
-            f"Expected {n + 2}-dimensional weight, (out, in/groups, *kernel), for "
-            f"{n + 2}-dimensional input, but got a weight of size {list(weight.shape)}"
-        )
-    if isinstance(padding, str):
-        x, padding = _named_padding(x, padding, kernel, stride, dilation)
-    padding = sizes(padding, n, "padding")
-    _check_conv(x, weight, bias, stride, padding, dilation, groups, n)
-    out = apply(rules.convolution, x, weight, stride, padding, dilation, groups, bias)
-    return out[0] if lone else out
-
-
-def _finish_conv(out: Tensor, bias: Any, n: int, lone: bool) -> Tensor:
-    if bias is not None:
-        out = out + reshape(bias, (-1, *(1,) * n))
-    return out[0] if lone else out
+conv1d, conv2d, conv3d = _conv
 
 
 def _batched(input: Tensor, n: int, name: str) -> tuple[Tensor, bool]:
@@ -210,7 +169,6 @@ def _check_conv(
     padding: Sizes,
     dilation: Sizes,
     groups: int,
-    n: int,
 ) -> None:
     w, shape = weight._array.shape, x._array.shape
     if groups <= 0:
@@ -252,93 +210,51 @@ def _channels_last(shape: tuple[int, ...], channels: int) -> str:
     return f". The last dimension has {channels}: use x.movedim(-1, {1 - len(shape)})."
 
 
-@of_tensors(1)
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The transpose of `conv1d` as a linear map, for weight (C, O/groups, K)."""
-    return _conv_transpose(
-        1, input, weight, bias, stride, padding, output_padding, groups, dilation
-    )
-
-
-@of_tensors(1)
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The transpose of `conv2d` as a linear map, for weight (C, O/groups, KH, KW)."""
-    return _conv_transpose(
-        2, input, weight, bias, stride, padding, output_padding, groups, dilation
-    )
-
-
-@of_tensors(1)
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *K)."""
-    return _conv_transpose(
-        3, input, weight, bias, stride, padding, output_padding, groups, dilation
-    )
-
-
-def _conv_transpose(
-    n: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    output_padding: Any,
-    groups: int,
-    dilation: Any,
-) -> Tensor:
-    x, lone = _batched(input, n, f"conv_transpose{n}d")
-    stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
-    padding, extra = sizes(padding, n, "padding"), sizes(output_padding, n, "output_padding")
-    kernel = weight._array.shape[2:]
-    if weight._array.shape[0] != x._array.shape[1]:
-        raise RuntimeError(
-            f"Given transposed=1, weight of size {list(weight.shape)}, expected input"
-            f"{list(x.shape)} to have {weight.shape[0]} channels, but got {x.shape[1]} channels "
-            "instead"
+@over("conv_transpose{n}d", 1, 2, 3)
+def _conv_transpose(n: int) -> Any:
+    def conv_transpose(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Tensor:
+        """The transpose of `conv{n}d` as a linear map, for weight (C, O/groups, *kernel)."""
+        x, lone = _batched(input, n, f"conv_transpose{n}d")
+        stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
+        padding, extra = sizes(padding, n, "padding"), sizes(output_padding, n, "output_padding")
+        kernel = weight._array.shape[2:]
+        if weight._array.shape[0] != x._array.shape[1]:
+            raise RuntimeError(
+                f"Given transposed=1, weight of size {list(weight.shape)}, expected "
+                f"input{list(x.shape)} to have {weight.shape[0]} channels, but got {x.shape[1]} "
+                "channels instead"
+            )
+        if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
+            raise RuntimeError(
+                "output padding must be smaller than either stride or dilation, but got "
+                "output_padding "
+                f"{extra}, stride {stride}, dilation {dilation}"
+            )
+        spatial = tuple(
+            (size - 1) * s - 2 * p + d * (k - 1) + e + 1
+            for size, s, p, d, k, e in zip(
+                x._array.shape[2:], stride, padding, dilation, kernel, extra, strict=True
+            )
         )
-    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
-        raise RuntimeError(
-            "output padding must be smaller than either stride or dilation, but got "
-            "output_padding "
-            f"{extra}, stride {stride}, dilation {dilation}"
-        )
-    spatial = tuple(
-        (size - 1) * s - 2 * p + d * (k - 1) + e + 1
-        for size, s, p, d, k, e in zip(
-            x._array.shape[2:], stride, padding, dilation, kernel, extra, strict=True
-        )
-    )
-    shape = (x._array.shape[0], weight._array.shape[1] * groups, *spatial)
-    out = apply(rules.convolution_input, x, weight, shape, stride, padding, dilation, groups)
-    return _finish_conv(out, bias, n, lone)
+        shape = (x._array.shape[0], weight._array.shape[1] * groups, *spatial)
+        out = apply(rules.convolution_input, x, weight, shape, stride, padding, dilation, groups)
+        if bias is not None:
+            out = out + reshape(bias, (-1, *(1,) * n))
+        return out[0] if lone else out
+
+    return conv_transpose
+
+
+conv_transpose1d, conv_transpose2d, conv_transpose3d = _conv_transpose
 
 
 @of_tensors(1)
@@ -426,68 +342,32 @@ def _pool_geometry(
     return kernel, stride, padding, dilation, out
 
 
-def _max_pool(
-    n: int,
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    ceil_mode: bool,
-    return_indices: bool,
-) -> Any:
-    x, lone = _batched(input, n, f"max_pool{n}d")
-    geometry = _pool_geometry(
-        x, n, kernel_size, stride, padding, dilation, ceil_mode, f"max_pool{n}d"
-    )
-    out = apply(rules.max_pool, x, *geometry)
-    result = out[0] if lone else out
-    if not return_indices:
+@over("max_pool{n}d", 1, 2, 3)
+def max_pools(n: int) -> Any:
+    def max_pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Tensor:
+        """The largest number in each window of (N, C, {space})."""
+        name = f"max_pool{n}d"
+        x, lone = _batched(input, n, name)
+        geometry = _pool_geometry(x, n, kernel_size, stride, padding, dilation, ceil_mode, name)
+        out = apply(rules.max_pool, x, *geometry)
+        result: Any = out[0] if lone else out
+        if return_indices:
+            places = rules.max_places(x._array, out._array, *geometry)
+            result = result, wrap(places[0] if lone else places)
         return result
-    places = rules.max_places(x._array, out._array, *geometry)
-    return result, wrap(places[0] if lone else places)
+
+    return max_pool
 
 
-@of_tensors(1)
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor:
-    """The largest number in each window of (N, C, L)."""
-    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-@of_tensors(1)
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor:
-    """The largest number in each window of (N, C, H, W)."""
-    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-@of_tensors(1)
-def max_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Tensor:
-    """The largest number in each window of (N, C, D, H, W)."""
-    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+max_pool1d, max_pool2d, max_pool3d = max_pools
 
 
 def _avg_pool(
@@ -545,59 +425,45 @@ def avg_pool1d(
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-@of_tensors(1)
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The mean of each window of (N, C, H, W)."""
-    return _avg_pool(
-        2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+@over("avg_pool{n}d", 2, 3)
+def _avg_pools(n: int) -> Any:
+    def avg_pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        """The mean of each window of (N, C, {space})."""
+        settings = kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        return _avg_pool(n, input, *settings)
+
+    return avg_pool
 
 
-@of_tensors(1)
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The mean of each window of (N, C, D, H, W)."""
-    return _avg_pool(
-        3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+avg_pool2d, avg_pool3d = _avg_pools
 
 
-@of_tensors(1)
-def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
-    """(sum |x|^p)^(1/p) of each window."""
-    out = avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return (out.sign() * relu_of(abs(out)) * kernel_size) ** (1.0 / norm_type)
+@over("lp_pool{n}d", 1, 2, 3)
+def _lp_pool(n: int) -> Any:
+    def lp_pool(
+        input: Tensor,
+        norm_type: float,
+        kernel_size: Any,
+        stride: Any = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """(sum |x|^p)^(1/p) of each window of (N, C, {space})."""
+        count = math.prod(sizes(kernel_size, n, "kernel_size"))
+        out = _avg_pool(n, input**norm_type, kernel_size, stride, 0, ceil_mode, True, None)
+        return (out.sign() * apply(neural.relu, abs(out)) * count) ** (1.0 / norm_type)
+
+    return lp_pool
 
 
-@of_tensors(1)
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
-    """(sum |x|^p)^(1/p) of each window."""
-    count = math.prod(sizes(kernel_size, 2, "kernel_size"))
-    out = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return (out.sign() * relu_of(abs(out)) * count) ** (1.0 / norm_type)
-
-
-def relu_of(x: Tensor) -> Tensor:
-    return apply(neural.relu, x)
+lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool
 
 
 # ---- pooling to a given size ---------------------------------------------------------------
@@ -626,7 +492,8 @@ def _adaptive_sizes(x: Tensor, output_size: Any, n: int) -> Sizes:
     )
 
 
-def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
+    """Means over as many bins as asked for, in each of n dimensions."""
     x, lone = _batched(input, n, f"adaptive_avg_pool{n}d")
     out = _adaptive_sizes(x, output_size, n)
     spatial = x._array.shape[2:]
@@ -657,39 +524,16 @@ def _means(size: int, out: int, dtype: Any) -> Any:
     return band(means)
 
 
-@of_tensors(1)
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many bins as asked for."""
-    return _adaptive_avg(1, input, output_size)
+@over("adaptive_avg_pool{n}d", 1, 2, 3)
+def _adaptive_avg_pool(n: int) -> Any:
+    def adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
+        """Means over as many bins of (N, C, {space}) as asked for."""
+        return adaptive_avg(n, input, output_size)
+
+    return adaptive_avg_pool
 
 
-@of_tensors(1)
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many bins as asked for, in each of two dimensions."""
-    return _adaptive_avg(2, input, output_size)
-
-
-@of_tensors(1)
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """Means over as many bins as asked for, in each of three dimensions."""
-    return _adaptive_avg(3, input, output_size)
-
-
-def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
-    x, lone = _batched(input, n, f"adaptive_max_pool{n}d")
-    out = _adaptive_sizes(x, output_size, n)
-    array, spatial = x._array, x._array.shape[2:]
-    lead = array.shape[:2]
-    bins = [_bins(s, o) for s, o in zip(spatial, out, strict=True)]
-    if n < 3 and plain(array) and array.size and 0 not in out:
-        flat = largest_of_bins(array, bins).reshape(*lead, math.prod(out))
-    else:
-        flat = _largest_of_cells(array, bins, out)
-    values = apply(np.take_along_axis, reshape(x, (*lead, math.prod(spatial))), flat, 2)
-    values, places = reshape(values, (*lead, *out)), flat.reshape(*lead, *out)
-    if lone:
-        values, places = values[0], places[0]
-    return (values, wrap(places)) if return_indices else values
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = _adaptive_avg_pool
 
 
 def _largest_of_cells(array: Any, bins: list[list[tuple[int, int]]], out: Sizes) -> Any:
@@ -703,19 +547,27 @@ def _largest_of_cells(array: Any, bins: list[list[tuple[int, int]]], out: Sizes)
     return np.stack(found, -1)
 
 
-@of_tensors(1)
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
-    """Maxima over as many bins as asked for."""
-    return _adaptive_max(1, input, output_size, return_indices)
+@over("adaptive_max_pool{n}d", 1, 2, 3)
+def adaptive_max_pools(n: int) -> Any:
+    def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
+        """Maxima over as many bins of (N, C, {space}) as asked for."""
+        x, lone = _batched(input, n, f"adaptive_max_pool{n}d")
+        out = _adaptive_sizes(x, output_size, n)
+        array, spatial = x._array, x._array.shape[2:]
+        lead = array.shape[:2]
+        bins = [_bins(s, o) for s, o in zip(spatial, out, strict=True)]
+        if n < 3 and plain(array) and array.size and 0 not in out:
+            flat = largest_of_bins(array, bins).reshape(*lead, math.prod(out))
+        else:
+            flat = _largest_of_cells(array, bins, out)
+        values = apply(np.take_along_axis, reshape(x, (*lead, math.prod(spatial))), flat, 2)
+        values, places = reshape(values, (*lead, *out)), flat.reshape(*lead, *out)
+        if lone:
+            values, places = values[0], places[0]
+        found: Any = (values, wrap(places)) if return_indices else values
+        return found
+
+    return adaptive_max_pool
 
 
-@of_tensors(1)
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
-    """Maxima over as many bins as asked for, in each of two dimensions."""
-    return _adaptive_max(2, input, output_size, return_indices)
-
-
-@of_tensors(1)
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
-    """Maxima over as many bins as asked for, in each of three dimensions."""
-    return _adaptive_max(3, input, output_size, return_indices)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = adaptive_max_pools
