@@ -1,4 +1,4 @@
-"""A program for mpirun: the checks named on the command line, or all of them, one after the other.
+"""A program for mpirun or Ray: the checks named on the command line, or all, one by one.
 
 mpirun -n 3 python -m tests.distributed.run_checks NAME ...
 """
@@ -13,7 +13,7 @@ from wengert import distributed as dist
 
 
 def main(names: list[str]) -> None:
-    dist.init_process_group("mpi", timeout=20)
+    dist.init_process_group(timeout=20)
     for name in names or CHECKS:
         CHECKS[name]()
         if dist.get_rank() == 0:

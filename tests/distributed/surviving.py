@@ -1,4 +1,4 @@
-"""Training of which ranks die: for threads, and as a program for mpirun.
+"""Training of which ranks die: for threads, and as a program for `wengert run`.
 
 wengert run --nproc 4 --min 1 -m tests.distributed.surviving FOLDER
 """
@@ -125,7 +125,7 @@ def check(found: tuple[int, list[Any]], size: int) -> None:
 
 def main(folder: str) -> None:
     """Lose a rank in one phase after the other, until one is left."""
-    dist.init_process_group("mpi", timeout=20)
+    dist.init_process_group(timeout=20)
     sharded.save_file = torn  # type: ignore[assignment]
     die = lambda: os.kill(os.getpid(), signal.SIGKILL)
     for phase in ("in a bucket", "in a commit", "in a checkpoint"):

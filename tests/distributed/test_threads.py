@@ -137,7 +137,7 @@ def test_a_rank_that_waits_for_others_to_start_is_told_which_are_missing():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"backend": "nccl"}, "Choose 'mpi' for processes"),
+        ({"backend": "nccl"}, "Choose 'mpi' or 'ray' for processes"),
         ({"backend": "threads"}, "has to be told rank= and world_size="),
         ({"backend": "threads", "rank": 2, "world_size": 2}, "is not below the world_size"),
         ({"backend": "threads", "timeout": 0}, "not a positive time"),

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from wengert.cli import run as launcher
+from wengert.cli.usage import UsageError
 from wengert.symbolic.expressions import CONSTANTS, Expression, ExpressionError
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -49,10 +50,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"wengert: {_printable(str(error), sys.stderr)}", file=sys.stderr)
         return FAILED
-
-
-class UsageError(Exception):
-    """The command was not understood; the message says what to type."""
 
 
 def _with_leading_minus(words: list[str]) -> list[str]:

@@ -1,8 +1,8 @@
-"""`wengert run`: a script on several processes, by MPI's own launcher, as torchrun starts them.
+"""`wengert run`: a script on several processes, as torchrun starts them.
 
-mpirun starts the processes and ends them all when one dies; what is left to do here is to say so in
-one command, to set the variables that scripts written for torchrun read (`worker.py`), and to start
-again, as often as was asked for.
+MPI's own launcher starts them, or Ray does (`actors.py`), and ends them all when one dies; what is
+left to do here is to say so in one command, to set the variables that scripts written for torchrun
+read (`worker.py`), and to start again, as often as was asked for.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from wengert.cli.usage import UsageError
 
 MISSING = (
     'there is no mpirun. pip install "wengert[mpi]" brings one, and mpi4py; a cluster has its own.'
@@ -37,8 +39,15 @@ def add_command(commands: Any) -> None:
         epilog=(
             "examples:\n  wengert run --nproc 4 train.py --epochs 10\n"
             "  wengert run --hosts node1:8,node2:8 --max-restarts 3 train.py\n"
-            "  wengert run --min 2 --max 8 --max-restarts 3 train.py"
+            "  wengert run --min 2 --max 8 --max-restarts 3 train.py\n"
+            "  RAY_ADDRESS=auto wengert run --engine ray --nproc 16 train.py"
         ),
+    )
+    run.add_argument(
+        "--engine",
+        choices=("mpi", "ray"),
+        default="mpi",
+        help="what starts the processes and carries their data: mpirun, or actors of Ray (mpi)",
     )
     run.add_argument(
         "--nproc", metavar="N", type=int, help="how many processes (one for each processor)"
@@ -73,11 +82,49 @@ def add_command(commands: Any) -> None:
 
 def start(options: argparse.Namespace) -> int:
     """Run the script until it ends well, or has died once too often; its exit status."""
-    from wengert.cli.commands import UsageError
+
+    if options.max_restarts < 0:
+        raise UsageError(f"--max-restarts {options.max_restarts}: a number from 0 on")
+    least, nproc = how_many(options)
+    words = ["-m"] * options.module + [options.script, *options.arguments]
+    environment = os.environ | {"TORCHELASTIC_RUN_ID": uuid.uuid4().hex}
+    environment["TORCHELASTIC_MAX_RESTARTS"] = str(options.max_restarts)
+    if least is not None:
+        environment["WENGERT_MIN_RANKS"] = str(least)
+    attempt = by_ray(options) if options.engine == "ray" else by_mpi(options, least)
+    status = 0
+    for restart in range(options.max_restarts + 1):
+        environment["TORCHELASTIC_RESTART_COUNT"] = str(restart)
+        status = attempt(nproc, words, environment, least)
+        if status == 0 or restart == options.max_restarts:
+            break
+        print(
+            f"wengert run: ended with status {status}; starting again "
+            f"({restart + 1} of {options.max_restarts})",
+            file=sys.stderr,
+            flush=True,
+        )
+    return status
+
+
+Attempt = Callable[[int, list[str], dict[str, str], int | None], int]
+"""Runs the words of a script on so many processes; its exit status."""
+
+
+def by_ray(options: argparse.Namespace) -> Attempt:
+    """Attempts whose processes are actors of Ray."""
+    from wengert.cli import actors
+
+    if options.hosts:
+        raise UsageError("--hosts is for mpirun: Ray knows its machines (RAY_ADDRESS)")
+    return actors.attempt
+
+
+def by_mpi(options: argparse.Namespace, least: int | None) -> Attempt:
+    """Attempts whose processes mpirun starts."""
 
     if shutil.which("mpirun") is None:
         raise UsageError(MISSING)
-    least, nproc = how_many(options)
     elastic = least is not None and survives()
     if least is not None and not elastic:
         print(
@@ -86,28 +133,14 @@ def start(options: argparse.Namespace) -> int:
             file=sys.stderr,
             flush=True,
         )
-    if options.max_restarts < 0:
-        raise UsageError(f"--max-restarts {options.max_restarts}: a number from 0 on")
-    program = [sys.executable, "-m", "wengert.cli.worker"]
-    program += ["-m"] * options.module + [options.script, *options.arguments]
-    environment = os.environ | {"TORCHELASTIC_RUN_ID": uuid.uuid4().hex}
-    environment["TORCHELASTIC_MAX_RESTARTS"] = str(options.max_restarts)
-    if least is not None:
-        environment["WENGERT_MIN_RANKS"] = str(least)
-    status = 0
-    for attempt in range(options.max_restarts + 1):
-        environment["TORCHELASTIC_RESTART_COUNT"] = str(attempt)
-        words = command(nproc, program, options.hosts, environment, elastic)
-        status = _wait(words, environment)
-        if status == 0 or attempt == options.max_restarts:
-            break
-        print(
-            f"wengert run: ended with status {status}; starting again "
-            f"({attempt + 1} of {options.max_restarts})",
-            file=sys.stderr,
-            flush=True,
-        )
-    return status
+
+    def attempt(
+        nproc: int, words: list[str], environment: dict[str, str], least: int | None
+    ) -> int:
+        program = [sys.executable, "-m", "wengert.cli.worker", *words]
+        return _wait(command(nproc, program, options.hosts, environment, elastic), environment)
+
+    return attempt
 
 
 def how_many(options: argparse.Namespace) -> tuple[int | None, int]:
@@ -115,7 +148,6 @@ def how_many(options: argparse.Namespace) -> tuple[int | None, int]:
 
     None to start are as many as the hosts have places.
     """
-    from wengert.cli.commands import UsageError
 
     for name in ("nproc", "min", "max"):
         value = getattr(options, name)

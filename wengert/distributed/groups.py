@@ -218,9 +218,11 @@ def init_process_group(
     """Join the group of all ranks; every rank calls this once, before anything else here.
 
     `backend` is "mpi" for processes started by `wengert run`, `mpirun` or `srun`, which tell the
-    rank and how many there are; or "threads", where each thread is told `rank` and `world_size`
-    (`run_threads` does both). None is "mpi". With "mpi", `comm` may be a communicator of
-    mpi4py's, of which a duplicate is used. `timeout` is in seconds, or a timedelta.
+    rank and how many there are; "ray" for actors of Ray, started by `wengert run --engine ray`; or
+    "threads", where each thread is told `rank` and `world_size` (`run_threads` does both). None is
+    that of the launcher, "mpi" without one. Ray's actors that a program has itself started are told
+    `rank`, `world_size`, and as `init_method` a name for their meeting. With "mpi", `comm` may be a
+    communicator of mpi4py's, of which a duplicate is used. `timeout` is in seconds, or a timedelta.
 
     Errors: DistBackendError if MPI is missing, or was started with another number of ranks than
     `world_size` or the variable WORLD_SIZE says; DistTimeoutError if some ranks do not come.
@@ -232,7 +234,7 @@ def init_process_group(
         )
     if member() is not None:
         raise ValueError("trying to initialize the default process group twice!")
-    name = backend or "mpi"
+    name = backend or transport.named(None)
     wait = seconds(timeout)
     carrier = transport.engine(name).joined(init_method, rank, world_size, wait, comm)
     world = ProcessGroup(0, carrier, range(carrier.size), wait, name)
@@ -379,7 +381,7 @@ def is_torchelastic_launched() -> bool:
 
 
 def is_backend_available(backend: str) -> bool:
-    return backend.lower() in transport.ENGINES
+    return transport.named(backend) in transport.ENGINES
 
 
 def get_rank(group: Any = None) -> int:

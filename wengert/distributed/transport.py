@@ -1,13 +1,14 @@
 """What carries blocks from rank to rank: the one class that says what every engine must do.
 
-`threads.py` and `mpi.py` are the two that there are. One for GPU arrays (NCCL) would be a third
-subclass and a line in `ENGINES`; nothing else knows of engines.
+`mpi.py`, `ray.py` and `threads.py` are those that there are. One for GPU arrays (NCCL) would be
+another subclass and a line in `ENGINES`; nothing else knows of engines.
 """
 
 from __future__ import annotations
 
 import abc
 import importlib
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,10 +18,12 @@ from wengert.history.location import here, line_of
 
 ENGINES = {
     "mpi": "wengert.distributed.mpi:Mpi",
-    "gloo": "wengert.distributed.mpi:Mpi",  # PyTorch's name for processes on processors
+    "ray": "wengert.distributed.ray:Ray",
     "threads": "wengert.distributed.threads:Threads",
 }
 """Backends by name. Each class is imported when it is first asked for."""
+LAUNCHED = "WENGERT_ENGINE"
+"""The variable in which `wengert run` says by which engine it has started the ranks."""
 
 
 class Call(NamedTuple):
@@ -127,13 +130,19 @@ class Transport(abc.ABC):
         """This rank ends with an error: let others know, where that is possible."""
 
 
-def engine(name: str) -> type[Transport]:
+def named(backend: str | None) -> str:
+    """A backend's name. None, and PyTorch's "gloo", are that by which processes were started."""
+    name = (backend or "gloo").lower().partition(",")[0].removeprefix("cpu:")
+    return os.environ.get(LAUNCHED, "mpi") if name == "gloo" else name
+
+
+def engine(backend: str) -> type[Transport]:
     """The class of a backend; ValueError for a name that is none."""
-    name = name.lower().partition(",")[0].removeprefix("cpu:")
+    name = named(backend)
     if name not in ENGINES:
         raise ValueError(
-            f"backend {name!r} is not there: tensors are on the CPU. Choose 'mpi' for processes, "
-            "or 'threads' for threads of this process."
+            f"backend {name!r} is not there: tensors are on the CPU. Choose 'mpi' or 'ray' for "
+            "processes, or 'threads' for threads of this process."
         )
     module, _, cls = ENGINES[name].partition(":")
     return getattr(importlib.import_module(module), cls)

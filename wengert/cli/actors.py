@@ -1,0 +1,136 @@
+"""`wengert run --engine ray`: the processes are actors of Ray, wherever its cluster has room.
+
+As mpirun does for MPI: all are started, and all are ended when one dies, unless the others may go
+on without it. Then the hub in which they meet is told.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from wengert.cli import worker
+from wengert.cli.usage import UsageError
+from wengert.distributed import ray as engine
+from wengert.distributed.transport import LAUNCHED
+from wengert.errors import DistBackendError
+
+
+class Rank:
+    """What the actors are: each runs the script once."""
+
+    def node(self) -> str:
+        import ray
+
+        return str(ray.get_runtime_context().get_node_id())
+
+    def run(self, words: Sequence[str], folder: str, variables: dict[str, str]) -> int:
+        """The exit status of the script."""
+        os.environ.update(variables)
+        if Path(folder).is_dir():  # on another machine it may not be there
+            os.chdir(folder)
+        try:
+            worker.run([*words])
+        except SystemExit as end:
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+            return end.code if isinstance(end.code, int) else int(end.code is not None)
+        except BaseException:
+            traceback.print_exc()
+            return 1
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        return 0
+
+
+def places() -> int:
+    """How many processes Ray's cluster has room for; a cluster of its own is started if need be."""
+    return int(library().cluster_resources().get("CPU", 1))
+
+
+def library(least: int = 1) -> Any:
+    """Ray, with room for so many processes if the cluster is this machine, and is ours."""
+
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # what several ranks print is told of each
+    try:
+        import ray
+    except ImportError as error:
+        text = 'there is no Ray: pip install "wengert[ray]", or take --engine mpi'
+        raise UsageError(text) from error
+    if not ray.is_initialized():
+        if os.environ.get("RAY_ADDRESS"):
+            ray.init()
+        else:
+            here = "127.0.0.1"
+            count = max(least, os.cpu_count() or 1)
+            ray.init(num_cpus=count, include_dashboard=False, _node_ip_address=here)
+    return ray
+
+
+def attempt(
+    nproc: int, words: Sequence[str], environment: dict[str, str], least: int | None
+) -> int:
+    """Run the script on so many ranks; the status of the first that failed, or 0.
+
+    `least` are left at least when others have died; None if all are to be.
+    """
+    ray = library(nproc)
+    room = places()
+    if nproc > room:
+        raise UsageError(f"Ray's cluster has room for {room} processes, not {nproc}")
+    meeting = f"ranks {uuid.uuid4().hex}"
+    desk = engine.desk(meeting, nproc)
+    common = {
+        **worker.OTHERWISE,
+        **{k: v for k, v in environment.items() if k.startswith(("WENGERT_", "TORCHELASTIC_"))},
+        LAUNCHED: "ray",
+        engine.MEETING: meeting,
+        "WORLD_SIZE": str(nproc),
+    }
+    threads = {"OMP_NUM_THREADS": environment.get("OMP_NUM_THREADS", "1")}
+    made = ray.remote(Rank).options(num_cpus=1, runtime_env={"env_vars": threads})
+    actors = [made.remote() for _ in range(nproc)]
+    try:
+        nodes = ray.get([actor.node.remote() for actor in actors])
+        started: Counter[str] = Counter()
+        running: dict[Any, int] = {}
+        for rank, (actor, node) in enumerate(zip(actors, nodes, strict=True)):
+            own = {"RANK": str(rank), "LOCAL_RANK": str(started[node])}
+            own["LOCAL_WORLD_SIZE"] = str(nodes.count(node))
+            own["GROUP_RANK"] = str(list(dict.fromkeys(nodes)).index(node))
+            started[node] += 1
+            running[actor.run.remote(words, str(Path.cwd()), common | own | threads)] = rank
+        return _outcome(ray, desk, running, least)
+    finally:
+        for actor in [*actors, desk]:
+            ray.kill(actor)
+
+
+def _outcome(ray: Any, desk: Any, running: dict[Any, int], least: int | None) -> int:
+    """Wait for all ranks, or for one that ends them all."""
+    left = len(running)
+    while running:
+        (ended, *_), _ = ray.wait([*running])
+        rank = running.pop(ended)
+        try:
+            status = ray.get(ended)
+        except ray.exceptions.RayActorError as error:
+            print(f"wengert run: rank {rank} has died: {error}", file=sys.stderr, flush=True)
+            left -= 1
+            if least is None or left < least:
+                return 1
+            try:
+                engine.asked(desk.lose, rank)
+            except (DistBackendError, IndexError):  # before the ranks have met
+                return 1
+        else:
+            if status:
+                return int(status)
+    return 0
