@@ -102,6 +102,25 @@ def gradients_accumulate_without_being_sent():
 
 
 @check
+def a_gradient_that_was_kept_is_not_written_by_later_steps_whose_bucket_it_lay_in():
+    net = DDP(network(), bucket_cap_mb=5e-5)
+    optimizer = wg.optim.SGD(net.parameters(), lr=0.1)
+    x, y = batch(dist.get_rank())
+    step(net, optimizer, x, y)
+    kept = [p.grad for p in net.parameters()]
+    before = [g.numpy().copy() for g in kept]
+    step(net, optimizer, x, y)
+    for g, numbers, p in zip(kept, before, net.parameters(), strict=True):
+        np.testing.assert_array_equal(g, numbers)
+        assert g is not p.grad
+    held = [p.grad for p in net.parameters()]
+    optimizer.zero_grad(set_to_none=False)
+    ((net(x) - y) ** 2).mean().backward()
+    for g, p in zip(held, net.parameters(), strict=True):
+        assert g is p.grad
+
+
+@check
 def full_buckets_are_sent_while_the_sweep_goes_on():
     rank, size = here()
     net = DDP(network(0, 3, 8, 8, 2), bucket_cap_mb=1e-5)

@@ -38,14 +38,18 @@ class Bucket:
         self.place = place
         self.params = list(params)
         self.last = False
-        stops = np.cumsum([p.numel() for p in params]).tolist()
-        self.flat = np.zeros(stops[-1], params[0]._array.dtype)
-        self.parts = {
-            id(p): self.flat[stop - p.numel() : stop].reshape(p.shape)
-            for p, stop in zip(params, stops, strict=True)
-        }
         self.missing = len(self.params)
         self.future: Future | None = None
+        self.renew()
+
+    def renew(self) -> None:
+        """Take other memory: gradients lie in what there was."""
+        stops = np.cumsum([p.numel() for p in self.params]).tolist()
+        self.flat = np.empty(stops[-1], self.params[0]._array.dtype)
+        self.parts = {
+            id(p): self.flat[stop - p.numel() : stop].reshape(p.shape)
+            for p, stop in zip(self.params, stops, strict=True)
+        }
 
     def buffer(self) -> Tensor:
         return wrap(self.flat)
@@ -93,6 +97,9 @@ class Reducer:
         self.uses: dict[int, int] = {}  # by how many views a parameter was used
         self.came: dict[int, int] = {}  # for how many of them a gradient came
         self.used: set[int] = set()
+        self.fresh: set[int] = (
+            set()
+        )  # whose gradients nobody can have seen before they are averaged
         self.fill(reversed(self.params))
         for p in self.params:
             p.register_post_accumulate_grad_hook(self.on_ready)
@@ -157,6 +164,7 @@ class Reducer:
         self.ready.clear()
         self.ended.clear()
         self.came.clear()
+        self.fresh.clear()
         self.sent = 0
         self.traced = False
         for b in self.buckets:
@@ -181,11 +189,12 @@ class Reducer:
             return  # the sweep will add to this memory, which therefore cannot be sent yet
         came = self.came[id(p)] = self.came.get(id(p), 0) + 1
         if came > 1:
-            part += g._array
+            part += self.share(g._array)
         elif before is None:
-            np.copyto(part, g._array)
+            self.share(g._array, part)
+            self.fresh.add(id(p))
         else:
-            np.add(before._array, g._array, out=part)
+            self.share(np.add(before._array, g._array, out=part), part)
         if came == self.uses[id(p)]:
             self.order.append(p)
             self.note(p)
@@ -203,11 +212,15 @@ class Reducer:
         if id(p) not in self.ready:
             g, part = p._grad, self.bucket_of[id(p)].parts[id(p)]
             assert g is not None
-            if type(g._array) is np.ndarray and g._array is not part:
-                np.copyto(part, g._array)
+            if type(g._array) is np.ndarray:
+                self.share(g._array, part)
             self.order.append(p)
             self.note(p)
         self.end(p)
+
+    def share(self, g: Any, out: Any = None) -> Any:
+        """What a gradient adds to the average; hooks are given gradients as they are."""
+        return np.divide(g, self.divisor if self.hook is None else 1, out=out)
 
     def leave_out(self, p: Tensor) -> None:
         """No gradient will come for a parameter."""
@@ -239,7 +252,6 @@ class Reducer:
             state, hook = self.hook
             bucket.future = hook(state, bucket)
             return
-        np.divide(bucket.flat, self.divisor, out=bucket.flat)
         work = self.own.run(COLLECTIVES["all_reduce"], bucket.flat, bucket.flat)
         work.go_on()
         bucket.future = work.get_future()
@@ -270,9 +282,11 @@ class Reducer:
             value = bucket.future.wait()
             if isinstance(value, Tensor) and value._array is not bucket.flat:
                 bucket.flat[...] = value._array.reshape(-1)
-            for p in bucket.params:
-                if id(p) in somewhere:
-                    self.hand_out(p, bucket.parts[id(p)])
+            given = [
+                self.hand_out(p, bucket.parts[id(p)]) for p in bucket.params if id(p) in somewhere
+            ]
+            if any(given) and not self.as_views:
+                bucket.renew()
         if not self.ordered:
             self.reorder()
         self.order.clear()
@@ -286,16 +300,16 @@ class Reducer:
         self.own.run(COLLECTIVES["all_reduce"], bits, bits, ReduceOp.MAX).wait()
         return {id(p) for p, bit in zip(self.params, bits, strict=True) if bit}
 
-    def hand_out(self, p: Tensor, part: Any) -> None:
+    def hand_out(self, p: Tensor, part: Any) -> bool:
+        """Give a parameter its average; whether its gradient lies in the bucket's memory now."""
         have = p._grad
-        if self.as_views:
-            if have is None or have._array is not part:
-                p._grad = wrap(part)
-        elif have is None:
-            p._grad = wrap(part.copy())
-        else:
+        given = have is None or self.as_views or id(p) in self.fresh
+        if have is not None and not given:
             np.copyto(have._array, part)
             mark_written(have, "all_reduce")
+        elif have is None or have._array is not part:
+            p._grad = wrap(part)
+        return given
 
     def shadow(self) -> None:
         """Take part in a backward pass of others, with nothing to add."""
