@@ -230,6 +230,32 @@ def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor
 
 # ---- attaching -----------------------------------------------------------------------------
 
+WRITTEN: dict[Any, str] = {
+    special: "igamma igammac logit mvlgamma xlogy",
+    math: """
+        addcdiv addcmul clamp clamp_max clamp_min clip conj_physical divide float_power frac
+        heaviside ldexp lerp nan_to_num nextafter round rsqrt sgn sign
+    """,
+    reductions: "cumprod cumsum renorm",
+    shapes: "tril triu",
+    indexing: "masked_fill masked_scatter",
+    scattering: """
+        index_add index_copy index_fill index_put index_reduce scatter scatter_add scatter_reduce
+    """,
+    products: "addbmm addmm addmv addr baddbmm",
+    comparison: """
+        bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor eq gcd
+        ge greater greater_equal gt lcm le less less_equal logical_and logical_not logical_or
+        logical_xor lt ne not_equal
+    """,
+}
+"""Functions whose result can be written into their first argument: `addcdiv_`, `addcmul_`, ..."""
+
+for _module, _names in WRITTEN.items():
+    _write = _constant if _module is comparison else composed
+    for _name in _names.split():
+        setattr(Tensor, f"{_name}_", _write(getattr(_module, _name), f"{_name}_"))
+
 
 @attach
 class InplaceMethods:
@@ -239,11 +265,6 @@ class InplaceMethods:
 
     add_, sub_, div_ = add_, sub_, div_
     subtract_ = sub_
-    logit_ = composed(special.logit, "logit_")
-    xlogy_ = composed(special.xlogy, "xlogy_")
-    mvlgamma_ = composed(special.mvlgamma, "mvlgamma_")
-    igamma_ = composed(special.igamma, "igamma_")
-    igammac_ = composed(special.igammac, "igammac_")
     polygamma_ = composed(lambda x, n: special.polygamma(n, x), "polygamma_")
     abs_ = single(np.absolute, "abs_")
     absolute_ = single(np.absolute, "absolute_")
@@ -253,77 +274,8 @@ class InplaceMethods:
     ceil_ = single(np.ceil, "ceil_")
     trunc_ = single(np.trunc, "trunc_")
     fix_ = single(np.trunc, "fix_")
-    sign_ = composed(math.sign, "sign_")
 
     pow_ = operator(np.power, "pow_")
-
-    addcdiv_ = composed(math.addcdiv, "addcdiv_")
-    addcmul_ = composed(math.addcmul, "addcmul_")
-    clamp_ = composed(math.clamp, "clamp_")
-    clamp_max_ = composed(math.clamp_max, "clamp_max_")
-    clamp_min_ = composed(math.clamp_min, "clamp_min_")
-    clip_ = composed(math.clip, "clip_")
-    conj_physical_ = composed(math.conj_physical, "conj_physical_")
-    divide_ = composed(math.divide, "divide_")
-    float_power_ = composed(math.float_power, "float_power_")
-    frac_ = composed(math.frac, "frac_")
-    heaviside_ = composed(math.heaviside, "heaviside_")
-    ldexp_ = composed(math.ldexp, "ldexp_")
-    lerp_ = composed(math.lerp, "lerp_")
-    nan_to_num_ = composed(math.nan_to_num, "nan_to_num_")
-    nextafter_ = composed(math.nextafter, "nextafter_")
-    round_ = composed(math.round, "round_")
-    rsqrt_ = composed(math.rsqrt, "rsqrt_")
-    sgn_ = composed(math.sgn, "sgn_")
-
-    cumprod_ = composed(reductions.cumprod, "cumprod_")
-    cumsum_ = composed(reductions.cumsum, "cumsum_")
-    renorm_ = composed(reductions.renorm, "renorm_")
-
-    tril_ = composed(shapes.tril, "tril_")
-    triu_ = composed(shapes.triu, "triu_")
-
-    masked_fill_ = composed(indexing.masked_fill, "masked_fill_")
-    masked_scatter_ = composed(indexing.masked_scatter, "masked_scatter_")
-
-    index_add_ = composed(scattering.index_add, "index_add_")
-    index_copy_ = composed(scattering.index_copy, "index_copy_")
-    index_fill_ = composed(scattering.index_fill, "index_fill_")
-    index_put_ = composed(scattering.index_put, "index_put_")
-    index_reduce_ = composed(scattering.index_reduce, "index_reduce_")
-    scatter_ = composed(scattering.scatter, "scatter_")
-    scatter_add_ = composed(scattering.scatter_add, "scatter_add_")
-    scatter_reduce_ = composed(scattering.scatter_reduce, "scatter_reduce_")
-
-    addbmm_ = composed(products.addbmm, "addbmm_")
-    addmm_ = composed(products.addmm, "addmm_")
-    addmv_ = composed(products.addmv, "addmv_")
-    addr_ = composed(products.addr, "addr_")
-    baddbmm_ = composed(products.baddbmm, "baddbmm_")
-
-    bitwise_and_ = _constant(comparison.bitwise_and, "bitwise_and_")
-    bitwise_left_shift_ = _constant(comparison.bitwise_left_shift, "bitwise_left_shift_")
-    bitwise_not_ = _constant(comparison.bitwise_not, "bitwise_not_")
-    bitwise_or_ = _constant(comparison.bitwise_or, "bitwise_or_")
-    bitwise_right_shift_ = _constant(comparison.bitwise_right_shift, "bitwise_right_shift_")
-    bitwise_xor_ = _constant(comparison.bitwise_xor, "bitwise_xor_")
-    eq_ = _constant(comparison.eq, "eq_")
-    gcd_ = _constant(comparison.gcd, "gcd_")
-    ge_ = _constant(comparison.ge, "ge_")
-    greater_ = _constant(comparison.greater, "greater_")
-    greater_equal_ = _constant(comparison.greater_equal, "greater_equal_")
-    gt_ = _constant(comparison.gt, "gt_")
-    lcm_ = _constant(comparison.lcm, "lcm_")
-    le_ = _constant(comparison.le, "le_")
-    less_ = _constant(comparison.less, "less_")
-    less_equal_ = _constant(comparison.less_equal, "less_equal_")
-    logical_and_ = _constant(comparison.logical_and, "logical_and_")
-    logical_not_ = _constant(comparison.logical_not, "logical_not_")
-    logical_or_ = _constant(comparison.logical_or, "logical_or_")
-    logical_xor_ = _constant(comparison.logical_xor, "logical_xor_")
-    lt_ = _constant(comparison.lt, "lt_")
-    ne_ = _constant(comparison.ne, "ne_")
-    not_equal_ = _constant(comparison.not_equal, "not_equal_")
 
     __iand__ = _constant(comparison.bitwise_and, "bitwise_and_")
     __ior__ = _constant(comparison.bitwise_or, "bitwise_or_")
