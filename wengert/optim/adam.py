@@ -9,7 +9,7 @@ import numpy as np
 from wengert.arrays.kind import number
 from wengert.imports import lacking as _lacking
 from wengert.optim.moments import Moments, gradient
-from wengert.optim.optimizer import Array, Group
+from wengert.optim.optimizer import Array, Group, State
 from wengert.optim.settings import settings
 
 
@@ -53,14 +53,7 @@ class Adam(Moments):
         return (*names, "max_exp_avg_sq") if group["amsgrad"] else names
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         lr, (beta1, beta2) = number(group["lr"]), group["betas"]
         g = gradient(group, p, g, b, a)

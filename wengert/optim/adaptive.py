@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.arrays.kind import number
 from wengert.optim.moments import gradient
-from wengert.optim.optimizer import Array, Group, Optimizer
+from wengert.optim.optimizer import Array, Group, Optimizer, State
 from wengert.optim.settings import settings
 
 
@@ -43,14 +43,7 @@ class Adagrad(Optimizer):
         return np.full_like(like, self.defaults["initial_accumulator_value"])
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         g = gradient(group, p, g, a, b)
         total = state["sum"]
@@ -90,14 +83,7 @@ class RMSprop(Optimizer):
         return (*names, "grad_avg") if group["centered"] else names
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         g = gradient(group, p, g, a, b)
         alpha, square = group["alpha"], state["square_avg"]
@@ -152,14 +138,7 @@ class Adadelta(Optimizer):
         return ("square_avg", "acc_delta")
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         g = gradient(group, p, g, a, b)
         rho, eps = group["rho"], group["eps"]
@@ -196,14 +175,7 @@ class Adamax(Optimizer):
         return ("exp_avg", "exp_inf")
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         g = gradient(group, p, g, a, b)
         (beta1, beta2), m, top = group["betas"], state["exp_avg"], state["exp_inf"]

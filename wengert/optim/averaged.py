@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.arrays.kind import number
 from wengert.optim.moments import gradient
-from wengert.optim.optimizer import Array, Group, Optimizer
+from wengert.optim.optimizer import Array, Group, Optimizer, State
 from wengert.optim.settings import settings
 
 
@@ -54,14 +54,7 @@ class Rprop(Optimizer):
         return np.full_like(like, rate * (1 + 1j) if like.dtype.kind == "c" else rate)
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         g = gradient(group, p, g, a, b)
         (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
@@ -126,14 +119,7 @@ class ASGD(Optimizer):
         return now
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         g = gradient(group, p, g, a, b)
         average, rate, share = state["ax"], state["rate"], state["share"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.arrays.kind import number
-from wengert.optim.optimizer import Array, Group, Optimizer
+from wengert.optim.optimizer import Array, Group, Optimizer, State
 
 
 def gradient(group: Group, p: Array, g: Array, out: Array, scratch: Array) -> Array:
@@ -32,9 +32,7 @@ class Moments(Optimizer):
     def buffers(self, group: Group) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq")
 
-    def average(
-        self, group: Group, g: Array, state: dict[str, Array], a: Array
-    ) -> tuple[Array, Array]:
+    def average(self, group: Group, g: Array, state: State, a: Array) -> tuple[Array, Array]:
         """m += (1 - beta1) (g - m);  v = beta2 v + (1 - beta2) g^2"""
         (beta1, beta2), m, v = group["betas"], state["exp_avg"], state["exp_avg_sq"]
         np.subtract(g, m, out=a)

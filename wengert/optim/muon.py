@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.kind import number
-from wengert.optim.optimizer import Array, Group, Optimizer
+from wengert.optim.optimizer import Array, Group, Optimizer, State
 from wengert.optim.settings import settings
 
 
@@ -84,14 +84,7 @@ class Muon(Optimizer):
         return ("momentum_buffer",)
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         lr, momentum, average = number(group["lr"]), group["momentum"], state["momentum_buffer"]
         average += (1 - momentum) * (g - average)

@@ -34,6 +34,7 @@ from wengert.tensor import Tensor, cell_of, is_leaf, wrap
 
 Group = dict[str, Any]
 Array = Any
+State = dict[str, Array]
 
 SMALL = 1 << 14
 """Parameters of at most so many elements are updated together."""
@@ -129,14 +130,7 @@ class Optimizer:
         return ()
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         """Change `p` and the arrays of `state` in place; `g` must not change. `a`, `b` are scratch.
 
@@ -622,7 +616,7 @@ class Bundle:
         self.params = params
         self.members = set(params)
         self.fresh = False
-        self.state: dict[str, Array] = {}
+        self.state: State = {}
         self.dicts: list[Any] = []
         self.entries: list[tuple[Any, str, Tensor, Array]] = []
         self.numbers: dict[str, Array] = {}

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.arrays.kind import number
 from wengert.optim.moments import Moments, gradient
-from wengert.optim.optimizer import Array, Group
+from wengert.optim.optimizer import Array, Group, State
 from wengert.optim.settings import settings
 
 
@@ -64,14 +64,7 @@ class NAdam(Moments):
         }
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         g = gradient(group, p, g, b, a)
         self.average(group, g, state, a)
@@ -120,14 +113,7 @@ class RAdam(Moments):
     ) -> None: ...
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         g = gradient(group, p, g, b, a)
         self.average(group, g, state, a)

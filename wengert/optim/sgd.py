@@ -9,7 +9,7 @@ import numpy as np
 from wengert.arrays.kind import kind_of, number
 from wengert.imports import lacking as _lacking
 from wengert.optim.moments import gradient
-from wengert.optim.optimizer import Array, Group, Optimizer
+from wengert.optim.optimizer import Array, Group, Optimizer, State
 from wengert.optim.settings import settings
 
 
@@ -49,14 +49,7 @@ class SGD(Optimizer):
         return ("momentum_buffer",) if group["momentum"] else ()
 
     def update(
-        self,
-        group: Group,
-        t: float,
-        p: Array,
-        g: Array,
-        state: dict[str, Array],
-        a: Array,
-        b: Array,
+        self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         g = gradient(group, p, g, a, b)
         momentum = group["momentum"]
