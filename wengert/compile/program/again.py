@@ -29,40 +29,13 @@ OTHER_MAPS |= {np.imag: "imag"}
 
 CHEAP = frozenset(
     [
-        "add",
-        "subtract",
-        "multiply",
-        "negative",
-        "absolute",
-        "maximum",
-        "minimum",
-        "where",
-        "astype",
-        "greater",
-        "less",
-        "equal",
-        "greater_equal",
-        "less_equal",
-        "not_equal",
-        "logical_and",
-        "logical_or",
-        "logical_not",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "invert",
-        "square",
-        "sign",
-        "conjugate",
-        "real",
-        "imag",
-        "positive",
-        "copysign",
-        "isnan",
-        "isfinite",
-        "isinf",
+        "add", "subtract", "multiply", "negative", "absolute", "maximum", "minimum", "where",
+        "astype", "greater", "less", "equal", "greater_equal", "less_equal", "not_equal",
+        "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor",
+        "invert", "square", "sign", "conjugate", "real", "imag", "positive", "copysign", "isnan",
+        "isfinite", "isinf",
     ]
-)
+)  # fmt: skip
 """Functions that cost less than reading their result back from memory."""
 
 AS_LONG = frozenset({"divide", "reciprocal", "sqrt"})

@@ -238,29 +238,11 @@ _FLOAT: dict[str, Callable[..., V]] = {
 
 _EXACT = frozenset(
     [
-        "negative",
-        "positive",
-        "conjugate",
-        "real",
-        "absolute",
-        "fabs",
-        "copysign",
-        "signbit",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "equal",
-        "not_equal",
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
+        "negative", "positive", "conjugate", "real", "absolute", "fabs", "copysign", "signbit",
+        "isnan", "isinf", "isfinite", "equal", "not_equal", "less", "less_equal", "greater",
+        "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not",
     ]
-)
+)  # fmt: skip
 """What needs no rounding: done in float16 itself."""
 
 
