@@ -55,8 +55,16 @@ def _fresh(tensors: Sequence[Tensor], create_graph: bool, needs_grad: bool) -> t
     )
 
 
-def _vector(v: Any, like: Sequence[Tensor], several: bool, create_graph: bool, name: str) -> Any:
-    """The vector of a product, checked against what it multiplies."""
+def _vector(
+    v: Any, like: Sequence[Tensor], several: bool, create_graph: bool, name: str, what: str
+) -> Any:
+    """The vector of a product, checked against what it multiplies; None if it is left out."""
+    if v is None:
+        if len(like) != 1 or like[0]._array.size != 1:
+            raise RuntimeError(
+                f"The vector v can only be None if {what} a single Tensor with a single element."
+            )
+        return None
     _, items = _tuple_of(v, "v", name)
     if len(items) != len(like):
         raise RuntimeError(
@@ -73,11 +81,8 @@ def _vector(v: Any, like: Sequence[Tensor], several: bool, create_graph: bool, n
     return _fresh(items, create_graph, False)
 
 
-def _check_can_be_left_out(tensors: Sequence[Tensor], what: str) -> None:
-    if len(tensors) != 1 or tensors[0]._array.size != 1:
-        raise RuntimeError(
-            f"The vector v can only be None if {what} a single Tensor with a single element."
-        )
+_INPUT = "the input to the user-provided function is"
+_OUTPUT = "the user-provided function returns"
 
 
 def _result(tensors: Sequence[Tensor], several: bool, create_graph: bool) -> Any:
@@ -87,16 +92,19 @@ def _result(tensors: Sequence[Tensor], several: bool, create_graph: bool) -> Any
 
 
 def _pulled(
-    outputs: Sequence[Tensor],
+    outputs: Sequence[Tensor | None],
     inputs: Sequence[Tensor],
     vectors: Sequence[Any] | None,
     create_graph: bool,
     retain_graph: bool | None = None,
     batched: bool = False,
 ) -> tuple[Any, ...]:
-    """As `grad`, with None where an input has no influence; untracked outputs count as constant."""
+    """As `grad`, with None where an input has no influence; untracked outputs, and None, count as
+    constant."""
     given = vectors or [None] * len(outputs)
-    pairs = [(y, v) for y, v in zip(outputs, given, strict=True) if y.requires_grad]
+    pairs = [
+        (y, v) for y, v in zip(outputs, given, strict=True) if y is not None and y.requires_grad
+    ]
     if not pairs:
         return (None,) * len(inputs)
     roots, seeds = zip(*pairs, strict=True)
@@ -183,11 +191,7 @@ def vjp(
         primals = _fresh(given, create_graph, True)
         several_out, outputs = _tuple_of(func(*primals), USER, "vjp")
         _check_tracked(outputs, strict)
-        if v is None:
-            _check_can_be_left_out(outputs, "the user-provided function returns")
-            vectors = None
-        else:
-            vectors = _vector(v, outputs, several_out, create_graph, "vjp")
+        vectors = _vector(v, outputs, several_out, create_graph, "vjp", _OUTPUT)
         pulled = _pulled(outputs, primals, vectors, create_graph)
         product = _filled(pulled, primals, "output" if strict else "", create_graph)
     return _result(outputs, several_out, create_graph), _result(product, several, create_graph)
@@ -212,11 +216,7 @@ def jvp(
     with modes.enable_grad():
         several, given = _tuple_of(inputs, "inputs", "jvp")
         primals = _fresh(given, create_graph, True)
-        if v is None:
-            _check_can_be_left_out(primals, "the input to the user-provided function is")
-            vectors = None
-        else:
-            vectors = _vector(v, primals, several, create_graph, "jvp")
+        vectors = _vector(v, primals, several, create_graph, "jvp", _INPUT)
         several_out, outputs = _tuple_of(func(*primals), USER, "jvp")
         _check_tracked(outputs, strict)
         seeds = [wrap(np.zeros_like(y._array)).requires_grad_() for y in outputs]
@@ -228,13 +228,7 @@ def jvp(
                     f"The {what} of the user-provided function is independent of input {i}. "
                     f"{STRICT}"
                 )
-        kept = [i for i, g in enumerate(transposed) if g is not None and g.requires_grad]
-        pushed = _pulled(
-            [transposed[i] for i in kept],
-            seeds,
-            None if vectors is None else [vectors[i] for i in kept],
-            create_graph,
-        )
+        pushed = _pulled(transposed, seeds, vectors, create_graph)
         product = _filled(pushed, outputs, "output" if strict else "", create_graph)
     return _result(outputs, several_out, create_graph), _result(product, several_out, create_graph)
 
@@ -277,23 +271,13 @@ def _second(
     with modes.enable_grad():
         several, given = _tuple_of(inputs, "inputs", name)
         primals = _fresh(given, create_graph, True)
-        if v is None:
-            _check_can_be_left_out(primals, "the input to the user-provided function is")
-            vectors = None
-        else:
-            vectors = _vector(v, primals, several, create_graph, name)
+        vectors = _vector(v, primals, several, create_graph, name, _INPUT)
         several_out, outputs = _tuple_of(func(*primals), USER, name)
         _check_tracked(outputs, strict)
         _one_element(outputs, several_out, name)
         gradients = _pulled(outputs, primals, None, create_graph=True)
         _check_jacobian(gradients, strict)
-        kept = [i for i, g in enumerate(gradients) if g is not None]
-        pulled = _pulled(
-            [gradients[i] for i in kept],
-            primals,
-            None if vectors is None else [vectors[i] for i in kept],
-            create_graph,
-        )
+        pulled = _pulled(gradients, primals, vectors, create_graph)
         product = _filled(pulled, primals, "jacobian" if strict else "", create_graph)
     return _result(outputs, False, create_graph), _result(product, several, create_graph)
 

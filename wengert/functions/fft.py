@@ -18,6 +18,7 @@ from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
 from wengert.functions import creation
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
+from wengert.functions.declared import named
 from wengert.functions.shapes import view_as_real
 from wengert.rules.fft import OTHER, axes_of
 from wengert.rules.shapes import overlapped, windows
@@ -34,24 +35,15 @@ Norm = str | None
 # ---- what NumPy's compositions mean ------------------------------------------------------------
 
 
-@composed(np.fft.fft2)
-def _fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None) -> Any:
-    return fourier.fftn(a, s, axes, norm)
+def _over_two_of(several: Any) -> Any:
+    def transform(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None) -> Any:
+        return several(a, s, axes, norm)
+
+    return transform
 
 
-@composed(np.fft.ifft2)
-def _ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None) -> Any:
-    return fourier.ifftn(a, s, axes, norm)
-
-
-@composed(np.fft.rfft2)
-def _rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None) -> Any:
-    return fourier.rfftn(a, s, axes, norm)
-
-
-@composed(np.fft.irfft2)
-def _irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Norm = None) -> Any:
-    return fourier.irfftn(a, s, axes, norm)
+for _name in ("fft", "ifft", "rfft", "irfft"):
+    composed(getattr(np.fft, f"{_name}2"))(_over_two_of(getattr(np.fft, f"{_name}n")))
 
 
 @composed(np.fft.hfft)
@@ -152,7 +144,6 @@ def _along(function: Any, doc: str, real: bool = False, half: bool = False) -> A
     name = function.__name__
     rule = recorder(function) if function in (fourier.fft, fourier.ifft) else None
 
-    @takes_out
     def transform(input: Any, n: Size = None, dim: int = -1, norm: Norm = None) -> Tensor:
         x = _operand(input, name, real)
         axis = one_dim(dim, x.ndim)
@@ -162,9 +153,7 @@ def _along(function: Any, doc: str, real: bool = False, half: bool = False) -> A
             x = cast(x, np.result_type(x.dtype, np.complex64))
         return (rule or function)(x, n, axis, _norm(norm))
 
-    transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = doc
-    return transform
+    return takes_out(named(transform, name, doc, __name__))
 
 
 fft = _along(
@@ -202,38 +191,35 @@ ihfft = _along(
 # ---- along several dimensions ------------------------------------------------------------------
 
 
-@takes_out
-def fftn(input: Any, s: Sizes = None, dim: Dims = None, norm: Norm = None) -> Tensor:
-    """The Fourier transform over several dimensions: all, the last len(s), or those of `dim`."""
-    x = _operand(input, "fftn")
-    sizes, dims = _sizes_and_dims("fftn", x, s, dim)
-    return fourier.fftn(_as_complex(x), sizes, dims, _norm(norm))
+def _over_several(function: Any, doc: str, real: bool = False, half: bool = False) -> Any:
+    """A transform over several dimensions, under PyTorch's signature."""
+    name = function.__name__
+
+    def transform(input: Any, s: Sizes = None, dim: Dims = None, norm: Norm = None) -> Tensor:
+        x = _operand(input, name, real)
+        sizes, dims = _sizes_and_dims(name, x, s, dim, half)
+        if real or half:
+            _some(name, dims)
+        return function(x if real else _as_complex(x), sizes, dims, _norm(norm))
+
+    return takes_out(named(transform, name, doc, __name__))
 
 
-@takes_out
-def ifftn(input: Any, s: Sizes = None, dim: Dims = None, norm: Norm = None) -> Tensor:
-    """The inverse of `fftn`."""
-    x = _operand(input, "ifftn")
-    sizes, dims = _sizes_and_dims("ifftn", x, s, dim)
-    return fourier.ifftn(_as_complex(x), sizes, dims, _norm(norm))
-
-
-@takes_out
-def rfftn(input: Any, s: Sizes = None, dim: Dims = None, norm: Norm = None) -> Tensor:
-    """The Fourier transform of a real signal over several dimensions, half of it along the last."""
-    x = _operand(input, "rfftn", real=True)
-    sizes, dims = _sizes_and_dims("rfftn", x, s, dim)
-    _some("rfftn", dims)
-    return fourier.rfftn(x, sizes, dims, _norm(norm))
-
-
-@takes_out
-def irfftn(input: Any, s: Sizes = None, dim: Dims = None, norm: Norm = None) -> Tensor:
-    """The inverse of `rfftn`; the last size is 2 (m - 1) unless `s` says otherwise."""
-    x = _as_complex(_operand(input, "irfftn"))
-    sizes, dims = _sizes_and_dims("irfftn", x, s, dim, half=True)
-    _some("irfftn", dims)
-    return fourier.irfftn(x, sizes, dims, _norm(norm))
+fftn = _over_several(
+    fourier.fftn,
+    "The Fourier transform over several dimensions: all, the last len(s), or those of `dim`.",
+)
+ifftn = _over_several(fourier.ifftn, "The inverse of `fftn`.")
+rfftn = _over_several(
+    fourier.rfftn,
+    "The Fourier transform of a real signal over several dimensions, half of it along the last.",
+    real=True,
+)
+irfftn = _over_several(
+    fourier.irfftn,
+    "The inverse of `rfftn`; the last size is 2 (m - 1) unless `s` says otherwise.",
+    half=True,
+)
 
 
 @takes_out
@@ -268,13 +254,11 @@ def _as_complex(x: Tensor) -> Tensor:
 
 
 def _over_two(transform: Any, doc: str) -> Any:
-    @takes_out
     def planar(input: Any, s: Sizes = None, dim: Dims = (-2, -1), norm: Norm = None) -> Tensor:
         return transform(input, s, dim, norm)
 
-    planar.__name__ = planar.__qualname__ = transform.__name__.replace("fftn", "fft2")
-    planar.__doc__ = doc
-    return planar
+    name = transform.__name__.replace("fftn", "fft2")
+    return takes_out(named(planar, name, doc, __name__))
 
 
 fft2 = _over_two(fftn, "The Fourier transform over two dimensions, the last by default.")
@@ -306,43 +290,31 @@ def _places(input: Any, dim: Dims) -> tuple[Tensor, Any]:
     return x, tuple(one_dim(d, x.ndim) for d in ((dim,) if isinstance(dim, int) else dim))
 
 
-@takes_out
-def fftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def _frequencies(function: Any, doc: str) -> Any:
+    def frequencies(
+        n: int, d: float = 1.0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+        requires_grad: bool = False,
+    ) -> Tensor:  # fmt: skip
+        creation.check_device(device)
+        found = function(_checked(n), d).astype(dtype or dtypes.get_default_dtype())
+        return creation.finish(found, requires_grad)
+
+    return takes_out(named(frequencies, function.__name__, doc, __name__))
+
+
+fftfreq = _frequencies(
+    fourier.fftfreq,
     """The frequency of each place of `fft`, in cycles per unit, for samples `d` apart.
 
     >>> import wengert as wg
     >>> wg.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
-    """
-    return _frequencies(fourier.fftfreq(_checked(n), d), dtype, device, requires_grad)
-
-
-@takes_out
-def rfftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """The frequency of each place of `rfft`, in cycles per unit, for samples `d` apart."""
-    return _frequencies(fourier.rfftfreq(_checked(n), d), dtype, device, requires_grad)
-
-
-def _frequencies(found: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    creation.check_device(device)
-    return creation.finish(found.astype(dtype or dtypes.get_default_dtype()), requires_grad)
-
+    """,
+)
+rfftfreq = _frequencies(
+    fourier.rfftfreq,
+    "The frequency of each place of `rfft`, in cycles per unit, for samples `d` apart.",
+)
 
 # ---- the short-time transform ------------------------------------------------------------------
 

@@ -61,12 +61,8 @@ class iinfo:
                 f"wengert.iinfo() requires an integer input type, not {kind}. Use wengert.finfo."
             )
         info = np.iinfo(kind)
-        self.bits, self.min, self.max, self.dtype = (
-            info.bits,
-            int(info.min),
-            int(info.max),
-            str(kind),
-        )
+        self.bits, self.dtype = info.bits, str(kind)
+        self.min, self.max = int(info.min), int(info.max)
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
@@ -103,58 +99,31 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, Storage)
 
 
-@of_tensors(1)
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are floating-point numbers (not complex)."""
-    return input.is_floating_point()
+def _asked(name: str, doc: str, result: type = bool) -> Any:
+    """A function of a tensor that is its method of the same name."""
+
+    def ask(input: Tensor) -> Any:
+        return getattr(input, name)()
+
+    ask.__name__ = ask.__qualname__ = name
+    ask.__doc__ = doc
+    ask.__annotations__["return"] = result
+    return of_tensors(1)(ask)
 
 
-@of_tensors(1)
-def is_complex(input: Tensor) -> bool:
-    """Whether the elements are complex numbers."""
-    return input.is_complex()
-
-
-@of_tensors(1)
-def is_signed(input: Tensor) -> bool:
-    """Whether the elements can be negative."""
-    return input.is_signed()
-
-
-@of_tensors(1)
-def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode."""
-    return input.is_inference()
-
-
-@of_tensors(1)
-def is_conj(input: Tensor) -> bool:
-    """Whether conjugation is still to be done: never, it is done at once."""
-    return input.is_conj()
-
-
-@of_tensors(1)
-def is_neg(input: Tensor) -> bool:
-    """Whether negation is still to be done: never, it is done at once."""
-    return input.is_neg()
-
-
-@of_tensors(1)
-def is_distributed(input: Tensor) -> bool:
-    """Whether the elements are spread over several processes: no."""
-    return input.is_distributed()
-
-
-@of_tensors(1)
-def get_device(input: Tensor) -> int:
-    """The number of the device: -1, the CPU."""
-    return input.get_device()
-
-
-@of_tensors(1)
-def numel(input: Tensor) -> int:
-    """The number of elements."""
-    return input.numel()
+is_floating_point = _asked(
+    "is_floating_point", "Whether the elements are floating-point numbers (not complex)."
+)
+is_complex = _asked("is_complex", "Whether the elements are complex numbers.")
+is_signed = _asked("is_signed", "Whether the elements can be negative.")
+is_inference = _asked("is_inference", "Whether a tensor was made in inference mode.")
+is_conj = _asked("is_conj", "Whether conjugation is still to be done: never, it is done at once.")
+is_neg = _asked("is_neg", "Whether negation is still to be done: never, it is done at once.")
+is_distributed = _asked(
+    "is_distributed", "Whether the elements are spread over several processes: no."
+)
+get_device = _asked("get_device", "The number of the device: -1, the CPU.", int)
+numel = _asked("numel", "The number of elements.", int)
 
 
 @of_tensors(1)

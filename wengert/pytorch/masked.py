@@ -23,6 +23,7 @@ from wengert.autograd.operands import cast
 from wengert.functions import indexing, reductions, sorting
 from wengert.functions import math as elementwise
 from wengert.functions.arguments import Dim, some_dims, tensor_of
+from wengert.functions.declared import named
 from wengert.functions.shapes import expand
 from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
@@ -57,70 +58,46 @@ def _lowest(dtype: Any, sign: int) -> Any:
     return int(info.min if sign > 0 else info.max)
 
 
-def _wide(input: Tensor, dtype: Any) -> Any:
-    """Sums and products of integers are in int64."""
-    return dtypes.int64 if dtype is None and input.dtype.kind in "biu" else dtype
+def _wide(name: str, input: Any, dtype: Any) -> Any:
+    """The dtype asked for; int64 for sums and products of integers."""
+    summed = dtype is None and name.removeprefix("cum") in ("sum", "prod")
+    return dtypes.int64 if summed and tensor_of(input).dtype.kind in "biu" else dtype
 
 
 # ---- reductions ----------------------------------------------------------------------------
 
 
-def sum(
-    input: Any, dim: Dim = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
-) -> Tensor:
-    """The sum of the elements left; 0 of none."""
-    input, mask = _prepared(input, _wide(tensor_of(input), dtype), mask)
-    return reductions.sum(_filled(input, mask, 0), dim, keepdim)
+def _reduction(name: str, neutral: Any, doc: str) -> Any:
+    """A reduction in which what the mask leaves out is `neutral`, by the dtype if that differs."""
+
+    def reduce(
+        input: Any, dim: Dim = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+    ) -> Tensor:
+        input, mask = _prepared(input, _wide(name, input, dtype), mask)
+        value = neutral(input.dtype) if callable(neutral) else neutral
+        return getattr(reductions, name)(_filled(input, mask, value), dim, keepdim)
+
+    return named(reduce, name, doc, __name__)
 
 
-def prod(
-    input: Any, dim: Dim = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
-) -> Tensor:
-    """The product of the elements left; 1 of none."""
-    input, mask = _prepared(input, _wide(tensor_of(input), dtype), mask)
-    return reductions.prod(_filled(input, mask, 1), dim, keepdim)
+def _least(dtype: Any) -> Any:
+    return _lowest(dtype, 1)
 
 
-def amax(
-    input: Any, dim: Dim = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
-) -> Tensor:
-    """The largest of the elements left; -inf of none. Equal ones share the gradient."""
-    input, mask = _prepared(input, dtype, mask)
-    return reductions.amax(_filled(input, mask, _lowest(input.dtype, 1)), dim, keepdim)
+def _most(dtype: Any) -> Any:
+    return _lowest(dtype, -1)
 
 
-def amin(
-    input: Any, dim: Dim = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
-) -> Tensor:
-    """The smallest of the elements left; inf of none. Equal ones share the gradient."""
-    input, mask = _prepared(input, dtype, mask)
-    return reductions.amin(_filled(input, mask, _lowest(input.dtype, -1)), dim, keepdim)
-
-
-def argmax(
-    input: Any,
-    dim: int | None = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Any = None,
-) -> Tensor:
-    """The index of the largest of the elements left."""
-    input, mask = _prepared(input, dtype, mask)
-    return reductions.argmax(_filled(input, mask, _lowest(input.dtype, 1)), dim, keepdim)
-
-
-def argmin(
-    input: Any,
-    dim: int | None = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Any = None,
-) -> Tensor:
-    """The index of the smallest of the elements left."""
-    input, mask = _prepared(input, dtype, mask)
-    return reductions.argmin(_filled(input, mask, _lowest(input.dtype, -1)), dim, keepdim)
+sum = _reduction("sum", 0, "The sum of the elements left; 0 of none.")
+prod = _reduction("prod", 1, "The product of the elements left; 1 of none.")
+amax = _reduction(
+    "amax", _least, "The largest of the elements left; -inf of none. Equal ones share the gradient."
+)
+amin = _reduction(
+    "amin", _most, "The smallest of the elements left; inf of none. Equal ones share the gradient."
+)
+argmax = _reduction("argmax", _least, "The index of the largest of the elements left.")
+argmin = _reduction("argmin", _most, "The index of the smallest of the elements left.")
 
 
 def _count(input: Tensor, mask: Any, dim: Dim, keepdim: bool) -> Tensor:
@@ -244,34 +221,36 @@ def logsumexp(
 # ---- element by element --------------------------------------------------------------------
 
 
-def cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
-    """Running sums along `dim`, over the elements left."""
-    input, mask = _prepared(input, _wide(tensor_of(input), dtype), mask)
-    return reductions.cumsum(_filled(input, mask, 0), dim)
+def _along(home: Any, name: str, neutral: float, doc: str) -> Any:
+    """A function along `dim` to which what the mask leaves out is `neutral`."""
+
+    def function(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
+        input, mask = _prepared(input, _wide(name, input, dtype), mask)
+        return getattr(home, name)(_filled(input, mask, neutral), dim)
+
+    return named(function, name, doc, __name__)
 
 
-def cumprod(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
-    """Running products along `dim`, over the elements left."""
-    input, mask = _prepared(input, _wide(tensor_of(input), dtype), mask)
-    return reductions.cumprod(_filled(input, mask, 1), dim)
-
-
-def softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
-    """exp(x) / sum(exp(x)) along `dim`, 0 for what is masked out; NaN where nothing is left."""
-    input, mask = _prepared(input, dtype, mask)
-    return elementwise.softmax(_filled(input, mask, -math.inf), dim)
+cumsum = _along(reductions, "cumsum", 0, "Running sums along `dim`, over the elements left.")
+cumprod = _along(reductions, "cumprod", 1, "Running products along `dim`, over the elements left.")
+softmax = _along(
+    elementwise,
+    "softmax",
+    -math.inf,
+    "exp(x) / sum(exp(x)) along `dim`, 0 for what is masked out; NaN where nothing is left.",
+)
+log_softmax = _along(
+    elementwise,
+    "log_softmax",
+    -math.inf,
+    "x - log(sum(exp(x))) along `dim`, -inf for what is masked out.",
+)
 
 
 def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
     """exp(-x) / sum(exp(-x)) along `dim`, 0 for what is masked out."""
     input, mask = _prepared(input, dtype, mask)
     return elementwise.softmax(-_filled(input, mask, math.inf), dim)
-
-
-def log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Tensor:
-    """x - log(sum(exp(x))) along `dim`, -inf for what is masked out."""
-    input, mask = _prepared(input, dtype, mask)
-    return elementwise.log_softmax(_filled(input, mask, -math.inf), dim)
 
 
 def normalize(
