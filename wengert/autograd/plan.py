@@ -55,6 +55,7 @@ class Plan:
     quick: bool  # the function is the quick form of NumPy's, which takes all arguments in order
     plain: bool  # the function is the meaning on plain arrays, reached without dispatch
     blocks: bool  # many numbers go to machine code
+    steps: bool  # as soon as they are several, since NumPy would go through them more than once
     halves: bool  # so do those of float16
     rounds: bool  # half precision is computed in float32: views and casts compute nothing
     floats: bool  # integers become floating point
@@ -268,6 +269,7 @@ def plan_of(rule: Rule, number: str | None = None) -> Plan:
         quick=function in QUICK,
         plain=plain or function in QUICK,
         blocks=rule.formulas and plain,
+        steps=rule.formulas and plain and has_steps(function.plain, len(rule.arguments)),
         halves=formula and not plain and function not in QUICK,
         rounds=not (rule.view or rule.casts or getattr(function, "signature", "") is None),
         floats=form == "unary" or (form == "binary" and not number and not keeps_integers(rule)),

@@ -31,7 +31,7 @@ from wengert.history import forks, modes
 from wengert.history.location import here
 from wengert.history.node import Node
 from wengert.rules import blocks
-from wengert.rules.half import rounded
+from wengert.rules.half import rounded, rounded_if_narrow
 from wengert.rules.quick import QUICK
 from wengert.rules.rule import RULES, Rule, parameters
 from wengert.rules.shapes import astype
@@ -268,6 +268,7 @@ def _own(rule: Rule, plan: Plan | None = None) -> dict[str, Any]:
     own = {
         "rule": rule,
         "dispatched": function,
+        "mixed": functools.partial(rounded_if_narrow, function),
         "function": QUICK.get(function) or getattr(function, "plain", function),
         "all_together": rule.together,
     }

@@ -142,7 +142,12 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None) -> Any:
             array = put(plan.quickly, x_array)
         elif plan.form == "usual":
             array = own.function(*[value(plan, n, given, arrays) for n in plan.arguments])
-        elif plan.rounds and is_narrow(arrays[plan.first]):
+        elif plan.plain and not is_plain(plan, arrays):
+            array = (own.mixed if plan.rounds else own.dispatched)(
+                *[value(plan, n, given, arrays) for n in plan.positional],
+                **{n: value(plan, n, given, arrays) for n in plan.settings},
+            )
+        elif plan.rounds and is_narrow(plan, arrays[plan.first]):
             array = rounded(
                 own.dispatched,
                 *[value(plan, n, given, arrays) for n in plan.positional],
@@ -150,12 +155,9 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None) -> Any:
             )
         elif plan.halves and arrays[plan.first].dtype is float16:
             array = own.halves(*[value(plan, n, given, arrays) for n in plan.arguments])
-        elif plan.plain and not is_plain(plan, arrays):
-            array = own.dispatched(
-                *[value(plan, n, given, arrays) for n in plan.positional],
-                **{n: value(plan, n, given, arrays) for n in plan.settings},
-            )
-        elif plan.blocks and arrays[plan.first].size >= blocks.SEVERAL:
+        elif plan.blocks and arrays[plan.first].size >= (
+            blocks.SEVERAL if plan.steps else blocks.BLOCK
+        ):
             array = own.at_once(*[value(plan, n, given, arrays) for n in plan.arguments])
         elif plan.quick or plan.blocks:  # by position, which is quicker than by name
             array = own.function(*[value(plan, n, given, arrays) for n in plan.arguments])
@@ -293,9 +295,11 @@ def tensor(plan: Plan, n: str, given: Named, arrays: Named) -> Any:
 
 
 @inline
-def is_narrow(array: Any) -> bool:
-    """Whether an array is of half precision: see `rules/half.py`."""
-    return type(array) is ndarray and array.dtype.char in "eE"
+def is_narrow(plan: Plan, array: Any) -> bool:
+    """Whether an array is of half precision: see `rules/half.py`. Most are told by their size."""
+    return (
+        (plan.plain or type(array) is ndarray) and array.itemsize == 2 and array.dtype.char in "eE"
+    )
 
 
 @inline

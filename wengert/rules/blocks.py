@@ -115,11 +115,14 @@ def at_once(function: Function, enough: int | None = None) -> Function:
 class Steps(np.lib.mixins.NDArrayOperatorsMixin):
     """Stands for every argument of a formula, and counts what is made of it."""
 
+    dtype = EXACT[0]
+
     def __init__(self) -> None:
         self.count = 0
 
-    def __array_ufunc__(self, *call: Any, **settings: Any) -> Steps:
-        self.count += 1
+    def __array_ufunc__(self, ufunc: Any, *call: Any, **settings: Any) -> Steps:
+        # SciPy's go from number to number, as long as several of NumPy's.
+        self.count += 1 if getattr(np, ufunc.__name__, None) is ufunc else 2
         return self
 
     def __array_function__(self, *call: Any, **settings: Any) -> Steps:

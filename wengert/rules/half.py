@@ -57,6 +57,13 @@ def rounded(function: Function, *args: Any, **kwargs: Any) -> Any:
     return _each(_bare, function(*_each(held, args), **kwargs))
 
 
+def rounded_if_narrow(function: Function, *args: Any, **kwargs: Any) -> Any:
+    """A function of arrays of several kinds, the first of which may be plain."""
+    if type(args[0]) is ndarray and is_half(args[0].dtype):
+        return rounded(function, *args, **kwargs)
+    return function(*args, **kwargs)
+
+
 def keeps_numbers(function: Any) -> bool:
     """Whether a function looks at its arguments, or into them, and computes nothing."""
     return function in AS_THEY_ARE or (function in RULES and RULES[function].view)
