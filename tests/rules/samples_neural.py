@@ -84,6 +84,13 @@ LOSSES: dict[Any, list[Call]] = {
             "axis": 0,
         },
     ],
+    **{
+        function: [
+            {"x": normal(4, 3), "target": _targets, "margin": margin, "p": p}
+            for margin, p in ((1.0, 1), (0.3, 2))
+        ]
+        for function in (neural.margins, neural.margins_slope)
+    },
     neural.cross_entropy: [
         {"x": normal(4, 3), "target": _targets, "kept": None},
         {"x": normal(4, 3), "target": _targets, "kept": _targets > 0},

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.rules import normalization, products, reductions
+from wengert.rules import normalization, products, reductions, shapes
 from wengert.rules.ways import WAYS
 
 RNG = np.random.default_rng(0)
@@ -17,14 +17,16 @@ def arrays(count: int, *shape: int) -> list[Any]:
     return [RNG.standard_normal(shape) for _ in range(count)]
 
 
-FEW, MANY, BATCH, IMAGES = (5, 7), (300, 200), (4, 3, 5), (16, 8, 24, 24)
+FEW, SOME, MANY, BATCH, IMAGES = (5, 7), (20, 30), (300, 200), (4, 3, 5), (16, 8, 24, 24)
 CALLS: dict[Any, list[tuple[Any, ...]]] = {
-    reductions.softmax: [(*arrays(1, *s), a) for s in (FEW, MANY) for a in (-1, 0)],
+    reductions.softmax: [(*arrays(1, *s), a) for s in (FEW, SOME, MANY) for a in (-1, 0)],
     reductions.log_softmax: [(*arrays(1, *s), a) for s in (FEW, MANY) for a in (-1, 0)],
     normalization.standardize: [
         (*arrays(1, *shape), axes, 1e-5)
         for shape, axes in ((FEW, (-1,)), (MANY, (1,)), (IMAGES, (0, 2, 3)), (BATCH, (0, 2)))
     ],
+    reductions.variance: [(*arrays(1, *shape), (1,), 1) for shape in (FEW, MANY)],
+    shapes.windows: [(*arrays(1, *FEW), 0, 3, 2), (*arrays(1, *FEW), -1, 2, 1)],
     products.pair_distances: [tuple(arrays(1, *shape)) for shape in (FEW, MANY)],
 }
 CALLS[products._pulled_together] = [

@@ -273,7 +273,7 @@ def root(square: Tensor) -> Tensor:
 
 def _flat_at_zero(function: Any, x: Tensor, value: float = 0.0) -> Tensor:
     """A function of x >= 0 with a value at 0 where its derivative counts as 0."""
-    if known(x._array) and np.all(x._array):
+    if known(x._array) and x._array.all():
         return function(x)
     zero = constant(x._array == 0)
     one = wrap(np.ones((), x.dtype))

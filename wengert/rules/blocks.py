@@ -75,9 +75,11 @@ def many(*arrays: Any, enough: int | None = None) -> bool:
         return False
     if not errors_pass():
         return False
-    return all(
-        type(x) is np.ndarray and x.shape == first.shape and x.dtype is first.dtype for x in arrays
-    ) and first.dtype in (FLOATING if enough == ENOUGH else EXACT)
+    shape, dtype = first.shape, first.dtype
+    for x in arrays[1:]:
+        if type(x) is not np.ndarray or x.shape != shape or x.dtype is not dtype:
+            return False
+    return dtype in (FLOATING if enough == ENOUGH else EXACT)
 
 
 @question
@@ -247,7 +249,7 @@ def _whole_and_rest(function: Function, arrays: Any, shared: Any, settings: Any)
 
 
 def _run(function: Function, step: int, blocks: Any, shared: Any = (), settings: Any = ()) -> Any:
-    shared = [np.ascontiguousarray(x) for x in shared]
+    shared = shared and [np.ascontiguousarray(x) for x in shared]
     made = MACHINE.run(function, step, blocks, shared, settings)
     if made is not None:
         return made

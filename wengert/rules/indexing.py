@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.dispatch import primitive, within
 from wengert.rules.blocks import EXACT
-from wengert.rules.loops import as_lines, loops, plain, within_loops
+from wengert.rules.loops import as_lines, exact_loops, loops, plain, within_loops
 from wengert.rules.rule import general, linear, unbroadcast
 
 
@@ -236,7 +236,7 @@ def out_of_bounds(index: Any, axis: int, shape: Any) -> IndexError:
     return IndexError(f"index {wrong} is out of bounds for axis {axis} with size {n}")
 
 
-@loops
+@exact_loops
 def outside(index, low, high):
     """How many of the indices are below `low`, or not below `high`."""
     count = 0
@@ -356,7 +356,7 @@ def _place(index, n):
     return -1 if index < -n or index >= n else index + n if index < 0 else index
 
 
-@loops
+@exact_loops
 def _take_lines(x, indices, out):
     """Along the second of three dimensions; how many indices are out of range."""
     outer, many, inner = indices.shape

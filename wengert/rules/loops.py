@@ -38,8 +38,11 @@ class _Machine:
 MACHINE = _Machine()
 
 
-def loops(function: Function) -> Function:
+def loops(function: Function, exact: bool = False) -> Function:
     """A function of plain arrays and numbers that is machine code.
+
+    An `exact` one compares and moves numbers, and computes none that are not whole: its results are
+    the same however it runs, and of few numbers Python runs it, without the compiler.
 
     >>> @loops
     ... def running_sum(x, out):
@@ -59,10 +62,33 @@ def loops(function: Function) -> Function:
         kinds = tuple([x.dtype if type(x) is np.ndarray else type(x) for x in values])
         code = made.get(kinds)
         if code is None:
-            code = made[kinds] = MACHINE.loops(function, kinds) or function
+            later = exact and _waiting(function, kinds, made)
+            code = made[kinds] = later or MACHINE.loops(function, kinds) or function
         return code(*values)
 
     run.plain = function  # type: ignore[attr-defined]
+    return run
+
+
+exact_loops = functools.partial(loops, exact=True)
+
+ENOUGH = 1 << 12
+"""So many numbers are worth loading the compiler, in whose time Python goes through 100 times as
+many."""
+
+
+def _waiting(function: Function, kinds: Any, made: dict[Any, Function]) -> Function:
+    """The text as Python runs it, till it has seen `ENOUGH` numbers; then it is machine code."""
+    seen = 0
+
+    def run(*values: Any) -> Any:
+        nonlocal seen
+        seen += sum([x.size for x in values if type(x) is np.ndarray])
+        if seen < ENOUGH:
+            return function(*values)
+        made[kinds] = MACHINE.loops(function, kinds) or function
+        return made[kinds](*values)
+
     return run
 
 

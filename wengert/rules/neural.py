@@ -17,7 +17,7 @@ from wengert.errors import DtypeError
 from wengert.rules.blocks import EXACT
 from wengert.rules.elementwise import FEW, masked
 from wengert.rules.indexing import put_along_axis
-from wengert.rules.loops import as_lines, loops, plain
+from wengert.rules.loops import as_lines, exact_loops, plain
 from wengert.rules.reductions import softmax, tops
 from wengert.rules.rule import elementwise, general, linear
 
@@ -393,7 +393,7 @@ def unpicked(g: Any, target: Any, weights: Any, shape: Any, axis: int) -> Any:
     return put_along_axis(shares, np.expand_dims(np.maximum(target, 0), axis), shape, axis)
 
 
-@loops
+@exact_loops
 def _pick_classes(x, target, out):
     outer, inner = target.shape
     for i in range(outer):
@@ -404,7 +404,7 @@ def _pick_classes(x, target, out):
                 out[i, k] = -x[i, at, k]
 
 
-@loops
+@exact_loops
 def _unpick_classes(out, target, g):
     outer, inner = target.shape
     for i in range(outer):
@@ -413,7 +413,7 @@ def _unpick_classes(out, target, g):
                 out[i, target[i, k], k] = -g[i, k]
 
 
-@loops
+@exact_loops
 def note_classes(target, classes, ignored, places):
     """The targets, -1 for those that are ignored: how many are not; -1 if one is no class."""
     kept, wrong = 0, 0
@@ -468,6 +468,40 @@ def _rows(x: Any, target: Any, kept: Any) -> Any:
 
 
 @primitive
+def margins(x: Any, target: Any, margin: float, p: int) -> Any:
+    """Of each row, sum max(0, margin - x[target] + x[j])^p / C over the other classes j."""
+    over = _over_margin(x, target, margin)
+    return np.add.reduce(over if p == 1 else over * over, axis=1) / x.shape[1]
+
+
+def _over_margin(x: Any, target: Any, margin: float) -> Any:
+    own = np.arange(len(target)), target
+    over = np.maximum(x - np.expand_dims(x[own] - margin, 1), 0)
+    over[own] = 0
+    return over
+
+
+@primitive
+def margins_slope(x: Any, target: Any, margin: float, p: int) -> Any:
+    """The derivatives of each row of `margins`."""
+    over = _over_margin(x, target, margin)
+    slope = np.sign(over) if p == 1 else 2 * over
+    slope[np.arange(len(target)), target] = -np.add.reduce(slope, axis=1)
+    return slope / x.shape[1]
+
+
+def _margins_bent(t: Any, x: Any, target: Any, margin: float, p: int) -> Any:
+    """The derivative of the slope along t: its own transpose."""
+    if p == 1:
+        return np.zeros_like(t)
+    own = np.expand_dims(target, 1)
+    away = t - np.take_along_axis(t, own, 1)
+    bent = np.where(_over_margin(x, target, margin) > 0, 2 * away, 0)
+    back = put_along_axis(np.sum(bent, axis=1, keepdims=True), own, x.shape, 1)
+    return (bent - back) / x.shape[1]
+
+
+@primitive
 def cross_entropy_slope(x: Any, target: Any, kept: Any) -> Any:
     """(softmax(x) - one-hot(target)) / rows: the gradient of `cross_entropy`."""
     z = softmax(x, 1)
@@ -476,6 +510,26 @@ def cross_entropy_slope(x: Any, target: Any, kept: Any) -> Any:
     return z if kept is None else np.where(np.expand_dims(kept, 1), z, 0)
 
 
+general(
+    margins,
+    reverse={
+        "x": lambda g, x, target, margin, p: (
+            np.expand_dims(g, 1) * margins_slope(x, target, margin, p)
+        )
+    },
+    forward={
+        "x": lambda t, x, target, margin, p: np.sum(t * margins_slope(x, target, margin, p), axis=1)
+    },
+    name="MultiMarginLoss",
+    constants=("target",),
+)
+general(
+    margins_slope,
+    reverse={"x": lambda g, x, target, margin, p: _margins_bent(g, x, target, margin, p)},
+    forward={"x": lambda t, x, target, margin, p: _margins_bent(t, x, target, margin, p)},
+    name="MultiMarginLossBackward",
+    constants=("target",),
+)
 general(
     cross_entropy,
     reverse={"x": lambda g, x, target, kept: g * cross_entropy_slope(x, target, kept)},

@@ -11,8 +11,8 @@ import numpy as np
 from wengert.dispatch import primitive
 from wengert.rules import rows
 from wengert.rules.blocks import ENOUGH, by_rows, by_samples, in_rows, many, many_rows
-from wengert.rules.elementwise import exponential_share
-from wengert.rules.loops import as_lines, loops, plain
+from wengert.rules.elementwise import FEW, exponential_share
+from wengert.rules.loops import as_lines, exact_loops, plain
 from wengert.rules.rule import general, linear
 from wengert.rules.ways import implemented, way
 
@@ -93,18 +93,31 @@ def _reverse_cumsum(g: Any, shape: tuple[int, ...], axis: int | None) -> Any:
 
 
 @primitive
+@implemented
 def variance(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
     """sum |x - mean(x)|^2 / (n - correction)."""
-    (last,) = axes_of(axis) if len(axes_of(axis)) == 1 else (None,)
-    if type(last) is int and many_rows(last, x):
-        return _reduced_rows(_variance, x, keepdims, ((1,), correction))
-    return _variance(x, axis, correction, keepdims)
-
-
-def _variance(x: Any, axis: Any, correction: Any, keepdims: bool = False) -> Any:
     away = x - np.mean(x, axis=axis, keepdims=True)
     square = (away * away.conj()).real if x.dtype.kind == "c" else away * away
     return np.sum(square, axis=axis, keepdims=keepdims) / (count(x.shape, axis) - correction)
+
+
+def _in_many_rows(x: Any, axis: Any, *_: Any, **__: Any) -> bool:
+    axis = axes_of(axis)
+    return len(axis) == 1 and type(axis[0]) is int and many_rows(axis[0], x)
+
+
+@way(variance, _in_many_rows)
+def _variance_compiled(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
+    return _reduced_rows(variance.plain.formula, x, keepdims, ((1,), correction))  # type: ignore[attr-defined]
+
+
+@way(variance, lambda x, *_, **__: plain(x) and x.ndim > 0)
+def _variance_of_plain(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
+    """Without NumPy's mean and sum, whose preparations take most of the time of few numbers."""
+    n = count(x.shape, axis)
+    away = np.add.reduce(x, axis=axis, keepdims=True)
+    away = np.subtract(x, np.divide(away, n, away))
+    return np.add.reduce(np.square(away, away), axis=axis, keepdims=keepdims) / (n - correction)
 
 
 def _away(x: Any, axis: Any, correction: Any) -> Any:
@@ -173,7 +186,7 @@ def running_places(x: Any, axis: int, extremum: Any) -> Any:
     return np.maximum.accumulate(np.where(wins, steps, 0), axis=axis)
 
 
-@loops
+@exact_loops
 def _running_places(x, places, sign):
     outer, n, inner = x.shape
     for i in range(outer):
@@ -198,7 +211,7 @@ def ends_of_longest_runs(rows: Any) -> Any:
     return ends
 
 
-@loops
+@exact_loops
 def _ends_of_longest_runs(rows, ends):
     count, n = rows.shape
     for i in range(count):
@@ -359,7 +372,7 @@ def _softmax_compiled(x: Any, axis: int) -> Any:
     return by_rows(softmax, x.shape[-1], [x], settings=(-1,))
 
 
-@way(softmax, rows.fits)
+@way(softmax, lambda x, axis: x.size > FEW and rows.fits(x, axis))
 def _softmax_by_products(x: Any, axis: int) -> Any:
     return rows.softmax(x)
 

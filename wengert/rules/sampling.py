@@ -18,7 +18,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules.indexing import add_at, getitem, put_along_axis
-from wengert.rules.loops import as_lines, loops, plain, within_loops
+from wengert.rules.loops import as_lines, exact_loops, loops, plain, within_loops
 from wengert.rules.rule import general, linear
 
 CUBIC = -0.75
@@ -496,7 +496,7 @@ def largest_of_bins(x: Any, bins: Any) -> Any:
     return places.reshape(*x.shape[: x.ndim - len(bins)], *map(len, bins))
 
 
-@loops
+@exact_loops
 def _largest_of_bins(x, rows, columns, places):
     for i in range(len(x)):
         for a in range(len(rows)):

@@ -15,7 +15,9 @@ from wengert import dtypes
 from wengert.dispatch import primitive
 from wengert.rules.half import held
 from wengert.rules.indexing import add_at, getitem
+from wengert.rules.loops import plain
 from wengert.rules.rule import linear, unbroadcast
+from wengert.rules.ways import implemented, way
 
 # ---- rearranging ---------------------------------------------------------------------------
 
@@ -259,12 +261,25 @@ linear(expand, lambda g, x_shape: unbroadcast(g, x_shape), view=True)
 
 
 @primitive
+@implemented
 def windows(x: Any, axis: int, size: int, step: int) -> Any:
     """Windows of `size` along `axis`, `step` apart, as a last dimension: a view."""
     if not x.ndim:
         return x.reshape(1)
     views = np.lib.stride_tricks.sliding_window_view(x, size, axis, writeable=x.flags.writeable)
     return views[(slice(None),) * (axis % x.ndim) + (slice(None, None, step),)]
+
+
+def _lies_open(x: Any, axis: int, size: int, step: int) -> bool:
+    return plain(x) and x.size > 0 and bool(x.ndim) and x.flags.c_contiguous and x.flags.writeable
+
+
+@way(windows, _lies_open)
+def _windows_of_memory(x: Any, axis: int, size: int, step: int) -> Any:
+    shape, strides = list(x.shape), list(x.strides)
+    shape[axis] = (shape[axis] - size) // step + 1
+    strides[axis] *= step
+    return np.ndarray((*shape, size), x.dtype, x, 0, (*strides, x.strides[axis]))
 
 
 @primitive

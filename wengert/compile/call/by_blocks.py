@@ -40,10 +40,13 @@ def code(
     None if the function has a step without machine code, or has been compiled for `LIMIT` other
     kinds of blocks.
     """
-    codes, key = _made.setdefault(function, {}), _key(step, blocks, shared, settings)
-    if key not in codes and len(codes) >= LIMIT:
-        return None
-    known = _made_by(codes, key, function, settings)
+    codes, key = _made.get(function), _key(step, blocks, shared, settings)
+    if codes is None:
+        codes = _made.setdefault(function, {})
+    if key in codes:
+        known = codes[key]
+    else:
+        known = None if len(codes) >= LIMIT else _made_by(codes, key, function, settings)
     return known and known.run(blocks, shared)
 
 
@@ -142,14 +145,15 @@ class Blocks:
 
     def _run(self, arrays: tuple[Any, ...], offsets: Ints) -> None:
         addresses = self.addresses.copy()
-        addresses[: len(arrays)] = [_address(x) for x in arrays]
+        for slot, x in enumerate(arrays):
+            addresses[slot] = _address(x)
         if size := self.executable.plan.arena:
             arena = aligned(size)  # of this call alone
             addresses[self.executable.table.arena] = _address(arena)
         tables = addresses + offsets
-        where, size = _address(tables), tables.strides[0]
-        for number in range(len(tables)):
-            self.native(where + number * size)
+        where, native = _address(tables), self.native
+        for table in range(where, where + tables.nbytes, tables.strides[0]):
+            native(table)
 
 
 def _address(x: np.ndarray[Any, Any]) -> int:

@@ -739,16 +739,13 @@ def multi_margin_loss(
         )
     lone = x.ndim < 2
     scores = reshape(input, (1, x.size)) if lone else input
-    labels = np.atleast_1d(t)[:, None]
-    n = scores.shape[1]
-    _check_classes(labels, np.ones(labels.shape, bool), n, -100)
-    margins = apply(neural.relu, margin - apply(np.take_along_axis, scores, labels, 1) + scores)
-    if p == 2:
-        margins = margins * margins
+    labels = target if t.ndim else reshape(target, (1,))
+    n = scores._array.shape[1]
+    if not _all_classes(labels._array, n):
+        _check_classes(labels._array, np.ones(labels.shape, bool), n, -100)
+    loss = apply(neural.margins, scores, labels, margin, p)
     if weight is not None:
-        margins = margins * weight[labels]
-    others = np.arange(n) != labels
-    loss = total(where(others, margins, 0), 1) / n
+        loss = loss * weight[labels]
     if lone:
         loss = loss[0]
     return reduced(loss, reduction)
