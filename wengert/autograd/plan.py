@@ -269,7 +269,7 @@ def plan_of(rule: Rule, number: str | None = None) -> Plan:
         quick=function in QUICK,
         plain=plain or function in QUICK,
         blocks=rule.formulas and plain,
-        steps=rule.formulas and plain and has_steps(function.plain, len(rule.arguments)),
+        steps=rule.formulas and plain and _has_steps_forward(rule),
         halves=formula and not plain and function not in QUICK,
         rounds=not (rule.view or rule.casts or getattr(function, "signature", "") is None),
         floats=form == "unary" or (form == "binary" and not number and not keeps_integers(rule)),
@@ -279,6 +279,11 @@ def plan_of(rule: Rule, number: str | None = None) -> Plan:
 
 def _is_conjugated(rule: Rule, transpose: Lambda) -> bool:
     return rule.family != "general" and names_values(rule, transpose)
+
+
+def _has_steps_forward(rule: Rule) -> bool:
+    body: Lambda = vars(rule.function)["plain"]
+    return has_steps(body, len(rule.arguments))
 
 
 def _has_steps(transpose: Lambda) -> bool:

@@ -92,6 +92,9 @@ def _reverse_cumsum(g: Any, shape: tuple[int, ...], axis: int | None) -> Any:
 # A primitive for speed: the composition takes seven steps, and normalisation layers live on it.
 
 
+_add: Any = np.add.reduce
+
+
 @primitive
 @implemented
 def variance(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
@@ -115,9 +118,10 @@ def _variance_compiled(x: Any, axis: Any, correction: Any = 1, keepdims: bool = 
 def _variance_of_plain(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
     """Without NumPy's mean and sum, whose preparations take most of the time of few numbers."""
     n = count(x.shape, axis)
-    away = np.add.reduce(x, axis=axis, keepdims=True)
-    away = np.subtract(x, np.divide(away, n, away))
-    return np.add.reduce(np.square(away, away), axis=axis, keepdims=keepdims) / (n - correction)
+    mean = _add(x, axis=axis, keepdims=True)
+    away = np.subtract(x, np.divide(mean, n, mean))
+    square: Any = np.square(away, away)
+    return _add(square, axis=axis, keepdims=keepdims) / (n - correction)
 
 
 def _away(x: Any, axis: Any, correction: Any) -> Any:
