@@ -134,7 +134,7 @@ class Formula(NamedTuple):
     def expression(self) -> ast.expr:
         (body,) = (
             function.body if isinstance(function, ast.Lambda) else _returned(function)
-            for function in ast.walk(_parsed(self.file))
+            for function in _around(self.line, _parsed(self.file))
             if isinstance(function, (ast.Lambda, ast.FunctionDef))
             and function.lineno == self.line
             and tuple(a.arg for a in function.args.args) == self.parameters
@@ -220,6 +220,15 @@ def _definitions(file: str) -> tuple[dict[str, ast.FunctionDef], set[str]]:
 @functools.cache
 def _parsed(file: str) -> ast.Module:
     return ast.parse(_TEXTS[file])
+
+
+def _around(line: int, node: ast.AST) -> Iterator[ast.AST]:
+    """What stands on a line, without a look at the rest of the file."""
+    for part in ast.iter_child_nodes(node):
+        first = (getattr(part, "decorator_list", None) or [part])[0]
+        if getattr(first, "lineno", line) <= line <= getattr(part, "end_lineno", line):
+            yield part
+            yield from _around(line, part)
 
 
 class _Look:
