@@ -394,6 +394,21 @@ LAYOUT = {
         lambda b, x, m: b(updated, b(updated, m, (0, ALL), 3.0), (0, ALL), x),
         "updated = np.array(m); updated[0, :] = x; return updated",
     ),
+    "a large part of a fill": (  # filled as a whole, it went through memory three times
+        lambda b, x, m: b(updated, b.full((4, 4), 0.0), (slice(1, 4, 1), ALL), b(np.exp, x)),
+        (
+            "exp = np.exp(x); full = np.zeros((1, 4), np.float64); "
+            "repeated = np.broadcast_to(exp, (3, 4)); "
+            "joined = np.concatenate((full, repeated), axis=0); return joined"
+        ),
+    ),
+    "every other row of a fill": (
+        lambda b, x, m: b(updated, b.full((4, 4), 0.0), (slice(0, 4, 2), ALL), x),
+        (
+            "full = np.zeros((4, 4), np.float64); updated = np.array(full); "
+            "updated[::2, :] = x; return updated"
+        ),
+    ),
     "read what was written": (
         lambda b, x, m: b(view, b(updated, m, (ALL, 1), x), (ALL, 1)),
         "return x",

@@ -170,6 +170,35 @@ def update(p: Rewrite, s: Statement) -> Any:
     return None
 
 
+@RULES.on(updated)
+def large_part_of_a_fill(p: Rewrite, s: Statement) -> Any:
+    """updated(full(k), i, v) = concatenate((full(k), v, full(k))), if i is a range of one axis.
+
+    So v is computed where it belongs, and only what is left is filled. Small parts are added where
+    they belong.
+    """
+    x, index, value = s.args
+    k = p.scalar(x)
+    if k is None or type(value) is not Value or not is_plain(index, x.shape) or _is_small_part(s):
+        return None
+    if any(type(entry) is not slice for entry in index):
+        return None
+    taken = [range(n)[entry] for entry, n in zip(index, x.shape, strict=True)]
+    cut = [axis for axis, part in enumerate(taken) if part != range(x.shape[axis])]
+    if len(cut) != 1 or taken[cut[0]].step != 1 or not taken[cut[0]]:
+        return None
+    (axis,) = cut
+    part = tuple(map(len, taken))
+    if not _fits(value, part):
+        return None
+    before, after = (
+        p.full((*part[:axis], n, *part[axis + 1 :]), k, x.dtype)
+        for n in (taken[axis].start, x.shape[axis] - taken[axis].stop)
+    )
+    middle = p(np.broadcast_to, p(astype, value, x.dtype), part)
+    return p(np.concatenate, (before, middle, after), axis=axis)
+
+
 @RULES.on(np.add)
 def add_of_a_part(p: Rewrite, s: Statement) -> Any:
     """a + updated(full(0), i, v) = added(a, i, v), if that is a small part: the others stay.
