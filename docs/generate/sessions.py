@@ -28,7 +28,7 @@ from griffe import (
 )
 from griffe import Parameters as Given
 
-from docs.generate import signatures
+from docs.generate import examples, signatures
 
 SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -80,6 +80,7 @@ class Sessions(Extension):
                     _hide(item)
                 else:
                     _typed(item, pkg)
+                    _exemplified(item)
 
 
 def _made(item: Any, module: Module) -> Any:
@@ -111,6 +112,14 @@ def _typed(item: Any, package: Module) -> None:
         for inner in item.members.values():
             if not inner.is_alias:
                 _typed(inner, package)
+
+
+def _exemplified(item: Any) -> None:
+    """An example, if there is none in the docstring of a function or class."""
+    if item.docstring is None or "```pycon" in item.docstring.value:
+        return
+    if found := examples.example(item.path):
+        item.docstring.value += f"\n\n```pycon\n{found.session()}\n```"
 
 
 def _hide(item: Any) -> None:

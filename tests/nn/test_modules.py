@@ -410,3 +410,12 @@ def test_settings_of_a_layer_are_those_that_its_class_declares():
         "return_indices",
     ]
     assert copy.deepcopy(pool).stride == 3
+
+
+def test_a_layer_whose_function_takes_its_settings_by_name_alone_passes_them_by_name():
+    # They were passed by position since layers stopped passing names: every call was a TypeError.
+    far = lambda a, b: (a - b).abs().sum(dim=-1)
+    anchor, near, other = wg.tensor([[0.0]]), wg.tensor([[0.5]]), wg.tensor([[1.0]])
+    assert nn.TripletMarginWithDistanceLoss()(anchor, near, other).item() == pytest.approx(0.5)
+    loss = nn.TripletMarginWithDistanceLoss(distance_function=far, margin=2.0)
+    assert loss(anchor, near, other).item() == 1.5

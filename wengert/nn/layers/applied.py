@@ -91,6 +91,8 @@ class Applied(Module):
         if "training" in names and "training" not in cls._passed:
             cls._passed += ("training",)
         declared.update(cls._passed)
+        if any(p.kind is Parameter.KEYWORD_ONLY for p in cls._signature.parameters.values()):
+            return
         places = [k for k, name in enumerate(names) if name in declared]
         span = names[places[0] : places[-1] + 1] if len(places) > 1 else ()
         if span and declared >= set(span):
