@@ -543,23 +543,24 @@ def test_methods_that_a_library_calls_are_observed():
     assert observer.unobserved == []
 
 
-def test_all_folders_of_installed_packages_are_libraries(tmp_path):
+def test_packages_that_the_engine_is_made_of_are_libraries_and_others_are_not(tmp_path):
     # NumPy of the system or of the user, beside an environment's own packages, was taken for the
-    # user's code, and no function that called np.all could be compiled.
+    # user's code; and a program of the user's that is installed for a library's.
     place = tmp_path / "site-packages"
     place.mkdir()
     (place / "lent.py").write_text("")
     program = (
-        "import lent, sys\n"
+        "import lent, numpy, scipy.linalg, textwrap, sys\n"
         "from wengert.compile.trace.observe.users import is_library\n"
-        "print(is_library(vars(lent)), is_library({'__file__': sys.argv[1]}))"
+        "print(*(is_library(vars(m)) for m in (lent, numpy, scipy.linalg, textwrap)))\n"
+        "print(is_library({'__file__': sys.argv[1]}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "mine.py")],
         capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(place), *sys.path])},
     )  # fmt: skip
-    assert done.stdout.split() == ["True", "False"]
+    assert done.stdout.split() == ["False", "True", "True", "True", "False"]
 
 
 def test_a_generator_function_is_one_while_it_is_lent():

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import builtins
 import functools
+import gc
 import operator
 import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import (
-    BuiltinMethodType,
-    CellType,
     FunctionType,
     MethodDescriptorType,
     MethodType,
@@ -26,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.trace import watch
+from wengert.compile.trace import garbage, watch
 from wengert.compile.trace.array import TracedArray
 from wengert.compile.trace.conditions import Conditions
 from wengert.compile.trace.drawn import ASKS_FILES
@@ -45,6 +44,7 @@ from wengert.compile.trace.observe.objects import (
 from wengert.compile.trace.observe.operators import Decided
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.places import Attribute, Guard
+from wengert.compile.trace.reached import led_to, reached_from
 from wengert.compile.trace.readings import (
     Made,
     Passing,
@@ -59,7 +59,8 @@ from wengert.compile.trace.readings import (
     package_of,
     reading,
 )
-from wengert.compile.trace.state import HIDDEN, attributes, held_by, is_itself, parts_of
+from wengert.compile.trace.stand_ins import StandIns
+from wengert.compile.trace.state import attributes, held_by, is_itself
 from wengert.dispatch import errors_pass
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -97,6 +98,7 @@ class Asking(Observer):
         """By id: what such a call made, and its number."""
         self.readings: list[tuple[Guard, Any]] = []
         """What was asked, and the user's lines."""
+        self.stand_ins = StandIns()
         self.managers: list[str] = []
         """The packages whose context managers were entered, and not left yet."""
         self.acted: dict[int, Any] = {}
@@ -126,7 +128,8 @@ class Asking(Observer):
         else:
             if (callee is repr or callee is ascii) and args and type(args[0]) is TracedArray:
                 args = (np.asarray(args[0].concrete("repr()")),)
-            if not self._goes_by_arguments(callee, args) or _is_setting(callee, args, named):
+            told = not self._goes_by_arguments(callee, args) or _is_setting(callee, args, named)
+            if told and not (_speaks(callee) and self.gives_messages(_owner(callee))):
                 self._expect(frame, callee, args, named)
         self._look_into(callee)
         owners = [x for x in (*args, *named.values()) if isinstance(x, CHANGEABLE)]
@@ -186,7 +189,13 @@ class Asking(Observer):
 
     def _lasting(self, x: Any) -> Any:
         """What an argument is at the next call."""
-        return lasting(self.real(x), self.is_outside, self._made_by)
+        return lasting(self.real(x), self.is_outside, self._instead)
+
+    def _instead(self, x: Any) -> Any:
+        """What is given to a call that is asked again in the place of what is computed."""
+        if isinstance(x, Tensor) and watch.is_real(x) and self.is_outside(x):
+            return x
+        return self._made_by(x) or self.stand_ins.of(x)
 
     def _made_by(self, x: Any) -> Made | None:
         known = self.made.get(id(x))
@@ -249,6 +258,9 @@ class Asking(Observer):
         """What stands for a value that is read at a place."""
         return value
 
+    def check_held(self, owner: Any) -> None:
+        """An object gives others: it has to be what holds them, or something else that lasts."""
+
     def _guard_held(self, x: Any, known: set[int]) -> None:
         """All that an object holds becomes a condition."""
 
@@ -281,17 +293,30 @@ class Asking(Observer):
         What a class makes is asked when something is asked of it.
         """
         if type(value) in ATOMS:
-            return self._tell(self._read_answer, asked, True, value, value)
+            value = self._tell(self._read_answer, asked, True, value, value)
+            self._asked_of_made(asked)
+            return value
         is_new = asked.is_copied or isinstance(asked.callee, type)
         found = MISSING if is_new else compared(value, shared)
+        if shared and found is not MISSING:
+            for owner in (_owner(asked.callee), *asked.step.args):
+                self.check_held(owner)
         if found is not MISSING:
             value = self._tell(self._read_answer, asked, shared, found, value)
         if found is MISSING and not (isinstance(asked.callee, type) and _is_let_go_of(value)):
             for ran in asked.ran:
                 self.on_unobserved(ran)
-        if not self.is_outside(value) and (is_asked(value) or is_users_class(type(value))):
+        made = is_asked(value) or is_users_class(type(value)) or isinstance(value, Iterator)
+        if not self.is_outside(value) and made:
             self._made(asked.step, value)
+        else:
+            self._asked_of_made(asked)
         return value
+
+    def _asked_of_made(self, asked: Asked) -> None:
+        """What is asked of an object may change it, as `next` does; an attribute does not."""
+        if asked.callee is not getattr and asked.step.uses():
+            self.steps.append(asked.step)
 
     def _decide(self, function: Any, args: tuple[Any, ...], value: Any) -> Any:
         """What an operator, or an attribute, of a library's object is: asked as a call is."""
@@ -375,7 +400,7 @@ class Asking(Observer):
         """A function of a library that is made around something, as one that dispatches, goes by
         that.
         """
-        if type(callee) is FunctionType and callee.__closure__ and self.is_outside(callee):
+        if type(callee) is FunctionType and callee.__closure__:
             with watch.aside():
                 self._guard_closure(callee, set())
 
@@ -385,9 +410,13 @@ class Asking(Observer):
             return
         for cell in function.__closure__ or ():
             part = held_in(cell)
-            if type(part) is FunctionType and id(part) not in known:
-                self._guard_closure(part, known)
-            elif type(part) is not FunctionType and is_seen_whole(held_by(part)):
+            inner = (part, *(x for _, x in attributes(part))) if not is_itself(part) else (part,)
+            for x in inner:
+                if type(x) is FunctionType and id(x) not in known:
+                    self._guard_closure(x, known)
+            if is_users_class(type(part)) or type(part) is FunctionType:
+                continue
+            if is_seen_whole(held_by(part)):
                 self._guard_held(part, known)
 
     def formatted(self, value: Any) -> Any:
@@ -509,7 +538,8 @@ class Asking(Observer):
         self.effects.append((None, (callee, "__call__", args, named)))
         around = getattr(callee, "__self__", None)
         around = None if isinstance(around, ModuleType | type) else around
-        for x in self._reached_by(around, args, named):
+        collecting = garbage.callbacks() if callee is gc.collect else ()
+        for x in (*self._reached_by(around, args, named), *led_to(collecting)):
             self.acted[id(x)] = x
         if self.acted_at is None:
             self.acted_at = here()
@@ -655,44 +685,11 @@ def _asks_classes(classes: Any) -> bool:
     """Whether a class decides by code of its own what its instances are."""
     if isinstance(classes, tuple):
         return any(map(_asks_classes, classes))
+    if is_ours(classes):
+        return False
     plain = type.__instancecheck__
     return static(type(classes), "__instancecheck__") not in (
         None,
         plain,
         static(type, "__instancecheck__"),
     )
-
-
-def reached_from(x: Any) -> Iterator[Any]:
-    """All objects that others lead to; Passing if something is hidden in one.
-
-    Classes and modules of Python are what they are.
-    """
-    waiting, seen = [x], {id(x)}
-    while waiting:
-        x = waiting.pop()
-        if type(x) in ATOMS or isinstance(x, (ModuleType, type, np.generic, np.dtype)):
-            continue
-        yield x
-        for part in _parts(x):
-            if id(part) not in seen:
-                seen.add(id(part))
-                waiting.append(part)
-
-
-def _parts(x: Any) -> Iterator[Any]:
-    if isinstance(x, CONTAINERS):
-        yield from contents(x)
-    elif isinstance(x, FunctionType):
-        yield from map(held_in, x.__closure__ or ())
-    elif isinstance(x, MethodType):
-        yield from (x.__self__, x.__func__)
-    elif isinstance(x, BuiltinMethodType):
-        yield x.__self__
-    elif isinstance(x, CellType):
-        yield held_in(x)
-    elif not isinstance(x, Tensor | np.ndarray | TracedArray):
-        for name, part in attributes(x) if is_itself(x) else parts_of(x):
-            if name == HIDDEN:
-                raise Passing
-            yield part

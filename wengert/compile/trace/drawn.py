@@ -5,12 +5,15 @@ Each is a statement, which is carried out when the program runs, in the order of
 
 from __future__ import annotations
 
+import atexit
 import copy
 import ctypes
 import functools
 import os
 import pickle
 import random
+import re
+import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -61,6 +64,23 @@ ASKS_FILES = {
     for name in ("open", "stat", "lstat", "listdir", "scandir", "access", "getcwd", "readlink")
 } | {id(open): "open"}
 """Functions that ask the system for files, which may be others at each call, by id."""
+SYSTEM = frozenset({id(sys.modules[os.name]), id(sys.modules["_signal"]), id(atexit)})
+"""Modules whose functions act on the system, by id: what they do would be done again by asking."""
+_ASKING = re.compile(
+    "get|is|sched_get|sysconf|confstr|fpathconf|pathconf|W|urandom|cpu_count|uname|times|fspath"
+    "|fstat|strerror|device_encoding|_path|ctermid|ttyname|tcget|major|minor|default_int"
+)
+"""How the names begin of those that only ask."""
+
+
+def acts(function: Any) -> bool:
+    """Whether a function in C does more than answer, if it is one of those that are told of."""
+    around = id(function.__self__)
+    return (
+        around not in SYSTEM or id(function) in ASKS_FILES or not _ASKING.match(function.__name__)
+    )
+
+
 _STAMPS = 2**62 - 1
 """What a clock says in nanoseconds lies below."""
 

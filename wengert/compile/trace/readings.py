@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compile.trace.array import TracedArray
 from wengert.compile.trace.observe.events import MISSING
 from wengert.compile.trace.observe.objects import (
     ATOMS,
@@ -213,17 +214,20 @@ class Passing(Exception):
     """An argument that is not there at the next call."""
 
 
-def _never_made(x: Any) -> Made | None:
+def _itself(x: Any) -> Any:
     return None
 
 
 def lasting(
     x: Any,
     is_outside: Callable[[Any], bool],
-    made_by: Callable[[Any], Made | None] = _never_made,
+    instead: Callable[[Any], Any] = _itself,
     around: tuple[int, ...] = (),
 ) -> Any:
-    """What an argument is at the next call: containers and arrays by what they hold now."""
+    """What an argument is at the next call: containers and arrays by what they hold now.
+
+    `instead` says what is given in its place, if anything is: what a step has made.
+    """
     kind = type(x)
     if kind in ATOMS:
         return x
@@ -232,11 +236,11 @@ def lasting(
     around = (*around, id(x))
 
     def last(x: Any) -> Any:
-        return lasting(x, is_outside, made_by, around)
+        return lasting(x, is_outside, instead, around)
 
-    made = made_by(x)
-    if made is not None:
-        return made
+    given = instead(x)
+    if given is not None:
+        return given
     if kind in (list, tuple, set, frozenset):
         return kind([last(part) for part in x])
     if kind is dict:
@@ -354,7 +358,7 @@ def is_seen_whole(held: Any) -> bool:
     """Whether there is nothing hidden in an object, or that is told of otherwise."""
     if type(held) is Held:
         return HIDDEN not in held.names and all(map(is_seen_whole, held.parts))
-    return not isinstance(held, Tensor)
+    return not isinstance(held, Tensor | TracedArray)
 
 
 # ---- what need not be asked ----------------------------------------------------------------------

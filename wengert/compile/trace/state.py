@@ -8,12 +8,14 @@ C keeps to itself that which pickle would be told.
 from __future__ import annotations
 
 import copyreg
+import weakref
 from collections.abc import Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from wengert.compile.trace.array import TracedArray
 from wengert.compile.trace.observe.events import MISSING
 from wengert.compile.trace.observe.objects import (
     ATOMS,
@@ -29,7 +31,7 @@ from wengert.history.surroundings import DECIDING, KNOWING, SETTINGS
 from wengert.tensor import Tensor
 
 _ITSELF = (
-    *(type, ModuleType, FunctionType, BuiltinFunctionType, Tensor, Generator),
+    *(type, ModuleType, FunctionType, BuiltinFunctionType, Tensor, Generator, TracedArray),
     *(
         np.random.Generator,
         np.random.RandomState,
@@ -94,6 +96,23 @@ def parts_of(x: Any) -> Iterator[tuple[Any, Any]]:
             yield from (((k,), part) for k, part in enumerate(told))
 
 
+def holds_weakly(x: Any) -> bool:
+    """Whether an object leads to others by weak references: it gives what may be gone soon."""
+    waiting, seen = [x], {id(x): x}
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, WEAK):
+            return True
+        for part in () if is_itself(x) else (part for _, part in parts_of(x)):
+            if id(part) not in seen:
+                seen[id(part)] = part
+                waiting.append(part)
+    return False
+
+
+WEAK = weakref.ReferenceType, weakref.ProxyType, weakref.CallableProxyType
+
+
 def attributes(x: Any) -> Iterator[tuple[str, Any]]:
     """What an object itself keeps by name."""
     own = getattr(x, "__dict__", None)
@@ -130,7 +149,8 @@ def _told(x: Any) -> tuple[Any, ...]:
     try:
         memory = memoryview(x)
     except TypeError:
-        told = x.__reduce_ex__(2)
+        reduced = copyreg.dispatch_table.get(type(x))
+        told = x.__reduce_ex__(2) if reduced is None else reduced(x)
         if isinstance(told, str):
             return (told,)
         return tuple([tuple(part) if isinstance(part, Iterator) else part for part in told])

@@ -18,6 +18,7 @@ import logging
 import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
@@ -25,13 +26,13 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.compile.trace import watch
+from wengert.compile.trace import garbage, watch
 from wengert.compile.trace.array import TracedArray
-from wengert.compile.trace.asking import Asking
 from wengert.compile.trace.conditions import Conditions, home_of
-from wengert.compile.trace.drawn import ASKS_FILES, drawn, where_numpy_stands
+from wengert.compile.trace.drawn import ASKS_FILES, SYSTEM, acts, drawn, where_numpy_stands
 from wengert.compile.trace.drawn import EVERYWHERE as GENERATORS_OF_ALL
 from wengert.compile.trace.inputs import Inputs, Passed, Varying
+from wengert.compile.trace.iterating import Iterating
 from wengert.compile.trace.numbers import NUMBERS, class_of, converted
 from wengert.compile.trace.observe import Read, Unobserved, Write, rewrite
 from wengert.compile.trace.observe.objects import (
@@ -39,6 +40,7 @@ from wengert.compile.trace.observe.objects import (
     CONTAINERS,
     UNCHANGEABLE,
     contents,
+    name_of,
     own_attribute,
     same,
     static,
@@ -63,7 +65,14 @@ from wengert.compile.trace.places import (
     is_number,
     key_of,
 )
-from wengert.compile.trace.state import attributes, held_by, is_attributes, is_itself
+from wengert.compile.trace.state import (
+    WEAK,
+    attributes,
+    held_by,
+    holds_weakly,
+    is_attributes,
+    is_itself,
+)
 from wengert.errors import TracingError
 from wengert.functions.methods.conversations import element
 from wengert.history.location import here, line_of
@@ -84,10 +93,10 @@ class LibraryRead:
     line: Any
 
 
-class World(Asking):
+class World(Iterating):
     """What one trace reads and writes outside. `varying` has the places whose values are inputs."""
 
-    acting = frozenset({*map(id, GENERATORS_OF_ALL), *ASKS_FILES} - {id(None)})
+    acting = frozenset({*map(id, GENERATORS_OF_ALL), *ASKS_FILES, *SYSTEM} - {id(None)})
 
     def __init__(
         self,
@@ -136,9 +145,12 @@ class World(Asking):
 
     @contextlib.contextmanager
     def observing(self) -> Iterator[None]:
+        garbage.expect()
         try:
             with super().observing():
                 yield
+                if rewrite.THREAD.observer is not self:  # an interrupt came in a collection
+                    self.unseen(Unobserved("a collection of garbage", *here()))
         except Exception as error:
             self._check_observed(error)
             raise
@@ -150,6 +162,9 @@ class World(Asking):
 
     def is_told(self) -> bool:
         return super().is_told() and watch.active() is not None
+
+    def acts(self, function: Any) -> bool:
+        return acts(function)
 
     def gives_messages(self, owner: Any) -> bool:
         return is_where_texts_go(owner)
@@ -167,8 +182,9 @@ class World(Asking):
         if ran is not None:
             name, line = ran.name, line_of(ran.caller, ran.at)
             raise TracingError(
-                f"{name} runs where a compiled function cannot see what it reads, called at\n"
-                f"  {line}\nCall it in the function itself, or before it: pass what comes of it."
+                f"{name} runs where a compiled function cannot see what it reads or does, called "
+                f"at\n  {line}\nCall it in the function itself, or before it: pass what comes "
+                "of it."
             ) from error
 
     def is_known(self, owner: Any, name: Any = None) -> bool:
@@ -253,6 +269,8 @@ class World(Asking):
         return self._seen(Variable(cell), value)
 
     def _read_attribute_at(self, owner: Any, name: str, value: Any) -> Any:
+        if type(owner) in WEAK:
+            self.check_held(owner)
         if isinstance(owner, super):
             return self._past(owner, name, value)
         home = home_of(owner, name)
@@ -295,6 +313,8 @@ class World(Asking):
             return self._seen(Element(owner, range(len(owner))[key]), value)
         if isinstance(owner, tuple):
             return self._inside(value)
+        if type(value) not in ATOMS:
+            self.check_held(owner)
         kept = _mapping_behind(owner)
         if kept is not None:
             self._note_contents(kept)
@@ -341,6 +361,8 @@ class World(Asking):
         kept = _mapping_behind(owner)
         if kept is not None:
             self._note_contents(kept)
+        elif isinstance(owner, ContextVar) and name_of(callee) == "get":
+            pass  # its answer is a condition, and asking changes nothing
         elif isinstance(owner, Iterator) and not isinstance(owner, io.IOBase):
             self.refuse(f"a {type(owner).__name__} from outside is gone through")
         elif is_users_class(type(owner)):
@@ -348,6 +370,10 @@ class World(Asking):
         else:
             self._note_held(owner)
         return value
+
+    def check_held(self, owner: Any) -> None:
+        if type(owner) not in ATOMS and holds_weakly(owner):
+            self.refuse(f"a {type(owner).__name__}, which holds weakly, is asked for an object")
 
     def _note_held(self, owner: Any) -> None:
         """An object of a library, of which anything may have been asked."""
@@ -508,7 +534,7 @@ class World(Asking):
     def refuse(self, what: str) -> Any:
         raise TracingError(
             f"{what} in a compiled function, at\n  {line_of(*here())}\n"
-            "That gives something else each time, and a program cannot do it again. Do it before "
+            "That gives something else each time, or a program cannot do it again. Do it before "
             "the call, and pass what comes of it as an argument."
         )
 
@@ -588,6 +614,18 @@ class World(Asking):
 
     def _now(self, place: Contents | State) -> Any:
         return self.held_before(place.container) if type(place) is Contents else place.read(())
+
+    def standing_now(self) -> list[tuple[Any, Any]]:
+        """What stands now where the function has written."""
+        places = [(place, place.read(())) for place, _ in self.written_places.values()]
+        changed = [self.origins[key].value for key in self.before]
+        return places + [(Contents(container), contents(container)) for container in changed]
+
+    def collected(self, stood: list[tuple[Place, Any]]) -> None:
+        """Garbage was collected, which may have called anything; what stood before."""
+        for place, before in stood:
+            if not same(place.read(()), before):
+                self.unseen(Unobserved(f"a finalizer that changes {place}", *here()))
 
     def put_back(self) -> None:
         """Make the world what it was before the trace."""

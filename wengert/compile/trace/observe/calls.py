@@ -45,6 +45,10 @@ class Calls(Outside):
     of; both live as long as Python."""
     listener: Listener = EVERY_CALL
 
+    def acts(self, function: Any) -> bool:
+        """Whether one of those that are acting, or of a module that is, does so by itself."""
+        return True
+
     def standing(self) -> Any:
         """What another library's function must not change."""
 
@@ -267,7 +271,7 @@ class Calls(Outside):
                 self._ran(frame)
         elif event == "c_call":
             acts = id(arg) in self.acting or id(arg.__self__) in self.acting
-            if acts and self.is_told() and not _is_excused(frame):
+            if acts and self.is_told() and self.acts(arg) and not _is_excused(frame):
                 self._unseen(frame, arg.__name__)
         elif event == "return" and frame is self.library:
             if self.standing() != self.stood:
@@ -279,8 +283,8 @@ class Calls(Outside):
     def _ran(self, frame: types.FrameType) -> None:
         code = frame.f_code
         module = code.co_name == "<module>" and not code.co_flags & _OPTIMIZED
-        if module and self.importing is None and self.is_told() and _is_imported(frame):
-            self.importing = frame  # runs once, in eager mode too; so does what it executes
+        if self.importing is None and self.is_told() and _is_imported(frame):
+            self.importing = frame  # runs once, in eager mode too; so does what finds a module
             return
         observed = rewrite.is_rewritten(code)
         starts = code is threading.Thread.start.__code__  # what nobody observes there

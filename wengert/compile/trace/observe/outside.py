@@ -56,6 +56,12 @@ class Outside:
     def on_unobserved(self, ran: Unobserved) -> None:
         pass
 
+    def standing_now(self) -> Any:
+        """What stands where the program has written, before garbage is collected."""
+
+    def collected(self, stood: Any) -> None:
+        """Garbage was collected, and anything called; what stood before."""
+
     def reached(self, value: Any) -> None:
         """An object is met that is from outside."""
 

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
 from wengert.history.location import INTERNAL
 
-_INSTALLED = {"site-packages", "dist-packages"}
+_INSTALLED = "site-packages", "dist-packages"
 """What folders of installed packages are called: an environment may have several, such as those of
 the system and of the user."""
 
-_LIBRARY = tuple(
-    sorted(
-        {
-            str(Path(os.__file__).parent),
-            *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
-            *(path for path in sys.path if Path(path).name in _INSTALLED),
-        }
-    )
+_KNOWN = ("numpy", "scipy", "llvmlite", "ml_dtypes", "mpi4py")
+"""Installed packages that are trusted: what the engine is made of. Others may keep anything that
+decides what they do, and are observed as the user's own modules are, which may be installed too."""
+
+
+def _folders(package: str) -> Iterator[str]:
+    spec = importlib.util.find_spec(package)
+    for place in (spec and spec.submodule_search_locations) or ():
+        yield str(Path(place)) + os.sep
+
+
+_PYTHON = tuple(
+    {
+        str(Path(os.__file__).parent) + os.sep,
+        *(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")),
+    }
 )
+_PACKAGES = tuple(folder for name in _KNOWN for folder in _folders(name))
+
+
+@functools.cache
+def _is_library_file(file: str) -> bool:
+    """Whether a file is of Python's library, or of a package that is known."""
+    if file in INTERNAL or file.startswith(_PACKAGES):
+        return True
+    return file.startswith(_PYTHON) and not any(f"{os.sep}{x}{os.sep}" in file for x in _INSTALLED)
 
 
 def is_users_class(cls: type) -> bool:
@@ -50,7 +70,7 @@ def is_library(namespace: dict[str, Any]) -> bool:
         # Where the module has another name than its file would, as "io" for "_io".
         name = getattr(namespace.get("__spec__"), "name", namespace.get("__name__"))
         return name in sys.builtin_module_names or namespace is vars(sys)
-    return file in INTERNAL or file.startswith(_LIBRARY)
+    return _is_library_file(file)
 
 
 def is_users_code(code: CodeType, namespace: dict[str, Any]) -> bool:
@@ -64,4 +84,4 @@ def is_users_code(code: CodeType, namespace: dict[str, Any]) -> bool:
         if str(namespace.get("__name__")).startswith("namedtuple_"):
             return False
         file = namespace.get("__file__", file)
-    return file not in INTERNAL and not file.startswith((*_LIBRARY, "<frozen"))
+    return not (file.startswith("<frozen") or _is_library_file(file))
