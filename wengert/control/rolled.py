@@ -29,10 +29,11 @@ import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray
 from wengert.compile.trace import watch
-from wengert.compile.trace.array import Postponed, TracedArray
+from wengert.compile.trace.array import TracedArray
 from wengert.compile.trace.inputs import Retraced
 from wengert.compile.trace.observe.loops import Site, Unrolled
 from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, contents, held_in, same
+from wengert.compile.trace.refusals import Postponed
 from wengert.control.recorded import Loop
 from wengert.errors import StateError, TracingError
 from wengert.tensor import Tensor

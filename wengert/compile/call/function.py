@@ -39,13 +39,13 @@ from wengert.compile.trace.arguments import (
     rebuild,
     tracked,
 )
-from wengert.compile.trace.array import Postponed
 from wengert.compile.trace.capture import Capture, Cut, Fixed, Specialize, Varying, forget
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.ints import interval
 from wengert.compile.trace.observe.loops import Unrolled
 from wengert.compile.trace.places import Argument, Gradient, Offset, Place, is_number, key_of
 from wengert.compile.trace.pullback import pull_back
+from wengert.compile.trace.refusals import Postponed
 from wengert.compile.trace.storage import strides_of
 from wengert.compile.trace.world import World, is_fetchable
 from wengert.dispatch import errors_pass

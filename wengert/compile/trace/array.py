@@ -28,7 +28,7 @@ from wengert.arrays.memory import offset
 from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
 from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
-from wengert.compile.trace import ints
+from wengert.compile.trace import ints, refusals
 from wengert.compile.trace.numbers import check_exponent, item_of
 from wengert.compile.trace.opaque import (
     INSTEAD,
@@ -98,9 +98,9 @@ class Trace(Kind):
     def __init__(self) -> None:
         self.program = Program()
         self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
-        self.decide: Callable[[TracedArray, str], Any] = undecided
-        self.begins: Callable[[Value], int] = unplaced
-        self.keep: Callable[[np.ndarray[Any, Any], Any, Any], Storage] = _unkept
+        self.decide: Callable[[TracedArray, str], Any] = refusals.undecided
+        self.begins: Callable[[Value], int] = refusals.unplaced
+        self.keep: Callable[[np.ndarray[Any, Any], Any, Any], Storage] = refusals.unkept
         self.is_outside: Callable[[np.ndarray[Any, Any]], bool] = lambda array: False
         self.scopes: list[Scope] = []
         """The bodies of loops that are being traced, the innermost last."""
@@ -254,7 +254,7 @@ class Trace(Kind):
         holds = bool(divisor) if known[k] is not None else divisor != 0
         if ufunc is np.power and known[1] is None:
             holds = holds | (self.array(operands[1]) >= 0)
-        require(holds, ZeroDivisionError, _words(ufunc, *map(type_of, operands)))
+        require(holds, ZeroDivisionError, refusals.words(ufunc, *map(type_of, operands)))
 
     def check_size(self, power: Value, operands: Any) -> None:
         """Python raises an error where NumPy's power of finite numbers is infinite."""
@@ -264,7 +264,7 @@ class Trace(Kind):
                 holds = np.logical_or(holds, np.logical_not(np.isfinite(self.array(x))))
             elif not np.isfinite(x):
                 return
-        require(holds, OverflowError, *_too_large())
+        require(holds, OverflowError, *refusals.too_large())
 
     # ---- answering --------------------------------------------------------------------------
 
@@ -278,7 +278,7 @@ class Trace(Kind):
         except TracingError as error:
             if function not in INSTEAD:
                 raise
-            raise shape_depends(f"np.{function.__name__}", INSTEAD[function]) from error
+            raise refusals.shape_depends(f"np.{function.__name__}", INSTEAD[function]) from error
         if type(made) is TracedArray and not made.path and made.ndim > 1 and _lays_out(function):
             made.storage.strides = _laid_out(function, args, kwargs, made)
         return made if function is operator.getitem else returned(function, args, made)
@@ -320,7 +320,7 @@ class Trace(Kind):
         try:
             args, kwargs = known(args), {name: known(x) for name, x in kwargs.items()}
         except TracingError:
-            raise shape_depends(what, instead) from None
+            raise refusals.shape_depends(what, instead) from None
         several, results = results_of(function(*args, **kwargs))
         arrays = tuple([self.array(self.program.constant(r)) for r in results])
         return arrays if several else arrays[0]
@@ -355,12 +355,12 @@ class Trace(Kind):
         if made is None:
             maker = next((s for s in self.program.statements if value in s.outputs), None)
             if maker is None or maker.inputs:
-                raise Postponed
+                raise refusals.Postponed
             made = maker.function(*maker.args, **maker.kwargs)
         return TracedArray(self, self.keep(np.array(made), mapping, key), ())
 
     def once(self, x: Any) -> Any:
-        raise Postponed
+        raise refusals.Postponed
 
     def anew(self, x: Any) -> TracedArray:
         value = self.record(operations.anew, (x.value, tick()), x.shape, x.dtype)
@@ -425,27 +425,6 @@ def _are_half(values: Any) -> bool:
     return len(kinds) == 1 and dtypes.is_half(*kinds)
 
 
-def _words(ufunc: Any, *kinds: Any) -> str:
-    """What Python says where numbers of these types are divided by zero, or zero by a power."""
-    sample = (0, -1) if ufunc is np.power else (1, 0)
-    pairs = zip(kinds, sample, strict=True)
-    numbers = [kind(n) if isinstance(kind, type) else n for kind, n in pairs]
-    try:
-        ufunc(*(np.array(n, object) for n in numbers))
-    except ZeroDivisionError as error:
-        return str(error)
-    return "division by zero"
-
-
-@functools.cache
-def _too_large() -> tuple[Any, ...]:
-    """What Python says of a float that is too large."""
-    try:
-        return (1e300**2,)
-    except OverflowError as error:
-        return error.args
-
-
 _BITWISE = frozenset({np.bitwise_and, np.bitwise_or, np.bitwise_xor})
 
 
@@ -468,32 +447,6 @@ def shape_of(x: Any) -> Shape:
     return x.shape if type(x) is Value else ()
 
 
-def undecided(x: TracedArray, what: str) -> Any:
-    raise TracingError(
-        f"{what} of a traced value at\n  {line_of(*here())}\n"
-        "Its number is not known while the function is compiled, so no branch, conversion or "
-        "print can depend on it. Choose between values with wg.where(condition, a, b), between "
-        "computations with wg.cond(condition, f, g); or compute this outside of the compiled "
-        "function, and pass a Python number as an argument; or print "
-        "what the function returns."
-    )
-
-
-def lost(x: TracedArray, what: str) -> Any:
-    raise TracingError(
-        f"{what} of a value that was made while a function was compiled, which ended with an "
-        "error: the function never ran, so the value has no number. Do not keep it."
-    )
-
-
-def unplaced(value: Value) -> int:
-    raise TracingError("a trace by itself does not know where arrays lie")
-
-
-def _unkept(array: Any, mapping: Any, key: Any) -> Storage:
-    raise TracingError("a trace by itself keeps no arrays for later calls")
-
-
 def writable(x: Any) -> TracedArray:
     """The array that a function writes into."""
     if type(x) is TracedArray:
@@ -502,14 +455,6 @@ def writable(x: Any) -> TracedArray:
         f"a compiled function writes into an array made outside of it, at\n  "
         f"{line_of(*here())}\nReturn the result instead, or make the array inside with "
         "np.zeros_like(x) of an argument; tensors may be written in place."
-    )
-
-
-def shape_depends(what: str, instead: str) -> TracingError:
-    return TracingError(
-        f"{what} at\n  {line_of(*here())}\n"
-        "Its shape depends on numbers that are not known while the function is compiled. "
-        f"Keep the full shape and choose, as in {instead}."
     )
 
 
@@ -535,10 +480,6 @@ def values_of(trace: Trace, item: Any) -> Any:
     if type(item) is dict:
         return {key: values_of(trace, part) for key, part in item.items()}
     return item
-
-
-class Postponed(Exception):
-    """Raised while tracing a step that later ones do not repeat: it has to run eagerly."""
 
 
 GENERATORS = frozenset({operations.full, np.arange})
@@ -724,8 +665,8 @@ class TracedArray(ArrayMethods):
 
     def _must_run(self, what: str) -> None:
         """What is a number of the program at each call is none of one that never ran."""
-        if self.trace.decide is lost:
-            lost(self, what)
+        if self.trace.decide is refusals.lost:
+            refusals.lost(self, what)
 
     def tobytes(self) -> bytes:
         return np.asarray(self.concrete(".tobytes()")).tobytes()

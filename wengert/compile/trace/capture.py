@@ -16,7 +16,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.compile.program.program import Value
 from wengert.compile.trace import watch
-from wengert.compile.trace.array import Trace, TracedArray, lost
+from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.conditions import Conditions
 from wengert.compile.trace.drawn import Numbers, done
@@ -28,6 +28,7 @@ from wengert.compile.trace.inputs import Specialize as Specialize
 from wengert.compile.trace.inputs import Varying as Varying
 from wengert.compile.trace.outside import Outside
 from wengert.compile.trace.places import Attribute, Place
+from wengert.compile.trace.refusals import lost
 from wengert.compile.trace.scopes import refuse_write
 from wengert.compile.trace.storage import Storage
 from wengert.compile.trace.world import World

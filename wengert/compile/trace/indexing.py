@@ -11,7 +11,8 @@ import numpy as np
 from wengert.arrays.common import axis_of
 from wengert.compile.program import operations
 from wengert.compile.program.program import Shape, Value, mapped
-from wengert.compile.trace.array import Trace, TracedArray, known, shape_depends, writable
+from wengert.compile.trace.array import Trace, TracedArray, known, writable
+from wengert.compile.trace.refusals import shape_depends
 from wengert.dispatch import Function, require, within
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of

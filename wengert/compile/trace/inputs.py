@@ -16,7 +16,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.compile.program.program import Program, Value, mapped
 from wengert.compile.trace import watch
-from wengert.compile.trace.array import Trace, TracedArray, undecided
+from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.identity import ByIdentity
 from wengert.compile.trace.ints import Bounds, cuts, interval
 from wengert.compile.trace.places import (
@@ -31,6 +31,7 @@ from wengert.compile.trace.places import (
     is_outside,
     key_of,
 )
+from wengert.compile.trace.refusals import undecided
 from wengert.compile.trace.storage import Storage
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of

@@ -15,6 +15,7 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.machine import functions, scratch
+from wengert.compile.llvm.machine.control import rounds
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.plan.plan import Call, Plan, Table
 from wengert.compile.program.bodies import Choose, Repeat, Rewind, Until, room
@@ -143,19 +144,12 @@ def _state(frame: Frame, plan: Plan, first: int, carries: int) -> list[V]:
 
 def _counted(b: B, length: V, once: Callable[[V], V], breath: Breath | None = None) -> V:
     """Run `once(number)` so many times, at least once, or until its status is not 0."""
-    before = b.block
-    inside, after = b.append_basic_block("iteration"), b.append_basic_block("done")
-    b.branch(inside)
-    b.position_at_end(inside)
-    t = b.phi(I64)
-    t.add_incoming(I64(0), before)
-    status = once(t)
-    following = b.add(t, I64(1), flags=("nuw", "nsw"))
-    status = status if breath is None else breath.after(following, status)
-    t.add_incoming(following, b.block)
-    fine = b.icmp_signed("==", status, I32(0))
-    b.cbranch(b.and_(fine, b.icmp_unsigned("<", following, length)), inside, after)
-    b.position_at_end(after)
+    with rounds(b, [I64(0)]) as ((t,), end):
+        status = once(t)
+        following = b.add(t, I64(1), flags=("nuw", "nsw"))
+        status = status if breath is None else breath.after(following, status)
+        fine = b.icmp_signed("==", status, I32(0))
+        end(b.and_(fine, b.icmp_unsigned("<", following, length)), [following])
     return status
 
 

@@ -1,7 +1,7 @@
 """The processor: types, vectors and memory, the target, and machine code kept on disk.
 
 `values.py` has LLVM's types for NumPy's dtypes, and constants; `memory.py` moves elements between
-memory and vectors; `control.py` writes loops of a known number of steps; `scratch.py` takes working
+memory and vectors; `control.py` writes loops; `scratch.py` takes working
 memory; `lanes.py` lets formulas of floats be written with operators. `host.py` makes modules into
 machine code, for this processor, which `history/cache.py` keeps on disk.
 

@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.control import rounds
 from wengert.compile.llvm.machine.functions import call
 
 INT1 = ir.IntType(1)
@@ -369,15 +370,7 @@ def repeat(
 ) -> list[Lanes]:
     """Replace the values by `step` of them, once and while the step says that more is to do."""
     builder = start[0].builder
-    before = builder.block
-    body, after = builder.append_basic_block("repeat"), builder.append_basic_block("done")
-    builder.branch(body)
-    builder.position_at_end(body)
-    phis = [builder.phi(value.type) for value in start]
-    more, results = step(*(Lanes(builder, phi) for phi in phis))
-    for phi, value, result in zip(phis, start, results, strict=True):
-        phi.add_incoming(value.value, before)
-        phi.add_incoming(result.value, builder.block)
-    builder.cbranch(more, body, after)
-    builder.position_at_end(after)
+    with rounds(builder, [value.value for value in start]) as (carried, end):
+        more, results = step(*(Lanes(builder, value) for value in carried))
+        end(more, [result.value for result in results])
     return list(results)

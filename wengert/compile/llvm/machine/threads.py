@@ -19,6 +19,7 @@ from typing import TypeAlias
 from llvmlite import ir
 
 from wengert.compile.llvm.machine import host
+from wengert.compile.llvm.machine.control import counting
 from wengert.compile.llvm.machine.functions import call, internal
 from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
 from wengert.history import forks, threads
@@ -211,16 +212,8 @@ def _run(module: ir.Module, pool: _Words, work: ir.Function, worker: ir.Function
 
 
 def _in_order(b: B, task: V, addresses: V, parts: V) -> None:
-    before, inside, after = b.block, b.append_basic_block("part"), b.append_basic_block("all")
-    b.branch(inside)
-    b.position_at_end(inside)
-    k = b.phi(I64)
-    k.add_incoming(I64(0), before)
-    _called(b, task, addresses, k)
-    following = b.add(k, I64(1))
-    k.add_incoming(following, b.block)
-    b.cbranch(b.icmp_signed("<", following, parts), inside, after)
-    b.position_at_end(after)
+    with counting(b, I64(0), parts) as k:
+        _called(b, task, addresses, k)
 
 
 def _start(b: B, pool: _Words, worker: ir.Function) -> None:

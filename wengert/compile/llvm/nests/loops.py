@@ -22,6 +22,7 @@ from wengert.compile.llvm.elementary.casts import FLOAT32, cast
 from wengert.compile.llvm.elementary.division import Inverse
 from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.control import counting
 from wengert.compile.llvm.machine.memory import (
     PART,
     blend,
@@ -476,7 +477,7 @@ class _Emitter:
             for k in packed:
                 self._pack(k, start, count)
             self.in_square = True
-            with self._for(I64(0), I64(count), 1) as row:
+            with counting(self.b, I64(0), I64(count), 1) as row:
                 self.tile_row = row
                 self._iteration(depth, self.b.add(start, row), body)
             self.in_square = False
@@ -484,12 +485,12 @@ class _Emitter:
 
         rest = extent % lanes
         if extent >= lanes:
-            with self._for(I64(0), I64(extent - rest), lanes) as start:
+            with counting(self.b, I64(0), I64(extent - rest), lanes) as start:
                 piece(start, lanes)
         if rest and extent < 4 * lanes:
             piece(I64(extent - rest), rest)
         elif rest:  # the edge of something large: not worth the code of another transposition
-            with self._for(I64(extent - rest), I64(extent), 1) as index:
+            with counting(self.b, I64(extent - rest), I64(extent), 1) as index:
                 self._iteration(depth, index, body)
             flush()
 
@@ -733,14 +734,14 @@ class _Emitter:
             for k in range(trips):
                 self._iteration(depth, I64(start + k * step), body)
         elif chunk:
-            with self._for(I64(start), I64(stop), chunk * step) as first:
+            with counting(self.b, I64(start), I64(stop), chunk * step) as first:
                 beyond = self.b.add(first, I64(chunk * step))
                 full = self.b.icmp_signed("<", beyond, I64(stop))
-                with self._for(first, self.b.select(full, beyond, I64(stop)), step) as index:
+                with counting(self.b, first, self.b.select(full, beyond, I64(stop)), step) as index:
                     self._iteration(depth, index, body)
                 flush()
         else:
-            with self._for(I64(start), I64(stop), step) as index:
+            with counting(self.b, I64(start), I64(stop), step) as index:
                 self._iteration(depth, index, body)
 
     def _work(self, depth: int) -> int:
@@ -791,20 +792,3 @@ class _Emitter:
         if access.buffer < 0:
             return self._dtype(-1 - access.buffer)
         return self.nest.buffers[access.buffer]
-
-    @contextmanager
-    def _for(self, start: V, stop: V, step: int) -> Iterator[V]:
-        """A loop from `start` while below `stop`, at least once."""
-        b = self.b
-        before = b.block
-        head = b.append_basic_block("loop")
-        b.branch(head)
-        b.position_at_end(head)
-        index = b.phi(I64)
-        index.add_incoming(start, before)
-        yield index
-        following = b.add(index, I64(step), flags=("nsw",))
-        index.add_incoming(following, b.block)
-        after = b.append_basic_block("after")
-        b.cbranch(b.icmp_signed("<", following, stop), head, after)
-        b.position_at_end(after)

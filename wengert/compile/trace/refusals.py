@@ -1,0 +1,70 @@
+"""What a trace refuses, and in which words; and what Python says of numbers that it refuses."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import TracingError
+from wengert.history.location import here, line_of
+
+
+def words(ufunc: Any, *kinds: Any) -> str:
+    """What Python says where numbers of these types are divided by zero, or zero by a power."""
+    sample = (0, -1) if ufunc is np.power else (1, 0)
+    pairs = zip(kinds, sample, strict=True)
+    numbers = [kind(n) if isinstance(kind, type) else n for kind, n in pairs]
+    try:
+        ufunc(*(np.array(n, object) for n in numbers))
+    except ZeroDivisionError as error:
+        return str(error)
+    return "division by zero"
+
+
+@functools.cache
+def too_large() -> tuple[Any, ...]:
+    """What Python says of a float that is too large."""
+    try:
+        return (1e300**2,)
+    except OverflowError as error:
+        return error.args
+
+
+def undecided(x: Any, what: str) -> Any:
+    raise TracingError(
+        f"{what} of a traced value at\n  {line_of(*here())}\n"
+        "Its number is not known while the function is compiled, so no branch, conversion or "
+        "print can depend on it. Choose between values with wg.where(condition, a, b), between "
+        "computations with wg.cond(condition, f, g); or compute this outside of the compiled "
+        "function, and pass a Python number as an argument; or print "
+        "what the function returns."
+    )
+
+
+def lost(x: Any, what: str) -> Any:
+    raise TracingError(
+        f"{what} of a value that was made while a function was compiled, which ended with an "
+        "error: the function never ran, so the value has no number. Do not keep it."
+    )
+
+
+def unplaced(value: Any) -> int:
+    raise TracingError("a trace by itself does not know where arrays lie")
+
+
+def unkept(array: Any, mapping: Any, key: Any) -> Any:
+    raise TracingError("a trace by itself keeps no arrays for later calls")
+
+
+def shape_depends(what: str, instead: str) -> TracingError:
+    return TracingError(
+        f"{what} at\n  {line_of(*here())}\n"
+        "Its shape depends on numbers that are not known while the function is compiled. "
+        f"Keep the full shape and choose, as in {instead}."
+    )
+
+
+class Postponed(Exception):
+    """Raised while tracing a step that later ones do not repeat: it has to run eagerly."""
