@@ -102,8 +102,6 @@ def modified(node: Node, array: Any, cell: Cell) -> ModifiedError:
 
 # ---- hooks on saved values -----------------------------------------------------------------
 
-_EMPTY = object()
-
 
 class Packed:
     """A saved tensor that went through a pack hook; its unpack hook brings it back.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -526,39 +526,33 @@ def _matrices(name: str, input: Any) -> Tensor:
     return input
 
 
-def _refuse_negative(name: str, row: int, col: int) -> None:
-    if row < 0 or col < 0:
-        raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
+def _triangle(name: str, doc: str, part: Callable[[int, int, int], Any]) -> Any:
+    """The function that numbers the places of a triangle."""
+
+    def indices(
+        row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None,
+        layout: Any = None,
+    ) -> Tensor:  # fmt: skip
+        check_device(device)
+        if row < 0 or col < 0:
+            raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
+        return constant(np.array(np.nonzero(part(row, col, offset)), dtype))
+
+    indices.__name__ = indices.__qualname__ = name
+    indices.__doc__ = doc
+    return indices
 
 
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = dtypes.int64,
-    device: Any = None,
-    layout: Any = None,
-) -> Tensor:
-    """Row and column numbers of the lower triangle of a row by col matrix."""
-    check_device(device)
-    _refuse_negative("tril_indices", row, col)
-    return constant(np.array(np.nonzero(np.tri(row, col, offset, dtype=bool)), dtype))
-
-
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = dtypes.int64,
-    device: Any = None,
-    layout: Any = None,
-) -> Tensor:
-    """Row and column numbers of the upper triangle of a row by col matrix."""
-    check_device(device)
-    _refuse_negative("triu_indices", row, col)
-    return constant(np.array(np.nonzero(~np.tri(row, col, offset - 1, dtype=bool)), dtype))
+tril_indices = _triangle(
+    "tril_indices",
+    "Row and column numbers of the lower triangle of a row by col matrix.",
+    lambda row, col, offset: np.tri(row, col, offset, dtype=bool),
+)
+triu_indices = _triangle(
+    "triu_indices",
+    "Row and column numbers of the upper triangle of a row by col matrix.",
+    lambda row, col, offset: ~np.tri(row, col, offset - 1, dtype=bool),
+)
 
 
 # ---- rearranging and repeating -------------------------------------------------------------

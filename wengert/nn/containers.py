@@ -19,10 +19,49 @@ def _position(index: Any, n: int) -> int:
     return index % n
 
 
+class _Numbered(Module):
+    """Modules in a row, registered under their numbers."""
+
+    def _renumber(self, modules: list[Any]) -> None:
+        self._modules.clear()
+        self._modules.update({str(i): module for i, module in enumerate(modules)})
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+    def append(self, module: Module) -> Self:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                f"{type(self).__name__}.extend should be called with an iterable, but got "
+                f"{type(modules).__name__}"
+            )
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def pop(self: Any, key: Any) -> Any:
+        """Take the module at a position out."""
+        module = self[key]
+        del self[key]
+        return module
+
+
 _CALL = Module.__call__  # kept: whoever replaces the method later wants to see every call
 
 
-class Sequential(Module):
+class Sequential(_Numbered):
     """Modules one after the other.
 
     >>> import wengert as wg
@@ -73,16 +112,6 @@ class Sequential(Module):
             delattr(self, name)
         self._renumber(list(self._modules.values()))
 
-    def _renumber(self, modules: list[Any]) -> None:
-        self._modules.clear()
-        self._modules.update({str(i): module for i, module in enumerate(modules)})
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
-
     def __add__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
             raise ValueError(
@@ -90,9 +119,6 @@ class Sequential(Module):
                 "given."
             )
         return Sequential(*self, *other)
-
-    def __iadd__(self, other: Any) -> Self:
-        return self.extend(other)
 
     def __mul__(self, other: int) -> Sequential:
         if not isinstance(other, int):
@@ -102,17 +128,6 @@ class Sequential(Module):
         return Sequential(*list(self) * other)
 
     __rmul__ = __mul__
-
-    def append(self, module: Module) -> Self:
-        """Add a module at the end."""
-        self.add_module(str(len(self)), module)
-        return self
-
-    def extend(self, sequential: Iterable[Module]) -> Self:
-        """Add modules at the end."""
-        for module in list(sequential):
-            self.append(module)
-        return self
 
     def insert(self, index: int, module: Module) -> Self:
         """Put a module before position `index`."""
@@ -125,14 +140,8 @@ class Sequential(Module):
         self._renumber(modules)
         return self
 
-    def pop(self, key: Any) -> Any:
-        """Take the module at a position out."""
-        module = self[key]
-        del self[key]
-        return module
 
-
-class ModuleList(Module):
+class ModuleList(_Numbered):
     """A list whose modules are registered."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -153,52 +162,17 @@ class ModuleList(Module):
         del modules[index]
         self._renumber(modules)
 
-    def _renumber(self, modules: list[Any]) -> None:
-        self._modules.clear()
-        self._modules.update({str(i): module for i, module in enumerate(modules)})
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
-
-    def __iadd__(self, modules: Iterable[Module]) -> Self:
-        return self.extend(modules)
-
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self._modules.values(), *other])
 
     def __contains__(self, module: object) -> bool:
         return any(module is item for item in self)
 
-    def append(self, module: Module) -> Self:
-        """Add a module at the end."""
-        self.add_module(str(len(self)), module)
-        return self
-
-    def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end."""
-        if not isinstance(modules, Iterable):
-            raise TypeError(
-                "ModuleList.extend should be called with an iterable, but got "
-                + type(modules).__name__
-            )
-        for module in list(modules):
-            self.append(module)
-        return self
-
     def insert(self, index: int, module: Module) -> None:
         """Put a module before position `index`."""
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
-
-    def pop(self, key: Any) -> Any:
-        """Take the module at a position out."""
-        module = self[key]
-        del self[key]
-        return module
 
     def __repr__(self) -> str:
         """Equal neighbours are printed once, with their number."""

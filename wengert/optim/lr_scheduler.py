@@ -13,8 +13,6 @@ from typing import Any
 from wengert.history.location import stacklevel
 from wengert.optim.optimizer import Optimizer
 
-Rate = Any
-
 
 class LRScheduler:
     """Base of schedules: `step()` goes on by one epoch and sets each group's learning rate.

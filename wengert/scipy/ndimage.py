@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -244,32 +245,35 @@ def _windows(input: Any, size: Any, footprint: Any, mode: str, cval: Any, origin
     return np.stack([wide[tuple(part)] for part in parts])
 
 
-@meaning("ndimage")
-def maximum_filter(
-    input: Any, size: Any = None, footprint: Any = None, mode: str = "reflect", cval: Any = 0.0,
-    origin: Any = 0,
-) -> Any:  # fmt: skip
-    """The greatest element of a window around each."""
-    return np.max(_windows(input, size, footprint, mode, cval, origin), axis=0)
+def _of_windows(name: str, doc: str, reduce: Callable[[Any], Any]) -> Any:
+    """The filter that takes what stands in each window to one number, along the first axis."""
+
+    def filtered(
+        input: Any, size: Any = None, footprint: Any = None, mode: str = "reflect",
+        cval: Any = 0.0, origin: Any = 0,
+    ) -> Any:  # fmt: skip
+        return reduce(_windows(input, size, footprint, mode, cval, origin))
+
+    filtered.__name__ = filtered.__qualname__ = name
+    filtered.__doc__ = doc
+    return meaning("ndimage")(filtered)
 
 
-@meaning("ndimage")
-def minimum_filter(
-    input: Any, size: Any = None, footprint: Any = None, mode: str = "reflect", cval: Any = 0.0,
-    origin: Any = 0,
-) -> Any:  # fmt: skip
-    """The least element of a window around each."""
-    return np.min(_windows(input, size, footprint, mode, cval, origin), axis=0)
-
-
-@meaning("ndimage")
-def median_filter(
-    input: Any, size: Any = None, footprint: Any = None, mode: str = "reflect", cval: Any = 0.0,
-    origin: Any = 0,
-) -> Any:  # fmt: skip
-    """The median of a window around each element: of an even number, the upper one of two."""
-    found = np.sort(_windows(input, size, footprint, mode, cval, origin), axis=0)
-    return found[found.shape[0] // 2]
+maximum_filter = _of_windows(
+    "maximum_filter",
+    "The greatest element of a window around each.",
+    lambda windows: np.max(windows, axis=0),
+)
+minimum_filter = _of_windows(
+    "minimum_filter",
+    "The least element of a window around each.",
+    lambda windows: np.min(windows, axis=0),
+)
+median_filter = _of_windows(
+    "median_filter",
+    "The median of a window around each element: of an even number, the upper one of two.",
+    lambda windows: np.sort(windows, axis=0)[windows.shape[0] // 2],
+)
 
 
 # ---- between the pixels ------------------------------------------------------------------------

@@ -558,10 +558,6 @@ def _answer(place: Gradient | Offset, flat: list[Any]) -> Any:
     return found is not None if isinstance(place, Gradient) else found
 
 
-def _is_any_number(x: Any) -> bool:
-    return is_number(x) or type(x) is int
-
-
 KNOWING.append(CompiledFunction)
 
 

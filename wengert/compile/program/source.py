@@ -95,8 +95,6 @@ _HINTS: dict[Any, str] = {
     take: "taken",
 }
 
-_ALIASES = frozenset({anew, view, take, np.reshape, np.transpose, np.broadcast_to})
-
 
 def source(program: Program) -> str:
     """A program as the text of a Python module."""

@@ -490,7 +490,3 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> 
         around = np.pad(np.zeros(array.shape, array.dtype), pad_width, constant_values=value)
         return np.where(places < 0, around, picked)
     return np.ravel(array)[np.pad(places, pad_width, mode=mode, **options)]  # type: ignore[call-overload]
-
-
-def default_dtype_of(x: Any) -> Any:
-    return dtypes.of(x)

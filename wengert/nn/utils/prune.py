@@ -201,14 +201,16 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
-class RandomUnstructured(BasePruningMethod):
-    """Numbers at random."""
-
+class _Amount(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount: Any) -> None:
         _check_amount(amount)
         self.amount = amount
+
+
+class RandomUnstructured(_Amount):
+    """Numbers at random."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         n = t._array.size
@@ -216,14 +218,8 @@ class RandomUnstructured(BasePruningMethod):
         return _without(default_mask, numbers_of(None).permutation(n)[:count])
 
 
-class L1Unstructured(BasePruningMethod):
+class L1Unstructured(_Amount):
     """The numbers of least absolute value."""
-
-    PRUNING_TYPE = "unstructured"
-
-    def __init__(self, amount: Any) -> None:
-        _check_amount(amount)
-        self.amount = amount
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         count = _count(self.amount, t._array.size)
@@ -231,12 +227,11 @@ class L1Unstructured(BasePruningMethod):
         return _without(default_mask, order[:count])
 
 
-class _Structured(BasePruningMethod):
+class _Structured(_Amount):
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount: Any, dim: int) -> None:
-        _check_amount(amount)
-        self.amount = amount
+    def __init__(self, amount: Any, dim: int = -1) -> None:
+        super().__init__(amount)
         self.dim = dim
 
     def _slices(self, t: Tensor) -> int:
@@ -257,9 +252,6 @@ class _Structured(BasePruningMethod):
 
 class RandomStructured(_Structured):
     """Whole slices along `dim` at random."""
-
-    def __init__(self, amount: Any, dim: int = -1) -> None:
-        super().__init__(amount, dim)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         n = self._slices(t)
