@@ -102,6 +102,25 @@ def test_a_module_is_written_again_when_the_text_of_what_writes_it_has_changed(f
     assert call(kept, 1) == 71
 
 
+def test_what_writes_modules_is_read_when_it_was_written_again(folder, tmp_path, monkeypatch):
+    # In each process all of it was read: 10 ms of a warm start.
+    text, program = machine._text.__wrapped__, tmp_path / "program"
+    (program / "inside").mkdir(parents=True)
+    file = program / "inside" / "module.py"
+    file.write_text("a = 1")
+    first = text(program)
+    assert not folder.exists()  # within the clock's tick it may be written again
+    monkeypatch.setattr(machine, "_CLOCK", -60.0)
+    assert text(program) == first
+    (kept,) = folder.iterdir()
+    cache.write(kept.stem, b"kept")
+    assert text(program) == "kept"
+    file.write_text("a = 2")
+    os.utime(file, ns=(0, 0))
+    assert text(program) not in (first, "kept")
+    assert text(tmp_path / "nowhere") == ""
+
+
 @pytest.mark.parametrize("content", [b"", b"rubbish", "cut", "changed", "no code"])
 def test_a_spoiled_file_is_replaced(folder, content):
     compiled(adder(8))

@@ -1,4 +1,7 @@
-"""LLVM as a back end: what there is code for, and a plan as machine code of this processor."""
+"""LLVM as a back end: what there is code for, and a plan as machine code of this processor.
+
+What writes code is imported to write some: where it is kept, that takes longer than to find it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm import body, description, outer
+from wengert.compile.llvm import description
 from wengert.compile.llvm.elementary import scalars
 from wengert.compile.llvm.library import natives
 from wengert.compile.llvm.machine import host
@@ -36,6 +39,8 @@ class LLVM:
 
     def code(self, plan: Plan, name: str, timed: bool = False) -> Body:
         def write() -> ir.Module:
+            from wengert.compile.llvm import body
+
             module = ir.Module(name)
             body.define(module, plan, timed)
             return module
@@ -46,7 +51,7 @@ class LLVM:
             code = host.compile_module(write(), name)
         else:
             code = host.compile_text(text, write, name)
-        return Body(code, code.address(body.NAME))
+        return Body(code, code.address(description.NAME))
 
     def outer(self, plan: Plan, function: Outer) -> Body:
         code = host.compile_module(_outer(plan, function), function.name)
@@ -57,6 +62,8 @@ class LLVM:
 
 
 def _outer(plan: Plan, function: Outer) -> ir.Module:
+    from wengert.compile.llvm import outer
+
     module = ir.Module(function.name)
     outer.define(module, plan, function)
     return module

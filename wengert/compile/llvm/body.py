@@ -11,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from wengert.compile.llvm.description import NAME
 from wengert.compile.llvm.library import matmul, natives
 from wengert.compile.llvm.library.natives import is_native
 from wengert.compile.llvm.machine import host as machine
@@ -20,7 +21,6 @@ from wengert.compile.llvm.nests import loops, parts
 from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table, numbered
 from wengert.compile.program.operations import check
 
-NAME = "body"
 INLINED = 6000
 """Instructions of small steps that may become part of the body; if there are more, none do."""
 

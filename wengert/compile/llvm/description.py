@@ -19,6 +19,9 @@ from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step, Table
 from wengert.compile.program.operations import check
 from wengert.compile.program.program import Program, Value
 
+NAME = "body"
+"""What the function of a plan is called in its module."""
+
 _SPELLED = bool, int, float, complex, str, NoneType, EllipsisType
 """What Python's own `repr` tells in full."""
 

@@ -19,11 +19,13 @@ import functools
 import hashlib
 import itertools
 import json
+import os
 import re
 import sys
 import threading
+import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -247,10 +249,39 @@ _WRITERS = [Path(__file__).parents[2], Path(__file__).parents[3] / "rules"]
 
 @functools.cache
 def _text(folder: Path) -> str:
-    """A digest of the program text in a folder; empty where there is none."""
-    files = sorted(folder.rglob("*.py"))
-    texts = b"".join([file.read_bytes() for file in files])
-    return hashlib.blake2b(texts, digest_size=20).hexdigest() if files else ""
+    """A digest of the program text in a folder; empty where there is none.
+
+    To read it all takes longer than to see when it was written: by that the digest is kept.
+    """
+    files = sorted(_files(folder))
+    states = [Path(file).stat() for file in files]
+    written = [(s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for s in states]
+    key = cache.digest(repr((files, written)).encode()).hex()
+    known = cache.read(key) if files else b""
+    if known is not None:
+        return known.decode()
+    texts = b"".join([Path(file).read_bytes() for file in files])
+    made = cache.digest(texts, 20).hex()
+    if max(s.st_ctime for s in states) < time.time() - _CLOCK:
+        cache.write(key, made.encode())
+    return made
+
+
+_CLOCK = 2.0
+"""Seconds in which a file may be written twice, and look as if it were once."""
+
+
+def _files(folder: Any) -> Iterator[str]:
+    """The paths of Python's files in a folder and those in it."""
+    try:
+        found = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in found:
+        if entry.is_dir() and entry.name != "__pycache__":
+            yield from _files(entry.path)
+        elif entry.name.endswith(".py"):
+            yield entry.path
 
 
 def _written(module: ir.Module) -> Written:
