@@ -91,6 +91,81 @@ def test_random_numbers_are_drawn_once_however_often_they_are_read() -> None:
         np.testing.assert_array_equal(wg.rand(3).numpy(), expected[1].numpy())
 
 
+LONG = np.random.default_rng(7).normal(size=(251, 3))
+
+
+def scanned(w: Any) -> Any:
+    return wg.scan(lambda h, x: (np.tanh(h @ w + x), None), np.zeros(3), LONG)[0].sum()
+
+
+def numbered(w: Any) -> Any:
+    return wg.fori_loop(5, 251, lambda i, h: np.tanh(h @ w + LONG[i] * i), np.zeros(3)).sum()
+
+
+def backwards(w: Any) -> Any:
+    step = lambda h, x: (np.tanh(h @ w + x[0]), h.sum() * x[1])
+    return wg.scan(step, np.zeros(3), (LONG, np.arange(251.0)), reverse=True)[1].sum()
+
+
+def written_out(w: Any) -> Any:
+    h, total = np.zeros(3), 0.0
+    for t in range(250):
+        h = np.tanh(h @ w + LONG[t])
+        total = total + h.sum()
+    return total
+
+
+def nested(w: Any) -> Any:
+    def outer(h: Any, x: Any) -> Any:
+        return wg.fori_loop(0, 9, lambda i, h: np.tanh(h @ w + x * i), h), h.sum()
+
+    return wg.scan(outer, np.zeros(3), LONG)[1].sum()
+
+
+@pytest.mark.parametrize("f", [scanned, numbered, backwards, written_out, nested])
+def test_long_loops_are_cut_into_blocks_where_a_budget_asks_for_it(f: Any) -> None:
+    # Only straight programs were computed again: of a loop all rows were kept, or nothing fitted.
+    w = np.eye(3) * 0.5
+    free = wg.compile(wg.grad(f))
+    expected, most = free(w), free.explain().arena
+    tight = wg.compile(wg.grad(f), memory=most // 2)
+    for _ in range(3):
+        np.testing.assert_allclose(tight(w), expected, rtol=1e-12)
+    memory = tight.explain().memory
+    assert memory.kinds == 1
+    assert "loops run in blocks of 1 kind" in str(tight.explain())
+
+
+def test_a_smaller_budget_cuts_blocks_into_blocks() -> None:
+    w = np.eye(3) * 0.5
+    free, tight = wg.compile(wg.grad(scanned)), wg.compile(wg.grad(scanned), memory=900)
+    np.testing.assert_allclose(tight(w), free(w), rtol=1e-12)
+    assert tight.explain().memory.kinds == 2
+
+
+def test_a_loop_in_blocks_is_differentiated_later_too() -> None:
+    w = wg.tensor(np.eye(3) * 0.5, requires_grad=True)
+    free, tight = wg.compile(scanned), wg.compile(scanned, memory=3000)
+    expected = wg.autograd.grad(free(w), w)
+    assert free.explain().memory.peak > 6000
+    for _ in range(3):
+        same(wg.autograd.grad(tight(w), w), expected)
+    assert tight.explain().memory.kinds > 0
+
+
+def test_loops_that_draw_random_numbers_keep_what_they_kept() -> None:
+    # A second run could not have the numbers of each iteration of the first.
+    def noisy(w: Any) -> Any:
+        step = lambda h, x: (np.tanh(h @ w + x * wg.rand(3).numpy()), None)
+        return wg.scan(step, np.zeros(3), LONG)[0].sum()
+
+    w = np.eye(3) * 0.5
+    free = wg.compile(wg.grad(noisy))
+    free(w)
+    with pytest.raises(MemoryError, match="least that it can do with"):
+        wg.compile(wg.grad(noisy), memory=free.explain().arena // 2)(w)
+
+
 def test_a_budget_that_cannot_be_met_says_the_least_that_can() -> None:
     with pytest.raises(MemoryError, match=r"may take 1,000 bytes .* least that it can do with is"):
         wg.compile(step, memory="1kB")(X)

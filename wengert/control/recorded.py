@@ -15,6 +15,7 @@ import numpy as np
 from wengert.arrays.batched.array import BatchedArray
 from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray
+from wengert.control.blocks import Blocks, First
 from wengert.control.choice import anywhere, array_of, chosen, is_batched
 from wengert.control.states import Form, agreed, split
 from wengert.errors import StateError, TracingError
@@ -64,6 +65,25 @@ class Loop:
         self, init: Any, xs: Any, length: int, backwards: bool = False, first: int = 0
     ) -> tuple[Any, Any]:
         """The final state, and the rows of the results; `call(index, state, row)` is the body."""
+        from wengert.compile.trace.regions import made_again
+
+        trace = self.trace
+        trace.longest = max(trace.longest, length)
+        begins = First(first, first, first)
+        if not trace.kinds:
+            return self._run(init, xs, length, backwards, begins)
+
+        def loop(call: Any, init: Any, xs: Any, length: int, backwards: bool, first: First) -> Any:
+            one = Loop(trace, self.what, self.function, call)
+            return one._run(init, xs, length, backwards, first)
+
+        blocks = Blocks(loop, partial(made_again, trace), backwards)
+        return blocks.run(self.call, init, xs, length, begins, trace.kinds + 1)
+
+    def _run(
+        self, init: Any, xs: Any, length: int, backwards: bool, first: First
+    ) -> tuple[Any, Any]:
+        """As one statement."""
         from wengert.compile.trace.repeats import repeated
 
         leaves, form = split(init, f"the state of {self.what}: init")

@@ -9,20 +9,18 @@ of it. The older, reentrant variant is a custom Function that runs a pass within
 from __future__ import annotations
 
 import contextlib
-import itertools
+import functools
 import math
 import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from wengert.arrays.kind import kind_of
-from wengert.autograd import differentiate, engine, forward, saved
+from wengert.autograd import differentiate, engine, saved
 from wengert.autograd.function import Function
 from wengert.autograd.graph import saved_tensors_hooks
 from wengert.compile.trace import watch
+from wengert.control.blocks import Blocks, Body, First, count_of, deepest, levels_for
 from wengert.control.loops import scan
 from wengert.control.states import length_of
 from wengert.errors import ModifiedError
@@ -31,9 +29,8 @@ from wengert.history import modes
 from wengert.history.location import here, line_of, stacklevel
 from wengert.history.node import tick
 from wengert.imports import lacking as _lacking
-from wengert.tensor import Tensor, current_node, wrap
+from wengert.tensor import Tensor, wrap
 from wengert.tree import collect, rebuild
-from wengert.tree import map as tree_map
 
 
 def checkpoint(
@@ -104,23 +101,15 @@ def checkpoint(
 
 def _traced(region: _Region, first: Callable[[], Any], draws_again: bool) -> Any:
     """A region of a program: there it is written down twice."""
+    from wengert.compile.trace.regions import anew
     from wengert.compile.trace.regions import region as written
 
     def again() -> Any:
-        args, kwargs = region.restored(_anew)
+        args, kwargs = region.restored(anew)
         with region.context:
             return region.function(*args, **kwargs)
 
     return written(watch.active().trace, first, again, draws_again)
-
-
-def _anew(value: Any) -> Any:
-    """An argument, of which the same is to be made a second time."""
-    if isinstance(value, Tensor):
-        made = wrap(kind_of(value._array).anew(value._array), current_node(value))
-        forward.lend(made, value)
-        return made
-    return kind_of(value).anew(value) if hasattr(type(value), "kind") else value
 
 
 def _warn_if_untracked(args: tuple[Any, ...]) -> None:
@@ -182,54 +171,20 @@ def checkpoint_scan(
     (tensor(10.), tensor([ 0.,  2.,  9., 24.]))
     """
     n = length_of(xs, length, "checkpoint_scan")
-    levels = 1
-    while levels * _blocks(n, levels) > checkpoints:
-        levels += 1
-        if 2 ** (levels - 1) > n:
-            least = min(d * _blocks(n, d) for d in range(1, levels))
-            raise ValueError(
-                f"checkpoint_scan was given checkpoints={checkpoints}, but for {n} iterations it "
-                f"takes at least {least}."
-            )
-    return _in_blocks(f, init, xs, n, reverse, levels)
+    levels = levels_for(n, checkpoints)
+    if levels is None:
+        least = min(d * count_of(n, d) for d in deepest(n))
+        raise ValueError(
+            f"checkpoint_scan was given checkpoints={checkpoints}, but for {n} iterations it "
+            f"takes at least {least}."
+        )
+    blocks = Blocks(_scanned, functools.partial(checkpoint, use_reentrant=False), reverse)
+    return blocks.run(lambda _, carry, x: f(carry, x), init, xs, n, First(0, 0, 0), levels)
 
 
-def _blocks(n: int, levels: int) -> int:
-    """Into how many blocks n iterations are cut, if there are so many kinds of blocks."""
-    return next(k for k in itertools.count(1) if k**levels >= n)
-
-
-def _in_blocks(
-    f: Callable[..., Any], init: Any, xs: Any, n: int, reverse: bool, levels: int
-) -> tuple[Any, Any]:
-    if levels == 1 or n < 4:
-        return scan(f, init, xs, n, reverse)
-    count = _blocks(n, levels)
-    size = n // count
-    leaves: list[Any] = []
-    tree = collect(xs, leaves)
-
-    def block(carry: Any, rows: Any, n: int) -> Any:
-        return _in_blocks(f, carry, rows, n, reverse, levels - 1)
-
-    def whole(carry: Any, rows: Any) -> Any:
-        return checkpoint(block, carry, rows, size, use_reentrant=False)
-
-    def blocks(carry: Any) -> Any:
-        parts = [x[: count * size].reshape((count, size, *x.shape[1:])) for x in leaves]
-        carry, ys = scan(whole, carry, rebuild(tree, iter(parts)), count, reverse)
-        return carry, tree_map(lambda y: y.reshape((count * size, *y.shape[2:])), ys)
-
-    def rest(carry: Any) -> Any:
-        rows = rebuild(tree, iter([x[count * size :] for x in leaves]))
-        return checkpoint(block, carry, rows, n - count * size, use_reentrant=False)
-
-    if n == count * size:
-        return blocks(init)
-    carry, first = (rest if reverse else blocks)(init)
-    carry, then = (blocks if reverse else rest)(carry)
-    one, other = (then, first) if reverse else (first, then)
-    return carry, tree_map(lambda a, b: np.concatenate([a, b]), one, other)
+def _scanned(body: Body, init: Any, xs: Any, n: int, reverse: bool, _: Any) -> tuple[Any, Any]:
+    """A loop whose body asks for no number."""
+    return scan(lambda carry, x: body(0, carry, x), init, xs, n, reverse)
 
 
 class _Slot:

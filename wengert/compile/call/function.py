@@ -27,7 +27,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.compile.call.derivative import gradients_of
 from wengert.compile.call.link import link
-from wengert.compile.call.memory import Memory
+from wengert.compile.call.memory import Memory, OverBudget
 from wengert.compile.call.specialization import Specialization
 from wengert.compile.program.budget import bytes_of
 from wengert.compile.trace import watch
@@ -110,7 +110,8 @@ def compile(function: Any = None, *, memory: int | str | None = None, **options:
     printing, happen only while tracing.
 
     With `memory`, in bytes or a text like "200MB", it takes no more than that beside its arguments
-    and results: of what a derivative reads, so much is computed again instead of being kept.
+    and results: of what a derivative reads, so much is computed again instead of being kept, and
+    long loops are taken in blocks, as by `utils.checkpoint.checkpoint_scan`.
 
     Errors: TracingError where the function needs a number that is known only when it runs;
     MemoryError, at the first call, if it cannot do with so little memory.
@@ -411,9 +412,10 @@ class CompiledFunction(_Typed[P, R]):
     ) -> tuple[Specialization, Any] | BaseException | None:
         """A specialization and its key; or what the function raised; or None if it is postponed."""
         self._explain_retrace(args, kwargs)
+        kinds, least = 0, sys.maxsize
         while True:
             try:
-                captured = self.capture(args, kwargs)
+                captured = self.capture(args, kwargs, kinds)
             except Specialize as decision:
                 place = decision.place
                 if isinstance(place, Argument):
@@ -446,6 +448,12 @@ class CompiledFunction(_Typed[P, R]):
             structure = flatten((args, kwargs), flat)
             try:
                 made = Specialization(self, captured, structure, flat)
+            except OverBudget as over:
+                forget(captured.made)
+                kinds, before, least = kinds + 1, least, min(least, over.least)
+                if captured.longest >> kinds and least < before:
+                    continue
+                raise over.told(least) from None
             except BaseException:
                 forget(captured.made)
                 raise
@@ -470,8 +478,11 @@ class CompiledFunction(_Typed[P, R]):
             self._fix(key)
         return found
 
-    def capture(self, args: Any, kwargs: Any) -> Captured:
-        """The program of one call, not simplified yet; nothing that it would change is changed."""
+    def capture(self, args: Any, kwargs: Any, kinds: int = 0) -> Captured:
+        """The program of one call, not simplified yet; nothing that it would change is changed.
+
+        Its loops are cut into blocks of so many kinds.
+        """
         # Not above: it is machine code, which takes a while to import.
         from wengert.compile.call.listener import native_listener
 
@@ -480,6 +491,7 @@ class CompiledFunction(_Typed[P, R]):
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
         passed = {k: i for k, i in places.items() if i not in self._static}
         capture = Capture(passed, self._answers(flat), self._varying, self._cuts)
+        capture.trace.kinds = kinds
         capture.world.unrolled = self._unrolled
         capture.world.listener = native_listener()
         same = {i: Argument(first) for i, first, _ in _same_memory(flat)}

@@ -2,12 +2,14 @@
 
 What is kept between the forward part and the backward part, or between the first half of a program
 and the second, is one choice: the first that fits is taken, of those that compute more and more
-again (`program/budget.py`). Where a checkpoint stands, the program says so itself.
+again (`program/budget.py`). Where a checkpoint stands, the program says so itself. If none fits,
+the function is traced again, with its loops in blocks of one more kind (`control/blocks.py`).
 """
 
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,23 +19,43 @@ from wengert.compile.program.operations import anew
 from wengert.compile.program.partition import Parts, partition
 from wengert.compile.program.passes import finish
 from wengert.compile.program.program import Program
-from wengert.compile.trace.captured import Joint
+from wengert.compile.trace.captured import Captured, Joint
 
 
 @dataclass(frozen=True)
 class Memory:
     """Bytes that a call takes beside arguments and results, until its derivative has been taken:
     working memory, and what is kept for the derivative. At most they may be `budget`, if that is
-    not None; for that so many statements are carried out `again`."""
+    not None; for that so many statements are carried out `again`, and loops are cut into blocks of
+    so many `kinds`."""
 
     peak: int
     budget: int | None = None
     again: int = 0
+    kinds: int = 0
 
     def __str__(self) -> str:
         most = "" if self.budget is None else f" of the {self.budget:,} that it may take"
         again = f"; {self.again} statements are computed again for that" if self.again else ""
+        if self.kinds:
+            again += f"; loops run in blocks of {self.kinds} kind{'s' if self.kinds > 1 else ''}"
         return f"at most {self.peak:,} bytes, with what is kept for derivatives{most}{again}"
+
+
+class OverBudget(Exception):
+    """What was traced does not do with a budget, but at best with the `least`."""
+
+    def __init__(self, budget: int, least: int) -> None:
+        self.budget = budget
+        self.least = least
+
+    def told(self, least: int) -> MemoryError:
+        """The user's error, if nothing does with less than `least`."""
+        return MemoryError(
+            f"a compiled function may take {self.budget:,} bytes beside its arguments and results, "
+            f"but the least that it can do with is {least:,}. Give it that much, e.g. "
+            f"wg.compile(f, memory={least}), or take smaller batches."
+        )
 
 
 def memory_of(program: Program, joint: Joint | None) -> int:
@@ -56,25 +78,21 @@ def cut(program: Program, joint: Joint) -> Parts:
     return partition(program, gradients, joint.cotangents)
 
 
-def fitted(program: Program, joint: Joint | None, budget: int) -> tuple[Program, Memory]:
+def fitted(captured: Captured, budget: int) -> tuple[Program, Memory]:
     """A program that takes no more than a budget.
 
-    Errors: MemoryError if none does; it says what the least is.
+    Errors: OverBudget if none does.
     """
-    least = None
+    program, least = captured.program, sys.maxsize
     for made in _lighter(program):
-        peak = memory_of(made, joint)
+        peak = memory_of(made, captured.joint)
         if peak <= budget:
             marks = sum(s.function is anew for s in made.statements)
-            again = len(made.statements) - marks - len(program.statements)
-            return made, Memory(peak, budget, again)
-        least = peak if least is None else min(least, peak)
-    raise MemoryError(
-        f"a compiled function may take {budget:,} bytes beside its arguments and results, but the "
-        f"least that it can do with is {least:,}. Give it that much, e.g. wg.compile(f, "
-        f"memory={least}), take smaller batches, or go through long loops in blocks, each under "
-        "wg.utils.checkpoint.checkpoint."
-    )
+            again = len(made.statements) - len(program.statements)
+            again -= marks - sum(s.function is anew for s in program.statements)
+            return made, Memory(peak, budget, again, captured.kinds)
+        least = min(least, peak)
+    raise OverBudget(budget, least)
 
 
 def _lighter(program: Program) -> Iterator[Program]:

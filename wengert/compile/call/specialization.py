@@ -68,7 +68,7 @@ class Specialization:
         clean(program)
         self.memory: Memory | None = None
         if owner.memory is not None:
-            program, self.memory = fitted(program, self.joint, owner.memory)
+            program, self.memory = fitted(captured, owner.memory)
             captured.program = program
         if self.joint is not None:
             parts = cut(program, self.joint)

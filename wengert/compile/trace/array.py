@@ -108,6 +108,10 @@ class Trace(Kind):
         """In which body a value was made that is over."""
         self.counters: dict[Value, tuple[int, int]] = {}
         """The numbers of iterations, and between which they lie: the passes know it, no trace."""
+        self.kinds = 0
+        """How many kinds of blocks long loops are cut into, so that derivatives keep less."""
+        self.longest = 0
+        """How many iterations the longest loop has."""
         self.levels: dict[Any, None] = {}
         """The levels of forward mode that bodies of loops are in."""
         self.drawn: list[tuple[Value, ...]] = []

@@ -216,6 +216,7 @@ class Capture:
             captured.guards = conditions.final()
             inputs.keep_used(bool(gradients))
         captured.made = inputs.made
+        captured.longest, captured.kinds = self.trace.longest, self.trace.kinds
         for value, bounds in self.trace.counters.items():
             value.bounds = bounds
         self.complete = True

@@ -59,6 +59,10 @@ class Captured:
     """What the function wrote into the world, in order."""
     made: list[tuple[Any, Any]] = field(default_factory=list)
     """Where state is kept that was made in the trace."""
+    longest: int = 0
+    """How many iterations the longest loop has."""
+    kinds: int = 0
+    """How many kinds of blocks it is cut into."""
 
     def whole(self) -> Any:
         """All that a call makes: its result, with what it writes into the world if it does."""

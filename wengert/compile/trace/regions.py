@@ -12,12 +12,15 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from wengert.arrays.kind import kind_of
+from wengert.autograd import forward
 from wengert.compile.trace.array import Trace
 from wengert.compile.trace.repeats import BodyNode, Place, edge_to, history_of, reached, swept
 from wengert.history import modes
 from wengert.history.node import Output, source, tick
-from wengert.tensor import Tensor, View, wrap
+from wengert.tensor import Tensor, View, current_node, wrap
 from wengert.tree import collect, rebuild
+from wengert.tree import map as tree_map
 
 Run = Callable[[], Any]
 
@@ -46,6 +49,22 @@ class Region(BodyNode):
         return swept(roots, self.places, recorded)
 
 
+def anew(value: Any) -> Any:
+    """An argument, of which the same is to be made a second time."""
+    if isinstance(value, Tensor):
+        made = wrap(kind_of(value._array).anew(value._array), current_node(value))
+        forward.lend(made, value)
+        return made
+    return kind_of(value).anew(value) if hasattr(type(value), "kind") else value
+
+
+def made_again(trace: Trace, function: Callable[..., Any], *args: Any) -> Any:
+    """What a function returns, which runs again to be pulled back, on the same random numbers."""
+    return region(
+        trace, lambda: function(*args), lambda: function(*tree_map(anew, args)), draws_again=True
+    )
+
+
 class _Since:
     """A scope of what is made from now on."""
 
@@ -59,7 +78,8 @@ class _Since:
 def region(trace: Trace, first: Run, again: Run, draws_again: bool) -> Any:
     """What `first` returns; its derivative keeps nothing of it, and is computed with `again`.
 
-    The second run draws the random numbers of the first one, if that `draws_again`.
+    The second run draws the random numbers of the first one, if that `draws_again`. Where it cannot
+    have them, all is kept.
     """
     since, drawn = _Since(), len(trace.drawn)
     result = first()
@@ -69,6 +89,8 @@ def region(trace: Trace, first: Run, again: Run, draws_again: bool) -> Any:
     if not own or not modes.is_grad_enabled() or _share(leaves, since):
         return result
     numbers = trace.drawn[drawn:]
+    if draws_again and any(v in trace.homes for values in numbers for v in values):
+        return result  # drawn in loops inside, of which only the last ones are there
 
     def run_again() -> Any:
         with _repeating(trace, numbers) if draws_again else contextlib.nullcontext():

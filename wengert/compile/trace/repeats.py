@@ -326,13 +326,13 @@ def repeated(
     backwards: bool = False,
     along: Recorded | None = None,
     steps: dict[Any, Any] | None = None,
-    first: int = 0,
+    first: tuple[Any, int, int] = (0, 0, 0),
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Write a loop: the final state, the rows of the results, and the sums of the terms.
 
     `inits` and `xs` are arrays or tensors; the body gets the like, and the number of the iteration,
-    counted from `first`. `along` is the loop whose history the body goes through, and `steps` where
-    places in that lead to.
+    counted from `first`: a number, and between which that lies. `along` is the loop whose history
+    the body goes through, and `steps` where places in that lead to.
     """
     row_layers = list(map(layers_of, xs))
     rows = apart(trace, xs, row_layers, axis=1)
@@ -344,7 +344,7 @@ def repeated(
             recorded = Recorded(scope, Entry(), backwards)
             recorded.steps = dict(steps or {})
             index = trace.array(scope.index)
-            index = index + first if first else index
+            index = index + first[0] if any(first[1:]) else index
             state = [inside(trace, scope.carries, x, recorded) for x in starts]
             given = [inside(trace, scope.rows, x, recorded, row=True) for x in rows]
             made = body(index, together(state, layers), together(given, row_layers))
@@ -354,7 +354,7 @@ def repeated(
             state, ys, terms = [apart(trace, *pair) for pair in zip(leaves, kinds, strict=True)]
             terms = [term(trace, scope, t, recorded) for t in terms]
         trace.counters[scope.index] = 0, length - 1
-        trace.counters[index.value] = first, first + length - 1
+        trace.counters[index.value] = first[1], first[2] + length - 1
         results = _closed(recorded, starts, rows, [*state, *terms], ys)
         n, m = len(starts), len(state) + len(terms)
         parts = results[:n], results[m:], results[n:m]
