@@ -1,6 +1,7 @@
 """The functions that the native entry is made of: each looks at one record, object or section.
 
-The first line of each says what it returns; all that they get are words.
+The first line of each says what it returns; all that they get are words. One that comes to its end
+says yes; what it needs and does not find is no, or 0.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def part(returns: ir.Type, inline: bool = False) -> Callable[[Callable[..., None
             if inline:
                 w.function.attributes.add("alwaysinline")
             write(w, *w.function.args)
+            w.finish()
 
         PARTS.append(define)
 
@@ -38,27 +40,26 @@ def part(returns: ir.Type, inline: bool = False) -> Callable[[Callable[..., None
 @part(BIT, inline=True)
 def alike(w: Writer, record: ir.Value, array: ir.Value) -> None:
     """Whether the array is one of the record's dtype, shape and strides."""
-    no = w.block("no")
-    w.need(w.differs(array, 0), no)  # an empty slot
-    w.need(w.same(w.load(array, at.TYPE), w.known("entry.ndarray")), no)
+    w.need(w.differs(array, 0))  # an empty slot
+    w.need(w.same(w.load(array, at.TYPE), w.known("entry.ndarray")))
     dtype = w.load(array, at.DTYPE)
     other, shape = w.block("other"), w.block("shape")
     w.build.cbranch(w.same(dtype, w.word(record, Field.DTYPE)), shape, other)
     # Unpickling makes dtypes that are equal to NumPy's own without being them.
     w.build.position_at_end(other)
     type_number = w.build.sext(w.load(dtype, at.TYPE_NUMBER, HALF), WORD)
-    w.need(w.same(type_number, w.word(record, Field.TYPE_NUMBER)), no)
+    w.need(w.same(type_number, w.word(record, Field.TYPE_NUMBER)))
     order = w.load(dtype, at.BYTE_ORDER, BYTE)
     native = w.build.or_(w.same(order, ord("=")), w.same(order, ord("|")))
-    w.need(w.build.or_(native, w.same(order, ord("<"))), no)
+    w.need(w.build.or_(native, w.same(order, ord("<"))))
     w.build.branch(shape)
     w.build.position_at_end(shape)
     ndim = w.word(record, Field.NDIM)
-    w.need(w.same(w.build.sext(w.load(array, at.NDIM, HALF), WORD), ndim), no)
+    w.need(w.same(w.build.sext(w.load(array, at.NDIM, HALF), WORD), ndim))
     expected = w.word(record, Field.DIMENSIONS)
     distance = w.build.sub(w.load(array, at.DIMENSIONS), expected)
     with w.each(expected, ndim, 1) as dimension:
-        w.need(w.same(w.word(dimension, 0), w.word(w.build.add(dimension, distance), 0)), no)
+        w.need(w.same(w.word(dimension, 0), w.word(w.build.add(dimension, distance), 0)))
     strides = w.word(record, Field.STRIDES)
     with w.when(w.same(strides, 0)):
         flags = w.build.zext(w.load(array, at.FLAGS, HALF), WORD)
@@ -67,10 +68,7 @@ def alike(w: Writer, record: ir.Value, array: ir.Value) -> None:
         w.build.ret(w.number(1, BIT))
     distance = w.build.sub(w.load(array, at.STRIDES), strides)
     with w.each(strides, ndim, 1) as stride:
-        w.need(w.same(w.word(stride, 0), w.word(w.build.add(stride, distance), 0)), no)
-    w.build.ret(w.number(1, BIT))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
+        w.need(w.same(w.word(stride, 0), w.word(w.build.add(stride, distance), 0)))
 
 
 @part(BIT, inline=True)
@@ -84,11 +82,8 @@ def flagged(w: Writer, record: ir.Value, array: ir.Value) -> None:
 @part(BIT)
 def fits(w: Writer, record: ir.Value, array: ir.Value) -> None:
     """Whether the array is one of the record's dtype, shape and flags."""
-    no = w.block("no")
-    w.need(w.call("alike", record, array), no)
+    w.need(w.call("alike", record, array))
     w.build.ret(w.call("flagged", record, array))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
 
 
 @part(BIT)
@@ -108,17 +103,13 @@ def clear(w: Writer, table: ir.Value, array: ir.Value) -> None:
         for variable, way in ((low, down), (high, w.build.not_(down))):
             step = w.build.select(way, reach, w.number(0))
             w.build.store(w.build.add(w.build.load(variable), step), variable)
-    no = w.block("no")
     with w.each(*w.span(table, Head.REGIONS), Span.WORDS) as region:
         begin = w.word(w.word(region, Span.BUFFER), 0)
         end = w.build.add(begin, w.word(region, Span.NBYTES))
         before = w.build.icmp_unsigned("<=", w.build.load(high), begin)
         after = w.build.icmp_unsigned("<=", end, w.build.load(low))
         apart = w.build.or_(before, after)
-        w.need(w.build.or_(apart, w.same(w.word(region, Span.WRITTEN), 0)), no)
-    w.build.ret(w.number(1, BIT))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
+        w.need(w.build.or_(apart, w.same(w.word(region, Span.WRITTEN), 0)))
 
 
 @part(WORD)
@@ -189,14 +180,10 @@ def wrap(
 def plain(w: Writer, record: ir.Value, base: ir.Value) -> None:
     """Whether a piece can be made here: of a base that is no view, whose writes are counted."""
     none, sight = w.known("python._Py_NoneStruct"), w.word(record, Field.SIGHT)
-    no = w.block("no")
-    w.need(w.differs(sight, Sight.ASKED), no)
+    w.need(w.differs(sight, Sight.ASKED))
     with w.when(w.build.icmp_signed(">=", sight, w.number(Sight.COUNTED))):
-        w.need(w.differs(w.load(base, w.offsets.cell), none), no)
-        w.need(w.same(w.load(base, w.offsets.origin), none), no)
-    w.build.ret(w.number(1, BIT))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
+        w.need(w.differs(w.load(base, w.offsets.cell), none))
+        w.need(w.same(w.load(base, w.offsets.origin), none))
 
 
 @part(WORD)
@@ -224,9 +211,8 @@ def array_seen(w: Writer, record: ir.Value, whole: ir.Value) -> None:
 @part(WORD)
 def view(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
     """What a new view's history knows of it; or 0."""
-    failed = w.block("failed")
     time = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CLOCK))
-    w.need(w.differs(time, 0), failed)
+    w.need(w.differs(time, 0))
     made = w.call("entry.object_new", w.known("entry.View"), empty, w.number(0))
     with w.when(w.differs(made, 0)):
         none = w.known("python._Py_NoneStruct")
@@ -236,20 +222,18 @@ def view(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
             w.put(made, w.offsets.view[name], value)
     w.call("python.Py_DecRef", time)
     w.build.ret(made)
-    w.build.position_at_end(failed)
-    w.build.ret(w.number(0))
 
 
 @part(WORD)
 def seen(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
     """A piece of a base; or 0."""
-    failed, sight = w.block("failed"), w.word(record, Field.SIGHT)
+    sight = w.word(record, Field.SIGHT)
     whole, origin, cell, own = (w.variable() for _ in range(4))
     w.build.store(base, whole)
     with w.when(w.differs(w.load(base, at.TYPE), w.known("entry.ndarray"))):
         w.build.store(w.load(base, w.offsets.array), whole)
     array = w.call("array_seen", record, w.build.load(whole))
-    w.need(w.differs(array, 0), failed)
+    w.need(w.differs(array, 0))
     with w.when(w.same(sight, Sight.ARRAY)):
         w.build.ret(array)
     w.store(array, record, Field.ARRAY)
@@ -260,7 +244,7 @@ def seen(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
         w.build.store(w.load(base, w.offsets.cell), cell)
     with w.when(w.same(sight, Sight.VIEW)):
         made = w.call("view", record, base, empty)
-        w.need(w.differs(made, 0), failed)
+        w.need(w.differs(made, 0))
         for variable in (origin, own):
             w.build.store(made, variable)
     known = w.build.load(origin), w.build.load(cell)
@@ -268,8 +252,6 @@ def seen(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
     tensor = w.call("wrap", record, kind, node, *known, empty)
     w.call("python.Py_DecRef", w.build.load(own))  # nothing is let go of if there is none
     w.build.ret(tensor)
-    w.build.position_at_end(failed)
-    w.build.ret(w.number(0))
 
 
 @part(WORD)
@@ -284,14 +266,12 @@ def attribute(w: Writer, owner: ir.Value, name: ir.Value) -> None:
 
     What only this call holds was made by asking, and is gone after it: 0, and Python compares it.
     """
-    value, gone = w.quietly("python.PyObject_GetAttr", owner, name), w.block("gone")
-    w.need(w.differs(value, 0), gone)
+    value = w.quietly("python.PyObject_GetAttr", owner, name)
+    w.need(w.differs(value, 0))
     held = w.differs(w.load(value, at.COUNT, HALF), 1)
     w.call("python.Py_DecRef", value)
-    w.need(held, gone)
+    w.need(held)
     w.build.ret(value)
-    w.build.position_at_end(gone)
-    w.build.ret(w.number(0))
 
 
 @part(WORD)
@@ -385,18 +365,16 @@ def gathered(w: Writer, begin: ir.Value, count: ir.Value) -> None:
 @part(WORD)
 def awaiting(w: Writer, record: ir.Value, edge: ir.Value) -> None:
     """The leaf at an edge, borrowed, if an output can be its first gradient; or 0."""
-    no, none, slots = w.block("no"), w.known("python._Py_NoneStruct"), w.offsets.accumulator
-    w.need(w.same(w.load(edge, at.TYPE), w.known("entry.AccumulateGrad")), no)
+    none, slots = w.known("python._Py_NoneStruct"), w.offsets.accumulator
+    w.need(w.same(w.load(edge, at.TYPE), w.known("entry.AccumulateGrad")))
     for name in ("extras", "post_hooks"):
-        w.need(w.same(w.load(edge, slots[name]), none), no)
+        w.need(w.same(w.load(edge, slots[name]), none))
     leaf = w.load(w.load(edge, slots["leaf"]), at.REFERENT)
-    w.need(w.differs(leaf, none), no)
-    w.need(w.same(w.load(leaf, w.offsets.node), edge), no)
-    w.need(w.same(w.call("attribute", leaf, w.known("entry._grad")), none), no)
-    w.need(w.call("alike", record, w.load(leaf, w.offsets.array)), no)
+    w.need(w.differs(leaf, none))
+    w.need(w.same(w.load(leaf, w.offsets.node), edge))
+    w.need(w.same(w.call("attribute", leaf, w.known("entry._grad")), none))
+    w.need(w.call("alike", record, w.load(leaf, w.offsets.array)))
     w.build.ret(leaf)
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0))
 
 
 @part(WORD)
@@ -418,29 +396,22 @@ def is_key(w: Writer, a: ir.Value, b: ir.Value) -> None:
     """Whether two keys are one object, or equal strings."""
     with w.when(w.same(a, b)):
         w.build.ret(w.number(1, BIT))
-    no = w.block("no")
     for key in (a, b):
-        w.need(w.same(w.load(key, at.TYPE), w.known("python.PyUnicode_Type")), no)
+        w.need(w.same(w.load(key, at.TYPE), w.known("python.PyUnicode_Type")))
     w.build.ret(w.same(w.call("python.PyUnicode_Compare", a, b), 0))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
 
 
 @part(BIT)
 def items(w: Writer, record: ir.Value, mapping: ir.Value) -> None:
     """Lay a dictionary's values in their slots; whether it has these keys."""
-    no = w.block("no")
-    with w.items(record, mapping, no) as (slot, value):
+    with w.items(record, mapping) as (slot, value):
         w.store(value, slot)
-    w.build.ret(w.number(1, BIT))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
 
 
 @part(BIT)
 def opens(w: Writer, record: ir.Value) -> None:
     """Lay a container's parts in their slots; whether it is such a container."""
-    no, asked, given = w.block("no"), w.block("asked"), w.block("given")
+    asked, given = w.block("asked"), w.block("given")
     way, count = w.word(record, Field.WAY), w.word(record, Field.COUNT)
     item = w.word(w.word(record, Field.OWNER), 0)
     w.build.cbranch(w.same(way, Way.ASKED), asked, given)
@@ -448,31 +419,28 @@ def opens(w: Writer, record: ir.Value) -> None:
     w.build.position_at_end(asked)
     made = w.quietly("python.PyObject_CallOneArg", w.word(record, Field.OBJECT), item)
     w.store(made, record, Field.MADE)
-    w.need(w.differs(made, w.known("python._Py_NoneStruct")), no)
-    w.need(w.differs(made, 0), no)
+    w.need(w.differs(made, w.known("python._Py_NoneStruct")))
+    w.need(w.differs(made, 0))
     w.copy(w.build.add(made, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
     w.build.ret(w.number(1, BIT))
 
     w.build.position_at_end(given)
-    w.need(w.same(w.load(item, at.TYPE), w.word(record, Field.OBJECT)), no)
-    w.need(w.same(w.load(item, at.LENGTH), count), no)
+    w.need(w.same(w.load(item, at.TYPE), w.word(record, Field.OBJECT)))
+    w.need(w.same(w.load(item, at.LENGTH), count))
     with w.when(w.same(way, Way.DICT)):
         w.build.ret(w.call("items", record, item))
     with w.when(w.same(way, Way.LIST)):
         w.copy(w.load(item, at.ITEMS), w.word(record, Field.PARTS), count)
         w.build.ret(w.number(1, BIT))
     w.copy(w.build.add(item, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
-    w.build.ret(w.number(1, BIT))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
 
 
 @part(BIT)
 def accept(w: Writer, record: ir.Value, value: ir.Value) -> None:
     """Put a number's value in its place; whether it is as expected."""
-    no, place = w.block("no"), w.word(record, Field.BUFFER)
-    w.need(w.differs(value, 0), no)
-    w.need(w.same(w.load(value, at.TYPE), w.word(record, Field.OBJECT)), no)
+    place = w.word(record, Field.BUFFER)
+    w.need(w.differs(value, 0))
+    w.need(w.same(w.load(value, at.TYPE), w.word(record, Field.OBJECT)))
     with w.when(w.has_form(record, Form.BITS)):
         w.copy(w.build.add(value, w.number(at.NUMBER)), place, w.word(record, Field.COUNT))
         w.build.ret(w.number(1, BIT))
@@ -482,39 +450,33 @@ def accept(w: Writer, record: ir.Value, value: ir.Value) -> None:
     number = w.call("python.PyLong_AsLongLong", value)
     with w.when(w.same(number, -1)), w.when(w.differs(w.call("python.PyErr_Occurred"), 0)):
         w.call("python.PyErr_Clear")
-        w.build.branch(no)
-    w.need(w.build.icmp_signed("<=", w.word(record, Field.LEAST), number), no)
-    w.need(w.build.icmp_signed("<=", number, w.word(record, Field.GREATEST)), no)
+        w.build.branch(w.no)
+    w.need(w.build.icmp_signed("<=", w.word(record, Field.LEAST), number))
+    w.need(w.build.icmp_signed("<=", number, w.word(record, Field.GREATEST)))
     w.store(number, place)
-    w.build.ret(w.number(1, BIT))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
 
 
 @part(BIT)
 def has_parts(w: Writer, record: ir.Value, container: ir.Value) -> None:
     """Whether these very parts are in a list, or in a dictionary under these keys, in order."""
-    no, begin = w.block("no"), w.word(record, Field.PARTS)
-    w.need(w.differs(container, 0), no)
+    begin = w.word(record, Field.PARTS)
+    w.need(w.differs(container, 0))
     count = w.word(record, Field.COUNT)
-    w.need(w.same(w.load(container, at.LENGTH), count), no)
+    w.need(w.same(w.load(container, at.LENGTH), count))
     with w.when(w.same(w.word(record, Field.KEYS), 0)):
         distance = w.build.sub(w.load(container, at.ITEMS), begin)
         with w.each(begin, count, 1) as part:
-            w.need(w.same(w.word(w.build.add(part, distance), 0), w.word(part, 0)), no)
+            w.need(w.same(w.word(w.build.add(part, distance), 0), w.word(part, 0)))
         w.build.ret(w.number(1, BIT))
-    with w.items(record, container, no) as (part, value):
-        w.need(w.same(value, w.word(part, 0)), no)
-    w.build.ret(w.number(1, BIT))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
+    with w.items(record, container) as (part, value):
+        w.need(w.same(value, w.word(part, 0)))
 
 
 @part(BIT)
 def holds(w: Writer, record: ir.Value, value: ir.Value) -> None:
     """Whether a guard's object is as the record says."""
     expected = w.word(record, Field.OBJECT)
-    no, ask = w.block("no"), w.block("ask")
+    ask = w.block("ask")
     with w.when(w.has_form(record, Form.ASKED)):
         with w.when(w.call("has_parts", record, expected)):
             w.build.ret(w.number(1, BIT))
@@ -523,36 +485,31 @@ def holds(w: Writer, record: ir.Value, value: ir.Value) -> None:
         w.build.ret(w.build.not_(w.has_form(record, Form.OTHER)))
     with w.when(w.has_form(record, Form.OTHER)):
         w.build.ret(w.number(1, BIT))
-    w.need(w.has_form(record, Form.EQUAL), no)
-    w.need(w.differs(value, 0), no)
-    w.need(w.same(w.load(value, at.TYPE), w.load(expected, at.TYPE)), no)
+    w.need(w.has_form(record, Form.EQUAL))
+    w.need(w.differs(value, 0))
+    w.need(w.same(w.load(value, at.TYPE), w.load(expected, at.TYPE)))
     w.build.branch(ask)
     w.build.position_at_end(ask)
     answer = w.quietly("python.PyObject_CallOneArg", w.word(record, Field.EQUAL), value)
     w.call("python.Py_DecRef", answer)
     w.build.ret(w.same(answer, w.known("python._Py_TrueStruct")))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
 
 
 @part(WORD)
 def reusable(w: Writer, record: ir.Value) -> None:
     """The gradient whose memory may be used again, borrowed; or 0."""
-    no = w.block("no")
     found = w.call("item", w.word(record, Field.OWNER), w.word(record, Field.KEY))
-    w.need(w.differs(found, 0), no)
-    w.need(w.same(w.load(found, at.TYPE), w.known("entry.Tensor")), no)
-    w.need(w.same(w.load(found, at.COUNT, HALF), 1), no)
+    w.need(w.differs(found, 0))
+    w.need(w.same(w.load(found, at.TYPE), w.known("entry.Tensor")))
+    w.need(w.same(w.load(found, at.COUNT, HALF), 1))
     none = w.known("python._Py_NoneStruct")
     for slot in (w.offsets.node, w.offsets.origin, w.offsets.cell):
-        w.need(w.same(w.load(found, slot), none), no)
+        w.need(w.same(w.load(found, slot), none))
     array = w.load(found, w.offsets.array)
-    w.need(w.call("fits", record, array), no)
-    w.need(w.same(w.load(array, at.COUNT, HALF), 1), no)
-    w.need(w.same(w.load(array, at.BASE), 0), no)
+    w.need(w.call("fits", record, array))
+    w.need(w.same(w.load(array, at.COUNT, HALF), 1))
+    w.need(w.same(w.load(array, at.BASE), 0))
     w.build.ret(found)
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0))
 
 
 @part(ir.VoidType())
@@ -613,28 +570,20 @@ def apart(w: Writer, begin: ir.Value, end: ir.Value) -> None:
     with w.each(begin, count, Span.WORDS) as region:
         w.store(w.word(w.word(region, Span.BUFFER), 0), region, Span.BEGIN)
         w.call("settle", begin, region)
-    no = w.block("no")
     with w.each(begin, count, Span.WORDS) as region:
         at, is_written = w.word(region, Span.BEGIN), w.word(region, Span.WRITTEN)
         over = w.build.add(at, w.word(region, Span.NBYTES))
-        w.need(w.differs(at, w.build.load(last)), no)
+        w.need(w.differs(at, w.build.load(last)))
         w.build.store(at, last)
         free = w.maximum(w.build.load(written), w.build.and_(w.build.load(reached), is_written))
-        w.need(w.build.icmp_unsigned("<=", free, at), no)
+        w.need(w.build.icmp_unsigned("<=", free, at))
         w.build.store(w.maximum(w.build.load(reached), over), reached)
         ends = w.build.and_(over, is_written)
         w.build.store(w.maximum(w.build.load(written), ends), written)
-    w.build.ret(w.number(1, BIT))
-    w.build.position_at_end(no)
-    w.build.ret(w.number(0, BIT))
 
 
 def _element(w: Writer, owner: ir.Value, key: ir.Value) -> ir.Value:
     """The item so many bytes after a list's first; 0 if the list ends before."""
-    inside, ended = w.block("in_list"), w.block("list_ended")
     end = w.build.mul(w.load(owner, at.LENGTH - at.ITEMS), w.number(8))
-    w.build.cbranch(w.build.icmp_signed("<", key, end), inside, ended)
-    w.build.position_at_end(ended)
-    w.build.ret(w.number(0))
-    w.build.position_at_end(inside)
+    w.need(w.build.icmp_signed("<", key, end))
     return w.word(w.build.add(w.word(owner, 0), key), 0)

@@ -6,6 +6,7 @@ All addresses are integers: the code reads memory at known distances from them.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -130,11 +131,25 @@ class Writer:
     def when(self, true: ir.Value) -> contextlib.AbstractContextManager[Any]:
         return self.build.if_then(true)
 
-    def need(self, true: ir.Value, otherwise: ir.Block) -> None:
-        """Go on if this is true, else there."""
+    @functools.cached_property
+    def no(self) -> ir.Block:
+        """Where the function returns 0."""
+        return self.block("no")
+
+    def need(self, true: ir.Value, otherwise: ir.Block | None = None) -> None:
+        """Go on if this is true, else there, or return 0."""
         on = self.function.append_basic_block("on")
-        self.build.cbranch(true, on, otherwise)
+        self.build.cbranch(true, on, self.no if otherwise is None else otherwise)
         self.build.position_at_end(on)
+
+    def finish(self) -> None:
+        """Return 1 at the end, and 0 where something was needed."""
+        returns = self.function.function_type.return_type
+        if not self.build.block.is_terminated:
+            self.build.ret(self.number(1, returns))
+        if "no" in vars(self):
+            self.build.position_at_end(self.no)
+            self.build.ret(self.number(0, returns))
 
     def block(self, name: str) -> ir.Block:
         return self.function.append_basic_block(name)
@@ -173,17 +188,17 @@ class Writer:
             self.store(self.word(self.build.add(place, distance), 0), place)
 
     @contextlib.contextmanager
-    def items(self, record: ir.Value, mapping: ir.Value, no: ir.Block) -> Iterator[Any]:
-        """Each of a record's parts, and what a dictionary has there; `no` if keys differ."""
+    def items(self, record: ir.Value, mapping: ir.Value) -> Iterator[Any]:
+        """Each of a record's parts, and what a dictionary has there; 0 if keys differ."""
         position, key, value = (self.variable() for _ in range(3))
         self.build.store(self.number(0), position)
         addresses = [self.build.ptrtoint(x, WORD) for x in (position, key, value)]
         begin = self.word(record, Field.PARTS)
         distance = self.build.sub(self.word(record, Field.KEYS), begin)
         with self.each(begin, self.word(record, Field.COUNT), 1) as part:
-            self.need(self.differs(self.call("python.PyDict_Next", mapping, *addresses), 0), no)
+            self.need(self.differs(self.call("python.PyDict_Next", mapping, *addresses), 0))
             expected = self.word(self.build.add(part, distance), 0)
-            self.need(self.call("is_key", self.build.load(key), expected), no)
+            self.need(self.call("is_key", self.build.load(key), expected))
             yield part, self.build.load(value)
 
     def has_form(self, record: ir.Value, *forms: Form) -> ir.Value:
