@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy
 
-from wengert.dispatch import as_array
+from wengert.dispatch import as_array, require
 from wengert.tensor import Tensor
 
 __all__ = [*numpy.__all__]
@@ -71,6 +71,19 @@ def ascontiguousarray(a: Any, dtype: Any = None, **rest: Any) -> Any:
     if not _holds_tensors(a):
         return numpy.ascontiguousarray(a, dtype, **rest)
     return array(a, dtype, copy=False, ndmin=1)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """`asarray`, or an error if an element is infinite or no number."""
+    if not _holds_tensors(a):
+        return numpy.asarray_chkfinite(a, dtype, order)
+    made = asarray(a, dtype, order)
+    require(numpy.isfinite(made.detach()), _not_finite)
+    return made
+
+
+def _not_finite() -> Exception:
+    return ValueError("array must not contain infs or NaNs")
 
 
 class _Rows:

@@ -30,7 +30,7 @@ LAYERS = [
     {"control"},
     {"nn", "solvers", "sparse", "symbolic"},
     {"optim", "serialization", "explain"},
-    {"utils"},
+    {"utils", "numpy"},
 ]
 """From the ground up: what others lean on. A module may import its own room, and those below."""
 

@@ -287,14 +287,12 @@ class UniqueInverse(NamedTuple):
 
 def unique_all(x: Any, /) -> UniqueAll:
     """The different elements in order, where each first stands, which each is, how often it is."""
-    found = np.unique(
-        tensor_of(x)._array,
-        return_index=True,
-        return_inverse=True,
-        return_counts=True,
-        equal_nan=False,
+    x = tensor_of(x)
+    _, *where = np.unique(
+        x._array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
-    return UniqueAll(*map(constant, found))
+    indices, inverse, counts = map(constant, where)
+    return UniqueAll(x.reshape(-1)[indices], indices, inverse, counts)
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:

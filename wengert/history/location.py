@@ -11,6 +11,7 @@ import importlib
 import linecache
 import os
 import sys
+from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any
 
@@ -26,6 +27,10 @@ INTERNAL = {
     if file.endswith(".py")
 }
 """Our own files, and the texts we compile: a line in them is not the user's line."""
+
+
+TOLD: ContextVar[bool] = ContextVar("told", default=False)
+"""Whether SciPy's code is run on tensors, and is to be told if it makes numbers of them."""
 
 
 def user_frame(frame: FrameType) -> FrameType:
@@ -139,10 +144,39 @@ def _instead(name: str) -> str:
     if _is_written(name):
         module = f"wengert.{'.'.join(name.split('.')[:2])}"
         return f"import {module}, and write wengert.{name}, which keeps the derivative"
+    if (ours := _instead_of(name)) is not None:
+        return f"write {ours}, which keeps the derivative"
+    tried = None if TOLD.get() else _is_tried(name)
     return (
+        f"import wengert.{tried.rpartition('.')[0]}, and write wengert.{tried}, which runs SciPy's "
+        "code on tensors as far as that is written in NumPy's functions; or "
+        if tried
+        else ""
+    ) + (
         "give it a rule: a function of your own that calls it, with @wengert.primitive.general "
         "(or elementwise, or linear)"
     )
+
+
+def _instead_of(name: str) -> str | None:
+    """What does here, under another name, what a function of SciPy's does."""
+    _, module, last = name.split(".")[:3]
+    if name == "scipy.integrate.solve_ivp":
+        return "wengert.odeint"
+    ours = sys.modules["wengert"]
+    found = module == "optimize" and hasattr(ours.optimize, last)
+    return f"wengert.optimize.{last}" if found else None
+
+
+def _is_tried(name: str) -> str | None:
+    """What `wengert.scipy` tries to run on tensors in SciPy's own words, if that may be."""
+    found: Any
+    found, whole = importlib.import_module("wengert.scipy"), "scipy"
+    for part in name.split(".")[1:]:
+        found, whole = getattr(found, part, None), f"{whole}.{part}"
+        if getattr(found, "tried", False):
+            return whole
+    return None
 
 
 def _is_written(name: str) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.interpolate
 
 from wengert.dispatch import as_array, require
-from wengert.scipy.meaning import otherwise, rows
-from wengert.scipy.standard import holds_arrays
+from wengert.scipy.meaning import otherwise
+from wengert.scipy.standard import holds_arrays, rows
 
 
 class _Piecewise:

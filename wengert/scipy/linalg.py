@@ -154,8 +154,15 @@ def svdvals(a: Any) -> Any:
 def qr(a: Any, mode: str = "full") -> Any:
     """Q and R of a matrix; `mode` "economic", or only "r"."""
     a = as_array(a)
+    if mode not in ("full", "economic", "r"):
+        raise TypeError(
+            f"scipy.linalg.qr on tensors does not take mode={mode!r}: it takes 'full', 'economic' "
+            "and 'r'"
+        )
     if mode == "r":
-        return (np.linalg.qr(a, "r"),)
+        r: Any = np.linalg.qr(a, "r")
+        below = a.shape[-2] - r.shape[-2]
+        return (np.pad(r, [*[(0, 0)] * (len(r.shape) - 2), (0, below), (0, 0)]),)
     return tuple(np.linalg.qr(a, "reduced" if mode == "economic" else "complete"))
 
 
@@ -174,6 +181,8 @@ def expm(A: Any) -> Any:
 @meaning("linalg")
 def sqrtm(A: Any) -> Any:
     """The principal square root of a matrix."""
+    if len(A.shape) != 2:
+        raise TypeError("scipy.linalg.sqrtm on tensors takes one matrix")
     return _sqrtm(A)
 
 
@@ -213,11 +222,13 @@ def block_diag(*arrs: Any) -> Any:
 @meaning("linalg")
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix with constant diagonals whose first column is c, and whose first row is r."""
-    c = np.ravel(as_array(c))
-    r = np.conj(c) if r is None else np.ravel(as_array(r))
-    m, n = c.shape[0], r.shape[0]
-    values = np.concatenate([np.flip(c, 0), r[1:]])
-    return values[m - 1 - np.arange(m)[:, None] + np.arange(n)]
+    c = np.atleast_1d(as_array(c))
+    r = np.conj(c) if r is None else np.atleast_1d(as_array(r))
+    m, n = c.shape[-1], r.shape[-1]
+    batch = np.broadcast_shapes(tuple(c.shape[:-1]), tuple(r.shape[:-1]))
+    c, r = np.broadcast_to(c, (*batch, m)), np.broadcast_to(r, (*batch, n))
+    values = np.concatenate([np.flip(c, -1), r[..., 1:]], axis=-1)
+    return values[..., m - 1 - np.arange(m)[:, None] + np.arange(n)]
 
 
 @meaning("linalg")

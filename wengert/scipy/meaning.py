@@ -7,16 +7,19 @@ Definitions are written in NumPy's functions, so that every kind of array can ru
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from wengert.functions.creation import as_tensor
-from wengert.scipy.standard import by_the_standard, holds_arrays
+from wengert.errors import BatchingError, MissingRuleError, TracingError
+from wengert.scipy.source import by_source, can_run_again, entered, object_of_tensors, of_tensors
+from wengert.scipy.standard import asks_arrays, by_the_standard, holds_arrays, undefined
 
 Function = Callable[..., Any]
 
@@ -38,11 +41,6 @@ def meaning(module: str, of: Any = None) -> Callable[[Function], Function]:
         return called
 
     return decorate
-
-
-def rows(table: Any, k: Any) -> Any:
-    """`table[k]` of a table that may be of numbers while what says which rows is not."""
-    return (as_tensor(table) if holds_arrays(k) and not holds_arrays(table) else table)[k]
 
 
 def linear(module: str, name: str, argument: str) -> Function:
@@ -99,12 +97,57 @@ def _described(name: str, own: Function, theirs: Function) -> Function:
         for n, value in given.items():
             default = signature.parameters[n].default if n in signature.parameters else None
             plain = default is value or (type(default) is type(value) and default == value)
-            if n not in known and not plain:
+            if n not in known and not plain and not _is_a_hint(n):
                 raise TypeError(
                     f"{name} on tensors does not take {n}={value!r}. It takes {', '.join(known)}."
                 )
         return own(**{n: value for n, value in given.items() if n in known})
 
+    return called
+
+
+def _is_a_hint(argument: str) -> bool:
+    """Whether an argument of SciPy's says how to compute, and not what."""
+    return argument.startswith("overwrite_") or argument in (
+        "check_finite", "lapack_driver", "driver", "workers",
+    )  # fmt: skip
+
+
+_NOT_FOR_TENSORS = (
+    MissingRuleError, RuntimeError, TypeError, AttributeError, NotImplementedError,
+)  # fmt: skip
+"""What SciPy's code raises that goes on where tensors cannot."""
+
+
+def as_it_is_written(name: str, function: Function) -> Function:
+    """SciPy's function on tensors, by how SciPy has written it, or an error.
+
+    It asks arrays for their namespace, or is written in NumPy's functions.
+    """
+    ways: list[Function] = [by_source] if isinstance(function, FunctionType) else []
+    ways += [by_the_standard] if asks_arrays(function) else []
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if not (holds_arrays(args) or holds_arrays(kwargs)):
+            return function(*args, **kwargs)
+        with contextlib.suppress(ValueError):  # functions in C say nothing of their arguments
+            inspect.signature(function).bind(*args, **kwargs)
+        reason = None
+        for way in ways:
+            try:
+                found = entered(functools.partial(way, function))(*args, **kwargs)
+            except _NOT_FOR_TENSORS as error:
+                reason = reason or error
+                continue
+            if holds_arrays(found) or holds_arrays(getattr(found, "__dict__", {})):
+                return found
+        if isinstance(reason, (BatchingError, TracingError)):
+            raise reason  # which says what to write
+        raise undefined(name) from reason
+
+    called.defined = asks_arrays(function)  # type: ignore[attr-defined]
+    called.tried = by_source in ways  # type: ignore[attr-defined]
     return called
 
 
@@ -114,8 +157,10 @@ def otherwise(module: str) -> Function:
 
     def attribute(name: str) -> Any:
         found = getattr(scipys, name)
-        return (
-            by_the_standard(f"scipy.{module}.{name}", found) if inspect.isroutine(found) else found
-        )
+        if inspect.isroutine(found):
+            return as_it_is_written(f"scipy.{module}.{name}", found)
+        if isinstance(found, type):
+            return of_tensors(found) if can_run_again(found) else found
+        return object_of_tensors(found) if can_run_again(type(found)) else found
 
     return attribute

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import scipy.ndimage
 
 from wengert.dispatch import as_array
-from wengert.scipy.meaning import meaning, otherwise, rows
+from wengert.scipy.meaning import meaning, otherwise
+from wengert.scipy.standard import rows
 
 MODES = {
     "reflect": "symmetric", "grid-mirror": "symmetric", "nearest": "edge", "mirror": "reflect",
@@ -259,6 +261,37 @@ def _of_windows(name: str, doc: str, reduce: Callable[[Any], Any]) -> Any:
     return meaning("ndimage")(filtered)
 
 
+def _ranked(windows: Any, rank: int) -> Any:
+    n = windows.shape[0]
+    rank += n if rank < 0 else 0
+    if not 0 <= rank < n:
+        raise RuntimeError("rank not within filter footprint size")
+    return np.sort(windows, axis=0)[rank]
+
+
+@meaning("ndimage")
+def rank_filter(
+    input: Any, rank: int, size: Any = None, footprint: Any = None, mode: str = "reflect",
+    cval: Any = 0.0, origin: Any = 0,
+) -> Any:  # fmt: skip
+    """The element of a window around each that has so many less ones beside it."""
+    return _ranked(_windows(input, size, footprint, mode, cval, origin), operator.index(rank))
+
+
+@meaning("ndimage")
+def percentile_filter(
+    input: Any, percentile: float, size: Any = None, footprint: Any = None, mode: str = "reflect",
+    cval: Any = 0.0, origin: Any = 0,
+) -> Any:  # fmt: skip
+    """The element of a window around each that is greater than such a percentage of it."""
+    windows = _windows(input, size, footprint, mode, cval, origin)
+    percentile += 100.0 if percentile < 0 else 0.0
+    if not 0 <= percentile <= 100:
+        raise RuntimeError("invalid percentile")
+    n = windows.shape[0]
+    return _ranked(windows, min(int(n * percentile / 100.0), n - 1))
+
+
 maximum_filter = _of_windows(
     "maximum_filter",
     "The greatest element of a window around each.",
@@ -272,7 +305,7 @@ minimum_filter = _of_windows(
 median_filter = _of_windows(
     "median_filter",
     "The median of a window around each element: of an even number, the upper one of two.",
-    lambda windows: np.sort(windows, axis=0)[windows.shape[0] // 2],
+    lambda windows: _ranked(windows, windows.shape[0] // 2),
 )
 
 

@@ -21,6 +21,7 @@ import scipy.special
 from wengert.arrays.kind import TENSORS
 from wengert.errors import MissingRuleError
 from wengert.functions import array_api
+from wengert.functions.creation import as_tensor
 
 
 def holds_arrays(x: Any) -> bool:
@@ -30,6 +31,11 @@ def holds_arrays(x: Any) -> bool:
     if isinstance(x, dict):
         return any(map(holds_arrays, x.values()))
     return hasattr(type(x), "__array_function__") and not isinstance(x, (np.ndarray, np.generic))
+
+
+def rows(table: Any, k: Any) -> Any:
+    """`table[k]` of a table that may be of numbers while what says which rows is not."""
+    return (as_tensor(table) if holds_arrays(k) and not holds_arrays(table) else table)[k]
 
 
 def undefined(name: str) -> MissingRuleError:
@@ -87,30 +93,14 @@ def _tensors(x: Any) -> Any:
     return x
 
 
-def by_the_standard(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """SciPy's function on tensors: what it computes by their namespace, or an error."""
-
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        if not (holds_arrays(args) or holds_arrays(kwargs)):
-            return function(*args, **kwargs)
-        with contextlib.suppress(ValueError):  # functions in C say nothing of their arguments
-            inspect.signature(function).bind(*args, **kwargs)
-        given = {key: _tensors(value) for key, value in kwargs.items()}
-        try:
-            with asked():
-                found = function(*map(_tensors, args), **given)
-        except (MissingRuleError, RuntimeError, TypeError, AttributeError) as error:
-            raise undefined(name) from error
-        if not (holds_arrays(found) or holds_arrays(getattr(found, "__dict__", {}))):
-            raise undefined(name)
-        return found
-
-    called.defined = _is_asked(function)  # type: ignore[attr-defined]
-    return called
+def by_the_standard(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What SciPy's function computes by the namespace of the tensors that it is given."""
+    given = {key: _tensors(value) for key, value in kwargs.items()}
+    with asked():
+        return function(*map(_tensors, args), **given)
 
 
-def _is_asked(function: Callable[..., Any]) -> bool:
+def asks_arrays(function: Callable[..., Any]) -> bool:
     """Whether SciPy says of a function that it computes with arrays of any kind."""
     from scipy._lib import _array_api
 

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.methods import METHODS
-from wengert.functions import indexing
+from wengert.errors import DtypeError
+from wengert.functions import indexing, shapes
 from wengert.functions.methods import conversations, inplace, named, operators
 from wengert.history import modes
-from wengert.tensor import Array, Tensor
+from wengert.tensor import Array, Tensor, carries
 
 _OTHERS = conversations, inplace, named, operators
 """The files that give Tensor its methods before this one adds those that are not there."""
@@ -84,6 +85,39 @@ def _strides(self: Any) -> tuple[int, ...]:
     return self._array.strides
 
 
+def _flags(self: Any) -> Any:
+    """How the memory lies, and whether it may be written to."""
+    return self._array.flags
+
+
+def _view(self: Any, dtype: Any = None, *rest: Any, **kwargs: Any) -> Any:
+    """The same memory, read as other numbers: complex ones as pairs, and pairs as complex ones."""
+    if dtype is None and not kwargs:
+        return self[...]
+    if not isinstance(dtype, (type, np.dtype, str)):
+        return shapes.view(self, dtype, *rest, **kwargs)
+    dtype, now = np.dtype(dtype), self.dtype
+    if dtype == now:
+        return self[...]
+    sizes = tuple(self.shape[:-1])
+    if now.kind == "c" and dtype.kind == "f" and now.itemsize == 2 * dtype.itemsize:
+        return shapes.view_as_real(self).reshape(*sizes, -1)
+    if now.kind == "f" and dtype.kind == "c" and dtype.itemsize == 2 * now.itemsize:
+        return shapes.view_as_complex(self.reshape(*sizes, -1, 2))
+    if self.requires_grad or carries(self):
+        raise DtypeError(
+            f"x.view({dtype}) reads the bits of {now} numbers that are being differentiated, which "
+            f"has no derivative: write x.astype({dtype}) for their values, or x.detach().view(...)."
+        )
+    return shapes.view(self, dtype)
+
+
+def _device(self: Any) -> Any:
+    """Where the memory is: a word to NumPy, and an object to PyTorch."""
+    found = _PYTORCHS_DEVICE.__get__(self, type(self))
+    return str(found) if _as_numpys() else found
+
+
 def _divmod(self: Any, other: Any) -> Any:
     return self // other, self % other
 
@@ -92,6 +126,8 @@ def _rdivmod(self: Any, other: Any) -> Any:
     return other // self, other % self
 
 
+_PYTORCHS_DEVICE: Any = Tensor.device
+
 for _name, _member in METHODS.items():
     if hasattr(Tensor, _name):
         if _name not in ("T", "mT", "itemsize", "nbytes"):  # which are the same
@@ -99,8 +135,11 @@ for _name, _member in METHODS.items():
     else:
         setattr(Tensor, _name, _member)
 for _name, _member in {
-    "strides": property(_strides), "__divmod__": _divmod, "__rdivmod__": _rdivmod,
+    "strides": property(_strides), "flags": property(_flags), "__divmod__": _divmod,
+    "__rdivmod__": _rdivmod,
 }.items():  # fmt: skip
     setattr(Tensor, _name, _member)
+Array.view = _either("view", _view)  # type: ignore[method-assign]
+Array.device = property(_device)  # type: ignore[assignment]
 Array.__getitem__ = _get  # type: ignore[method-assign]
 Array.__setitem__ = _put  # type: ignore[method-assign]

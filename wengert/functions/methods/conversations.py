@@ -38,11 +38,14 @@ from wengert.functions.arguments import one_dim
 from wengert.functions.limits import Storage
 from wengert.history import modes
 from wengert.history.location import (
+    TOLD,
     here,
     line_of,
     lost_in_scipy,
     refuse_mixture,
+    refuse_scipy,
     stacklevel,
+    user_frame,
 )
 from wengert.tensor import Size, Tensor, attach, carries, wrap
 
@@ -77,6 +80,7 @@ def _check_leaving(x: Tensor) -> None:
     """
     if not (x.requires_grad or carries(x)):
         return
+    _check_scipys(x)
     code, at = here()
     if code.co_code[at] == _STORE_SUBSCR:
         raise RuntimeError(
@@ -95,6 +99,14 @@ def _check_leaving(x: Tensor) -> None:
         UserWarning,
         stacklevel=stacklevel(),
     )
+
+
+def _check_scipys(x: Tensor) -> None:
+    """An error if SciPy's code, run on tensors, makes a number of what has a derivative."""
+    if TOLD.get() and (x.requires_grad or carries(x)):
+        frame = user_frame(sys._getframe(1))
+        if (frame.f_globals.get("__name__") or "").startswith("scipy."):
+            refuse_scipy(frame)
 
 
 _STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]
@@ -386,10 +398,14 @@ class TensorMethods:
         >>> wg.tensor([[2.5]]).item()
         2.5
         """
+        if modes.special and modes.current().numpy_code:
+            _check_scipys(self)
         return _element(self)
 
     def tolist(self: Any) -> Any:
         """Nested lists of Python numbers."""
+        if modes.special and modes.current().numpy_code:
+            _check_scipys(self)
         return self._array.tolist()
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:

@@ -458,6 +458,7 @@ def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str =
 
 @composed(np.broadcast_arrays)
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    args = tuple(map(as_array, args))
     shape = np.broadcast_shapes(*(x.shape for x in args))
     return tuple(np.broadcast_to(x, shape) for x in args)
 

@@ -14,6 +14,7 @@ import numpy as np
 from wengert.arrays.facts import composed
 from wengert.dispatch import as_array
 from wengert.functions.numpy.calls import no_more
+from wengert.rules.shapes import windows
 from wengert.tensor import Tensor
 
 
@@ -33,6 +34,22 @@ def _places(a: Any) -> Any:
 
 def _gathered(a: Any, places: Any) -> Any:
     return np.ravel(a)[places]
+
+
+@composed(np.lib.stride_tricks.sliding_window_view)
+def _sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    sizes = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    axes = range(len(x.shape)) if axis is None else axis if np.iterable(axis) else (axis,)
+    if axis is None and len(sizes) != len(x.shape):
+        raise ValueError("Since axis is None, must provide window_shape for all dimensions of `x`")
+    n = len(x.shape)
+    for size, along in zip(sizes, tuple(axes), strict=True):
+        if not 0 <= size <= x.shape[along % n]:
+            raise ValueError("window shape cannot be larger than input array shape")
+        x = windows(x, along % n, size, 1)
+    return x
 
 
 # ---- joining and splitting -----------------------------------------------------------------

@@ -372,4 +372,5 @@ def _corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None, 
     if not c.shape:
         return c / c
     spread = np.sqrt(np.real(np.diagonal(c)))
-    return c / np.expand_dims(spread, 1) / np.expand_dims(spread, 0)
+    c = c / np.expand_dims(spread, 1) / np.expand_dims(spread, 0)
+    return c if c.dtype.kind == "c" else np.clip(c, -1, 1)  # by rounding it may be beyond
