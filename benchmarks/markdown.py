@@ -4,7 +4,9 @@
 `<!-- benchmark NAME, in short -->` that of the rows that lead alone.
 """
 
+import html
 import os
+import re
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -69,6 +71,23 @@ def short(report: Report) -> str:
     columns = _columns(rows)
     lines = [_line(f"{row.section} {row.name}", row, columns) for row in rows]
     return "\n".join([*_head(columns), *lines, "", _about(report)]) + "\n"
+
+
+def as_html(text: str) -> str:
+    """A table as HTML, and the text below it.
+
+    >>> as_html("| | a |\\n|---|---:|\\n| **all** | 1 |\\n\\nBelow.")
+    '<table><tr><th></th><th>a</th></tr><tr><td><b>all</b></td><td>1</td></tr></table><p>Below.</p>'
+    """
+    lines, _, below = text.strip().partition("\n\n")
+    head, _, *rows = (
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in lines.split("\n")
+    )
+    bold = lambda cell: re.sub(r"^\*\*(.*)\*\*$", r"<b>\1</b>", html.escape(cell))
+    parts = ["".join(f"<th>{html.escape(cell)}</th>" for cell in head)]
+    parts += ["".join(f"<td>{bold(cell)}</td>" for cell in row) for row in rows]
+    body = "".join(f"<tr>{part}</tr>" for part in parts)
+    return f"<table>{body}</table><p>{html.escape(below)}</p>"
 
 
 KINDS: dict[str, Callable[[Report], str]] = {"": table, SHORT: short}

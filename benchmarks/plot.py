@@ -4,6 +4,7 @@ Both axes are logarithmic, so a cost in proportion to the size is a line of slop
 factor. The dotted line, through wengert's first point, has that slope.
 """
 
+import base64
 import html
 import math
 from collections.abc import Iterable
@@ -83,6 +84,14 @@ def drawing(report: Report) -> str:
         parts.append(f'<g transform="translate({WIDTH * column} {LEGEND + HEIGHT * row})">')
         parts += [*_panel(section, curves), "</g>"]
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def as_html(picture: str) -> str:
+    """A drawing as an image, whose style is its own: that of an SVG in a page is the page's too."""
+    if not picture:
+        return ""
+    data = base64.b64encode(picture.encode()).decode()
+    return f'<img src="data:image/svg+xml;base64,{data}" alt="Cost against size">'
 
 
 def _panel(section: str, curves: dict[str, Curve]) -> Iterable[str]:

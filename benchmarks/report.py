@@ -93,6 +93,12 @@ class Report:
             self.failed[title] = f"{type(error).__name__}: {told.strip()}"
             print(f"failed: {title}: {self.failed[title]}", flush=True)
 
+    def _repr_html_(self) -> str:
+        """The tables and the drawing, as notebooks show them."""
+        from benchmarks import markdown, plot  # which lean on this module
+
+        return markdown.as_html(markdown.table(self)) + plot.as_html(plot.drawing(self))
+
     def judged(self):
         """Every target whose two sides took part: `(row, target, ratio)`."""
         return [

@@ -136,6 +136,14 @@ def test_a_drawing_shows_a_linear_cost_as_a_line_of_slope_one():
     assert (y2 - y) / (x2 - x) == pytest.approx((y1 - y) / (x1 - x), rel=0.01)
 
 
+def test_a_notebook_shows_a_reports_table_and_its_drawing():
+    # A report was shown as the fields of its class.
+    shown = grown(10, 100, 10_000)._repr_html_()
+    assert shown.startswith("<table><tr><th></th><th>wengert</th>")
+    assert '<img src="data:image/svg+xml;base64,' in shown
+    assert "<img" not in grown(10)._repr_html_()
+
+
 def test_there_is_no_drawing_where_nothing_has_several_sizes():
     assert plot.drawing(grown(10)) == ""
 
