@@ -8,6 +8,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from docs.generate import chart, gallery, pages, reference, rules
+from docs.generate import chart, gallery, pages, reference, rules, versions
 from docs.generate import snippets as reading
 from wengert.autograd import engine
 from wengert.rules.rule import RULES
@@ -136,8 +137,34 @@ def test_what_pages_show_can_be_drawn(page):
             ast.parse(value)
 
 
+def test_the_site_has_a_folder_for_each_release_and_a_list_of_them(tmp_path, monkeypatch):
+    # Whoever had an older version found only the pages of the newest.
+    built = []
+
+    def build(source, site):
+        built.append(site.name)
+        site.mkdir(parents=True, exist_ok=True)
+
+    tags = ["v0.9.0", "draft", "v0.10.0"]
+    git = lambda *words: "\n".join(tags) if words == ("tag",) else ""
+    monkeypatch.setattr(versions, "build", build)
+    monkeypatch.setattr(versions, "_git", git)
+    versions.main([str(tmp_path), "--only"])
+    assert built == ["dev"]
+    assert 'url=dev/"' in (tmp_path / "index.html").read_text(encoding="utf-8")
+    versions.main([str(tmp_path)])
+    assert built == ["dev", "dev", "v0.10.0", "v0.9.0"]
+    tags.append("v0.10.1")
+    versions.main([str(tmp_path)])
+    assert built[4:] == ["dev", "v0.10.1"]  # what is released changes no more
+    listed = json.loads((tmp_path / "versions.json").read_text(encoding="utf-8"))
+    assert [entry["version"] for entry in listed] == ["dev", "v0.10.1", "v0.10.0", "v0.9.0"]
+    assert [entry["aliases"] for entry in listed] == [[], ["latest"], [], []]
+    assert 'url=v0.10.1/"' in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
 def test_the_readers_of_pages_do_what_their_docstrings_say():
-    for module in (pages, reading, gallery, chart, reference):
+    for module in (pages, reading, gallery, chart, reference, versions):
         found = doctest.testmod(module)
         assert found.attempted
         assert not found.failed
@@ -282,6 +309,8 @@ def test_every_function_in_the_reference_has_an_example(read):
         for item in reference._shown(read[module.removeprefix("wengert.")])
         if item.is_function and "```pycon" not in item.docstring.value
     ]
+    norm = read["functions.reductions.norm"].docstring.value
+    assert norm.count("```") == 2  # a block of code, and none inside of it
     refused = [path for path in lacking if "NotImplementedError" in running(path).__doc__]
     assert lacking == refused  # what is not there says so, and what to type instead
 

@@ -19,6 +19,7 @@ import ast
 import contextlib
 import html
 import io
+import os
 import re
 import sys
 import textwrap
@@ -188,9 +189,11 @@ def expanded(markdown: str) -> str:
 
 
 def on_config(config: Any, **_: Any) -> Any:
-    """Say at the foot of each page which version it is about."""
+    """Say at the foot of each page which version it is about, and above where the others are."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     config.copyright = f"wengert {project['version']}"
+    if "WENGERT_VERSIONS" in os.environ:  # versions.py builds several; alone it has no selector
+        config.extra["version"] = {"provider": "mike"}
     return config
 
 

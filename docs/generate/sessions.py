@@ -53,7 +53,7 @@ class Sessions(Extension):
 
     def on_object(self, *, obj: Object, **kwargs: Any) -> None:
         if obj.docstring is not None:
-            obj.docstring.value = SESSION.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)
+            obj.docstring.value = fenced(obj.docstring.value)
 
     def on_package(self, *, pkg: Module, **kwargs: Any) -> None:
         modules = list(_modules(pkg))
@@ -83,6 +83,15 @@ class Sessions(Extension):
                     _exemplified(item)
 
 
+def fenced(text: str) -> str:
+    """A docstring with its sessions as blocks of code; one that has them already, as it is.
+
+    >>> fenced(fenced("Add.\\n\\n>>> 1 + 1\\n2")).splitlines()
+    ['Add.', '', '```pycon', '>>> 1 + 1', '2', '```']
+    """
+    return text if "```pycon" in text else SESSION.sub(r"```pycon\n\g<0>\n```", text)
+
+
 def _made(item: Any, module: Module) -> Any:
     """The function that an attribute is when the module runs, if it is one of its own."""
     made = getattr(importlib.import_module(module.path), item.name, None)
@@ -95,7 +104,7 @@ def _made(item: Any, module: Module) -> Any:
         )
         for p in inspect.signature(made).parameters.values()
     ]
-    text = SESSION.sub(r"```pycon\n\g<0>\n```", inspect.getdoc(made) or "")
+    text = fenced(inspect.getdoc(made) or "")
     function = Function(
         item.name, parameters=Given(*given), lineno=item.lineno, endlineno=item.endlineno
     )
@@ -116,10 +125,10 @@ def _typed(item: Any, package: Module) -> None:
 
 def _exemplified(item: Any) -> None:
     """An example, if there is none in the docstring of a function or class."""
-    if item.docstring is None or "```pycon" in item.docstring.value:
+    if item.docstring is None or SESSION.search(item.docstring.value):
         return
     if found := examples.example(item.path):
-        item.docstring.value += f"\n\n```pycon\n{found.session()}\n```"
+        item.docstring.value = fenced(f"{item.docstring.value}\n\n{found.session()}")
 
 
 def _hide(item: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from wengert.serialization.files import whole
 
-WIDTH, ROW = 1000, 18
+WIDTH, ROW = 760, 18
 """Of the picture and the height of a bar, in pixels."""
 LETTER = 6.2
 """Pixels of a letter; what a bar has no room for is in its title."""
