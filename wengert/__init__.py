@@ -28,6 +28,7 @@ from wengert import imports as _imports
 from wengert.arrays import heap as _heap
 from wengert.autograd import methods as _history
 from wengert.dtypes import bool as bool
+from wengert.dtypes import can_cast as can_cast
 from wengert.dtypes import cdouble as cdouble
 from wengert.dtypes import cfloat as cfloat
 from wengert.dtypes import complex64 as complex64
@@ -240,7 +241,6 @@ from wengert.functions.legacy import set_default_tensor_type as set_default_tens
 from wengert.functions.limits import (
     are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
 )
-from wengert.functions.limits import can_cast as can_cast
 from wengert.functions.limits import detach as detach
 from wengert.functions.limits import finfo as finfo
 from wengert.functions.limits import get_default_device as get_default_device
@@ -304,6 +304,7 @@ from wengert.functions.math import logaddexp2 as logaddexp2
 from wengert.functions.math import nan_to_num as nan_to_num
 from wengert.functions.math import nextafter as nextafter
 from wengert.functions.math import polar as polar
+from wengert.functions.math import positive as positive
 from wengert.functions.math import pow as pow
 from wengert.functions.math import real as real
 from wengert.functions.math import reciprocal as reciprocal
@@ -419,6 +420,7 @@ from wengert.functions.scattering import put as put
 from wengert.functions.scattering import scatter as scatter
 from wengert.functions.scattering import scatter_add as scatter_add
 from wengert.functions.scattering import scatter_reduce as scatter_reduce
+from wengert.functions.scattering import segment_reduce as segment_reduce
 from wengert.functions.scattering import select_scatter as select_scatter
 from wengert.functions.scattering import slice_scatter as slice_scatter
 from wengert.functions.scattering import unravel_index as unravel_index
@@ -601,6 +603,7 @@ if _TYPE_CHECKING:
     from wengert.pytorch import masked as masked
     from wengert.pytorch import multiprocessing as multiprocessing
     from wengert.pytorch import onnx as onnx
+    from wengert.pytorch import ops as ops
     from wengert.pytorch import overrides as overrides
     from wengert.pytorch import random as random
     from wengert.pytorch import signal as signal

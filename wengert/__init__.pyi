@@ -28,6 +28,7 @@ from math import pi as pi
 from numpy import dtype as dtype
 from wengert import autograd as autograd
 from wengert.dtypes import bool as bool
+from wengert.dtypes import can_cast as can_cast
 from wengert.dtypes import cdouble as cdouble
 from wengert.dtypes import cfloat as cfloat
 from wengert.dtypes import complex64 as complex64
@@ -396,8 +397,6 @@ from wengert.functions.legacy import Variable as Variable
 def set_default_tensor_type(t: _Any) -> None:
     """Make the dtype of a floating tensor class the default dtype."""
 from wengert.functions.limits import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
-def can_cast(from_: _Any, to: _Any) -> builtins.bool:
-    """Whether a result of one dtype may be written into a tensor of another."""
 def detach(input: _Tensor) -> _Tensor:
     """A tensor on the input's memory without history."""
 from wengert.functions.limits import finfo as finfo
@@ -516,6 +515,8 @@ def nextafter(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None
     """The floating-point number next to x in the direction of `other`."""
 def polar(abs: _Any, angle: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """abs * exp(i angle)."""
+def positive(input: _TensorLike) -> _Tensor:
+    """`input` itself, as +x is."""
 def pow(input: _TensorLike, exponent: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """input ** exponent; either may be a number."""
 def real(input: _TensorLike) -> _Tensor:
@@ -720,6 +721,8 @@ def scatter_add(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: 
     """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
 def scatter_reduce(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Elements of `src` that go to one place combined by "sum", "prod", "mean", "amax" or "amin"."""
+def segment_reduce(data: _Any, reduce: builtins.str, *, lengths: _Any = None, indices: _TensorLike | None = None, offsets: _Any = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: _Any = None, out: _Out | None = None) -> _Tensor:
+    """Neighbours along `axis` combined by "sum", "mean", "max", "min" or "prod"."""
 def select_scatter(input: _TensorLike, src: _TensorLike, dim: builtins.int, index: builtins.int) -> _Tensor:
     """`input` with one slice along `dim` replaced."""
 def slice_scatter(input: _TensorLike, src: _TensorLike, dim: builtins.int = 0, start: _Any = None, end: _Any = None, step: builtins.int = 1, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
@@ -1017,6 +1020,7 @@ from wengert.pytorch import jit as jit
 from wengert.pytorch import masked as masked
 from wengert.pytorch import multiprocessing as multiprocessing
 from wengert.pytorch import onnx as onnx
+from wengert.pytorch import ops as ops
 from wengert.pytorch import overrides as overrides
 from wengert.pytorch import random as random
 from wengert.pytorch import signal as signal

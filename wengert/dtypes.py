@@ -152,6 +152,15 @@ def number(value: Any) -> Any:
     return value
 
 
+def can_cast(from_: Any, to: Any) -> Any:
+    """Whether results of one dtype may be written into a tensor of another, as PyTorch decides it.
+
+    >>> can_cast(float64, float32), can_cast(float64, int64)
+    (True, False)
+    """
+    return _CATEGORY[np.dtype(from_).kind] <= _CATEGORY[np.dtype(to).kind]
+
+
 def result_type(*operands: Any) -> np.dtype[Any]:
     """The dtype of an operation on tensors and numbers, as PyTorch decides it.
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import TENSORS
+from wengert.arrays.memory import storage
 from wengert.errors import MissingRuleError
 from wengert.history import modes
 from wengert.history.location import refuse_scipy
@@ -368,7 +369,11 @@ def shares(array: Any, other: Any) -> bool:
     if type(array) is not np.ndarray:
         return np.may_share_memory(array, other)
     base = array.base
-    return base is not None and (base is other.base or np.may_share_memory(array, other))
+    if base is None or base is other.base:
+        return base is not None
+    return np.may_share_memory(array, other) or (
+        type(other) is np.ndarray and storage(array) is storage(other)  # of two parts of it
+    )
 
 
 def current_node(x: Tensor) -> Node | Output | None:

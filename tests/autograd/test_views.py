@@ -528,3 +528,27 @@ def test_a_write_through_strides_reaches_the_gradient_of_a_turned_base(lib):
     y.as_strided((2, 2), (1, 3), 1).mul_(10)
     (y * lib.arange(6.0).reshape(3, 2)).sum().backward()
     assert x.grad.tolist() == [[0.0, 60.0, 120.0], [3.0, 90.0, 150.0]]
+
+
+def test_strides_of_a_view_see_the_rest_of_its_bases_storage(lib):
+    # What the view itself did not hold was no view of anything: writes were not counted, and their
+    # gradients fell away.
+    x = leaf(lib, 6)
+    y = x * 1
+    view = y[2:]
+    window = view.as_strided((3,), (1,), 1)
+    assert window._base is y
+    window.mul_(3)
+    assert view._version == y._version == 1
+    (y * lib.arange(6.0)).sum().backward()
+    assert x.grad.tolist() == [0.0, 3.0, 6.0, 9.0, 4.0, 5.0]
+
+
+def test_a_view_turns_into_strides_outside_of_it(lib):
+    # An AttributeError from inside.
+    x = lib.arange(6.0)
+    view = x[2:]
+    view.as_strided_((2,), (1,), 0)
+    assert view._base is x
+    view.add_(5)
+    assert x.tolist() == [5.0, 6.0, 2.0, 3.0, 4.0, 5.0]

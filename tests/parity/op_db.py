@@ -103,10 +103,16 @@ def our_function(op: Any) -> Callable[..., Any] | None:
         return with_names(op.op, torch=wg, wrapper_set_seed=call)
     if getattr(op.op, "__objclass__", None) in TENSORS:
         return getattr(wg.Tensor, op.op.__name__, None)
+    if isinstance(op.op, OPERATORS):
+        return getattr(wg.ops.aten, op.op.__name__.split(".")[0], None)
     found: Any = wg
     theirs: Any = torch
     for part in op.name.split("."):
         found, theirs = getattr(found, part, None), getattr(theirs, part, None)
+    if found is None or isinstance(
+        found, type
+    ):  # a name that has no meaning here, or a private one
+        found = getattr(wg.ops.aten, getattr(op.op, "__name__", "no name"), None)
     return found if theirs is not None else getattr(wg.Tensor, op.name, None)
 
 
@@ -120,12 +126,11 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 TENSORS = (torch.Tensor, torch.Tensor.__mro__[1])
+OPERATORS = (type(torch.ops.aten.add), type(torch.ops.aten.add.Tensor))
+"""Functions of ATen's, in all their forms and in one."""
 
 
-INTERNAL = """_softmax_backward_data _native_batch_norm_legit _batch_norm_with_update slice
-    _upsample_bilinear2d_aa max_pool2d_with_indices_backward torch_ops_aten_* hash_tensor
-    _unsafe_masked_index* _chunk_cat native_dropout_backward _segment_reduce_* torch__scaled_mm*
-    jiterator_*"""
+INTERNAL = "hash_tensor torch__scaled_mm* jiterator_*"
 """Operators that are PyTorch's own business, in the patterns of files."""
 DRAWN = """bernoulli cauchy empty empty_like empty_permuted empty_strided exponential geometric
     log_normal multinomial new_empty new_empty_strided normal rand_like randint randint_like randn

@@ -42,3 +42,33 @@ def test_dtypes_are_numpys_own():
         wg.float32.is_floating_point = False
     with pytest.raises(RuntimeError, match=r"no complex dtype of int64\. Convert to float32"):
         wg.int64.to_complex()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_are_written_into_the_dtypes_that_pytorch_casts_to(name):
+    # bfloat16 was no dtype to the rule: complex results lost their imaginary parts in silence. And
+    # signed integers could not be written into unsigned ones.
+    for other in NAMES:
+        allowed = torch.can_cast(getattr(torch, name), getattr(torch, other))
+        source, target = getattr(wg, name), getattr(wg, other)
+        assert wg.can_cast(source, target) == allowed, other
+        x, out = wg.ones(2, dtype=source), wg.zeros(2, dtype=target)
+        if allowed:
+            assert wg.cat([x], out=out) is out
+        else:
+            with pytest.raises(RuntimeError, match="can't be cast"):
+                wg.cat([x], out=out)
+            with pytest.raises(RuntimeError, match="can't be cast"):
+                out.add_(x)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod"])
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "float64"])
+def test_what_adds_up_does_so_in_the_dtype_of_out(name, dtype):
+    # float32 was added up as such, and then not written into integers.
+    made = []
+    for lib in (torch, wg):
+        out = lib.zeros(3 if name.startswith("cum") else (), dtype=getattr(lib, dtype))
+        getattr(lib, name)(lib.tensor([1.5, 2.75, 3.5]), 0, out=out)
+        made.append(out.tolist())
+    assert made[1] == made[0]

@@ -36,7 +36,8 @@ DEPARTURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "PyTorch's gradient of equal extrema adds up to less than 1, or to more": (
         (
             "index_reduce_amin index_reduce_amax scatter_reduce_amin scatter_reduce_amax "
-            "nn_functional_pdist nn_functional_multilabel_margin_loss"
+            "nn_functional_pdist nn_functional_multilabel_margin_loss "
+            "_segment_reduce_lengths _segment_reduce_offsets"
         ),
         ALL,
     ),

@@ -10,6 +10,8 @@ pytest.importorskip("torch")
 import torch
 
 import wengert as wg
+from wengert import as_torch
+from wengert.nn import functional as F
 
 RNG = np.random.default_rng(0)
 
@@ -171,3 +173,26 @@ def test_made_tensors_lie_within_their_bounds():
     assert (x < 5).all()
     assert not wg.testing.make_tensor((4, 5), dtype=wg.float32, noncontiguous=True).is_contiguous()
     wg.testing.assert_allclose([1.0], np.ones(1, "f4"))
+
+
+@pytest.mark.parametrize("path", ["ops.aten", "_C._nn", "_VF", "_C._VariableFunctions"])
+def test_functions_are_found_by_the_names_of_pytorchs_own_library(path):
+    # They could be imported, and raised when they were called.
+    with as_torch.installed():
+        there = importlib.import_module("torch")
+        for part in path.split("."):
+            there = getattr(there, part)
+        x, out = wg.tensor([-1.0, 2.0]), wg.empty(2)
+        assert there.gelu(x, out=out) is out
+        assert out.tolist() == F.gelu(x).tolist()
+        assert there.special_erf(x).tolist() == wg.special.erf(x).tolist()
+        assert there.add.Tensor(x, x).tolist() == [-2.0, 4.0]
+        assert there.unsqueeze_(x, 0).shape == x.shape == (1, 2)
+
+
+def test_an_operator_that_is_not_here_says_what_to_do():
+    assert not hasattr(wg.ops.aten, "operator")
+    with pytest.raises(AttributeError, match="Write it with functions that are"):
+        wg.ops.aten.addd
+    with pytest.raises(NotImplementedError, match=r"wengert\.primitive"):
+        wg.ops.torchvision.nms

@@ -31,7 +31,7 @@ DEPARTURES: dict[str, dict[str, str]] = {
     "it keeps no memory down, which is what it is for": {
         "nn_functional_linear_cross_entropy_chunked*": "forward",
     },
-    "a copy where PyTorch has its argument again": {"positive masked_prod": VIEWS},
+    "it does not depend on the numbers of the input": {"max_pool2d_with_indices_backward": "dtype"},
     "NumPy conjugates numbers, not views": {"conj H mH": VIEWS},
     "random numbers have no derivative, not even 0": {
         "normal normal_number_mean bernoulli": "dtype",

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.autograd import forward
 from wengert.autograd.engine import mark_written
@@ -114,12 +115,7 @@ def _check_fit(x: Tensor, array: Any, name: str) -> None:
             f"{list(array.shape)}: {name} writes into a tensor, which cannot grow. "
             "Use the operation without the underscore."
         )
-    if array.dtype is x._array.dtype:
-        return
-    kinds = "buifc"
-    rank = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-    source, target = array.dtype.kind, x._array.dtype.kind
-    if source in kinds and target in kinds and rank[source] > rank[target]:
+    if array.dtype is not x._array.dtype and not dtypes.can_cast(array.dtype, x._array.dtype):
         raise RuntimeError(
             f"result type {array.dtype} can't be cast to the desired output type {x._array.dtype}. "
             f"Use x = x.to(wengert.{array.dtype}) first."

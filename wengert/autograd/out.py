@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd.misfits import misfit
 from wengert.dispatch import signature
 from wengert.history import modes
@@ -52,6 +53,9 @@ def into(
     """`function(...)` written into `out`, a tensor or a tuple of them, resized where it must be."""
     refuse_tracked_out(function.__name__, (*args, *kwargs.values(), out))
     refuse_overlap(_tensors((*args, *kwargs.values())), _tensors((out,)))
+    chosen = kwargs.get("dtype") is None and isinstance(out, Tensor)
+    if chosen and hasattr(function, "in_dtype_of_out"):
+        kwargs = {**kwargs, "dtype": out.dtype}
     result = function(*args, **kwargs)
     if isinstance(out, Tensor):
         if not isinstance(result, Tensor):
@@ -71,6 +75,12 @@ def into(
         )
     filled = [fill_out(o, r) for o, r in zip(out, result, strict=True)]
     return type(result)._make(filled) if hasattr(result, "_make") else tuple(filled)
+
+
+def in_dtype_of_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function that adds up or multiplies in the dtype of `out=`, if no dtype is given."""
+    function.in_dtype_of_out = True  # type: ignore[attr-defined]
+    return function
 
 
 def refuse_overlap(inputs: list[Tensor], outs: list[Tensor]) -> None:
@@ -96,7 +106,7 @@ def refuse_overlap(inputs: list[Tensor], outs: list[Tensor]) -> None:
 
 def fill_out(out: Tensor, result: Tensor) -> Tensor:
     """Write one result into one tensor, which takes on its shape."""
-    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+    if not dtypes.can_cast(result.dtype, out.dtype):
         raise RuntimeError(
             f"result type {result.dtype} can't be cast to the desired output type {out.dtype} of "
             "out="

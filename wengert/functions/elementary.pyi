@@ -164,8 +164,6 @@ def negative(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """-x."""
 def negative_(input: _Tensor) -> _Tensor:
     """`negative`, in place."""
-def positive(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
-    """x itself."""
 def rad2deg(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Radians to degrees."""
 def rad2deg_(input: _Tensor) -> _Tensor:

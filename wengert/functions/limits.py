@@ -142,15 +142,6 @@ def result_type(tensor1: Any, tensor2: Any) -> np.dtype[Any]:
     return dtypes.result_type(array_of(tensor1), array_of(tensor2))
 
 
-def can_cast(from_: Any, to: Any) -> bool:
-    """Whether a result of one dtype may be written into a tensor of another."""
-    rank = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-    source, target = np.dtype(from_), np.dtype(to)
-    return rank[source.kind] <= rank[target.kind] and not (
-        source.kind == "i" and target.kind == "u"
-    )
-
-
 def typename(obj: Any) -> str:
     """The name of an object's type; of a tensor, that of its legacy type."""
     if isinstance(obj, Tensor):

@@ -169,6 +169,14 @@ def abs(input: Any, *, out: Any = None) -> Tensor:
 absolute = abs
 
 
+def positive(input: Any) -> Tensor:
+    """`input` itself, as +x is."""
+    input = tensor_of(input)
+    if input._array.dtype.kind == "b":
+        raise _undefined("positive", input)
+    return input
+
+
 def square(input: Any, *, out: Any = None) -> Tensor:
     """x squared; of truth values, as integers."""
     if isinstance(input, Tensor) and input._array.dtype.kind == "b":

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.operands import cast
+from wengert.autograd.out import in_dtype_of_out
 from wengert.autograd.record import recorder, usually
 from wengert.dispatch import as_array, known
 from wengert.functions import elementary, results
@@ -64,7 +65,17 @@ def _with_axis(input: Any, dim: Any, keepdim: bool) -> tuple[Any, int | None, bo
     return input, dim if dim is None else dim % input._array.ndim, keepdim
 
 
+def _accumulated(input: Any, dtype: Any) -> Tensor:
+    """What is summed or multiplied: in a given dtype; integers and truth values as int64."""
+    if not isinstance(input, Tensor):
+        input = tensor_of(input)
+    if dtype is not None:
+        return cast(input, np.dtype(dtype))
+    return cast(input, dtypes.int64) if input._array.dtype.kind in "biu" else input
+
+
 @usually(np.sum, when=_reduces_one_or_all, given=_with_axis)
+@in_dtype_of_out
 def sum(
     input: Any,
     dim: Dim = None,
@@ -84,12 +95,7 @@ def sum(
         return into(out, sum, (input, dim, keepdim), {"dtype": dtype, **names})
     if names:
         dim, keepdim = numpy_names(dim, keepdim, names, "sum")
-    if not isinstance(input, Tensor):
-        input = tensor_of(input)
-    if dtype is not None:
-        input = cast(input, np.dtype(dtype))
-    elif input._array.dtype.kind in "biu":
-        input = cast(input, dtypes.int64)
+    input = _accumulated(input, dtype)
     return _sum(input, dim if dim is None else some_dims(dim, input.ndim), keepdim)
 
 
@@ -123,13 +129,10 @@ def mean(
 
 
 @takes_out
+@in_dtype_of_out
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product over all elements, or along one dimension."""
-    input = tensor_of(input)
-    if dtype is not None:
-        input = cast(input, np.dtype(dtype))
-    elif input.dtype.kind in "biu":
-        input = cast(input, dtypes.int64)
+    input = _accumulated(input, dtype)
     if not input.ndim:
         return input.clone()
     if input.dtype == dtypes.bool:
@@ -138,6 +141,7 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 
 @takes_out
+@in_dtype_of_out
 def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
     input = tensor_of(input)
@@ -527,25 +531,20 @@ def count_nonzero(input: Any, dim: Dim = None) -> Tensor:
 
 
 @takes_out
+@in_dtype_of_out
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along `dim`."""
-    input, axis = _running(input, dim, dtype)
+    input = _accumulated(input, dtype)
+    axis = one_dim(dim, input.ndim)
     return _cumsum(input, axis) if input.ndim else input.clone()
 
 
-def _running(input: Any, dim: int, dtype: Any) -> tuple[Tensor, int]:
-    input = tensor_of(input)
-    if dtype is not None:
-        input = cast(input, np.dtype(dtype))
-    elif input.dtype.kind in "biu":
-        input = cast(input, dtypes.int64)
-    return input, one_dim(dim, input.ndim)
-
-
 @takes_out
+@in_dtype_of_out
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along `dim`."""
-    input, axis = _running(input, dim, dtype)
+    input = _accumulated(input, dtype)
+    axis = one_dim(dim, input.ndim)
     if not input.ndim or not input._array.size:
         return input.clone()
     return _cumprod(input, axis)

@@ -177,6 +177,77 @@ def _reduced(
     return piled.amax(0) if reduce == _AMAX else piled.amin(0)
 
 
+@takes_out
+def segment_reduce(
+    data: Any,
+    reduce: str,
+    *,
+    lengths: Any = None,
+    indices: Any = None,
+    offsets: Any = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Tensor:
+    """Neighbours along `axis` combined by "sum", "mean", "max", "min" or "prod".
+
+    How many they are say `lengths`, or `offsets` say where they begin and the last ones end, in
+    the last of their dimensions; those before are the data's. An empty segment is `initial`.
+
+    >>> import wengert as wg
+    >>> wg.segment_reduce(wg.arange(6.0), "max", lengths=wg.tensor([2, 4]))
+    tensor([1., 5.])
+    """
+    data = tensor_of(data, "data")
+    names = {"max": _AMAX, "min": _AMIN, _SUM: _SUM, _MEAN: _MEAN, _PROD: _PROD}
+    if reduce not in names or indices is not None or (lengths is None) == (offsets is None):
+        raise RuntimeError(
+            "segment_reduce(): reduce is one of max, mean, min, sum and prod, and either lengths "
+            f"or offsets say what belongs together, but got {reduce!r} and "
+            f"{'both or none' if (lengths is None) == (offsets is None) else 'indices'} of them"
+        )
+    counts = tensor_of(lengths) if offsets is None else tensor_of(offsets).diff()
+    axis = one_dim(axis, data.ndim)
+    before, n, after = data.shape[:axis], counts.shape[-1], data.shape[axis + 1 :]
+    if counts.shape[:-1] != before:
+        raise RuntimeError(
+            f"segment_reduce(): along axis {axis} of data of shape {tuple(data.shape)} segments "
+            f"have the shape {(*before, 'n')}, got {tuple(counts.shape)}"
+        )
+    ones = (1,) * len(after)
+    segments = constant(_segments(counts._array, data.shape[axis], unsafe))
+    places = segments.reshape((*segments.shape, *ones)).expand(data.shape)._array
+    kind = _SUM if reduce == _MEAN else names[reduce]
+    first = _neutral(kind, data.dtype) if initial is None else initial
+    begun = wrap(np.full((*before, n + 1, *after), first, data.dtype))
+    extremum = kind in (_AMAX, _AMIN)
+    made = _reduced(begun, places, axis, data, kind, not extremum).narrow(axis, 0, n)
+    if extremum:  # one that equals the initial number has the gradient all the same
+        beyond = made._array < first if kind == _AMAX else made._array > first
+        return made.masked_fill(constant(beyond), first)
+    if reduce != _MEAN:
+        return made
+    divisors = counts.reshape((*counts.shape, *ones)).to(data.dtype)
+    return made / (divisors if initial is None else divisors.clamp(min=1))
+
+
+@functools.partial(primitive, opaque=True)
+def _segments(counts: Any, size: int, unsafe: bool) -> Any:
+    """The segment of each element; those that belong to none have one more, the last.
+
+    RuntimeError if the counts, in the last of their dimensions, do not fit the size.
+    """
+    total = counts.sum(-1, keepdims=True)
+    if (counts < 0).any() or (total > size).any() or (not unsafe and (total != size).any()):
+        raise RuntimeError(
+            "Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+            f"!unsafe: the segments have {total.ravel().tolist()} of {size} elements"
+        )
+    each = np.concatenate([counts, size - total], -1)
+    numbers = np.broadcast_to(np.arange(each.shape[-1]), each.shape)
+    return np.repeat(numbers.ravel(), each.ravel()).reshape((*counts.shape[:-1], size))
+
+
 def _neutral(reduce: str, dtype: Any) -> Any:
     if reduce in (_SUM, _MEAN):
         return 0

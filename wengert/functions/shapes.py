@@ -30,7 +30,7 @@ from wengert.functions.creation import check_device
 from wengert.rules import shapes as rules
 from wengert.rules.indexing import select as select_rule
 from wengert.rules.indexing import slices as slices_rule
-from wengert.tensor import Size, Tensor, cell_of, wrap
+from wengert.tensor import Size, Tensor, View, cell_of, wrap
 
 _reshape, _expand = recorder(np.reshape), recorder(rules.expand)
 _transpose, _swapaxes = recorder(np.transpose), recorder(np.swapaxes)
@@ -691,7 +691,22 @@ def as_strided(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} "
             f"are out of bounds for storage of {have} elements"
         )
-    return _as_strided(input, tuple(size), tuple(stride), offset - start, input.stride())
+    viewed = _speaks_of(input)
+    within = offset - (start if viewed is input else viewed.storage_offset())
+    return _as_strided(viewed, tuple(size), tuple(stride), within, viewed.stride())
+
+
+def _speaks_of(x: Tensor) -> Tensor:
+    """The tensor of which strides take a view, if they are said of `x`.
+
+    They speak of the storage, of which a base may have more than its view. A base that is not
+    differentiated through the view, or has no tangent of its own, or elements of another size, is
+    left alone.
+    """
+    view = x._origin
+    if type(view) is View and view.creation is None and not x._tangents and known(x._array):
+        return view.base if view.base.dtype == x.dtype else x
+    return x
 
 
 def _memory(x: Tensor) -> tuple[int, int]:

@@ -51,6 +51,8 @@ INSTEAD = (
 """What to do where a part of PyTorch has no meaning here, by its path after `torch.`."""
 
 ABOVE = {
+    "_C": "wengert.pytorch.aten",
+    "_VF": "wengert.pytorch.aten",
     "autograd.grad_mode": "wengert",
     "functional": "wengert",
     "return_types": "wengert",
@@ -84,7 +86,8 @@ OTHERWISE = {
 """Names that programs take from the inside of PyTorch, and what they are here."""
 
 PRIVATE = {
-    *("_C", "_C._nn", "_dynamo", "_dynamo.config", "_inductor", "_inductor.config"),
+    *("_C", "_C._fft", "_C._linalg", "_C._nn", "_C._special", "_C._VariableFunctions", "_VF"),
+    *("_dynamo", "_dynamo.config", "_inductor", "_inductor.config"),
     *("_jit_internal", "_tensor", "_utils", "_vmap_internals"),
     *("nn._reduction", "utils._pytree", "utils.data._utils"),
 }

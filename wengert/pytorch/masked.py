@@ -75,7 +75,10 @@ def _reduction(name: str, neutral: Any, doc: str) -> Any:
     ) -> Tensor:
         input, mask = _prepared(input, _wide(name, input, dtype), mask)
         value = neutral(input.dtype) if callable(neutral) else neutral
-        return getattr(reductions, name)(_filled(input, mask, value), dim, keepdim)
+        filled = _filled(input, mask, value)
+        if name == "prod" and not filled.ndim:
+            return filled  # the product is taken dimension by dimension, of which there are none
+        return getattr(reductions, name)(filled, dim, keepdim)
 
     return named(reduce, name, doc, __name__)
 

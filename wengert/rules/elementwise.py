@@ -39,9 +39,7 @@ elementwise(
     doc="The quotient; integers give floating-point numbers.",
 )
 elementwise(np.negative, lambda t: -t, names="neg negative", doc="-x.")
-elementwise(
-    np.positive, lambda t: t, name="Alias", names="positive", inplace=False, doc="x itself."
-)
+elementwise(np.positive, lambda t: t, name="Alias")
 elementwise(np.reciprocal, lambda t, y: -t * y * y)
 elementwise(np.square, lambda t, x: 2 * t * x)
 

@@ -977,8 +977,8 @@ class Methods:
         """The n-th derivative of digamma."""
     def polygamma_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`polygamma`, in place."""
-    def positive(self, *, out: _Out | None = None) -> _Tensor:
-        """x itself."""
+    def positive(self) -> _Tensor:
+        """`input` itself, as +x is."""
     def pow(self, exponent: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """input ** exponent; either may be a number."""
     def pow_(self, other: _TensorLike) -> _Tensor:

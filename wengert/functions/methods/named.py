@@ -48,8 +48,8 @@ METHODS: dict[Any, str] = {
     math: """
         abs absolute add addcdiv addcmul angle ceil clamp clamp_max clamp_min clip conj
         conj_physical div divide fix float_power floor frac frexp heaviside ldexp lerp log_softmax
-        logaddexp logaddexp2 nan_to_num nextafter pow reciprocal round rsqrt sgn sign softmax square
-        sub subtract trunc
+        logaddexp logaddexp2 nan_to_num nextafter positive pow reciprocal round rsqrt sgn sign
+        softmax square sub subtract trunc
     """,
     decompositions: "cholesky_inverse cholesky_solve geqrf orgqr ormqr triangular_solve",
     linalg: "det logdet matrix_exp matrix_power pinverse slogdet",
@@ -109,6 +109,7 @@ class OperatorMethods:
 
     __slots__ = ()
 
+    __pos__ = math.positive
     cholesky = decompositions.old_cholesky
     inverse = linalg.inv
     lu = decompositions.old_lu

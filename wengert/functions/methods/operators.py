@@ -92,7 +92,6 @@ for _name, _function in OPERATORS.items():
         install_inplace(f"__i{_name}__", _function, _LABELS.get(_name, _name + "_"))
 install("__neg__", np.negative)
 install("__abs__", np.absolute)
-install("__pos__", np.positive)
 
 
 # ---- comparisons and bits ------------------------------------------------------------------

@@ -143,15 +143,23 @@ def interpolate(
             "Input and output sizes should be greater than 0, but got input "
             f"{tuple(spatial)} and output {tuple(out)}"
         )
+    if smooth:
+        return resized(input, out, scales, bool(align_corners), mode, antialias)
     for i in range(n):
-        axis = 2 + i
-        if smooth:
-            how = spatial[i], out[i], scales[i], bool(align_corners), mode, antialias
-            input = apply(resize, input, _weights(*how, input._array.dtype), axis)
-        else:
-            scale = scales[i] or spatial[i] / out[i]
-            dtype = input._array.dtype
-            input = apply(resize, input, _nearest(spatial[i], out[i], scale, mode, dtype), axis)
+        scale = scales[i] or spatial[i] / out[i]
+        nearest = _nearest(spatial[i], out[i], scale, mode, input._array.dtype)
+        input = apply(resize, input, nearest, 2 + i)
+    return input
+
+
+def resized(
+    input: Tensor, out: list[int], scales: list[Any], corners: bool, mode: str, antialias: bool
+) -> Tensor:
+    """Interpolated to new sizes; scales are steps in the input, None if the sizes say so."""
+    sizes = input._array.shape[2:]
+    for i, (size, new, scale) in enumerate(zip(sizes, out, scales, strict=True)):
+        weights = _weights(size, new, scale, corners, mode, antialias, input._array.dtype)
+        input = apply(resize, input, weights, 2 + i)
     return input
 
 
