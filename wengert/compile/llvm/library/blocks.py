@@ -26,7 +26,7 @@ from wengert.compile.llvm.library.tiles import (
     power_of_two,
     transpose,
 )
-from wengert.compile.llvm.machine.control import repeat
+from wengert.compile.llvm.machine.control import along, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID
 
@@ -223,10 +223,10 @@ class _Blocks:
                 self._cut(y, count, k)
                 self._block(x, result, count, k, add)
 
-            self._parts(p.k, self.depth, deep)
+            along(self.builder, p.k, self.depth, deep)
 
         across = self.panels * self.wide
-        self._parts(p.n, across, columns)
+        along(self.builder, p.n, across, columns)
 
     def _room(self, count: int) -> Any:
         """Memory on the stack for that many elements."""
@@ -235,13 +235,6 @@ class _Blocks:
             room.align = LINE
             room.type = POINTER  # llvmlite gives it a type that knows its contents
         return room
-
-    def _parts(self, extent: int, size: int, body: Callable[[Any, int], None]) -> None:
-        """Run `body(number, size)` for the parts of an extent, the last of which may be less."""
-        full, rest = divmod(extent, size)
-        repeat(self.builder, full, lambda number: body(number, size))
-        if rest:
-            body(I64(full), rest)
 
     def _block(self, a: Any, c: Any, columns: int, k: int, add: Any) -> None:
         """c (+)= a @ block, for all rows, `columns` columns and `k` along the shared dimension."""
@@ -263,9 +256,9 @@ class _Blocks:
                 right, result = v.at(self.block, (j, k * self.wide)), v.at(y, (j, self.wide))
                 self.builder.call(function, [x, step, right, result, row, I64(k), add])
 
-            self._parts(columns, self.wide, panel)
+            along(self.builder, columns, self.wide, panel)
 
-        self._parts(p.m, self.rows, rows)
+        along(self.builder, p.m, self.rows, rows)
 
     # ---- copies -----------------------------------------------------------------------------
 
@@ -281,7 +274,7 @@ class _Blocks:
                     element = v.load(v.at(base, (i, 1)), lanes, min(lanes, rows - i))
                     v.store(element, v.at(to, (i, 1)), lanes)
 
-        self._parts(k, UNROLL, columns)
+        along(self.builder, k, UNROLL, columns)
 
     def _cut(self, b: Any, columns: int, k: int) -> None:
         """Copy `columns` columns of B and `k` rows into panels."""
@@ -304,9 +297,9 @@ class _Blocks:
                     vector = v.load(v.at(here, (at, 1)), lanes, min(lanes, count - at))
                     v.store(vector, v.at(to, (at, 1)), lanes)
 
-            self._parts(columns, self.wide, piece)
+            along(self.builder, columns, self.wide, piece)
 
-        self._parts(k, 1, row)
+        along(self.builder, k, 1, row)
 
     def _cut_columns(self, b: Any, columns: int, k: int) -> None:
         """Columns are contiguous: transposed in registers."""
@@ -320,7 +313,7 @@ class _Blocks:
                 used = min(lanes, count - at)
                 transpose(v, (source, p.b), (target, row), k, lanes, used)
 
-        self._parts(columns, self.wide, panel)
+        along(self.builder, columns, self.wide, panel)
 
 
 def _even(extent: int, most: int, multiple: int) -> int:

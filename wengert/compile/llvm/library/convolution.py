@@ -27,7 +27,6 @@ from wengert.compile.llvm.library.windows import (
     Pair,
     Planes,
     Working,
-    along,
     arguments,
     defined,
     interleaved,
@@ -37,7 +36,7 @@ from wengert.compile.llvm.library.windows import (
     part,
     store,
 )
-from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.control import along, fold, repeat
 from wengert.compile.plan.plan import Call, Layout
 from wengert.rules import convolution as rules
 
@@ -372,7 +371,7 @@ def _turn(
         x = v.at(from_, (o, a.strides[0]), (c, a.strides[1]))
         y = v.at(to, (o, b.strides[0]), (c, b.strides[1]))
         along(
-            v,
+            v.builder,
             rows * columns,
             lanes,
             lambda j, used: v.store(
@@ -649,14 +648,12 @@ class _WeightEmitter:
     def _tiles(self, v: Vectors, x: Any, turned: Any, added: Any, at: list[Pair]) -> None:
         """All channels of the cotangent, for some columns."""
         wide = self.sums.vectors * self.sums.lanes
-        full, rest = divmod(self.wide, wide)
 
-        def tile(i: Any, vectors: int) -> None:
+        def tile(i: Any, used: int) -> None:
+            vectors = used // self.sums.lanes
             self._tile(v, x, v.at(turned, (i, wide)), v.at(added, (i, wide)), at, vectors)
 
-        repeat(v.builder, full, lambda i: tile(i, self.sums.vectors))
-        if rest:
-            tile(full, rest // self.sums.lanes)
+        along(v.builder, self.wide, wide, tile)
 
     def _tile(self, v: Vectors, x: Any, y: Any, added: Any, at: list[Pair], vectors: int) -> None:
         lanes, width = self.sums.lanes, self.layer.y.shape[3]

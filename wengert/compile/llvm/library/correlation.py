@@ -19,8 +19,8 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.library.tiles import LATENCY, Registers, Vectors
-from wengert.compile.llvm.library.windows import along, lanes_for
-from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.library.windows import lanes_for
+from wengert.compile.llvm.machine.control import along, fold, repeat
 from wengert.compile.llvm.machine.values import I64
 
 UNROLLED = 72
@@ -202,7 +202,7 @@ def emit(
         source = v.at(room, (n, c.outputs * each), (o, each), (i, c.x_row))
         target = v.at(y, (n, y_apart), (o, c.y_output), (i, c.y_row))
         along(
-            v,
+            v.builder,
             c.width,
             lanes,
             lambda j, used: v.store(

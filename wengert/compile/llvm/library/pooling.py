@@ -21,7 +21,6 @@ from wengert.compile.llvm.library.windows import (
     Image,
     Planes,
     Working,
-    along,
     arguments,
     defined,
     interleaved,
@@ -31,7 +30,7 @@ from wengert.compile.llvm.library.windows import (
     part,
     store,
 )
-from wengert.compile.llvm.machine.control import repeat
+from wengert.compile.llvm.machine.control import along, repeat
 from wengert.compile.llvm.machine.values import number
 from wengert.compile.plan.plan import Call
 from wengert.rules import convolution as rules
@@ -173,7 +172,7 @@ def _each_window(v: Vectors, pool: Pool, lanes: int, body: Callable[[Any, Any, i
     repeat(
         b,
         pool.rows.out,
-        lambda i: along(v, pool.columns.out, lanes, lambda j, used: body(i, j, used)),
+        lambda i: along(v.builder, pool.columns.out, lanes, lambda j, used: body(i, j, used)),
     )
 
 
@@ -339,7 +338,7 @@ class _Spreading:
         def row(i: Any) -> None:
             to = v.at(target, (i, image.strides[2]))
             along(
-                v,
+                v.builder,
                 length,
                 lanes,
                 lambda j, used: v.store(v.zero(lanes), v.at(to, (j, lanes)), used),
@@ -357,7 +356,7 @@ class _Spreading:
         def row(i: Any) -> None:
             a, b = v.at(begin, (i, self.result.strides[0])), v.at(result, (i, image.strides[2]))
             along(
-                v,
+                v.builder,
                 columns,
                 lanes,
                 lambda j, used: v.store(

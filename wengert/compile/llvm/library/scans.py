@@ -25,7 +25,7 @@ from wengert.compile.llvm.elementary.casts import cast
 from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.library.natives import NATIVES, Native
 from wengert.compile.llvm.machine import host as machine
-from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.control import along, fold, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.memory import blend, load, offset, permuted, splat, store
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID, element, number, wide
@@ -226,18 +226,13 @@ class _Emitter:
     def _side_by_side(self, pointers: list[V], extent: int, strides: tuple[int, ...]) -> None:
         lanes = self.lanes
         beside = BESIDE if all(s in (0, 1) for s in strides) else 2
-        whole, rest = divmod(extent, beside * lanes)
-        full = [(k * lanes, lanes) for k in range(beside)]
 
-        def block(i: V) -> None:
+        def block(i: V, size: int) -> None:
             start = self.b.mul(i, I64(beside * lanes))
-            self._sequence(self._moved(pointers, start, strides), full, strides, lanes)
+            vectors = [(k, min(lanes, size - k)) for k in range(0, size, lanes)]
+            self._sequence(self._moved(pointers, start, strides), vectors, strides, lanes)
 
-        repeat(self.b, whole, block)
-        if rest:
-            last = [(k, min(lanes, rest - k)) for k in range(0, rest, lanes)]
-            start = I64(whole * beside * lanes)
-            self._sequence(self._moved(pointers, start, strides), last, strides, lanes)
+        along(self.b, extent, beside * lanes, block)
 
     def _sequence(
         self,

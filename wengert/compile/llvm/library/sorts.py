@@ -20,7 +20,7 @@ from llvmlite import ir
 from wengert.compile.llvm.elementary.casts import cast, is_nan
 from wengert.compile.llvm.library.natives import NATIVES, Native
 from wengert.compile.llvm.machine import host as machine
-from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.control import along, fold, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.memory import gather, load, offset, one_by_one, splat, store
 from wengert.compile.llvm.machine.scratch import Scratch
@@ -160,16 +160,14 @@ class _Ranks:
 
     def row(self, x: V, out: V) -> None:
         b, lanes = self.b, self.lanes
-        whole, rest = divmod(self.count, lanes)
-        repeat(b, whole, lambda i: self._note(x, b.mul(i, I64(lanes)), lanes))
-        if rest:
-            self._note(x, I64(whole * lanes), rest)
-        many, rest = divmod(self.count, TOGETHER * lanes)
-        full = [lanes] * TOGETHER
-        repeat(b, many, lambda i: self._rank(out, b.mul(i, I64(TOGETHER * lanes)), full))
-        if rest:
-            actives = [min(lanes, rest - k) for k in range(0, rest, lanes)]
-            self._rank(out, I64(many * TOGETHER * lanes), actives)
+        note = lambda i, active: self._note(x, b.mul(i, I64(lanes)), active)
+        along(b, self.count, lanes, note)
+
+        def rank(i: V, size: int) -> None:
+            actives = [min(lanes, size - k) for k in range(0, size, lanes)]
+            self._rank(out, b.mul(i, I64(TOGETHER * lanes)), actives)
+
+        along(b, self.count, TOGETHER * lanes, rank)
 
     def _places(self, start: V) -> V:
         return self.b.add(splat(self.b, start, self.lanes), self.first)
@@ -392,8 +390,6 @@ class _Search:
         self.lanes = max(machine.vector_bytes() // 8, 4)
 
     def all(self, at: list[V], dtype: np.dtype, extent: int, strides: tuple[int, ...]) -> None:
-        whole, rest = divmod(extent, self.lanes)
-
         def block(i: V, active: int) -> None:
             b, start = self.b, self.b.mul(i, I64(self.lanes))
             source, target = (
@@ -407,9 +403,7 @@ class _Search:
             place = self._place(cast(b, x, dtype, self.dtype))
             store(b, place, target, INTP, self.lanes, strides[1], active)
 
-        repeat(self.b, whole, lambda i: block(i, self.lanes))
-        if rest:
-            block(I64(whole), rest)
+        along(self.b, extent, self.lanes, block)
 
     def _place(self, x: V) -> V:
         """How many elements of the row are less, or not greater."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.control import along, fold, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.memory import load_row, permuted, prefetch, splat, store_row
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID, intrinsic
@@ -289,17 +289,13 @@ def transpose(
     (b, strides), (copy, row) = source, target
     block = min(lanes, power_of_two(k)) if strides[0] == 1 else 1
 
-    def copied(l: Any, first: int, size: int) -> None:
-        """`size` elements along k, from number l * block + first."""
+    def copied(l: Any, size: int) -> None:
+        """`size` elements along k, from number l * block."""
         base, to = v.at(b, (l, block * strides[0])), v.at(copy, (l, block * row))
-        base, to = v.at(base, (first, strides[0])), v.at(to, (first, row))
         function = _transposer(v.builder.module, v.dtype, lanes, used, size)
         v.builder.call(function, [base, I64(strides[1]), to, I64(row)])
 
-    whole, rest = divmod(k, block)
-    repeat(v.builder, whole, lambda l: copied(l, 0, block))
-    if rest:
-        copied(0, whole * block, rest)
+    along(v.builder, k, block, copied)
 
 
 class _Emitter:
@@ -371,10 +367,7 @@ class _Emitter:
             v.store(v.zero(lanes), v.at(c, (i, p.c[0]), (j, lanes)), used)
 
         def row(i: Any) -> None:
-            full, rest = divmod(p.n, lanes)
-            repeat(self.builder, full, lambda j: clear(i, j, lanes))
-            if rest:
-                clear(i, full, rest)
+            along(self.builder, p.n, lanes, lambda j, used: clear(i, j, used))
 
         repeat(self.builder, p.m, row)
 
@@ -390,10 +383,7 @@ class _Emitter:
             start = v.at(b, (j, wide))
             self._rows(a, start, p.b[0], v.at(c, (j, wide)), tile, lanes, columns)
 
-        full, rest = divmod(p.n, wide)
-        repeat(self.builder, full, lambda j: panel(j, wide))
-        if rest:
-            panel(full, rest)
+        along(self.builder, p.n, wide, panel)
 
     def _rows(self, a: Any, b: Any, row: int, c: Any, tile: Tile, lanes: int, columns: int) -> None:
         """All rows of the result, for one panel of columns. `row` is the stride of B's rows."""
@@ -492,10 +482,7 @@ class _Emitter:
                 transpose(v, (source, p.b), (target, wide), p.k, lanes, used)
             self._rows(a, copy, wide, v.at(c, (j, wide)), tile, lanes, columns)
 
-        full, rest = divmod(p.n, wide)
-        repeat(self.builder, full, lambda j: panel(j, wide))
-        if rest:
-            panel(full, rest)
+        along(self.builder, p.n, wide, panel)
 
     def _deep(self, a: Any, b: Any, c: Any, depth: int) -> None:
         """Take the shared dimension in blocks, so that the panels stay in the cache."""
@@ -509,10 +496,7 @@ class _Emitter:
             self._panels(a=v.at(a, (first, size * p.a[1])), b=v.at(b, (first, size * p.b[0])), c=c)
             self.product = p
 
-        whole, rest = divmod(p.k, size)
-        repeat(self.builder, whole, lambda l: block(l, size))
-        if rest:
-            block(whole, rest)
+        along(self.builder, p.k, size, block)
 
     # ---- along the shared dimension ---------------------------------------------------------
 

@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from wengert.compile.llvm.library.tiles import Vectors
 from wengert.compile.llvm.machine import memory
-from wengert.compile.llvm.machine.control import repeat
+from wengert.compile.llvm.machine.control import along, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.scratch import Scratch
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
@@ -127,14 +127,6 @@ def lanes_for(register: int, dtype: np.dtype, count: int) -> int:
     while most > 1 and most // 2 >= count:
         most //= 2
     return most
-
-
-def along(v: Vectors, count: int, lanes: int, body: Callable[[Any, int], None]) -> None:
-    """Run `body(vector number, lanes in use)` for vectors along `count` elements."""
-    full, rest = divmod(count, lanes)
-    repeat(v.builder, full, lambda j: body(j, lanes))
-    if rest:
-        body(I64(full), rest)
 
 
 def load(v: Vectors, pointer: Any, lanes: int, stride: int, used: int) -> Any:
@@ -257,7 +249,7 @@ class Planes:
         border = ir.Constant(v.type, value)
         filled = ir.Constant(ir.VectorType(v.type, lanes), [border] * lanes)
         along(
-            v,
+            v.builder,
             self.elements,
             lanes,
             lambda j, used: v.store(filled, v.at(target, (j, lanes)), used),
@@ -292,7 +284,7 @@ class Planes:
         def line(i: Any) -> None:
             from_, onto = v.at(pointer, (i, self.rows.stride * row)), v.at(to, (i, self.row))
             along(
-                v,
+                v.builder,
                 len(columns),
                 lanes,
                 lambda j, used: v.store(

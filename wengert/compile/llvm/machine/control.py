@@ -63,3 +63,11 @@ def repeat(builder: Any, count: int, body: Callable[[Any], None]) -> None:
         return []
 
     fold(builder, count, [], once)
+
+
+def along(builder: Any, count: int, size: int, body: Callable[[Any, int], None]) -> None:
+    """Run `body(number, size)` for the parts of so many things; the last part may be smaller."""
+    full, rest = divmod(count, size)
+    repeat(builder, full, lambda number: body(number, size))
+    if rest:
+        body(I64(full), rest)
