@@ -24,51 +24,6 @@ from wengert.compile.llvm.machine.lanes import (
 
 
 @native(heavy=False)
-def maximum(x: Lanes, y: Lanes) -> Lanes:
-    """The larger, and nan where one is nan."""
-    return where(x.is_nan(), x, where(x > y, x, y))
-
-
-@native(heavy=False)
-def minimum(x: Lanes, y: Lanes) -> Lanes:
-    """The smaller, and nan where one is nan."""
-    return where(x.is_nan(), x, where(x < y, x, y))
-
-
-@native(heavy=False)
-def fmax(x: Lanes, y: Lanes) -> Lanes:
-    """The larger, and the other where one is nan."""
-    return where(y.is_nan(), x, where(x > y, x, y))
-
-
-@native(heavy=False)
-def fmin(x: Lanes, y: Lanes) -> Lanes:
-    """The smaller, and the other where one is nan."""
-    return where(y.is_nan(), x, where(x < y, x, y))
-
-
-@native(heavy=False)
-def sign(x: Lanes) -> Lanes:
-    unit = where(x > 0.0, 1.0, where(x < 0.0, x.full(-1.0), 0.0))
-    return where(x.is_nan(), x, unit)
-
-
-@native(heavy=False)
-def reciprocal(x: Lanes) -> Lanes:
-    return 1.0 / x
-
-
-@native(heavy=False)
-def square(x: Lanes) -> Lanes:
-    return x * x
-
-
-def rounded(how: str, x: Lanes) -> Lanes:
-    """x rounded to a whole number by LLVM's `rint`, `floor`, `ceil` or `trunc`."""
-    return x.call(how)
-
-
-@native(heavy=False)
 def nextafter(x: Lanes, y: Lanes) -> Lanes:
     """The float after x in the direction of y: one more or less in its bits."""
     bits = x.bits()

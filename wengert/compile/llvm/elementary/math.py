@@ -6,28 +6,24 @@ infinities, nan and signed zeros, and to 2 units in the last place elsewhere, de
 included: 4 for `power` and `tan`, and for `logaddexp`, which cancels near 0, 4 of its largest
 argument; 5 for what only the compiler calls, exp(x - m) of float32 where m is the maximum of x,
 once that is below -6. `tests/compile/test_math.py` measures it. `lanes.py` is the language of the
-formulas, and the files beside it hold them by family.
+formulas, and the files beside it hold them by family; what LLVM has instructions for is in
+`scalars.py`.
 """
 
 from __future__ import annotations
 
-from functools import partial
-
 from llvmlite import ir
 
-from wengert.compile.llvm.elementary import arithmetic, exponentials
+from wengert.compile.llvm.elementary import arithmetic as arithmetic
+from wengert.compile.llvm.elementary import exponentials
 from wengert.compile.llvm.elementary import logarithms as logarithms
 from wengert.compile.llvm.elementary import special as special
 from wengert.compile.llvm.elementary import trigonometry as trigonometry
-from wengert.compile.llvm.elementary.table import FUNCTIONS, LARGE, native
+from wengert.compile.llvm.elementary.table import FUNCTIONS, LARGE
 from wengert.compile.llvm.elementary.table import HEAVY as HEAVY
 from wengert.compile.llvm.machine import functions
-from wengert.compile.llvm.machine.lanes import Lanes, absolute, copysign, sqrt, suffix
+from wengert.compile.llvm.machine.lanes import Lanes, suffix
 
-for _formula in (sqrt, absolute, copysign):
-    native(heavy=False)(_formula)
-for _how in ("rint", "floor", "ceil", "trunc"):
-    FUNCTIONS[_how] = partial(arithmetic.rounded, _how)
 NAMES = frozenset(FUNCTIONS)
 # What only the compiler knows where to use.
 FUNCTIONS["falling_exp"] = exponentials.falling_exp
