@@ -8,7 +8,7 @@ import pytest
 
 import wengert as wg
 from tests.control.test_compiled import F64, gradients, tensor
-from wengert.errors import TracingError
+from wengert.errors import StateError, TracingError
 
 
 def check(f, *args):
@@ -158,3 +158,16 @@ def test_a_loop_keeps_the_states_that_its_derivative_reads_and_runs_once():
     (rewind,) = [s for s in compiled.program.statements if s.name == "rewind"]
     assert until.function.keeps == [1]
     assert rewind.args[-1] is until.outputs[-1]
+
+
+def test_a_body_that_writes_outside_is_told_what_a_while_loop_can_do():
+    # It was told to give the loop unroll=True, which a while_loop does not take.
+    seen = []
+
+    def body(x):
+        seen.append(x)
+        return x + 1
+
+    f = wg.compile(lambda x: wg.while_loop(lambda x: x < 5, body, x))
+    with pytest.raises(StateError, match=r"Return it as part of the state\.$"):
+        f(wg.tensor(0.0))

@@ -188,8 +188,12 @@ class TestRefused:
 
     def test_branches_that_differ_inside_vmap(self):
         f = wg.vmap(lambda x: wg.cond(x > 0, lambda x: x, lambda x: (x, x), x))
-        with pytest.raises(StateError, match=r"structure \*, but that of branch 1 .* \(\*, \*\)"):
+        told = r"true_fn of wg.cond has the structure \*, but that of false_fn .* \(\*, \*\)"
+        with pytest.raises(StateError, match=told):
             f(wg.zeros(2))
+        g = wg.vmap(lambda k, x: wg.switch(k, [lambda x: x, lambda x: (x, x)], x))
+        with pytest.raises(StateError, match=r"branch 0 of wg.switch .* that of branch 1 has"):
+            g(wg.tensor([0, 1]), wg.zeros(2))
 
     def test_predicates_of_several_elements_and_indices_that_are_not_whole(self):
         with pytest.raises(StateError, match=r"predicate of wg.cond is an array of shape \[2\]"):

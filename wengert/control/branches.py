@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.control import choice
 from wengert.control.recorded import branched, undecided
-from wengert.control.states import Form, agreed, split
+from wengert.control.states import Form, agreed, branches_differ, split
 from wengert.errors import StateError
 
 
@@ -42,7 +42,8 @@ def cond(
         return _both(array, true_fn, false_fn, given)
     trace = undecided(array)
     if trace is not None:
-        return branched(trace, np.not_equal(array, 0), [false_fn, true_fn], given, "wg.cond")
+        index, functions = np.not_equal(array, 0), [false_fn, true_fn]
+        return branched(trace, index, functions, given, "wg.cond", NAMES[::-1])
     return true_fn(*given) if array else false_fn(*given)
 
 
@@ -51,23 +52,24 @@ def _given(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(one) if isinstance(one, tuple | list) else operands
 
 
+NAMES = "true_fn", "false_fn"
+
+
 def _both(predicate: Any, f: Any, g: Any, operands: tuple[Any, ...]) -> Any:
-    return choice.chosen(predicate, *results_of([f, g], operands, "wg.cond"))
+    return choice.chosen(predicate, *results_of([f, g], operands, "wg.cond", NAMES))
 
 
-def results_of(functions: Sequence[Any], operands: Any, what: str) -> list[Any]:
+def results_of(
+    functions: Sequence[Any], operands: Any, what: str, names: Sequence[str]
+) -> list[Any]:
     """What all branches return, after a check that it has one form."""
     results = [f(*operands) for f in functions]
     first: Form | None = None
     for k, result in enumerate(results):
-        form = split(result, f"what branch {k} of {what} returns: result")[1]
-        told = functools.partial(_tell, what, k, functions[k])
+        form = split(result, f"what {names[k]} of {what} returns: result")[1]
+        told = functools.partial(branches_differ, what, names, k, functions[k])
         first = form if first is None else agreed(first, form, told)
     return results
-
-
-def _tell(what: str, k: int, function: Any) -> tuple[str, str, Any]:
-    return f"the result of branch 0 of {what}", f"that of branch {k}", function
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
@@ -94,13 +96,14 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
             f"the index of wg.switch is of dtype {dtype}, but it counts branches: round and "
             "convert it, e.g. with .long()."
         )
+    names = [f"branch {k}" for k in range(len(branches))]
     trace = undecided(array)
     if trace is not None:
-        return branched(trace, array, list(branches), given, "wg.switch")
+        return branched(trace, array, list(branches), given, "wg.switch", names)
     last = len(branches) - 1
     if not choice.is_batched(array):
         return branches[min(max(int(array), 0), last)](*given)
-    results = results_of(branches, given, "wg.switch")
+    results = results_of(branches, given, "wg.switch", names)
     made = results[last]
     for k in range(last - 1, -1, -1):
         made = choice.chosen(array <= k, results[k], made)

@@ -7,6 +7,7 @@ run once more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray
 from wengert.control.blocks import Blocks, First
 from wengert.control.choice import anywhere, array_of, chosen, is_batched
-from wengert.control.states import Form, agreed, split
+from wengert.control.states import Form, agreed, branches_differ, split
 from wengert.errors import StateError, TracingError
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor, wrap
@@ -103,7 +104,7 @@ class Loop:
             except Again as again:
                 leaves = again.leaves
                 continue
-            self._check_effects(effects)
+            self._check_effects(effects, ", or give the loop unroll=True.")
             state = rebuild(form.tree, iter(finals))
             return state, rebuild(self.tree, iter(ys))
 
@@ -186,12 +187,12 @@ class Loop:
     def _tell(self) -> tuple[str, str, Any]:
         return f"the state of {self.what}", "what the body returns", self.function
 
-    def _check_effects(self, before: int) -> None:
+    def _check_effects(self, before: int, otherwise: str = ".") -> None:
         if len(watch.active().world.effects) > before:
             raise StateError(
                 f"the body of {self.what} writes to something outside of it, which a compiled "
                 f"function would do once, at\n  {line_of(*here())}\nReturn it as part of the "
-                "state, or give the loop unroll=True."
+                f"state{otherwise}"
             )
 
 
@@ -235,7 +236,12 @@ def _like(x: Any, before: Any, trace: Trace) -> Any:
 
 
 def branched(
-    trace: Trace, index: TracedArray, functions: list[Any], operands: Any, what: str
+    trace: Trace,
+    index: TracedArray,
+    functions: list[Any],
+    operands: Any,
+    what: str,
+    names: Sequence[str],
 ) -> Any:
     """What the branch of a number returns that is not known yet."""
     from wengert.compile.trace.choices import choice
@@ -245,12 +251,9 @@ def branched(
 
     def run(k: int) -> list[Any]:
         result = functions[k](*operands)
-        leaves, form = split(result, f"what branch {k} of {what} returns: result")
-
-        def tell() -> tuple[str, str, Any]:
-            return f"the result of branch 0 of {what}", f"that of branch {k}", functions[k]
-
-        forms.append(agreed(forms[-1], form, tell) if forms else form)
+        leaves, form = split(result, f"what {names[k]} of {what} returns: result")
+        told = partial(branches_differ, what, names, k, functions[k])
+        forms.append(agreed(forms[-1], form, told) if forms else form)
         return leaves
 
     def alike(results: list[list[Any]]) -> list[Any]:

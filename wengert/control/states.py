@@ -7,7 +7,7 @@ place first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,6 +102,11 @@ def place(function: Any) -> str:
 
 
 # ---- rows ---------------------------------------------------------------------------------------
+
+
+def branches_differ(what: str, names: Sequence[str], k: int, function: Any) -> tuple[str, str, Any]:
+    """What `agreed` says of the branch k that gave another form than the first."""
+    return f"the result of {names[0]} of {what}", f"that of {names[k]}", function
 
 
 def length_of(xs: Any, length: int | None, what: str, name: str = "xs") -> int:
