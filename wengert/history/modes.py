@@ -84,11 +84,14 @@ def current() -> State:
 
 def enter(state: State) -> State:
     """Make `state` this thread's state; gives back the one it replaces."""
-    before = THREAD.state
+    before: State = THREAD.state
+    if state is before:
+        return before
     if state is not DEFAULT and state is not NO_GRAD and state in ORDINARY:
         state = ORDINARY[ORDINARY.index(state)]
     change = (state is not DEFAULT) - (before is not DEFAULT)
-    begun = bool(state.duals) - bool(before.duals)
+    # Most have the same levels: none.
+    begun = state.duals is not before.duals and bool(state.duals) - bool(before.duals)
     if change or begun:
         THREAD.share.count(change, begun)
     THREAD.state = state
@@ -117,6 +120,9 @@ class Mode:
     """
 
     fields: tuple[str, ...] = ("grad",)
+    _entered: tuple[State, State, Any] | None = None
+    """What was left and entered, and the same of the outer scope of this object, which may be
+    entered again while it is active."""
 
     def _changed(self, state: State) -> State:
         raise NotImplementedError
@@ -128,13 +134,16 @@ class Mode:
         enter(before)
 
     def __enter__(self) -> Self:
-        before = enter(self._changed(THREAD.state))
-        # A stack: one object may be entered again while it is active.
-        self.__dict__.setdefault("_entered", []).append((before, THREAD.state))
+        thread = THREAD
+        before = enter(self._changed(thread.state))
+        self._entered = before, thread.state, self._entered
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._leave(*self.__dict__["_entered"].pop())
+        scope = self._entered
+        assert scope is not None
+        before, entered, self._entered = scope
+        self._leave(before, entered)
 
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
@@ -203,7 +212,7 @@ class _Switch(Mode):
     @overload
     def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        mode = super().__new__(cls)
+        mode = object.__new__(cls)
         return mode if function is None else mode(function)
 
 
