@@ -9,8 +9,10 @@ world is compared. A history that fails is made smaller by leaving out statement
 from __future__ import annotations
 
 import builtins
+import decimal
 import enum
 import functools
+import gc
 import itertools
 import linecache
 import random
@@ -145,7 +147,7 @@ def draw(seed: int, kinds: list[str], most: int = 3) -> History:
     return History(seed, form(rng, pieces), pieces, tuple(events))
 
 
-OWN = ("training", "kept", "random", "memory")
+OWN = ("training", "kept", "random", "memory", "asked")
 
 
 def directed(seed: int, kind: str) -> History:
@@ -202,7 +204,8 @@ def run(history: History, compile: Any) -> Run:
         return made[-1]
 
     found = Run()
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    told = gc.callbacks[:], gc.get_threshold()
+    with warnings.catch_warnings(), np.errstate(all="ignore"), decimal.localcontext():
         warnings.simplefilter("ignore")
         try:
             world = module(PRELUDE)
@@ -213,6 +216,8 @@ def run(history: History, compile: Any) -> Run:
                 found.seen.append(step(event, world, own))
         finally:
             wg.set_default_dtype(wg.float32)
+            gc.callbacks[:] = told[0]
+            gc.set_threshold(*told[1])
     if hasattr(made[0], "_entry"):
         found.native = made[0]._entry != made[0]._call
         found.retraces = len(made[0].retraces)

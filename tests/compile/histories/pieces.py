@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 PRELUDE = """
-import enum, fractions, functools, itertools, random, sys, threading, types
+import abc, contextvars, csv, decimal, enum, fractions, functools, gc, io, itertools, os, random, re, sys, threading, types, weakref
 import numpy as np
 import wengert as wg
 from wengert import nn, optim
@@ -51,6 +51,56 @@ def identity(a):
 
 def double(module, args, out):
     return out * 2
+
+PACKAGE = '''
+SCALE, COUNT = 0.7, 0
+
+
+def scale(y):
+    return y * SCALE
+
+
+def count():
+    global COUNT
+    COUNT += 1
+    return COUNT / 4
+
+
+class Rows:
+    def __init__(self, n):
+        self.n = n
+
+    def __iter__(self):
+        return iter([SCALE] * self.n)
+
+
+class Box:
+    def __init__(self, y):
+        self.y = y
+
+    def get(self):
+        return self.y * SCALE
+
+    scaled = property(get)
+
+
+'''
+
+def package(name):
+    "A package that is installed."
+    made = types.ModuleType(name)
+    made.__file__ = f"/usr/lib/python3/site-packages/{name}.py"
+    sys.modules[name] = made
+    exec(__import__("builtins").compile(PACKAGE, made.__file__, "exec"), vars(made))
+    return made
+
+def swept(x, y):
+    result = step(x, y, **keywords)
+    losses = [t.sum() for t in tensors(result) if t.requires_grad and t.grad_fn is not None]
+    with np.errstate(all="raise"):
+        for loss in losses:
+            loss.backward(retain_graph=True)
+    return result
 
 def in_thread(f):
     found = []
@@ -344,6 +394,27 @@ SEEDS = {
     "generator reseeded": "gen@.manual_seed(5)", "drawn from": "wg.rand(2); np.random.rand(); random.random()",
 }  # fmt: skip
 
+ASKED = {
+    "a package's global": ("q@ = package('lent@')", "h = q@.scale(h)", {"replaced": "q@.SCALE = %r", "function replaced": "q@.scale = lambda y: y * %r"}),
+    "a package's method": ("q@ = package('lent@')", "h = q@.Box(h).get()", {"replaced": "q@.SCALE = %r", "method replaced": "q@.Box.get = lambda box: box.y * %r"}),
+    "a package's property": ("q@ = package('lent@')", "h = q@.Box(h).scaled", {"replaced": "q@.SCALE = %r"}),
+    "a package's count": ("q@ = package('lent@')", "h = h * q@.count()", {"kept": "pass", "set": "q@.COUNT = %i"}),
+    "a package's rows": ("q@ = package('lent@')", "for k in q@.Rows(2): h = h * k", {"replaced": "q@.SCALE = %r"}),
+    "a class of what is made": ("class B@:\n    k = %r\n    def __init__(self, y):\n        self.y = y\n    def get(self):\n        return self.y * self.k", "h = B@(h).get()", {"method replaced": "B@.get = lambda b: b.y * %r", "number replaced": "B@.k = %r", "made otherwise": "B@.__init__ = lambda b, y: setattr(b, 'y', y * %r)"}),
+    "an abstract class": ("class A@(abc.ABC):\n    pass", "h = h * 2 if isinstance(h, A@) else h * 0.5", {"registered": "A@.register(wg.Tensor)"}),
+    "a function that dispatches": ("g@ = functools.singledispatch(lambda t: t * 0.5)", "h = g@(h)", {"registered": "g@.register(wg.Tensor, lambda t: t * %r)"}),
+    "a method that dispatches": ("class C@:\n    m = functools.singledispatchmethod(lambda self, t: t * 0.5)\ni@ = C@()", "h = i@.m(h)", {"registered": "vars(C@)['m'].register(wg.Tensor, lambda self, t: t * %r)"}),
+    "rows of a reader": ("csv.register_dialect('d@', delimiter=',')", "for r in csv.reader(io.StringIO('1,2;3;4'), 'd@'): h = h * (len(r) / 2)", {"registered": "csv.register_dialect('d@', delimiter=';')"}),
+    "rows beside tensors": ("csv.register_dialect('d@', delimiter=',')", "for r, t in zip(csv.reader(io.StringIO('1,2;3;4'), 'd@'), [h]): h = t * (len(r) / 2)", {"registered": "csv.register_dialect('d@', delimiter=';')"}),
+    "a variable of a context": ("V@ = contextvars.ContextVar('V', default=%r)", "h = h * V@.get()", {"set": "V@.set(%r)"}),
+    "a pattern": ("P@ = re.compile('a+')", "h = h * (len(P@.findall('aabab')) / 2)", {"replaced": "P@ = re.compile('a')"}),
+    "a precision": ("D@ = decimal.Decimal('0.123456789')", "h = h * float(+D@)", {"set": "decimal.getcontext().prec = %i"}),
+    "what is told of collections": ("class C@:\n    n = %r\ngc.callbacks.append(lambda phase, info: C@.n)", "h = h * C@.n", {"replaced": "C@.n = %r", "often": "gc.set_threshold(1)", "another": "gc.callbacks.append(lambda phase, info: setattr(C@, 'm', 1))"}),
+    "a weak reference": ("o@ = Plain(a=%r)\nw@ = weakref.ref(o@)", "h = h * w@().a", {"set": "o@.a = %r"}),
+    "a weak set": ("o@ = Plain(a=%r)\nw@ = weakref.WeakSet([o@])", "for o in w@: h = h * o.a", {"set": "o@.a = %r"}),
+    "a command": ("", "h = h * (os.system('true') + 1)", {"done": "pass"}),
+}  # fmt: skip
+
 RETURNED = {
     "the argument": "out.append(x)", "a view of the argument": "out.append(x[0])", "a detached result": "out.append(h.detach())",
     "a result and a view": "out.extend([h * 2, (h * 2)[0]])", "a global": "out.append(g@)", "a global's view": "out.append(g@[0])",
@@ -361,7 +432,7 @@ CALLS = {
     "under no_grad": "exec('with wg.no_grad(): result = call(a, b)')", "under inference mode": "exec('with wg.inference_mode(): result = call(a, b)')",
     "in a thread": "in_thread(lambda: call(a, b))", "written between": "call(a.mul_(%r), b)", "a result as argument": "call(result[0].detach(), b)",
     "float64 by default": "wg.set_default_dtype(wg.float64); result = call(a, b); wg.set_default_dtype(wg.float32)", "a part of another": "call(a[:1], b[:1])",
-    "after an error": "call(batch(1, 2, 5), b)", "another shape of b": "call(a, batch(%k, 1))",
+    "swept where errors are raised": "swept(a, b)", "after an error": "call(batch(1, 2, 5), b)", "another shape of b": "call(a, batch(%k, 1))",
 }  # fmt: skip
 
 
@@ -387,6 +458,10 @@ def _others() -> dict[str, Piece]:
     for name, lines in RETURNED.items():
         setup = "g@ = wg.tensor([[1.0, 2.0, 3.0]])" if "g@" in lines else ""
         made.append(Piece(f"memory: {name}", lines, setup, changes={"as it is": "pass"}))
+    made += [
+        Piece(f"asked: {name}", lines, setup, changes=c)
+        for name, (setup, lines, c) in ASKED.items()
+    ]
     return {piece.name: piece for piece in made}
 
 
@@ -404,5 +479,10 @@ KINDS = [
     *(f"{name}: {how}" for name in NAMES for how in piece(name).changes),
     *(f"call: {name}" for name in CALLS),
 ]
-REFUSED = {"kept: an iterator: kept": "iterators and data loaders from outside"}
+REFUSED = {
+    "kept: an iterator: kept": "iterators and data loaders from outside",
+    "asked: a weak reference: set": "objects that are found by a weak reference",
+    "asked: a weak set: set": "objects that are found by a weak reference",
+    "asked: a command: done": "functions that act on the system",
+}
 """Kinds of change that are refused, with the line; and the words of docs/compiler.md about them."""

@@ -39,6 +39,7 @@ from wengert.compile.trace.observe.objects import (
     ATOMS,
     CONTAINERS,
     UNCHANGEABLE,
+    behind,
     contents,
     name_of,
     own_attribute,
@@ -298,10 +299,8 @@ class World(Iterating):
 
     def _past(self, around: Any, name: str, value: Any) -> Any:
         """An attribute that `super()` finds: that of the classes after this one."""
-        owner = around.__self__
-        classes = (owner if isinstance(owner, type) else type(owner)).__mro__
-        for cls in classes[classes.index(around.__thisclass__) + 1 :]:
-            self._through_class(owner, cls, name)
+        for cls in behind(around):
+            self._through_class(around.__self__, cls, name)
             if name in vars(cls):
                 break
         return value

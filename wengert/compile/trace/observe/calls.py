@@ -16,7 +16,7 @@ from types import BuiltinMethodType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from wengert.compile.trace.observe import rewrite, stubs
-from wengert.compile.trace.observe.events import Origin, Unobserved
+from wengert.compile.trace.observe.events import MISSING, Origin, Unobserved
 from wengert.compile.trace.observe.libraries import (
     BOUND,
     BY_FRAME,
@@ -26,10 +26,16 @@ from wengert.compile.trace.observe.libraries import (
     SLOTS,
 )
 from wengert.compile.trace.observe.listeners import EVERY_CALL, Kind, Listener
-from wengert.compile.trace.observe.objects import CONTAINERS, name_of, static
+from wengert.compile.trace.observe.objects import (
+    CONTAINERS,
+    behind,
+    name_of,
+    own_attribute,
+    static,
+)
 from wengert.compile.trace.observe.outside import Outside
 from wengert.compile.trace.observe.stubs import code_of
-from wengert.compile.trace.observe.users import is_users_code
+from wengert.compile.trace.observe.users import is_of_user, is_users_code
 from wengert.history.location import INTERNAL
 
 
@@ -127,7 +133,6 @@ class Calls(Outside):
         elif kind not in PLAIN_CALLABLES:
             users = self._found(kind, "__call__")
             if users is not None:
-                self._read_class(callee, "__call__")
                 return self._resolved(users, (callee, *args), named)
         return self._trusted(callee, args, named)
 
@@ -141,7 +146,8 @@ class Calls(Outside):
     def _is_made_by_user(self, cls: type) -> bool:
         if static(type(cls), "__call__") is not type.__dict__["__call__"]:
             return False
-        return any(self._found(cls, name) is not None for name in ("__init__", "__new__"))
+        found = [self._found(cls, name) for name in ("__init__", "__new__")]
+        return any(method is not None for method in found)
 
     def _instance(self, cls: Any, /, *args: Any, **named: Any) -> Any:
         """What `type.__call__` does."""
@@ -241,28 +247,55 @@ class Calls(Outside):
         return functools.partial(getattr(self, meaning), callee)
 
     def _found(self, cls: type, name: str) -> Any:
-        """A special method of a class, if it is the user's."""
+        """A special method of a class, if it is the user's; whether there is one has been read."""
         key = cls, name
         if key not in self.methods:
-            method = static(cls, name)
-            if isinstance(method, staticmethod | classmethod):
-                method = method.__func__
-            self.methods[key] = method if self._of_user(method) else None
+            self.methods[key] = self._users_method(cls, name)
+            if not self.telling:
+                self._read_of_class(cls, name)
         return self.methods[key]
+
+    def _users_method(self, cls: type, name: str) -> Any:
+        method = static(cls, name)
+        if isinstance(method, staticmethod | classmethod):
+            method = method.__func__
+        return method if self._of_user(method) else None
+
+    def _read_of_class(self, cls: type, name: str) -> Any:
+        """An object has something by its class: which another one may have been given since.
+
+        That is so too of objects that the program makes: their class was there before.
+        """
+        value = self._tell(getattr, cls, name, MISSING)
+        if not is_of_user(cls):
+            return value
+        self._reach(cls, None, cls.__name__)
+        return self._read("attribute", cls, name, value, f".{name}")
+
+    def made_inside(self, owner: Any, name: str, value: Any) -> Any:
+        cls = type(owner)
+        if cls is super:
+            for after in behind(owner):
+                self._read_of_class(after, name)
+                if name in vars(after):
+                    break
+        if self.telling or issubclass(cls, type | types.ModuleType) or not is_of_user(cls):
+            return value
+        if own_attribute(owner, name) is not MISSING:
+            return value
+        is_of_class = static(cls, name) is value
+        seen = self._read_of_class(cls, name)
+        return seen if is_of_class else value
+
+    def called_by_others(self, function: FunctionType, args: tuple[Any, ...]) -> None:
+        """C or a library calls a function of the user's, which it may have found in a class."""
+        if args and is_of_user(type(args[0])):
+            self._found(type(args[0]), function.__name__)
 
     def _method(self, owner: Any, name: str) -> Callable[..., Any] | None:
         """A user's special method of an object, bound and observed; or None."""
         method = self._found(type(owner), name)
-        if method is None:
-            return None
-        self._read_class(owner, name)
-        return functools.partial(self.called, method, owner)
-
-    def _read_class(self, owner: Any, name: str) -> None:
-        if id(owner) in self.origins:
-            cls = type(owner)
-            self._reach(cls, None, cls.__name__)
-            self._read("attribute", cls, name, static(cls, name), f".{name}")
+        return None if method is None else functools.partial(self.called, method, owner)
 
     def _event(self, frame: types.FrameType, event: str, arg: Any) -> None:
         """Told by Python of each call in this thread: the user's functions should be copies."""

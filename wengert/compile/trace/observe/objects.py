@@ -148,3 +148,10 @@ def name_of(value: Any) -> str:
 def receiver(around: Any, name: str = "__self__") -> Any:
     """The object that a `super` object speaks for."""
     return getattr(around, name)
+
+
+def behind(around: Any) -> tuple[type, ...]:
+    """The classes in which a `super` object looks."""
+    owner = receiver(around)
+    classes = (owner if isinstance(owner, type) else type(owner)).__mro__
+    return classes[classes.index(receiver(around, "__thisclass__")) + 1 :]

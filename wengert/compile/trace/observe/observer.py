@@ -438,6 +438,8 @@ class Observer(Calls):
     def _lacks(self, owner: Any, name: str) -> None:
         if self.is_outside(owner):
             self._read("has", owner, name, False, "")
+        elif not isinstance(owner, type | ModuleType):
+            self._read_of_class(type(owner), name)
 
     def _setattr(self, _: Any, owner: Any, name: Any, value: Any) -> None:
         self.write_attribute(value, owner, name)
@@ -494,7 +496,7 @@ class Observer(Calls):
         """The user's code behind an attribute: a property, a descriptor, `__getattr__`."""
         cls = type(owner)
         getter = self._method(owner, "__getattribute__")
-        fallback = self._found(cls, "__getattr__")
+        fallback = self._users_method(cls, "__getattr__")
         if getter is None and cls is not super:
             getter = self._descriptor(owner, cls, name)
         if getter is None and fallback is None:
@@ -510,6 +512,7 @@ class Observer(Calls):
                     raise
                 if self.is_outside(owner) and hasattr(owner, "__dict__"):
                     self._read("own", owner, name, MISSING, "")
+                self._read_of_class(cls, "__getattr__")
                 return self.called(fallback, owner, name)
             return self._read_attribute(owner, name, value)
 
@@ -520,7 +523,7 @@ class Observer(Calls):
         if found is None or type(found) is FunctionType:
             return None
         if type(found) is property and self._of_user(found.fget):
-            self._read_class(owner, name)
+            self._read_of_class(cls, name)
             return lambda _: self.called(found.fget, owner)
         if type(found) is functools.cached_property and name not in vars(owner):
             if self.is_outside(owner):

@@ -131,11 +131,17 @@ class Outside:
         return seen
 
     def _read_attribute(self, owner: Any, name: str, value: Any) -> Any:
-        if not self.is_outside(owner) or self.is_known(owner, name):
+        if self.is_known(owner, name):
             return value
+        if not self.is_outside(owner):
+            return self.made_inside(owner, name, value)
         if type(owner) is ModuleType and name in vars(owner):
             return self._read("global", vars(owner), name, value, f"{name_of(owner)}.{name}")
         return self._read("attribute", owner, name, value, f".{name}")
+
+    def made_inside(self, owner: Any, name: str, value: Any) -> Any:
+        """An attribute of an object that the program has made; what is seen there."""
+        return value
 
     def _read_contents(self, container: Any) -> None:
         """All of a container was read: what it held before the program changed it."""

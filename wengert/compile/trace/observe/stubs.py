@@ -45,6 +45,7 @@ class Stub:
         observer = rewrite.THREAD.observer
         if observer is None or not observer.is_told():
             return self.plain()(*args, **named)
+        observer.called_by_others(self.function, args)
         return observer.called(self.function, *args, **named)
 
     def plain(self) -> FunctionType:

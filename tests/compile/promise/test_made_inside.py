@@ -1,0 +1,62 @@
+"""Classes of objects that a function makes: what is replaced in them counts at the next call.
+
+The objects are new at each call, so nothing that was read of them was a condition. But their
+class was there before, and most of what they do is found in it.
+"""
+
+# ruff: noqa: E501  (programs as text read best with a statement on a line)
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import alike, module, noted, numbers, told
+
+INIT = "class B:\n    def __init__(self, y): self.y = y\n    "
+HASH = "def __hash__(self): return 1\n    "
+
+CLASSES = {
+    "a method": (INIT + "def get(self): return self.y * 2", "return B(x).get()", "B.get = lambda s: s.y * 5"),
+    "an inherited method": (INIT + "def get(self): return self.y * 2\nclass C(B): pass", "return C(x).get()", "B.get = lambda s: s.y * 5"),
+    "a method that is added": (INIT + "def get(self): return self.y * 2\nclass C(B): pass", "return C(x).get()", "C.get = lambda s: s.y * 5"),
+    "a method behind super()": (INIT + "def get(self): return self.y * 2\nclass C(B):\n    def get(self): return super().get()", "return C(x).get()", "B.get = lambda s: s.y * 5"),
+    "a static method": (INIT + "@staticmethod\n    def get(k): return k * 2", "return B(x).get(x)", "B.get = staticmethod(lambda k: k * 5)"),
+    "a property": (INIT + "@property\n    def p(self): return self.y * 2", "return B(x).p", "B.p = property(lambda s: s.y * 5)"),
+    "a number": (INIT + "k = 2.0", "return B(x).k * x", "B.k = 5.0"),
+    "an attribute that is added": (INIT, "return x * 2 if hasattr(B(x), 'q') else x * 3", "B.q = 1"),
+    "how it is made": (INIT, "return B(x * 2).y", "B.__init__ = lambda s, y: setattr(s, 'y', y * 5)"),
+    "what is made": (INIT, "return B(x * 2).y", "B.__new__ = lambda c, y: type('Q', (), {'y': y * 5})()"),
+    "its call": (INIT + "def __call__(self): return self.y * 2", "return B(x)()", "B.__call__ = lambda s: s.y * 5"),
+    "an operator": (INIT + "def __mul__(self, k): return self.y * 2", "return B(x) * 2", "B.__mul__ = lambda s, k: s.y * 5"),
+    "a comparison": (INIT + "def __eq__(self, k): return True", "return x * 2 if B(1) == B(2) else x * 5", "B.__eq__ = lambda s, k: False"),
+    "its truth": (INIT, "return x * 2 if B(1) else x * 5", "B.__bool__ = lambda s: False"),
+    "its length": (INIT + "def __len__(self): return 2", "return x * len(B(1))", "B.__len__ = lambda s: 5"),
+    "its items": (INIT + "def __iter__(self): return iter([2.0])", "return x * sum(k for k in B(1))", "B.__iter__ = lambda s: iter([5.0])"),
+    "an item": (INIT + "def __getitem__(self, k): return 2.0", "return x * B(1)[0]", "B.__getitem__ = lambda s, k: 5.0"),
+    "how attributes are set": (INIT, "b = B(1)\n    b.z = 2.0\n    return x * b.z", "B.__setattr__ = lambda s, n, v: object.__setattr__(s, n, 5.0)"),
+    "attributes that are missing": (INIT + "def __getattr__(self, n): return 2.0", "return x * B(1).z", "B.__getattr__ = lambda s, n: 5.0"),
+    "what C asks, a number": (INIT + "def __float__(self): return 2.0", "return x * float(B(1))", "B.__float__ = lambda s: 5.0"),
+    "what C asks, an order": (INIT + "def __gt__(self, o): return self.y > o.y", "return x * max(B(2), B(1)).y", "B.__gt__ = lambda s, o: s.y < o.y"),
+    "what C asks, a text": (INIT + "def __str__(self): return 'aa'", "return x * len(f'{B(1)}')", "B.__str__ = lambda s: 'aaa'"),
+    "what C asks, a key": (INIT + HASH + "def __eq__(self, k): return True", "return x * {B(1): 2.0}.get(B(2), 5.0)", "B.__eq__ = lambda s, k: False"),
+    "of a context": (INIT + "def __enter__(self): return 2.0\n    def __exit__(self, *e): pass", "with B(1) as k:\n        return x * k", "B.__enter__ = lambda s: 5.0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_is_replaced_in_the_class_of_an_object_made_inside_counts(name: str) -> None:
+    setup, body, change = CLASSES[name]
+
+    def story(compile: Any) -> Any:
+        m = module(f"{setup}\ndef f(x):\n    {body}")
+        f, seen = compile(m.f), []
+        for text in ("pass", "pass", change, "pass"):
+            exec(text, vars(m))  # noqa: S102
+            seen.append(noted(f(numbers(1, 2))))
+        return seen
+
+    alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, name)
