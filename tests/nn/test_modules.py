@@ -419,3 +419,11 @@ def test_a_layer_whose_function_takes_its_settings_by_name_alone_passes_them_by_
     assert nn.TripletMarginWithDistanceLoss()(anchor, near, other).item() == pytest.approx(0.5)
     loss = nn.TripletMarginWithDistanceLoss(distance_function=far, margin=2.0)
     assert loss(anchor, near, other).item() == 1.5
+
+
+def test_a_bag_of_embeddings_refuses_a_table_of_another_shape_and_a_padding_row_beyond_it():
+    # It had checks of its own, which were none: the first call failed, or gave another row.
+    with pytest.raises(AssertionError, match="does not match num_embeddings"):
+        nn.EmbeddingBag(3, 2, _weight=wg.ones(4, 2))
+    with pytest.raises(AssertionError, match="within num_embeddings"):
+        nn.EmbeddingBag(3, 2, padding_idx=3)

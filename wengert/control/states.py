@@ -67,20 +67,16 @@ def agreed(first: Form, second: Form, tell: Callable[[], tuple[str, str, Any]]) 
         )
     leaves = []
     for k, (a, b) in enumerate(zip(first.leaves, second.leaves, strict=True)):
-        if a is not None and b is not None and a != b:
+        number = a is None or b is None
+        if a != b and (not number or (a or b)[0] != ()):
             one, other, function = tell()
             at = list(paths(first.tree))[k]
+            help = "Both must have the same shape and dtype: reshape or convert one of them."
+            if number:
+                help = "Start with an array of that shape, e.g. wg.zeros(...)."
             raise StateError(
                 f"{one}{at} is {described(a)}, but {other}{at} is {described(b)}, "
-                f"{place(function)}\nBoth must have the same shape and dtype: reshape or convert "
-                "one of them."
-            )
-        if (a is None) != (b is None) and (a or b)[0] != ():
-            one, other, function = tell()
-            at = list(paths(first.tree))[k]
-            raise StateError(
-                f"{one}{at} is {described(a)}, but {other}{at} is {described(b)}, "
-                f"{place(function)}\nStart with an array of that shape, e.g. wg.zeros(...)."
+                f"{place(function)}\n{help}"
             )
         leaves.append(b if a is None else a)
     return Form(first.tree, tuple(leaves))

@@ -10,6 +10,7 @@ written f(x), or f x if their name is a sign of its own, as sin is.
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 import unicodedata
@@ -308,3 +309,14 @@ def _array(value: Any, digits: int) -> str:
         return f"array of {' × '.join(map(str, value.shape))}"
     inner = (_array(v, digits) if v.ndim else number(v, digits) for v in value)
     return f"[{', '.join(inner)}]"
+
+
+def parameters_of(f: Any) -> list[str]:
+    """The names of f's parameters, as far as it tells."""
+    if variables := getattr(f, "variables", None):
+        return list(variables)
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

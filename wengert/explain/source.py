@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import linecache
 from collections.abc import Callable
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from wengert.compile.call.standalone import Standalone
 from wengert.compile.program.passes import clean
 from wengert.compile.trace.capture import Specialize
 from wengert.errors import TracingError
+from wengert.explain.notation import parameters_of
 from wengert.history.location import line_of
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
@@ -208,12 +208,5 @@ def _is_scalar(value: Any) -> bool:
 
 def _parameters(f: Any, count: int) -> list[str]:
     """What `f` calls its arguments."""
-    if variables := getattr(f, "variables", None):  # of a formula
-        return list(variables)
-    try:
-        parameters = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):
-        return [f"x{i}" for i in range(count)]
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    names = [p.name for p in parameters if p.kind in kinds][:count]
+    names = parameters_of(f)[:count]
     return names + [f"x{i}" for i in range(len(names), count)]

@@ -10,7 +10,6 @@ from `notation.py`.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +27,7 @@ from wengert.explain.notation import (
     marked,
     notation,
     number,
+    parameters_of,
     subscript,
     variable,
     written,
@@ -428,7 +428,7 @@ def _real(value: Any, name: str) -> np.ndarray:
 
 def _in_order(f: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
     """All arguments by position, those given by name too."""
-    names = _parameters(f)
+    names = parameters_of(f)
     missing = [name for name in names[len(args) :] if name not in named]
     if len(args) + len(named) > len(names) or missing:
         given = [f"{len(args)} by position"] * bool(args) + [f"{name}=..." for name in named]
@@ -440,19 +440,8 @@ def _in_order(f: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any
 
 def _argument_names(f: Any, count: int) -> list[str]:
     """The names of f's first arguments; x1, x2, ... where it does not tell."""
-    names = _parameters(f)
+    names = parameters_of(f)
     return names[:count] if len(names) >= count else [f"x{i + 1}" for i in range(count)]
-
-
-def _parameters(f: Any) -> list[str]:
-    """The names of f's parameters, as far as it tells."""
-    if variables := getattr(f, "variables", None):
-        return list(variables)
-    try:
-        parameters = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def _position(wrt: str | int, names: list[str]) -> int:

@@ -13,7 +13,7 @@ from wengert.autograd.operands import cast, one_dtype
 from wengert.functions.arguments import of_tensors
 from wengert.functions.reductions import vector_norm
 from wengert.nn.functional import chance
-from wengert.nn.functional.shared import apply, mean, reshape, where, written_by
+from wengert.nn.functional.shared import apply, mean, over, reshape, where, written_by
 from wengert.rules import convolution
 from wengert.rules import normalization as rules
 from wengert.rules.blocks import many
@@ -50,43 +50,28 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _dropped(input, p, training, inplace, input._array.shape, "dropout_")
 
 
-def _channels_dropped(
-    input: Tensor, p: float, training: bool, inplace: bool, n: int, name: str
-) -> Tensor:
-    shape = input._array.shape
-    lead = shape[: max(len(shape) - n, 1)]
-    return _dropped(input, p, training, inplace, (*lead, *(1,) * (len(shape) - len(lead))), name)
+@over("dropout{n}d", 1, 2, 3)
+def _channel_dropout(n: int) -> Any:
+    def dropout(
+        input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+    ) -> Tensor:
+        """Whole channels of (N, C, {space}) or (C, {space}) set to 0."""
+        if n == 1 and input.ndim not in (2, 3):
+            raise RuntimeError(
+                f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note "
+                "that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial "
+                "dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D "
+                "inputs)."
+            )
+        shape = input._array.shape
+        lead = shape[: max(len(shape) - n, 1)]
+        kept = (*lead, *(1,) * (len(shape) - len(lead)))
+        return _dropped(input, p, training, inplace, kept, f"dropout{n}d_")
+
+    return dropout
 
 
-@of_tensors(1)
-def dropout1d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Whole channels of (N, C, L) or (C, L) set to 0."""
-    if input.ndim not in (2, 3):
-        raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that "
-            "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, "
-            "a "
-            "channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
-        )
-    return _channels_dropped(input, p, training, inplace, 1, "dropout1d_")
-
-
-@of_tensors(1)
-def dropout2d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Whole channels of (N, C, H, W) or (C, H, W) set to 0."""
-    return _channels_dropped(input, p, training, inplace, 2, "dropout2d_")
-
-
-@of_tensors(1)
-def dropout3d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Whole channels of (N, C, D, H, W) or (C, D, H, W) set to 0."""
-    return _channels_dropped(input, p, training, inplace, 3, "dropout3d_")
+dropout1d, dropout2d, dropout3d = _channel_dropout
 
 
 def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, shape: Any) -> Tensor:

@@ -150,7 +150,39 @@ class Bilinear(Module):
 _USUAL = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False}
 
 
-class Embedding(Module):
+class _Table(Module):
+    """A table of vectors, or the one that is given; that of `padding_idx` is 0."""
+
+    weight: Parameter
+
+    def _hold(
+        self, rows: int, width: int, weight: Tensor | None, device: Any, dtype: Any,
+        padding_idx: int | None, **settings: Any,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if padding_idx is not None:
+            if not -rows <= padding_idx < rows:
+                raise AssertionError("Padding_idx must be within num_embeddings")
+            padding_idx %= rows
+        self.num_embeddings, self.embedding_dim, self.padding_idx = rows, width, padding_idx
+        for name, setting in settings.items():
+            setattr(self, name, setting)
+        if weight is None:
+            self.weight = new_parameter((rows, width), device, dtype)
+            self.reset_parameters()
+        elif list(weight.shape) != [rows, width]:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        else:
+            self.weight = Parameter(weight)
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew; the padding row is 0."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight._array[self.padding_idx] = 0
+
+
+class Embedding(_Table):
     """A table of vectors, looked up by number."""
 
     def __init__(
@@ -167,46 +199,18 @@ class Embedding(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.padding_idx = padding_idx
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        self.sparse = sparse
-        if _weight is None:
-            self.weight = new_parameter((num_embeddings, embedding_dim), device, dtype)
-            self.reset_parameters()
-        else:
-            if list(_weight.shape) != [num_embeddings, embedding_dim]:
-                raise AssertionError(
-                    "Shape of weight does not match num_embeddings and embedding_dim"
-                )
-            self.weight = Parameter(_weight)
+        self._hold(
+            num_embeddings, embedding_dim, _weight, device, dtype, padding_idx, max_norm=max_norm,
+            norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse,
+        )  # fmt: skip
         if _freeze:
             self.weight.requires_grad_(False)
 
-    def reset_parameters(self) -> None:
-        """Draw the table anew; the padding row is 0."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight._array[self.padding_idx] = 0
-
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
-            input,
-            self.weight,
-            self.padding_idx,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.sparse,
-        )
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
+            self.scale_grad_by_freq, self.sparse,
+        )  # fmt: skip
 
     def extra_repr(self) -> str:
         usual = {"padding_idx": None, **_USUAL, "sparse": False}
@@ -227,20 +231,11 @@ class Embedding(Module):
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.shape
-        return cls(
-            rows,
-            width,
-            padding_idx,
-            max_norm,
-            norm_type,
-            scale_grad_by_freq,
-            sparse,
-            embeddings,
-            freeze,
-        )
+        settings = padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
+        return cls(rows, width, *settings, embeddings, freeze)
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """Sums, means or maxima of bags of embeddings."""
 
     def __init__(
@@ -258,44 +253,19 @@ class EmbeddingBag(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        if _weight is None:
-            self.weight = new_parameter((num_embeddings, embedding_dim), device, dtype)
-            self.reset_parameters()
-        else:
-            self.weight = Parameter(_weight)
-        self.mode = mode
-        self.sparse = sparse
-        self.include_last_offset = include_last_offset
-
-    def reset_parameters(self) -> None:
-        """Draw the table anew; the padding row is 0."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight._array[self.padding_idx] = 0
+        self._hold(
+            num_embeddings, embedding_dim, _weight, device, dtype, padding_idx, max_norm=max_norm,
+            norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, mode=mode, sparse=sparse,
+            include_last_offset=include_last_offset,
+        )  # fmt: skip
 
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
         return F.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.mode,
-            self.sparse,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
-        )
+            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+            self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
+        )  # fmt: skip
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}{unusual(self, **_USUAL)}"

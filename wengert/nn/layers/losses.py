@@ -26,6 +26,20 @@ class _Loss(Applied, function=None, shown=""):
         return settings
 
 
+class _Weighted(_Loss, function=None):
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+
+
+class _Margin(_Loss, function=None):
+    margin: float = 0.0
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+
+
 class MSELoss(_Loss, function=F.mse_loss):
     """The mean of (input - target)^2."""
 
@@ -38,13 +52,8 @@ class SoftMarginLoss(_Loss, function=F.soft_margin_loss):
     """log(1 + exp(-t x)), for t of 1 or -1."""
 
 
-class MultiLabelSoftMarginLoss(_Loss, function=F.multilabel_soft_margin_loss):
+class MultiLabelSoftMarginLoss(_Weighted, function=F.multilabel_soft_margin_loss):
     """The mean over classes of the binary cross entropy with logits."""
-
-    weight: Tensor | None = None
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
 class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
@@ -88,13 +97,8 @@ class NLLLoss(_Loss, function=F.nll_loss):
     reduction: str = "mean"
 
 
-class BCELoss(_Loss, function=F.binary_cross_entropy):
+class BCELoss(_Weighted, function=F.binary_cross_entropy):
     """Binary cross entropy of probabilities."""
-
-    weight: Tensor | None = None
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
 class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
@@ -145,22 +149,12 @@ class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
     reduction: str = "mean"
 
 
-class MarginRankingLoss(_Loss, function=F.margin_ranking_loss):
+class MarginRankingLoss(_Margin, function=F.margin_ranking_loss):
     """max(0, -t (x1 - x2) + margin)."""
 
-    margin: float = 0.0
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
-
-class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss):
+class CosineEmbeddingLoss(_Margin, function=F.cosine_embedding_loss):
     """1 - cos(x1, x2) where t = 1, max(0, cos(x1, x2) - margin) where t = -1."""
-
-    margin: float = 0.0
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
 class TripletMarginLoss(_Loss, function=F.triplet_margin_loss):
