@@ -195,3 +195,15 @@ def test_the_budget_goes_along_with_the_function() -> None:
     module = wg.compile(wg.nn.Linear(8, 8).double(), memory="1MB")
     assert module(X).shape == (500, 8)
     assert module.memory == 10**6
+
+
+def test_the_mask_of_a_maximum_is_made_again_of_the_maximum():
+    # It lay in memory beside the exponentials, as large as they are, since the maximum did not.
+    def log_sum_exp(x):
+        top = np.max(x)
+        return top + np.log(np.sum(np.exp(x - top)))
+
+    slope = wg.compile(wg.grad(log_sum_exp))
+    x = np.linspace(0, 1, 400_000)
+    assert np.allclose(slope(x), np.exp(x) / np.exp(x).sum(), rtol=1e-12)
+    assert slope.explain().arena < 1.1 * x.nbytes

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from itertools import repeat
+
 import numpy as np
 
 from wengert.compile.plan.groups import Group, Groups
+from wengert.compile.plan.loops import resolved
 from wengert.compile.plan.roles import operands
 from wengert.compile.program.again import CHEAP, map_name
 from wengert.compile.program.program import Statement, Value, values_in
 
-DEPTH = 4
-"""The most functions that are computed again in place of one load."""
+DEPTH, DEEP = 4, 8
+"""The most functions that are computed again in place of one load, and of one from afar."""
+AFAR = 1 << 17
+"""Elements of an array from which on it is read from afar: it fits no near cache."""
 
 
 class Needs:
@@ -73,13 +79,14 @@ class Needs:
         again = self._again(s)
         # What is joined with others of its group is computed where it belongs, in one kernel.
         forced = forced or (value in self.side_by_side and readers <= self.joins)
-        if forced or (readers and (again is None or not self._pays(value, again[1], readers))):
+        if forced or (readers and (again is None or not self._pays(value, *again, readers))):
             self.stored.add(value)
             return
         if again is None:
             return
         self.again[value] = again
         if readers:
+            self.stored.update(v for v in again[1] if self._is_extra(v))
             for leaf in again[1]:
                 self.readers.setdefault(leaf, set()).update(readers)
             del self.readers[value]
@@ -99,18 +106,33 @@ class Needs:
             if source is None or (role == "take" and self.roles.ramp(x) is not None):
                 continue
             made = self.roles.made.get(source)
-            if made not in self.made_in_groups or source in self.stored:
+            if made not in self.made_in_groups or self._may_lie(source):
                 leaves[source] = min(moved, source.nbytes)
             elif source in self.again:
                 count += self.again[source][0]
                 leaves |= self.again[source][1]
             else:
                 return None
-        return (count, leaves) if count <= DEPTH else None
+        return (count, leaves) if count <= DEEP else None
 
-    def _pays(self, value: Value, leaves: dict[Value, int], readers: set[int]) -> bool:
-        moved = 0
-        for node in readers:
-            group = self.groups.get(node)
+    def _may_lie(self, value: Value) -> bool:
+        """Whether what a group makes lies in memory, or may do so for those who compute of it."""
+        return value in self.stored or self.roles.of[self.roles.made[value]] == "reduce"
+
+    def _is_extra(self, value: Value) -> bool:
+        """Whether a value that others are computed again of would lie in memory only for that."""
+        return self.roles.made.get(value) in self.made_in_groups and value not in self.stored
+
+    def _pays(self, value: Value, count: int, leaves: dict[Value, int], readers: set[int]) -> bool:
+        groups = [self.groups.get(node) for node in readers]
+        if count > DEPTH and (value.size < AFAR or any(map(_walks_more, groups, repeat(value)))):
+            return False
+        moved = sum(1 + v.nbytes for v in leaves if self._is_extra(v))
+        for group in groups:
             moved += sum(n for v, n in leaves.items() if group is None or v not in group.reads)
         return moved <= (1 + len(readers)) * value.nbytes
+
+
+def _walks_more(group: Group | None, value: Value) -> bool:
+    """Whether a group needs an element of a value for more than one of its iterations."""
+    return group is not None and math.prod(k.extent for k in resolved(group.loops)) > value.size
