@@ -1,4 +1,4 @@
-"""Libraries that hold arrays of any kind hold tensors: xarray's labels, Dask's chunks."""
+"""Libraries that hold arrays of any kind hold tensors, and samplers call compiled densities."""
 
 import sys
 
@@ -59,3 +59,29 @@ def test_dask_computes_in_chunks_of_tensors():
     y = weights()
     ((y.sin() @ y.T).sum() + y.mean()).backward()
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-5)
+
+
+def test_emcee_samples_a_compiled_density_one_by_one_and_in_batches():
+    emcee = pytest.importorskip("emcee", reason="emcee is not installed")
+    stats = wg.scipy.stats
+    seen = np.array([1.2, 0.7, 1.9, 1.1])
+
+    def log_density(p):
+        prior = stats.norm.logpdf(p[0], 0.0, 10.0) + stats.norm.logpdf(p[1])
+        return prior + np.sum(stats.norm.logpdf(seen, p[0], np.exp(p[1])))
+
+    start = np.array([1.2, -0.6]) + 0.05 * np.random.default_rng(3).normal(size=(12, 2))
+    chains = []
+    for function, at_once in (
+        (log_density, False),
+        (wg.compile(log_density), False),
+        (wg.compile(wg.vmap(log_density)), True),
+    ):
+        sampler = emcee.EnsembleSampler(12, 2, function, vectorize=at_once)
+        sampler.random_state = np.random.RandomState(5).get_state()
+        sampler.run_mcmc(start, 60)
+        chains.append(sampler.get_chain(discard=20))
+        assert 0.3 < sampler.acceptance_fraction.mean() < 0.95
+    np.testing.assert_allclose(chains[1], chains[0], rtol=1e-9)
+    np.testing.assert_allclose(chains[2], chains[0], rtol=1e-9)
+    assert abs(chains[0][..., 0].mean() - seen.mean()) < 0.3

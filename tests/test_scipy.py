@@ -509,6 +509,13 @@ def test_a_distribution_of_scipys_is_differentiated_by_its_own_formulas_or_refus
     assert (defined > 0) is (name not in REFUSED)
 
 
+def test_a_formula_by_masks_says_what_to_do_inside_of_vmap() -> None:
+    # It was "has no derivative rule", of a function that has one.
+    rows = np.array([[0.2, 0.7], [1.4, 0.3]])
+    with pytest.raises(wg.errors.BatchingError, match=r"burr\.logpdf picks .* the whole batch"):
+        wg.vmap(lambda x: wengert.scipy.stats.burr.logpdf(x, 4.5, 3.3))(rows)
+
+
 def test_far_tails_of_a_truncated_normal_keep_their_digits() -> None:
     x = wg.tensor([30.5], dtype=wg.float64, requires_grad=True)
     y = wengert.scipy.stats.truncnorm.logpdf(x, 30.0, math.inf)

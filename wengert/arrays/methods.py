@@ -56,6 +56,11 @@ class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):
         return self.dtype.itemsize
 
     @property
+    def device(self) -> str:
+        """Where the memory is: a word to NumPy, and to PyTorch an object."""
+        return "cpu"
+
+    @property
     def nbytes(self) -> int:
         return self.size * self.itemsize
 

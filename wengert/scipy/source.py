@@ -169,12 +169,12 @@ def again(x: Any) -> Any:
     return x
 
 
-_COMPATIBLE = "scipy._lib.array_api_compat.numpy"
+_COMPATIBLE: str = _array_api.array_namespace(np.empty(0)).__name__
 """NumPy, as SciPy calls it by the array API standard."""
 
 
 def _is_scipys(module: str) -> bool:
-    return module.startswith("scipy.") and not module.startswith("scipy._lib.array_api_")
+    return module.startswith("scipy.") and ".array_api_" not in module
 
 
 _PLAIN = (

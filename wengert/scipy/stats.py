@@ -17,7 +17,7 @@ import numpy as np
 import scipy.stats
 
 from wengert.dispatch import as_array
-from wengert.errors import MissingRuleError
+from wengert.errors import BatchingError, MissingRuleError
 from wengert.rules.composed import exprel, log1prel
 from wengert.scipy.meaning import otherwise
 from wengert.scipy.standard import holds_arrays, undefined
@@ -162,6 +162,12 @@ class Family(_Distribution):
                     for a in args
                 )
             )
+        except BatchingError as error:
+            raise BatchingError(
+                f"scipy.stats.{self.name}.{method} picks elements by a mask, of which examples may "
+                "have different numbers, so that vmap has no one shape for them. It is "
+                "elementwise: call it outside of vmap, with the whole batch."
+            ) from error
         except _NOT_FOR_TENSORS as error:
             raise undefined(f"scipy.stats.{self.name}.{method}") from error
         if not holds_arrays(found):

@@ -112,12 +112,6 @@ def _view(self: Any, dtype: Any = None, *rest: Any, **kwargs: Any) -> Any:
     return shapes.view(self, dtype)
 
 
-def _device(self: Any) -> Any:
-    """Where the memory is: a word to NumPy, and an object to PyTorch."""
-    found = _PYTORCHS_DEVICE.__get__(self, type(self))
-    return str(found) if _as_numpys() else found
-
-
 def _divmod(self: Any, other: Any) -> Any:
     return self // other, self % other
 
@@ -126,8 +120,6 @@ def _rdivmod(self: Any, other: Any) -> Any:
     return other // self, other % self
 
 
-_PYTORCHS_DEVICE: Any = Tensor.device
-
 for _name, _member in METHODS.items():
     if hasattr(Tensor, _name):
         if _name not in ("T", "mT", "itemsize", "nbytes"):  # which are the same
@@ -135,11 +127,10 @@ for _name, _member in METHODS.items():
     else:
         setattr(Tensor, _name, _member)
 for _name, _member in {
-    "strides": property(_strides), "flags": property(_flags), "__divmod__": _divmod,
-    "__rdivmod__": _rdivmod,
+    "strides": property(_strides), "__divmod__": _divmod, "__rdivmod__": _rdivmod,
 }.items():  # fmt: skip
     setattr(Tensor, _name, _member)
+Array.flags = property(_flags)  # type: ignore[attr-defined]
 Array.view = _either("view", _view)  # type: ignore[method-assign]
-Array.device = property(_device)  # type: ignore[assignment]
 Array.__getitem__ = _get  # type: ignore[method-assign]
 Array.__setitem__ = _put  # type: ignore[method-assign]

@@ -502,9 +502,6 @@ class Methods:
     def fix_(self) -> _Tensor:
         """`fix`, in place."""
     @property
-    def flags(self) -> _np._core.multiarray.flagsobj:
-        """How the memory lies, and whether it may be written to."""
-    @property
     def flat(self) -> _Tensor: ...
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> _Tensor:
         """The dimensions from `start_dim` to `end_dim` as one."""
