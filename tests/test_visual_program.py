@@ -76,6 +76,18 @@ def test_boxes_say_their_shares_of_the_time_and_which_results_are_in_memory():
     assert "shares of the time" in graph.note
 
 
+def test_the_note_of_a_narrow_drawing_is_not_cut_off():
+    # It was one line, which the edge of the picture cut.
+    f = wg.compile(lambda x: wg.sin(x) * 2)
+    f(wg.ones(3))
+    figure = f.graph().figure()
+    (ax,) = figure.axes
+    (note,) = [text for text in ax.texts if "shares" in text.get_text()]
+    extent = note.get_window_extent(figure.canvas.get_renderer())
+    assert extent.x1 <= figure.bbox.x1
+    assert extent.y1 <= figure.bbox.y1
+
+
 def test_the_cost_of_a_folded_box_is_that_of_all_in_it():
     def step(x):
         for _ in range(60):

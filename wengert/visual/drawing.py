@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,8 @@ LEAF = {"facecolor": "#dbe9f6", "edgecolor": "#3572a5"}
 OPERATION = {"facecolor": "#f4f4f2", "edgecolor": "#777777"}
 MODULE = {"facecolor": "#dff0e0", "edgecolor": "#3f8a4b"}
 RESULT = {"facecolor": "#fbe3d2", "edgecolor": "#c8622b"}
+NOTE = 0.047
+"""Inches of a letter of the note."""
 LONGEST = 30
 """Characters in one line of a box; longer names lose their beginning, which the title keeps."""
 _FORMATS = {".svg": "svg", ".png": "png", ".pdf": "pdf", ".html": "html", ".htm": "html"}
@@ -215,7 +218,11 @@ class Drawing:
         for k, vertex in enumerate(self.graph.vertices):
             _box(ax, vertex, f"vertex-{k}")
         if self.graph.note:
-            ax.text(left + 0.05, rows - 0.5, self.graph.note, fontsize=6, color="#aa3333")
+            letters = int(self._column() * (right - left) / NOTE)
+            lines = [part for line in self.graph.note.splitlines() for part in wrap(line, letters)]
+            ax.text(
+                left + 0.05, rows - 0.42, "\n".join(lines), fontsize=6, va="top", color="#aa3333"
+            )  # fmt: skip
         return ax
 
     def svg(self) -> str:
