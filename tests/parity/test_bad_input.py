@@ -296,3 +296,56 @@ def test_what_is_no_tensor_is_a_type_error_by_name_too():
         TypeError, match=r"argument 'target' \(position 2\) must be a Tensor, not str"
     ):
         wg.nn.functional.kl_div(X(wg, 2), target="a word")
+
+
+# Each was taken, or failed by an error from inside, for the cause that its name says.
+REFUSED = {
+    "a dimension of a number, which was never looked at, of a product": lambda t: t.prod(
+        t.tensor(2.0), 99
+    ),
+    "a dimension of a number, of a scatter": lambda t: t.scatter_add(
+        t.tensor(1.0), 99, t.tensor(0), t.tensor(1.0)
+    ),
+    "a dimension of a number, of a fill": lambda t: t.index_fill(
+        t.tensor(1.0), 99, t.tensor(0), 2.0
+    ),
+    "a word for a dimension of a number": lambda t: t.scatter_add(
+        t.tensor(1.0), "a", t.tensor(0), t.tensor(1.0)
+    ),
+    "complex numbers in order, which NumPy has": lambda t: t.tensor([1j, 2]).sort(),
+    "complex numbers compared": lambda t: t.tensor([1j, 2]) > t.tensor([2j, 1]),
+    "the largest complex number": lambda t: t.tensor([1j, 2]).max(),
+    "where the least complex number is": lambda t: t.tensor([1j, 2]).argmin(),
+    "complex numbers between bounds": lambda t: t.clamp(t.tensor([1j, 2]), 0, 1),
+    "a shape of a number, which has none": lambda t: t.ones(2).view_as(3),
+    "a list of blocks as the first block": lambda t: t.block_diag([t.ones(2), t.ones(2)]),
+    "grids of two dtypes": lambda t: t.meshgrid(t.ones(2), t.arange(2), indexing="ij"),
+    "products of lists": lambda t: t.cartesian_prod([1, 2]),
+    "a word for a window": lambda t: t.stft(t.ones(16), 8, window="a", return_complex=True),
+    "no index": lambda t: t.index_put(t.ones(2), (), t.ones(2)),
+    "a stride of 0": lambda t: t.nn.functional.unfold(t.ones(1, 1, 4, 4), 2, stride=0),
+    "no groups": lambda t: t.nn.functional.conv_transpose2d(
+        t.ones(1, 2, 4, 4), t.ones(2, 1, 2, 2), groups=0
+    ),
+    "a bias of another dtype": lambda t: t.nn.functional.conv_transpose3d(
+        t.ones(1, 2, 4, 4, 4), t.ones(2, 1, 2, 2, 2), t.ones(1, dtype=t.float64)
+    ),
+    "a bias of another size": lambda t: t.nn.functional.conv_transpose2d(
+        t.ones(1, 2, 4, 4), t.ones(2, 3, 2, 2), t.ones(1)
+    ),
+    "shuffled by 0": lambda t: t.nn.functional.pixel_shuffle(t.ones(1, 4, 2, 2), 0),
+    "no channels side by side": lambda t: t.nn.functional.local_response_norm(t.ones(1, 2, 3), 0),
+    "a number for a mode": lambda t: t.nn.functional.pad(t.ones(1, 2, 3), (1, 1), 3),
+    "two sizes for three dimensions": lambda t: t.nn.functional.interpolate(
+        t.ones(1, 1, 2, 2, 2), size=(3, 3), mode="bilinear"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_pytorch_refuses_is_refused_by_the_same_kind_of_error(name):
+    torch = pytest.importorskip("torch")
+    with pytest.raises((TypeError, ValueError, RuntimeError, IndexError)) as theirs:
+        REFUSED[name](torch)
+    with pytest.raises(theirs.type):
+        REFUSED[name](wg)

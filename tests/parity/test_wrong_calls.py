@@ -28,8 +28,11 @@ from tests.parity.op_db import (  # noqa: E402
 )
 from wengert.pytorch import overrides  # noqa: E402
 
-SHARE = 90
+SHARE = 96
 """Of the calls that PyTorch refuses, and wengert does, so many in a hundred by the same kind."""
+TAKEN = 7
+"""Of those that PyTorch refuses, at most so many in a hundred are taken here: numbers for the one
+tensor of a function, integers and truth values where fractions are computed, and truth by words."""
 INSIDE = (AttributeError, KeyError, AssertionError, UnboundLocalError, ZeroDivisionError)
 
 Call = tuple[Any, tuple[Any, ...], dict[str, Any]]
@@ -44,17 +47,27 @@ def wrong(call: Call) -> Iterator[tuple[str, Call]]:
             changed = {**given, name: other}
             first, *rest = (changed.pop(i) for i in range(1 + len(args)))
             yield f"{name} {other!r}"[:60], (first, tuple(rest), changed)
+    for n in range(len(args)):
+        yield f"only {n + 1} by position", (x, args[:n], kwargs)
     yield "a keyword", (x, args, {**kwargs, "colour": 1})
     yield "too many", (x, (*args, *[3] * 9), kwargs)
 
 
 def instead(value: Any) -> list[Any]:
+    """What an argument is not: of another kind, of another dtype, out of range.
+
+    Other shapes, and indices out of range, are left out: PyTorch reads past the end of some.
+    """
     if isinstance(value, torch.Tensor):
-        return ["a word", None]
+        plain = value.detach()
+        others = [torch.int64, torch.bool, torch.complex128] if plain.is_floating_point() else []
+        return ["a word", None, *map(plain.to, others)]
     if isinstance(value, (bool, str)):
         return []
-    if isinstance(value, (int, float, tuple, list)):
-        return ["a word"]
+    if isinstance(value, int):
+        return ["a word", 99, -99, 1.5, 0, None]
+    if isinstance(value, (float, tuple, list)):
+        return ["a word", None]
     return []
 
 
@@ -77,7 +90,7 @@ def _functions_with_their_own_code():
 @pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 def test_wrong_calls_are_refused_by_the_same_kind_of_error():
-    same, others, inside = 0, [], []
+    same, taken, others, inside = 0, [], [], []
     for op in op_db:
         dtype = next((d for d in (torch.float64, torch.bool) if d in op.supported_dtypes("cpu")), 0)
         theirs, ours = their_function(op), our_function(op)
@@ -90,9 +103,12 @@ def test_wrong_calls_are_refused_by_the_same_kind_of_error():
             for what, call in wrong(right):
                 copies = replaced(list(call), lambda t: t.detach().clone())
                 expected, found = outcome(theirs, copies), outcome(ours, translated(list(call)))
-                if expected is None or found is None or isinstance(expected, INSIDE):
+                if expected is None or isinstance(expected, INSIDE):
                     continue
                 if "descriptor" in str(expected):  # a method of tensors, of something else
+                    continue
+                if found is None:
+                    taken.append(f"{op.formatted_name}, {what}")
                     continue
                 alike = isinstance(found, type(expected))
                 same += alike
@@ -103,3 +119,4 @@ def test_wrong_calls_are_refused_by_the_same_kind_of_error():
                     others.append(line)
     assert not inside, "\n".join(inside)
     assert 100 * same >= SHARE * (same + len(others)), "\n".join([f"{same} alike", *others])
+    assert 100 * len(taken) <= TAKEN * (same + len(others) + len(taken)), "\n".join(taken)

@@ -103,6 +103,9 @@ def _unfit(
                 yield name, "a number or a sequence of them", ""
 
 
+_TENSOR = "wengert.tensor.Tensor"
+
+
 def _is_word(kind: str) -> bool:
     return "str" in kind or "Literal" in kind
 
@@ -112,6 +115,8 @@ def _taken(name: str, value: Any, given: Any, defaults: Any, kind: str) -> bool:
     if value is None:
         return "None" in kind or defaults.get(name, 0) is None
     if type(value) in NUMBERS:
+        if kind == _TENSOR:
+            return False
         beside = name in ("input", "condition") and not NUMBERS_BESIDE.isdisjoint(given)
         return name in NUMBERS_TOO or beside
     return "Sequence" in kind

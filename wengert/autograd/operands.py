@@ -215,6 +215,14 @@ def one_dtype(name: str, tensors: Iterable[Any]) -> None:
         )
 
 
+def no_order(name: str, dtype: Any) -> DtypeError:
+    """The error of a function that asks which of two complex numbers is the larger."""
+    return DtypeError(
+        f"{name} is not defined for {dtype}: complex numbers have no order. Compare x.abs(), or "
+        "x.real."
+    )
+
+
 def wrapped(number: Any, x: Any) -> Tensor:
     """A number that is out of the range of the array's integers, as PyTorch counts: -1 as 255."""
     return wrap(np.asarray(number).astype(x.dtype))

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.misfits import misfit
-from wengert.autograd.operands import one_dtype
+from wengert.autograd.operands import no_order, one_dtype
 from wengert.autograd.out import into as into
 from wengert.autograd.out import takes_names as takes_names
 from wengert.autograd.out import takes_out as takes_out
@@ -41,6 +41,17 @@ def tensor_of(x: Any, name: str = "input") -> Tensor:
             "Make one with wengert.tensor(...)."
         )
     return creation.as_tensor(x)
+
+
+def ordered(x: Any, name: str) -> Tensor:
+    """The operand of a function that looks for the larger number: DtypeError for complex ones.
+
+    NumPy orders them by their real parts first, which is the order of no one's mathematics.
+    """
+    x = tensor_of(x)
+    if x._array.dtype.kind == "c":
+        raise no_order(name, x.dtype)
+    return x
 
 
 def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function]:

@@ -338,6 +338,7 @@ def _window(window: Any, n_fft: int, win_length: int | None, dtype: Any) -> Tens
     return numpy.pad(window, (left, n_fft - length - left)) if length < n_fft else window
 
 
+@told
 def stft(
     input: Any,
     n_fft: int,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.misfits import told
+from wengert.autograd.operands import one_dtype
 from wengert.autograd.record import recorder
 from wengert.dtypes import get_default_dtype
 from wengert.errors import ShapeError
@@ -127,7 +128,7 @@ def column_stack(tensors: Any) -> Tensor:
 @told
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal."""
-    blocks = [atleast_2d(x) for x in tensors]
+    blocks = [atleast_2d(tensor_of(x, "tensors")) for x in tensors]
     if not blocks:
         return wrap(np.zeros((1, 0), get_default_dtype()))
     width = sum(x.shape[1] for x in blocks)
@@ -142,9 +143,10 @@ def block_diag(*tensors: Any) -> Tensor:
 
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element from each vector, as rows."""
-    if len(tensors) == 1:
-        return tensors[0]
-    return stack([x.reshape(-1) for x in meshgrid(*tensors, indexing="ij")], 1)
+    items = [tensor_of(x, "tensors") for x in tensors]
+    if len(items) == 1:
+        return items[0]
+    return stack([x.reshape(-1) for x in meshgrid(*items, indexing="ij")], 1)
 
 
 @of_tensors(1)
@@ -164,7 +166,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         if len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
         else list(tensors)
     )
-    items = [tensor_of(x).reshape(-1) for x in items]
+    items = [tensor_of(x, "tensors").reshape(-1) for x in items]
+    one_dtype("meshgrid", items)
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(
             f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'

@@ -24,6 +24,7 @@ from wengert.functions.arguments import (
     numbers_first,
     of_tensors,
     one_dim,
+    ordered,
     takes_out,
     tensor_of,
 )
@@ -314,7 +315,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     >>> wg.clamp(wg.tensor([-1.0, 0.5, 2.0]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    input = tensor_of(input)
+    input = ordered(input, "clamp")
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):

@@ -25,6 +25,7 @@ from wengert.functions.arguments import (
     of_tensors,
     one_dim,
     operands_of,
+    ordered,
     some_dims,
     takes_names,
     takes_out,
@@ -133,11 +134,12 @@ def mean(
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product over all elements, or along one dimension."""
     input = _accumulated(input, dtype)
+    axis = some_dims(dim, input.ndim)
     if not input.ndim:
         return input.clone()
     if input.dtype == dtypes.bool:
-        return constant(np.all(input._array, axis=some_dims(dim, input.ndim), keepdims=keepdim))
-    return _prod(input, some_dims(dim, input.ndim), keepdim)
+        return constant(np.all(input._array, axis=axis, keepdims=keepdim))
+    return _prod(input, axis, keepdim)
 
 
 @takes_out
@@ -391,6 +393,7 @@ def _extremum(full: Any, of_two: str, find: Any, result: Any) -> Any:
         if names:
             dim, keepdim = numpy_names(dim, keepdim, names, extreme.__name__)
         (input,) = operands_of(extreme, 1, (input,))
+        input = ordered(input, extreme.__name__)
         if other is None and isinstance(dim, (Tensor, np.ndarray)):
             other = dim
         if other is not None:
@@ -457,7 +460,7 @@ def _all_dims_extremum(full: Any, name: str, doc: str) -> Any:
         if out is not None:
             return into(out, extreme, (input, dim, keepdim), names)
         dim, keepdim = numpy_names(dim, keepdim, names, name)
-        input = tensor_of(input)
+        input = ordered(input, name)
         axis = some_dims(dim, input.ndim)
         if axis is None:
             _refuse_empty(input, name)
@@ -491,7 +494,7 @@ def _arg(find: Any, name: str, doc: str) -> Any:
         if out is not None:
             return into(out, arg, (input, dim, keepdim), names)
         dim, keepdim = numpy_names(dim, keepdim, names, name)
-        input = tensor_of(input)
+        input = ordered(input, name)
         if dim is None:
             _refuse_empty(input, name, IndexError)
             places = find(input._array)
@@ -566,7 +569,7 @@ def logcumsumexp(input: Any, dim: int) -> Tensor:
 def _running_extremum(extremum: Any, result: Any, name: str, doc: str) -> Any:
     @takes_out
     def running(input: Any, dim: int) -> Any:
-        input = tensor_of(input)
+        input = ordered(input, name)
         axis = one_dim(dim, input.ndim)
         if not input.ndim:
             return result(input.clone(), constant(np.zeros((), np.int64)))

@@ -75,8 +75,9 @@ def _source(src: Any, input: Tensor, axis: int, places: Any, name: str) -> Tenso
     return src[tuple(slice(n) for n in places.shape)]
 
 
-def _lifted(operation: Any, input: Tensor, index: Any, src: Any) -> Tensor:
+def _lifted(operation: Any, input: Tensor, dim: int, index: Any, src: Any) -> Tensor:
     """A scatter into a number, as one into a vector of one element."""
+    one_dim(dim, input.ndim)
     src = src.reshape(1) if isinstance(src, Tensor) and not src.ndim else src
     return operation(input.reshape(1), np.atleast_1d(array_of(index)), src).reshape(())
 
@@ -97,7 +98,7 @@ def scatter(
     input = tensor_of(input)
     src = value if src is None else src
     if not input.ndim:
-        return _lifted(lambda x, i, s: scatter(x, 0, i, s, reduce=reduce), input, index, src)
+        return _lifted(lambda x, i, s: scatter(x, 0, i, s, reduce=reduce), input, dim, index, src)
     axis, places = check_index("scatter", input, dim, index)
     if reduce is not None:
         return scatter_reduce(
@@ -116,7 +117,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
     """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
     input = tensor_of(input)
     if not input.ndim:
-        return _lifted(lambda x, i, s: scatter_add(x, 0, i, s), input, index, src)
+        return _lifted(lambda x, i, s: scatter_add(x, 0, i, s), input, dim, index, src)
     axis, places = check_index("scatter_add", input, dim, index)
     return input + _scatter_add(
         _source(src, input, axis, places, "scatter_add"), places, tuple(input.shape), axis
@@ -140,6 +141,7 @@ def scatter_reduce(
         return _lifted(
             lambda x, i, s: scatter_reduce(x, 0, i, s, reduce, include_self=include_self),
             input,
+            dim,
             index,
             src,
         )
@@ -272,7 +274,9 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     """`input` with alpha times the slices of `source` added at the slices that `index` names."""
     input = tensor_of(input)
     if not input.ndim:
-        return _lifted(lambda x, i, s: index_add(x, 0, i, s, alpha=alpha), input, index, source)
+        return _lifted(
+            lambda x, i, s: index_add(x, 0, i, s, alpha=alpha), input, dim, index, source
+        )
     axis, places = check_index("index_add", input, dim, index)
     if source.dtype != input.dtype:
         raise RuntimeError(
@@ -296,7 +300,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Tensor:
     """`input` with the slices that `index` names replaced by those of `source`."""
     input = tensor_of(input)
     if not input.ndim:
-        return _lifted(lambda x, i, s: index_copy(x, 0, i, s), input, index, source)
+        return _lifted(lambda x, i, s: index_copy(x, 0, i, s), input, dim, index, source)
     one_dtype("index_copy", (input, source))
     axis, places = check_index("index_copy", input, dim, index)
     return _put(input, _rows(input, axis, places), value_for(source, input))
@@ -307,7 +311,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
     """`input` with the slices that `index` names filled with a number."""
     input = tensor_of(input)
     if not input.ndim:
-        return _lifted(lambda x, i, s: index_fill(x, 0, i, value), input, index, value)
+        return _lifted(lambda x, i, s: index_fill(x, 0, i, value), input, dim, index, value)
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
@@ -333,6 +337,7 @@ def index_reduce(
         return _lifted(
             lambda x, i, s: index_reduce(x, 0, i, s, reduce, include_self=include_self),
             input,
+            dim,
             index,
             source,
         )
@@ -353,6 +358,8 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     """`input` with `input[indices]` replaced by the values, or with the values added there."""
     input = tensor_of(input)
     one_dtype("index_put", (input, values))
+    if not len(indices):
+        raise RuntimeError("index_put needs at least one index; to write everywhere use copy_")
     basic, advanced = divide(tuple(input.shape), tuple(_FULL if i is None else i for i in indices))
     if basic is not None:  # numbers among the indices: as arrays they mean the same here
         advanced = tuple(as_array(array_of(i)) if i is not None else _FULL for i in indices)

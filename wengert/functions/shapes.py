@@ -124,13 +124,13 @@ def _reinterpreted(input: Tensor, dtype: np.dtype[Any]) -> Tensor:
 
 
 @told
-def view_as(input: Any, other: Any) -> Tensor:
+def view_as(input: Any, other: Tensor) -> Tensor:
     """`view` in the shape of another tensor."""
     return view(input, other.shape)
 
 
 @told
-def reshape_as(input: Any, other: Any) -> Tensor:
+def reshape_as(input: Any, other: Tensor) -> Tensor:
     """`reshape` to the shape of another tensor."""
     return reshape(input, other.shape)
 
@@ -325,7 +325,7 @@ def broadcast_to(input: Any, size: Any) -> Tensor:
 
 
 @told
-def expand_as(input: Any, other: Any) -> Tensor:
+def expand_as(input: Any, other: Tensor) -> Tensor:
     """`expand` to the shape of another tensor."""
     return expand(input, other.shape)
 

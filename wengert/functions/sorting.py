@@ -18,6 +18,7 @@ from wengert.functions.arguments import (
     array_of,
     constant,
     one_dim,
+    ordered,
     takes_names,
     takes_out,
     tensor_of,
@@ -69,7 +70,7 @@ def sort(
     input: Any, dim: int = -1, descending: bool = False, stable: bool = False
 ) -> results.sort_result:
     """The elements in order along `dim`, and where each came from."""
-    input = tensor_of(input)
+    input = ordered(input, "sort")
     axis = one_dim(dim, input.ndim)
     if not input.ndim:
         return results.sort_result(input.clone(), constant(np.zeros((), np.int64)))
@@ -80,7 +81,7 @@ def sort(
 @takes_names
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort along `dim`."""
-    input = tensor_of(input)
+    input = ordered(input, "argsort")
     axis = one_dim(dim, input.ndim)
     return constant(
         _order(input._array, axis, descending) if input.ndim else np.zeros((), np.int64)
@@ -98,7 +99,7 @@ def topk(
     input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> results.topk_result:
     """The k largest (or smallest) elements along `dim`, and where they are."""
-    input = tensor_of(input)
+    input = ordered(input, "topk")
     axis = one_dim(dim, input.ndim)
     n = input.shape[axis] if input.ndim else 1
     if not 0 <= k <= n:
@@ -114,7 +115,7 @@ def topk(
 @takes_out
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> results.kthvalue_result:
     """The k-th smallest element along `dim` (k counts from 1), and where it is."""
-    input = tensor_of(input)
+    input = ordered(input, "kthvalue")
     axis = one_dim(dim, input.ndim)
     n = input.shape[axis] if input.ndim else 1
     if not 1 <= k <= n:
@@ -142,7 +143,7 @@ def nanmedian(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) -> Any:
-    input = tensor_of(input)
+    input = ordered(input, "nanmedian" if ignore_nan else "median")
     if dim is None:
         flat = input.reshape(-1)
         if not flat._array.size:
@@ -198,7 +199,7 @@ def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:
 @takes_out
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> results.mode_result:
     """The most frequent element along `dim` (the smallest of several), and where it stands last."""
-    input = tensor_of(input)
+    input = ordered(input, "mode")
     axis = one_dim(dim, input.ndim)
     if not input.ndim:
         return picked(results.mode_result, input, np.zeros((), np.int64), dim, keepdim)
@@ -290,7 +291,8 @@ def searchsorted(
     sorter: Any = None,
 ) -> Tensor:
     """Where each element would be inserted to keep the (last dimension of the) sequence sorted."""
-    sequence, values = array_of(tensor_of(sorted_sequence)), as_array(array_of(input))
+    sequence = array_of(ordered(sorted_sequence, "searchsorted"))
+    values = as_array(array_of(input))
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:

@@ -483,7 +483,7 @@ class Methods:
         """`exp`, in place."""
     def expand(self, *shape: _Ints, size: _Ints | None = None, implicit: builtins.bool = False) -> _Tensor:
         """Dimensions of size 1 (and new ones in front) repeated without copying; -1 keeps a size."""
-    def expand_as(self, other: _TensorLike) -> _Tensor:
+    def expand_as(self, other: _Tensor) -> _Tensor:
         """`expand` to the shape of another tensor."""
     def expm1(self, *, out: _Out | None = None) -> _Tensor:
         """exp(x) - 1, accurate near 0."""
@@ -1033,7 +1033,7 @@ class Methods:
         """Mark this leaf as one to differentiate by, or unmark it; returns the tensor."""
     def reshape(self, *shape: _Ints, size: _Ints = ...) -> _Tensor:
         """The input's elements in another shape, a view where memory allows; one size may be -1."""
-    def reshape_as(self, other: _TensorLike) -> _Tensor:
+    def reshape_as(self, other: _Tensor) -> _Tensor:
         """`reshape` to the shape of another tensor."""
     def resize_(self, *shape: _Ints, memory_format: _Any = None) -> _Tensor:
         """Change the shape; elements are kept in order, new ones are left as they are in memory."""
@@ -1273,7 +1273,7 @@ class Methods:
         """The dot product with the first vector conjugated."""
     def view(self, *shape: _Ints, dtype: _Dtype | None = None, size: _Ints | None = None) -> _Tensor:
         """The input's memory in another shape, or, given a dtype, read as other numbers."""
-    def view_as(self, other: _TensorLike) -> _Tensor:
+    def view_as(self, other: _Tensor) -> _Tensor:
         """`view` in the shape of another tensor."""
     def vsplit(self, indices_or_sections: _Any) -> builtins.tuple[_Tensor, ...]:
         """`tensor_split` along the first dimension of a matrix."""

@@ -14,7 +14,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
-from wengert.autograd.operands import unsuited
+from wengert.autograd.operands import no_order, unsuited
 from wengert.autograd.record import recorder
 from wengert.history import modes
 from wengert.tensor import NUMBERS, Tensor, may_record, settle, wrap
@@ -97,6 +97,10 @@ install("__abs__", np.absolute)
 # ---- comparisons and bits ------------------------------------------------------------------
 
 
+_ORDERING = frozenset({np.less, np.less_equal, np.greater, np.greater_equal})
+_COMPLEX, _DOUBLE_COMPLEX = np.dtype(np.complex64), np.dtype(np.complex128)
+
+
 def plain(function: Any, x: Any, other: Any) -> Any:
     """A function without derivative on two operands, with PyTorch's promotion."""
     a = x._array if isinstance(x, Tensor) else x
@@ -114,6 +118,9 @@ def plain(function: Any, x: Any, other: Any) -> Any:
         target = dtypes.result_type(a, b)
         a = a.astype(target) if hasattr(a, "astype") else a
         b = np.asarray(b).astype(target) if not hasattr(b, "astype") else b.astype(target)
+    kind = getattr(a, "dtype", None)
+    if (kind is _COMPLEX or kind is _DOUBLE_COMPLEX) and function in _ORDERING:
+        raise no_order(function.__name__, kind)
     try:
         array = function(a, b)
     except (ValueError, TypeError) as error:

@@ -12,7 +12,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.functions.arguments import of_tensors
 from wengert.history.location import stacklevel
-from wengert.nn.functional.shared import apply, reshape
+from wengert.nn.functional.shared import apply, check_positive, reshape
 from wengert.nn.functional.windows import adaptive_avg
 from wengert.rules import convolution as rules
 from wengert.rules.sampling import TAPS, Band, band, resize
@@ -29,6 +29,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     >>> pad(wg.tensor([1.0, 2.0]), (1, 2))
     tensor([0., 1., 2., 0., 0.])
     """
+    if not isinstance(mode, str):
+        raise TypeError(
+            f"pad(): argument 'mode' (position 3) must be str, not {type(mode).__name__}"
+        )
     widths = [int(w) for w in pad]
     n = len(widths) // 2
     if len(widths) % 2:
@@ -132,6 +136,13 @@ def interpolate(
             "bicubic | trilinear"
         )
     if smooth and _MODES[mode] != n:
+        for given in (size, scale_factor):
+            if isinstance(given, (tuple, list)) and len(given) != n:
+                raise ValueError(
+                    f"Input and output must have the same number of spatial dimensions, but got "
+                    f"input of shape {list(input.shape)} and {list(given)} for {n} of them: "
+                    f"{mode} mode takes {_MODES[mode] + 2}D input"  # type: ignore[operator]
+                )
         raise NotImplementedError(
             f"Got {n + 2}D input, but {mode} mode needs {_MODES[mode] + 2}D input"  # type: ignore[operator]
         )
@@ -316,6 +327,7 @@ def _check_image(name: str, input: Tensor) -> None:
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(*, C r^2, H, W) to (*, C, H r, W r)."""
     _check_image("pixel_shuffle", input)
+    check_positive("pixel_shuffle", upscale_factor=upscale_factor)
     *lead, c, h, w = input.shape
     r = upscale_factor
     if c % (r * r):
@@ -334,6 +346,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(*, C, H r, W r) to (*, C r^2, H, W)."""
     _check_image("pixel_unshuffle", input)
+    check_positive("pixel_unshuffle", downscale_factor=downscale_factor)
     *lead, c, h, w = input.shape
     r = downscale_factor
     if h % r or w % r:
@@ -351,6 +364,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 @of_tensors(1)
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels of `groups` groups, dealt out in turn."""
+    check_positive("channel_shuffle", groups=groups)
     n, c, *spatial = input.shape
     x = reshape(input, (n, groups, c // groups, *spatial))
     return reshape(apply(np.swapaxes, x, 1, 2), input.shape)

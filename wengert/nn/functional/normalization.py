@@ -13,7 +13,15 @@ from wengert.autograd.operands import cast, one_dtype
 from wengert.functions.arguments import of_tensors
 from wengert.functions.reductions import vector_norm
 from wengert.nn.functional import chance
-from wengert.nn.functional.shared import apply, mean, over, reshape, where, written_by
+from wengert.nn.functional.shared import (
+    apply,
+    check_positive,
+    mean,
+    over,
+    reshape,
+    where,
+    written_by,
+)
 from wengert.rules import convolution
 from wengert.rules import normalization as rules
 from wengert.rules.blocks import many
@@ -309,6 +317,7 @@ def group_norm(
             "group_norm takes (N, C, ...)"
         )
     weight, bias = _in_dtype_of(input, "group_norm", weight, bias)
+    check_positive("group_norm", num_groups=num_groups)
     n, c, *spatial = input._array.shape
     if c % num_groups:
         raise RuntimeError(
@@ -325,6 +334,7 @@ def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:
     """x / (k + alpha mean of x^2 over `size` neighbouring channels)^beta."""
+    check_positive("local_response_norm", size=size)
     n, c, *spatial = input._array.shape
     squares = reshape(input * input, (n, 1, c, math.prod(spatial)))
     after = (size - 1) // 2

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import require, signature, within
+from wengert.functions.arguments import tensor_of
 from wengert.functions.random import uniform
 from wengert.functions.scattering import scatter
 from wengert.nn.functional import windows
@@ -159,7 +160,7 @@ def _fractional(n: int) -> Any:
         drawn = (
             uniform((batch, channels, n), x.dtype, None)
             if _random_samples is None
-            else _random_samples._array
+            else tensor_of(_random_samples, "_random_samples")._array
         )
         if n == 2:  # PyTorch has the last dimension's sample first, of images only
             drawn = drawn[..., ::-1]

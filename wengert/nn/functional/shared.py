@@ -134,6 +134,13 @@ def _called(function: Any, name: str, n: int) -> Any:
     return function
 
 
+def check_positive(function: str, **given: Any) -> None:
+    """RuntimeError for numbers, or several of them, by which a function divides or steps."""
+    for name, value in given.items():
+        if any(_whole(v, name) <= 0 for v in (value if isinstance(value, tuple) else (value,))):
+            raise RuntimeError(f"{function} expects a positive {name}, but got {value}")
+
+
 def sizes(value: Any, n: int, name: str) -> tuple[int, ...]:
     """A number for each of `n` spatial dimensions, from one number or a sequence."""
     if isinstance(value, (tuple, list)):

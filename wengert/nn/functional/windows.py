@@ -14,7 +14,7 @@ from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
 from wengert.functions.arguments import into, of_tensors, tensor_of
-from wengert.nn.functional.shared import apply, over, reshape, sizes
+from wengert.nn.functional.shared import apply, check_positive, over, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import neural, products
 from wengert.rules.indexing import getitem
@@ -226,7 +226,14 @@ def _conv_transpose(n: int) -> Any:
         x, lone = _batched(input, n, f"conv_transpose{n}d")
         stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
         padding, extra = sizes(padding, n, "padding"), sizes(output_padding, n, "output_padding")
+        one_dtype(f"conv_transpose{n}d", (input, weight, bias))
+        check_positive(f"conv_transpose{n}d", stride=stride, dilation=dilation, groups=groups)
         kernel = weight._array.shape[2:]
+        if len(kernel) != n:
+            raise RuntimeError(
+                f"Expected {n + 2}-dimensional weight, (in, out/groups, *kernel), for "
+                f"{n + 2}-dimensional input, but got a weight of size {list(weight.shape)}"
+            )
         if weight._array.shape[0] != x._array.shape[1]:
             raise RuntimeError(
                 f"Given transposed=1, weight of size {list(weight.shape)}, expected "
@@ -246,6 +253,11 @@ def _conv_transpose(n: int) -> Any:
             )
         )
         shape = (x._array.shape[0], weight._array.shape[1] * groups, *spatial)
+        if bias is not None and bias._array.shape != shape[1:2]:
+            raise RuntimeError(
+                f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional "
+                f"with {shape[1]} elements, but got bias of size {list(bias.shape)} instead"
+            )
         out = apply(rules.convolution_input, x, weight, shape, stride, padding, dilation, groups)
         if bias is not None:
             out = out + reshape(bias, (-1, *(1,) * n))
@@ -263,13 +275,10 @@ def unfold(
 ) -> Tensor:
     """The windows of (N, C, H, W) as columns: (N, C * KH * KW, windows)."""
     x, lone = _batched(input, 2, "unfold")
+    kernel, steps = sizes(kernel_size, 2, "kernel_size"), sizes(stride, 2, "stride")
+    check_positive("unfold", kernel_size=kernel, stride=steps)
     out = apply(
-        rules.unfold,
-        x,
-        sizes(kernel_size, 2, "kernel_size"),
-        sizes(stride, 2, "stride"),
-        sizes(padding, 2, "padding"),
-        sizes(dilation, 2, "dilation"),
+        rules.unfold, x, kernel, steps, sizes(padding, 2, "padding"), sizes(dilation, 2, "dilation")
     )
     return out[0] if lone else out
 
