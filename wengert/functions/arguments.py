@@ -48,7 +48,7 @@ def ordered(x: Any, name: str) -> Tensor:
 
     NumPy orders them by their real parts first, which is the order of no one's mathematics.
     """
-    x = tensor_of(x)
+    x = x if isinstance(x, Tensor) else tensor_of(x)
     if x._array.dtype.kind == "c":
         raise no_order(name, x.dtype)
     return x

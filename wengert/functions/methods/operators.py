@@ -110,15 +110,11 @@ def plain(function: Any, x: Any, other: Any) -> Any:
     known = hasattr(b, "dtype") or isinstance(b, (bool, int, float, complex))
     if not known and not (isinstance(b, (list, tuple)) and _are_numbers(b)):
         return NotImplemented
-    if (
-        getattr(a, "dtype", None) is not getattr(b, "dtype", None)
-        and type(b) not in NUMBERS
-        and type(a) not in NUMBERS
-    ):
-        target = dtypes.result_type(a, b)
-        a = a.astype(target) if hasattr(a, "astype") else a
-        b = np.asarray(b).astype(target) if not hasattr(b, "astype") else b.astype(target)
     kind = getattr(a, "dtype", None)
+    if kind is not getattr(b, "dtype", None) and type(b) not in NUMBERS and type(a) not in NUMBERS:
+        kind = dtypes.result_type(a, b)
+        a = a.astype(kind) if hasattr(a, "astype") else a
+        b = np.asarray(b).astype(kind) if not hasattr(b, "astype") else b.astype(kind)
     if (kind is _COMPLEX or kind is _DOUBLE_COMPLEX) and function in _ORDERING:
         raise no_order(function.__name__, kind)
     try:
