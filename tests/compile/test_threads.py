@@ -137,6 +137,42 @@ def test_a_child_that_was_forked_has_a_pool_of_its_own():
     assert done.stdout.split() == ["done"], done.stderr
 
 
+INTERRUPTED = """
+import os, signal, threading, time, numpy as np, wengert as wg
+f = wg.compile(lambda x: (x.sin() * x.exp() + x).tanh())
+x = wg.ones(500_000)
+wg.set_num_threads(3)
+known = f(x).numpy().copy()
+for _ in range(3):
+    f(x)  # an interrupt while the entry is linked is dropped by Python
+
+def interrupt(after):
+    time.sleep(after)
+    os.kill(os.getpid(), signal.SIGINT)
+
+for n in range(10):
+    sender = threading.Thread(target=interrupt, args=(0.002 * n,))
+    try:
+        sender.start()
+        while True:
+            f(x)
+    except KeyboardInterrupt:
+        pass
+    sender.join()
+    assert np.array_equal(f(x), known)
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for processes")
+def test_an_interrupt_while_threads_share_the_work_leaves_the_pool_as_it_was():
+    # Workers see no signals: one that ran Python's handler would do so without its lock.
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.split() == ["done"], done.stderr
+
+
 def test_the_number_of_threads_is_a_positive_integer():
     for wrong in (0, -1, 1.5, True, 10**6):
         with pytest.raises(RuntimeError, match="expects a positive integer"):
