@@ -60,6 +60,9 @@ METHOD_CALLS: dict[str, list[Callable[[Any], Any]]] = {
     "flat": [lambda x: x.flat[2] * x],
     "itemsize": [lambda x: x * x.itemsize],
     "nbytes": [lambda x: x * x.nbytes],
+    "device": [lambda x: x * len(x.device)],
+    "flags": [lambda x: x * x.flags.aligned],
+    "view": [lambda x: x.view(), lambda x: x.view(float), lambda x: np.real(x.view(complex))],
 }
 """Calls of the methods that are no functions of the array alone."""
 
@@ -163,7 +166,7 @@ def methods() -> dict[str, bool]:
     found = {}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for name in sorted({*METHODS, "strides", "real", "imag"}):
+        for name in sorted({*METHODS, "strides", "flags", "view", "real", "imag"}):
             if not hasattr(X, name):
                 continue
             calls = METHOD_CALLS.get(name, [])

@@ -41,7 +41,7 @@ WITHOUT_A_DERIVATIVE = {
     "sets, whose elements keep no order": """intersect1d setdiff1d setxor1d union1d unique
         unique_all unique_counts unique_inverse unique_values""",
     "rounding to decimals": "around round",
-    "not on Tensors: use np.linalg": "polydiv polyfit roots",
+    "not on Tensors: use np.linalg": "polydiv polyfit",
     "deprecated, another name of vstack": "row_stack",
 }
 """NumPy's other functions, by the reason why the page has no row for them."""

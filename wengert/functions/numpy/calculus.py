@@ -10,6 +10,7 @@ from wengert.arrays.facts import composed
 from wengert.dispatch import as_array
 from wengert.functions.calculus import slope
 from wengert.functions.numpy.calls import no_more
+from wengert.functions.numpy.shapes import known
 from wengert.tensor import Tensor, wrap
 
 # ---- differences and integrals -------------------------------------------------------------
@@ -184,6 +185,26 @@ def _polysub(a1: Any, a2: Any) -> Any:
 @composed(np.polymul)
 def _polymul(a1: Any, a2: Any) -> Any:
     return np.convolve(np.atleast_1d(as_array(a1)), np.atleast_1d(as_array(a2)))
+
+
+@composed(np.roots)
+def _roots(p: Any) -> Any:
+    """The eigenvalues of the companion matrix; a zero for each trailing coefficient that is 0."""
+    p = np.atleast_1d(as_array(p))
+    if len(p.shape) != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    p = p if p.dtype.kind in "fc" else np.astype(p, np.float64)
+    there = np.flatnonzero(known(p))
+    if not there.size:
+        return wrap(np.array([]))
+    first, last = int(there[0]), int(there[-1])
+    zeros, q = p.shape[0] - 1 - last, p[first : last + 1]
+    n = last - first
+    if n == 0:
+        return np.zeros_like(p[:zeros])
+    rows = np.concatenate([-q[None, 1:] / q[0], np.eye(n - 1, n, dtype=p.dtype)], axis=0)
+    found = np.linalg.eigvals(rows)
+    return np.concatenate([found, np.zeros_like(found, shape=(zeros,))]) if zeros else found
 
 
 @composed(np.polyder)
