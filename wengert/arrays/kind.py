@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wengert.arrays.facts import COMPOSED, takes_elements
-from wengert.arrays.memory import address, offset
+from wengert.arrays.memory import address, offset, storage
 from wengert.dispatch import PLAIN, Function
 from wengert.errors import MissingRuleError
 from wengert.history import modes
@@ -184,6 +184,10 @@ class Kind:
         """How many elements of the memory that `x` looks into come before its first."""
         raise NotImplementedError(f"{type(x).__name__} has no memory of its own to look into")
 
+    def elements(self, x: Any) -> int:
+        """How many elements there are in the memory that `x` looks into, as far as is known."""
+        raise NotImplementedError(f"{type(x).__name__} has no memory of its own to look into")
+
     def address(self, x: Any) -> int:
         """Where the first element of `x` is."""
         raise NotImplementedError(f"{type(x).__name__} has no memory of its own to look into")
@@ -199,6 +203,9 @@ class _Plain(Kind):
 
     def offset(self, x: Any) -> int:
         return offset(x)
+
+    def elements(self, x: Any) -> int:
+        return int(storage(x).nbytes // x.itemsize)
 
     def address(self, x: Any) -> int:
         return address(x)

@@ -11,7 +11,6 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import kind_of
-from wengert.arrays.memory import storage
 from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder, usually
 from wengert.dispatch import known
@@ -704,6 +703,8 @@ def _speaks_of(x: Tensor) -> Tensor:
     left alone.
     """
     view = x._origin
+    if x.requires_grad and x.is_leaf:  # differentiated itself, whatever it was a view of
+        return x
     if type(view) is View and view.creation is None and not x._tangents and known(x._array):
         return view.base if view.base.dtype == x.dtype else x
     return x
@@ -714,8 +715,9 @@ def _memory(x: Tensor) -> tuple[int, int]:
 
     Of an example of a batch the storage is the example.
     """
-    if known(x._array):
-        return x.storage_offset(), storage(x._array).nbytes // x._array.itemsize
+    kind = kind_of(x._array)
+    if kind.has_layout:
+        return x.storage_offset(), kind.elements(x._array)
     if tuple(x.stride()) != tuple(math.prod(x.shape[k + 1 :]) for k in range(x.ndim)):
         raise RuntimeError(
             f"as_strided: an example of shape {list(x.shape)} inside of vmap does not lie in one "

@@ -341,15 +341,15 @@ def as_strided(x: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
 
 def _laid_out(x: Any, layout: Any) -> Any:
     """A copy of an array with these strides in elements."""
-    places = _places(x.shape, layout, 0)
-    low = places.min(initial=0)
-    memory = np.zeros(int(places.max(initial=0) - low) + 1, x.dtype)
-    memory[places - low] = x
+    there = places(x.shape, layout, 0)
+    low = there.min(initial=0)
+    memory = np.zeros(int(there.max(initial=0) - low) + 1, x.dtype)
+    memory[there - low] = x
     strides = tuple(step * x.itemsize for step in layout)
     return np.ndarray(x.shape, x.dtype, memory, -low * x.itemsize, strides)
 
 
-def _places(size: Any, stride: Any, offset: int) -> Any:
+def places(size: Any, stride: Any, offset: int) -> Any:
     """Where in memory each element lies."""
     places = np.full(size, offset)
     for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
@@ -361,7 +361,7 @@ def _places(size: Any, stride: Any, offset: int) -> Any:
 
 def _unstride(g: Any, shape: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
     """Cotangents added up in memory, then read in the layout of the input."""
-    there, here = _places(size, stride, offset), _places(shape, layout, 0)
+    there, here = places(size, stride, offset), places(shape, layout, 0)
     low = min(there.min(initial=0), here.min(initial=0))
     high = max(there.max(initial=0), here.max(initial=0))
     return getitem(add_at(g, (there - low,), (int(high - low) + 1,)), (here - low,))

@@ -375,6 +375,10 @@ class Trace(Kind):
         origin, inside = x.storage.origin, offset(x.like)
         return inside if origin is None else inside + self.begins(origin)
 
+    def elements(self, x: Any) -> int:
+        """Of memory from outside that is more than what `x` looks into nothing is known."""
+        return x.storage.value.size if x.storage.origin is None else sys.maxsize
+
     def address(self, x: Any) -> Any:
         raise TracingError(
             f"the address of a tensor in a compiled function, at\n  {line_of(*here())}\nIt is "

@@ -217,12 +217,24 @@ def _diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int 
 
 
 @Trace.means(shapes.as_strided)
-def _as_strided(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
-    raise TracingError(
-        f"as_strided in a compiled function at\n  {line_of(*here())}\n"
-        "It looks at memory, which a traced array does not have yet: use slices, unfold, diagonal "
-        "or expand."
-    )
+def _as_strided(trace: Trace, x: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
+    own = shapes.places(x.shape, layout, 0).reshape(-1)
+    wanted = shapes.places(size, stride, offset)
+    order = np.argsort(own, kind="stable")
+    found = np.minimum(np.searchsorted(own[order], wanted), max(own.size - 1, 0))
+    if wanted.size and (not own.size or (own[order][found] != wanted).any()):
+        raise TracingError(
+            f"as_strided in a compiled function at\n  {line_of(*here())}\n"
+            "It shows memory in which the tensor itself has no elements: take the view of the "
+            "whole tensor that this is a part of."
+        )
+    index = order[found] if own.size else wanted
+
+    def value_of(value: Value) -> Value:
+        flat: Any = np.reshape(trace.array(value), (-1,))
+        return flat[index].value
+
+    return x.peek(value_of, lambda array: shapes.as_strided(array, size, stride, offset, layout))
 
 
 @Trace.means(np.split, np.array_split)
