@@ -346,15 +346,15 @@ def test_a_function_without_a_rule_names_itself_and_the_way_out_or_has_one(name,
 
 
 def test_the_missing_rule_error_is_a_not_implemented_error():
-    with pytest.raises(NotImplementedError, match=r"numpy\.roots has no derivative rule"):
-        np.roots(leaf(1.0, 2.0))
+    with pytest.raises(NotImplementedError, match=r"numpy\.unique_values has no derivative rule"):
+        np.unique_values(leaf(1.0, 2.0))
 
 
 def test_a_missing_rule_is_no_error_where_nothing_is_recorded():
     x = leaf(1.0, 2.0)
     with wg.no_grad():
-        assert np.roots(x).shape == (1,)
-    assert np.roots(wg.ones(2)).shape == (1,)
+        assert np.unique_values(x).shape == (2,)
+    assert np.unique_values(wg.ones(2)).shape == (1,)
 
 
 def test_ufunc_methods():
