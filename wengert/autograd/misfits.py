@@ -96,7 +96,7 @@ def _unfit(
             kind = annotated.get(name, "")
             if type(value) not in kinds:
                 continue
-            if name in TENSORS and (not kind or "Tensor" in kind):
+            if kind == _TENSOR or (name in TENSORS and (not kind or "Tensor" in kind)):
                 if not _taken(name, value, given, defaults, kind):
                     yield name, "a Tensor", " Make one with wengert.tensor(...)."
             elif type(value) is str and name not in WORDS and not _is_word(kind):

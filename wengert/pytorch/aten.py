@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.out import into
 from wengert.dispatch import signature
 from wengert.functions.arguments import one_dim
@@ -189,7 +190,7 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     return cat(rows, -1)
 
 
-OWN = SimpleNamespace(**{f.__name__: f for f in (
+OWN = SimpleNamespace(**{f.__name__: told(f) for f in (
     slice, _safe_softmax, _softmax_backward_data, native_dropout_backward,
     _native_batch_norm_legit, _batch_norm_with_update, max_pool2d_with_indices_backward,
     _upsample_bilinear2d_aa, _unsafe_masked_index, _unsafe_masked_index_put_accumulate, _chunk_cat,
