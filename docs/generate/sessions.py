@@ -34,7 +34,10 @@ SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 
 OPEN = {
     "autograd.forward_ad", "autograd.functional", "autograd.graph", "autograd.primitive",
-    "datasets", "errors", "functions.elementary",
+    "datasets", "distributed.functional", "distributed.hooks", "distributed.model",
+    "distributions.elementwise_transforms", "distributions.transform",
+    "distributions.vector_transforms", "errors", "functions.elementary", "nn.distributed",
+    "primitive",
     "nn.init", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune",
     "nn.utils.rnn", "nn.utils.stateless", "numeric", "optim.lr_scheduler", "optim.swa_utils",
     "profiler", "pytorch.masked", "pytorch.signal.windows", "rules.rule", "serialization.archive",
