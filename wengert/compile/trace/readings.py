@@ -367,7 +367,8 @@ def is_seen_whole(held: Any) -> bool:
 def goes_by_arguments(callee: Any, args: tuple[Any, ...]) -> bool:
     """Whether what a callable answers follows from what it is given."""
     if any(callee is text for text in _TEXTS):
-        return not args or type(args[0]) in ATOMS
+        # That of a traced tensor says so, and tells nothing else.
+        return not args or type(args[0]) in ATOMS or isinstance(args[0], Tensor)
     if isinstance(callee, type):
         return makes_of_arguments(callee)
     if isinstance(callee, _DISPATCHED):
