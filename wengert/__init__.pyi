@@ -161,7 +161,7 @@ def select_copy(input: _TensorLike, dim: builtins.int, index: _TensorLike, *, ou
     """As `select`, but a copy."""
 def slice_copy(input: _TensorLike, dim: builtins.int = 0, start: _Any = None, end: _Any = None, step: builtins.int = 1, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """As `x[start:end:step]`, but a copy."""
-def split_copy(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
+def split_copy(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ..., split_size: _Any = ...) -> builtins.tuple[_Tensor, ...]:
     """As `split`, but a copy."""
 def split_with_sizes_copy(input: _TensorLike, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
     """As `split_with_sizes`, but a copy."""
@@ -350,11 +350,11 @@ def concat(tensors: _TensorLike, dim: builtins.int = 0, *, axis: builtins.int | 
     """Tensors one after another along a dimension they have."""
 def concatenate(tensors: _TensorLike, dim: builtins.int = 0, *, axis: builtins.int | None = None, out: _Out | None = None) -> _Tensor:
     """Tensors one after another along a dimension they have."""
-def dsplit(input: _TensorLike, indices_or_sections: _Any) -> builtins.tuple[_Tensor, ...]:
+def dsplit(input: _TensorLike, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
     """`tensor_split` along the third dimension."""
 def dstack(tensors: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Joined along the third dimension."""
-def hsplit(input: _TensorLike, indices_or_sections: _Any) -> builtins.tuple[_Tensor, ...]:
+def hsplit(input: _TensorLike, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
     """`tensor_split` along the second dimension (vectors: the first)."""
 def hstack(tensors: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Joined along the second dimension (vectors: the first)."""
@@ -362,13 +362,13 @@ def meshgrid(*tensors: _TensorLike, indexing: builtins.str | None = None) -> bui
     """Coordinate grids of several vectors; "ij" (rows first) is the default, "xy" swaps the first two."""
 def row_stack(tensors: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Joined as rows."""
-def split(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
+def split(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., split_size: _Any = ...) -> builtins.tuple[_Tensor, ...]:
     """Pieces of one size along `dim` (the last may be smaller), or of the sizes given: views."""
 def split_with_sizes(input: _TensorLike, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
     """Pieces of the given sizes along `dim`: views."""
 def stack(tensors: _TensorLike, dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Tensors of one shape along a new dimension."""
-def tensor_split(input: _TensorLike, indices_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
+def tensor_split(input: _TensorLike, indices_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
     """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
 def unbind(input: _TensorLike, dim: builtins.int = 0, *, axis: builtins.int | None = None) -> builtins.tuple[_Tensor, ...]:
     """The slices along `dim`, without that dimension: views."""
@@ -378,7 +378,7 @@ def unsafe_split(tensor: _TensorLike, split_size: _Any, dim: builtins.int = 0) -
     """As `split`, but the pieces may be changed in place (if the input is not used again)."""
 def unsafe_split_with_sizes(input: _TensorLike, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
     """As `split_with_sizes`, but the pieces may be changed in place."""
-def vsplit(input: _TensorLike, indices_or_sections: _Any) -> builtins.tuple[_Tensor, ...]:
+def vsplit(input: _TensorLike, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
     """`tensor_split` along the first dimension of a matrix."""
 def vstack(tensors: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Joined as rows."""

@@ -196,3 +196,57 @@ def test_an_operator_that_is_not_here_says_what_to_do():
         wg.ops.aten.addd
     with pytest.raises(NotImplementedError, match=r"wengert\.primitive"):
         wg.ops.torchvision.nms
+
+
+NEW = {"_foreach_powsum"}
+"""Functions of lists that no published program calls."""
+FOREACH = sorted(n for n in dir(torch) if n.startswith("_foreach_") and n not in NEW)
+
+
+@pytest.mark.parametrize("name", FOREACH)
+def test_functions_of_lists_do_what_those_of_single_tensors_do(name):
+    # Optimizers that do many tensors at once stopped at the name.
+    def lists(lib, seed):
+        random = np.random.default_rng(seed)
+        return [lib.tensor(random.uniform(0.1, 0.9, (n, n))) for n in (2, 3)]
+
+    compared = 0
+    for arguments in (
+        lambda a, b: (),
+        lambda a, b: (2.0,),
+        lambda a, b: (a,),
+        lambda a, b: ([2.0, 3.0],),
+        lambda a, b: (a, 0.5),
+        lambda a, b: (a, b),
+        lambda a, b: (a, b, 0.5),
+        lambda a, b: (a, b, [0.5, 2.0]),
+    ):
+        made = []
+        for lib in (torch, wg):
+            x = lists(lib, 0)
+            try:
+                found = getattr(lib, name)(x, *arguments(lists(lib, 1), lists(lib, 2)))
+            except (TypeError, RuntimeError):
+                assert lib is torch
+                break
+            made.append([t.tolist() for t in (*x, *(found or ()))])
+        else:
+            np.testing.assert_equal(len(made[0]), len(made[1]))
+            for y, z in zip(*made, strict=True):
+                np.testing.assert_allclose(z, y, rtol=1e-12)
+            compared += 1
+    assert compared
+
+
+def test_lists_of_different_lengths_are_refused():
+    with pytest.raises(RuntimeError, match="same number of tensors, got 2 and 1"):
+        wg._foreach_add([wg.ones(1), wg.ones(1)], [wg.ones(1)])
+
+
+def test_pieces_go_by_all_of_pytorchs_names():
+    # Tensor.split says split_size, where the function says split_size_or_sections.
+    for x in (torch.arange(6.0), wg.arange(6.0)):
+        sizes = [len(p) for p in x.split(split_size=4, dim=0)]
+        assert sizes == [4, 2]
+        assert [len(p) for p in x.tensor_split(sections=4)] == [2, 2, 1, 1]
+        assert [len(p) for p in x.hsplit(indices=[1])] == [1, 5]

@@ -128,8 +128,14 @@ def _strides(array: Any) -> tuple[int, ...]:
     return getattr(array, "strides", None) or (1,) * array.ndim
 
 
-NUMPYS = {"axis": "dim", "keepdims": "keepdim"}
-"""Arguments that PyTorch takes by NumPy's names, too, in all functions that have them."""
+NUMPYS = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "split_size": "split_size_or_sections",
+    "indices": "indices_or_sections",
+    "sections": "indices_or_sections",
+}
+"""Arguments that PyTorch takes by other names, too, NumPy's above all, in all functions."""
 
 
 def numpys_names(function: Callable[..., Any]) -> dict[str, str]:

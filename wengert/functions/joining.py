@@ -188,6 +188,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 # ---- splitting -----------------------------------------------------------------------------
 
 
+@takes_names
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of one size along `dim` (the last may be smaller), or of the sizes given: views."""
     tensor = tensor_of(tensor)
@@ -265,18 +266,21 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Te
     )
 
 
+@takes_names
 @of_tensors(1)
 def hsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the second dimension (vectors: the first)."""
     return _split_evenly("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
+@takes_names
 @told
 def vsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the first dimension of a matrix."""
     return _split_evenly("vsplit", input, indices_or_sections, 0)
 
 
+@takes_names
 @told
 def dsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the third dimension."""

@@ -141,6 +141,10 @@ def answer(module: str, name: str) -> Any:
         raise _unknown(module, name)
     if any(is_module(f"{path}.{name}".lstrip(".")) for path in paths):
         return importlib.import_module(f"{module}.{name}")
+    if name.startswith("_foreach_") and paths == [""]:
+        made = importlib.import_module("wengert.pytorch.foreach").function(name)
+        if made is not None:
+            return made
     if name in OTHERWISE and paths != [""]:
         where, _, own = f"wengert.{OTHERWISE[name]}".rpartition(".")
         return getattr(importlib.import_module(where), own)

@@ -451,7 +451,7 @@ class Methods:
         """The sum of the products of two vectors' elements."""
     def double(self, memory_format: _Any = None) -> _Tensor:
         """The tensor as float64."""
-    def dsplit(self, indices_or_sections: _Any) -> builtins.tuple[_Tensor, ...]:
+    def dsplit(self, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
         """`tensor_split` along the third dimension."""
     def element_size(self) -> builtins.int:
         """Bytes per element."""
@@ -591,7 +591,7 @@ class Methods:
         """Counts of the elements in `bins` equal intervals from `min` to `max`."""
     def histogram(self, bins: _Any = 100, *, range: _Any = None, weight: _TensorLike | None = None, density: builtins.bool = False, out: _Out | None = None) -> _results.histogram_result:
         """Counts (or sums of weights, or a density) in intervals, and the bounds of the intervals."""
-    def hsplit(self, indices_or_sections: _Any) -> builtins.tuple[_Tensor, ...]:
+    def hsplit(self, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
         """`tensor_split` along the second dimension (vectors: the first)."""
     def hypot(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """sqrt(a^2 + b^2), without overflow."""
@@ -1122,7 +1122,7 @@ class Methods:
         """exp(x) / sum(exp(x)) along `dim`."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.sort_result:
         """The elements in order along `dim`, and where each came from."""
-    def split(self, split_size_or_sections: _Any, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
+    def split(self, split_size_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., split_size: _Any = ...) -> builtins.tuple[_Tensor, ...]:
         """Pieces of one size along `dim` (the last may be smaller), or of the sizes given: views."""
     def split_with_sizes(self, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
         """Pieces of the given sizes along `dim`: views."""
@@ -1195,7 +1195,7 @@ class Methods:
         """The hyperbolic tangent."""
     def tanh_(self) -> _Tensor:
         """`tanh`, in place."""
-    def tensor_split(self, indices_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
+    def tensor_split(self, indices_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
         """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
     def tile(self, *reps: _Any, dims: _Ints | None = None) -> _Tensor:
         """As `repeat`, with ones put in front of too few numbers."""
@@ -1275,7 +1275,7 @@ class Methods:
         """The input's memory in another shape, or, given a dtype, read as other numbers."""
     def view_as(self, other: _Tensor) -> _Tensor:
         """`view` in the shape of another tensor."""
-    def vsplit(self, indices_or_sections: _Any) -> builtins.tuple[_Tensor, ...]:
+    def vsplit(self, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
         """`tensor_split` along the first dimension of a matrix."""
     def where(self, condition: _TensorLike, other: _TensorLike) -> _Tensor:
         """The elements where the condition holds, those of `other` elsewhere."""
