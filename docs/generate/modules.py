@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import textwrap
+import types
+import typing
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
@@ -70,14 +72,21 @@ def public(path: str) -> list[str]:
             module = importlib.import_module(f"torch.{path}".rstrip("."))
         except ModuleNotFoundError:  # what it needs is not installed
             return []
-        stated = getattr(module, "__all__", None)
-        names = stated or [name for name in vars(module) if _is_own(module, name)]
+        # Programs import what a module defines, whether or not it is in `__all__`.
+        own = [name for name in vars(module) if _is_own(module, name)]
+        names = [*getattr(module, "__all__", ()), *own]
         taken = {"Tensor"} if path else set()  # which some say to be theirs
         return sorted({name for name in names if not name.startswith("_")} - taken)
 
 
+ALIASES = (types.GenericAlias, types.UnionType, type(typing.List[int]), type(typing.Optional[int]))  # noqa: UP006, UP045
+"""What names of types are that a module gives to others."""
+
+
 def _is_own(module: Any, name: str) -> bool:
     value = getattr(module, name)
+    if isinstance(value, ALIASES):
+        return True
     home = getattr(value, "__module__", module.__name__ if callable(value) else None)
     inside = f"torch._C._{module.__name__.removeprefix('torch.')}"
     return not isinstance(value, ModuleType) and str(home).startswith((module.__name__, inside))

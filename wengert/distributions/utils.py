@@ -9,6 +9,7 @@ import numpy as np
 from wengert.distributions.distribution import broadcast_all as broadcast_all
 from wengert.distributions.distribution import eps, lazy
 from wengert.functions.random import randn
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
 
 lazy_property = lazy
@@ -52,3 +53,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     out = vec.new_zeros((*vec.shape[:-1], n, n))
     out[..., rows, columns] = vec
     return out
+
+
+_lacking(__name__)

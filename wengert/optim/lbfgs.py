@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.arrays.kind import number
 from wengert.history import modes
+from wengert.imports import lacking as _lacking
 from wengert.optim.optimizer import Array, Mark, Optimizer
 from wengert.optim.settings import at_least_zero
 from wengert.tensor import wrap
@@ -340,3 +341,6 @@ def interpolated(one: Point, two: Point, bounds: tuple[float, float]) -> float:
         return (low + high) / 2
     t = right.t - (right.t - left.t) * ((right.slope + d2 - d1) / bend)
     return min(max(t, low), high)
+
+
+_lacking(__name__)

@@ -12,6 +12,7 @@ from wengert.arrays.kind import kind_of
 from wengert.functions.choosing import where
 from wengert.functions.creation import tensor
 from wengert.history.modes import no_grad
+from wengert.imports import lacking as _lacking
 from wengert.nn.layers.normalization import _BatchNorm
 from wengert.nn.module import Module
 from wengert.optim.lr_scheduler import LRScheduler, per_group
@@ -203,3 +204,6 @@ class SWALR(LRScheduler):
             if self._is_initial:
                 warnings.simplefilter("ignore")
             super().step(epoch)
+
+
+_lacking(__name__)

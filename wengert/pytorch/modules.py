@@ -232,66 +232,72 @@ xpu: graphs memory random streams
 """)
 LACKING = _entries("""
 : AVG AcceleratorError AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType
-    BenchmarkConfig BenchmarkExecutionStats Block BoolStorage BoolType BufferDict
-    ByteStorage CallStack Capsule CharStorage ClassType Code CompilationUnit
-    CompleteArgumentSpec ComplexType ConcreteModuleType ConcreteModuleTypeBuilder
-    DeepCopyMemoTable DeserializationStorageContext DeviceObjType DictType DispatchKey
-    DispatchKeySet DoubleStorage EnumType ErrorReport Event ExcludeDispatchKeyGuard
-    ExecutionPlan FatalError FileCheck FloatStorage FloatType FunctionSchema Future
-    FutureType Gradient Graph GraphExecutorState IODescriptor InferredType IntStorage
-    IntType InterfaceType JITException ListType LiteScriptModule LockingLogger LongStorage
-    Node NoneType NoopLogger NumberType OperatorInfo OptionalType OutOfMemoryError
-    PyObjectType PyTorchFileReader PyTorchFileWriter RRefType SUM ScriptClass
+    BFloat16Storage BFloat16Tensor BenchmarkConfig BenchmarkExecutionStats Block BoolStorage
+    BoolType BufferDict ByteStorage CallStack Capsule CharStorage ClassType Code
+    CompilationUnit CompleteArgumentSpec ComplexDoubleStorage ComplexFloatStorage
+    ComplexType ConcreteModuleType ConcreteModuleTypeBuilder DeepCopyMemoTable
+    DeserializationStorageContext DeviceObjType DictType DispatchKey DispatchKeySet
+    DoubleStorage EnumType ErrorReport Event ExcludeDispatchKeyGuard ExecutionPlan
+    FatalError FileCheck FloatStorage FloatType FunctionSchema Future FutureType Gradient
+    Graph GraphExecutorState HalfStorage IODescriptor InferredType IntStorage IntType
+    InterfaceType JITException ListType LiteScriptModule LockingLogger LoggerBase
+    LongStorage Node NoneType NoopLogger NumberType OperatorInfo OptionalType
+    OutOfMemoryError PyObjectType PyTorchFileReader PyTorchFileWriter QInt32Storage
+    QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage RRefType SUM ScriptClass
     ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator ScriptFunction
     ScriptList ScriptListIterator ScriptMethod ScriptModule ScriptModuleSerializer
     ScriptObject ScriptObjectProperty SerializationStorageContext ShortStorage StaticModule
-    Stream StreamObjType StringType SymBool SymBoolType SymFloat SymInt SymIntType Tag
-    TensorType ThroughputBenchmark TracingState TupleType Type TypedStorage UnionType
-    UntypedStorage Use Value autocast_decrement_nesting autocast_increment_nesting
+    Storage StorageBase Stream StreamObjType StringType SymBool SymBoolType SymFloat SymInt
+    SymIntType Tag TensorType ThroughputBenchmark TracingState TupleType Type TypedStorage
+    UnionType UntypedStorage Use Value autocast_decrement_nesting autocast_increment_nesting
     batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt
     batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats
     batch_norm_update_stats bit bits16 bits1x8 bits2x4 bits4x2 bits8 ccol_indices_copy chalf
-    choose_qparams_optimized clear_autocast_cache col_indices_copy complex32 cpp
-    crow_indices_copy cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
-    cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose
-    cudnn_grid_sampler cudnn_is_acceptable dequantize embedding_bag embedding_renorm_
-    empty_quantized fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
-    fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation
-    fbgemm_linear_int8_weight fbgemm_linear_int8_weight_fp32_activation
-    fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix
-    feature_dropout_ float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2
-    float8_e5m2fnuz float8_e8m0fnu fork from_file fused_moving_avg_obs_fake_quant
-    get_autocast_cpu_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype
-    get_autocast_xla_dtype get_deterministic_debug_mode get_device_module
-    get_num_interop_threads has_lapack has_mkl has_openmp has_spectral hash_tensor hsmm
-    hspmm import_ir_module import_ir_module_from_buffer indices_copy init_num_threads int1
-    int2 int3 int4 int5 int6 int7 int_repr is_autocast_cache_enabled is_autocast_cpu_enabled
-    is_autocast_ipu_enabled is_autocast_xla_enabled
-    is_deterministic_algorithms_warn_only_enabled is_vulkan_available is_warn_always_enabled
+    choose_qparams_optimized classproperty clear_autocast_cache col_indices_copy
+    compiled_with_cxx11_abi complex32 cpp crow_indices_copy cudnn_affine_grid_generator
+    cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu
+    cudnn_convolution_transpose cudnn_grid_sampler cudnn_is_acceptable dequantize eig
+    embedding_bag embedding_renorm_ empty_quantized fake_quantize_per_channel_affine
+    fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight
+    fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
+    fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight
+    fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix feature_dropout_
+    float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
+    float8_e8m0fnu fork from_file fused_moving_avg_obs_fake_quant get_autocast_cpu_dtype
+    get_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype
+    get_deterministic_debug_mode get_device_module get_file_path get_num_interop_threads
+    has_lapack has_mkl has_openmp has_spectral hash_tensor hsmm hspmm import_ir_module
+    import_ir_module_from_buffer indices_copy init_num_threads int1 int2 int3 int4 int5 int6
+    int7 int_repr is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_ipu_enabled
+    is_autocast_xla_enabled is_deterministic_algorithms_warn_only_enabled
+    is_vulkan_available is_warn_always_enabled lstsq matrix_rank
     merge_type_from_type_comment miopen_batch_norm miopen_convolution
     miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose
     miopen_ctc_loss miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d
     mkldnn_convolution mkldnn_linear_backward_weights mkldnn_max_pool2d mkldnn_max_pool3d
     mkldnn_rnn_layer native_dropout native_norm parse_ir parse_schema parse_type_comment
+    prepare_multiprocessing_environment profiler_allow_cudagraph_cupti_lazy_reinit_cuda12
     q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point
     qint32 qint8 qscheme quantize_per_channel quantize_per_tensor
-    quantize_per_tensor_dynamic quantized_batch_norm quantized_gru_cell quantized_lstm_cell
-    quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell
-    quantized_rnn_tanh_cell quint2x4 quint4x2 quint8 resize_as_sparse_ row_indices_copy
-    saddmm set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
-    set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype
-    set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled
-    set_deterministic_debug_mode set_num_interop_threads set_warn_always slice_inverse smm
-    sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sspaddmm
+    quantize_per_tensor_dynamic quantized_batch_norm quantized_gru quantized_gru_cell
+    quantized_lstm quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d
+    quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell quint2x4 quint4x2
+    quint8 resize_as_sparse_ row_indices_copy saddmm set_autocast_cache_enabled
+    set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
+    set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled
+    set_autocast_xla_dtype set_autocast_xla_enabled set_deterministic_debug_mode
+    set_num_interop_threads set_warn_always slice_inverse smm solve sparse_bsc_tensor
+    sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sspaddmm
     sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int
-    sym_ite sym_max sym_min sym_not sym_sqrt sym_sum thread_safe_generator uint1 uint2 uint3
-    uint4 uint5 uint6 uint7 unify_type_list values_copy wait
+    sym_ite sym_max sym_min sym_not sym_sqrt sym_sum symeig thread_safe_generator uint1
+    uint2 uint3 uint4 uint5 uint6 uint7 unify_type_list values_copy wait
 accelerator: Graph current_device_idx current_stream device_index empty_host_cache
     get_device_capability get_memory_info max_memory_allocated max_memory_reserved
     memory_allocated memory_reserved memory_stats reset_accumulated_memory_stats
     reset_peak_memory_stats set_device_idx set_stream
 amp.grad_scaler: OptState
-autograd: NestedIOFunction enforce_grad_layout_policy set_multithreading_enabled
+autograd: DeviceType NestedIOFunction ProfilerEvent SavedTensor enforce_grad_layout_policy
+    kineto_available set_multithreading_enabled
 autograd.function: BackwardCFunction FunctionMeta NestedIOFunction
 autograd.gradcheck: get_analytical_jacobian get_numerical_jacobian
     get_numerical_jacobian_wrt_specific_input
@@ -306,15 +312,15 @@ backends.cuda: SDPAParams allow_fp16_bf16_reduction_math_sdp blas_workspace_size
     preferred_linalg_library preferred_rocm_fa_library
 backends.mkl: verbose
 backends.mps: get_core_count get_name is_macos13_or_newer is_macos_or_newer
-compiler: assume_constant_result compile get_default_backend keep_portable_guards_unsafe
-    keep_tensor_guards_unsafe load_cache_artifacts load_compiled_function
-    nested_compile_region save_cache_artifacts set_default_backend
+compiler: CacheInfo F FuncType assume_constant_result compile get_default_backend
+    keep_portable_guards_unsafe keep_tensor_guards_unsafe load_cache_artifacts
+    load_compiled_function nested_compile_region save_cache_artifacts set_default_backend
     set_enable_guard_collectives set_stance skip_all_guards_unsafe
     skip_guard_on_all_nn_modules_unsafe skip_guard_on_globals_unsafe
     skip_guard_on_inbuilt_nn_modules_unsafe substitute_in_graph wrap_numpy
 cuda: BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CUDAGraph
     CUDAPluggableAllocator CharStorage CharTensor ComplexDoubleStorage ComplexFloatStorage
-    CudaError DeferredCudaCallError DoubleStorage DoubleTensor Event ExternalStream
+    CudaError DeferredCudaCallError Device DoubleStorage DoubleTensor Event ExternalStream
     FloatStorage FloatTensor GreenContext HalfStorage HalfTensor IntStorage IntTensor
     LongStorage LongTensor MemPool ShortStorage ShortTensor Stream StreamContext
     caching_allocator_alloc caching_allocator_delete caching_allocator_disabled
@@ -335,11 +341,11 @@ cuda.amp: amp_definitely_not_available
 distributed: AllToAllOptions AllreduceCoalescedOptions AllreduceOptions Backend
     BackendConfig BarrierOptions BroadcastOptions BuiltinCommHookType DebugLevel DeviceMesh
     DistNetworkError DistStoreError FileStore GatherOptions GradBucket GroupName HashStore
-    Logger PrefixStore ProcessGroupGloo QueueEmptyError ReduceOptions ReduceScatterOptions
-    Reducer ScatterOptions Store TCPStore all_gather_coalesced all_reduce_coalesced
-    breakpoint get_backend_config get_debug_level get_default_backend_for_device
-    init_device_mesh record_comm register_rendezvous_handler set_debug_level
-    set_debug_level_from_env shrink_group split_group supports_complex
+    Logger PrefixStore ProcessGroupGloo QueueEmptyError RankType ReduceOptions
+    ReduceScatterOptions Reducer ScatterOptions Store TCPStore all_gather_coalesced
+    all_reduce_coalesced breakpoint get_backend_config get_debug_level
+    get_default_backend_for_device init_device_mesh record_comm register_rendezvous_handler
+    set_debug_level set_debug_level_from_env shrink_group split_group supports_complex
 distributed.algorithms.ddp_comm_hooks.default_hooks: bf16_compress_wrapper
     fp16_compress_wrapper
 distributed.algorithms.ddp_comm_hooks.powerSGD_hook: batched_powerSGD_hook
@@ -352,30 +358,48 @@ distributed.checkpoint: BytesStorageMetadata CheckpointException ChunkStorageMet
 distributed.nn.functional: all_to_all_single
 distributed.optim: DistributedOptimizer PostLocalSGDOptimizer as_functional_optim
 distributions.constraints: MixtureSameFamilyConstraint
+distributions.utils: Device Number R T
 func: debug_unwrap functionalize rearrange
-jit: CompilationUnit Error Future ScriptFunction ScriptModule enable_onednn_fusion
-    export_opnames interface onednn_fusion_enabled set_fusion_strategy strict_fusion
+jit: CompilationUnit Error Future ONNXTracedModule RecursiveScriptClass
+    RecursiveScriptModule ScriptFunction ScriptModule ScriptWarning TopLevelTracedModule
+    TracedModule TracerWarning TracingCheckError enable_onednn_fusion export_opnames fuser
+    interface jit_module_from_flatbuffer onednn_fusion_enabled optimized_execution
+    run_frozen_optimizations save_jit_module_to_flatbuffer script_method set_fusion_strategy
+    strict_fusion
 masked: MaskedTensor as_masked_tensor is_masked_tensor masked_tensor
+multiprocessing: ProcessContext ProcessExitedException ProcessRaisedException SpawnContext
+    init_reductions start_processes
 nn: Container LinearCrossEntropyOptions NLLLoss2d factory_kwargs
+nn.parallel: DistributedDataParallelCPU
 nn.parameter: UninitializedTensorMixin
-onnx: ExportableModule InputObserver ONNXProgram OnnxExporterError is_in_onnx_export
+nn.utils.fusion: ConvT LinearT
+nn.utils.rnn: PackedSequence_ bind
+onnx: ExportableModule InputObserver JitScalarType ONNXProgram OnnxExporterError
+    OperatorExportTypes TensorProtoDataType TrainingMode is_in_onnx_export
+    register_custom_op_symbolic select_model_mode_for_export unregister_custom_op_symbolic
 optim: swap_in_optimizer_params_and_state
-optim.adam: adam
-optim.optimizer: register_optimizer_step_post_hook register_optimizer_step_pre_hook
-optim.sgd: sgd
-overrides: enable_reentrant_dispatch get_ignored_functions get_overridable_functions
-    get_testing_overrides redispatch_function resolve_name
-profiler: DeviceType ExecutionTraceObserver
+optim.adam: DeviceDict DeviceDtypeDict ParamsT adam
+optim.lbfgs: ParamsT
+optim.optimizer: Args DeviceDict DeviceDtypeDict GlobalOptimizerPostHook
+    GlobalOptimizerPreHook Indices Kwargs ParamsT R StateDict T TensorListList
+    register_optimizer_step_post_hook register_optimizer_step_pre_hook
+optim.sgd: DeviceDict ParamsT sgd
+optim.swa_utils: PARAM_LIST
+overrides: BaseTorchFunctionMode enable_reentrant_dispatch get_default_nowrap_functions
+    get_ignored_functions get_overridable_functions get_testing_overrides
+    redispatch_function resolve_name
+profiler: DeviceType ExecutionTraceObserver RecordScope
 random: thread_safe_generator
-serialization: LoadEndianness SourceChangeWarning StorageType
-    check_module_version_greater_or_equal default_restore_location get_crc32_options
+serialization: FileLike LoadEndianness MAP_LOCATION STORAGE SourceChangeWarning StorageType
+    T check_module_version_greater_or_equal default_restore_location get_crc32_options
     get_default_load_endianness get_default_mmap_options get_unsafe_globals_in_checkpoint
     location_tag mkdtemp normalize_storage_type register_package set_crc32_options
     set_default_load_endianness set_default_mmap_options skip_data storage_to_tensor_type
     validate_cuda_device validate_hpu_device
-sparse: SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT
-    SparseSemiStructuredTensorCUTLASS as_sparse_gradcheck check_sparse_tensor_invariants
-    solve to_sparse_semi_structured
+sparse: BFloat16Tensor DimOrDims SparseSemiStructuredTensor
+    SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS
+    as_sparse_gradcheck check_sparse_tensor_invariants sampled_addmm solve spdiags spsolve
+    to_sparse_semi_structured
 utils: ThroughputBenchmark generate_methods_for_privateuse1_backend get_cpp_backtrace
     rename_privateuse1_backend set_module swap_tensors
 utils.checkpoint: CheckpointError CheckpointFunction CheckpointPolicy DefaultDeviceType

@@ -6,6 +6,7 @@ import copy
 from typing import Any
 
 from wengert.history import modes
+from wengert.imports import lacking as _lacking
 from wengert.nn.functional.shared import reshape
 from wengert.nn.parameter import Parameter
 from wengert.tensor import Tensor
@@ -104,3 +105,6 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
         linear.weight, linear.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
     )
     return fused
+
+
+_lacking(__name__)

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.autograd.record import recorder
 from wengert.functions.creation import as_tensor
+from wengert.imports import lacking as _lacking
 from wengert.rules.convolution import pad_with
 from wengert.tensor import Tensor, wrap
 
@@ -224,3 +225,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences in a packed batch."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+_lacking(__name__)
