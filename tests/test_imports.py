@@ -103,7 +103,13 @@ def test_modules_of_pytorch_have_its_names_and_are_loaded_once(first):
 
 def test_modules_of_pytorch_are_attributes_of_the_package():
     for info in pkgutil.iter_modules(pytorch.__path__):
-        if info.name in ("absent", "aten", "modules", "native"):  # which are about the others
+        if info.name in (
+            "absent",
+            "aten",
+            "foreach",
+            "modules",
+            "native",
+        ):  # which are about the others
             continue
         assert getattr(wg, info.name) is importlib.import_module(f"wengert.pytorch.{info.name}")
 
