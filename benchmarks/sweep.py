@@ -211,11 +211,17 @@ def work(torch, program: str, n: int, differentiate: bool, compare: bool) -> Cal
     words = set(re.findall(r"\w+", program))
     named = {name: shape for name, shape in leaves(n).items() if name in words}
     function = eval(f"lambda {', '.join(named)}: {program}", constants(torch, n))  # noqa: S307
-    tensors = [torch.tensor(numbers(*shape), requires_grad=True) for shape in named.values()]
+    tensors = [
+        torch.tensor(
+            np.roll(numbers(*shape), place), requires_grad=True
+        )  # no two of them are equal
+        for place, shape in enumerate(named.values())
+    ]
     if not differentiate:
         return lambda: function(*tensors) if compare else (function(*tensors), None)[1]
     result = function(*tensors)
-    cotangent = torch.tensor(numbers(*result.shape)).to(result.dtype)
+    # Not the numbers of a leaf: what normalizes has no gradient there but rounding errors.
+    cotangent = torch.tensor(np.roll(numbers(*result.shape), -1)).to(result.dtype)
     return lambda: torch.autograd.grad(function(*tensors), tensors, cotangent, allow_unused=True)
 
 
