@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.rules.calls import Call, arrays_of, completed, gradients, leaf, pulled, recorded
 from wengert.rules import RULES, neural, reductions
 from wengert.rules.rule import pull
@@ -260,3 +261,8 @@ def test_a_nan_outside_of_the_selection_stays_outside() -> None:
     rule = RULES[np.where]
     np.testing.assert_array_equal(pull(rule, "a", g, call, None), [1.0, 0.0])
     np.testing.assert_array_equal(pull(rule, "b", g, call, None), [0.0, nan])
+
+
+def test_log_sum_exp_of_complex_numbers_has_a_second_derivative_although_they_have_no_order():
+    x = wg.tensor([[0.3 + 1j, -0.2 - 0.5j, 1.1 + 0j]], dtype=wg.complex128, requires_grad=True)
+    assert wg.autograd.gradgradcheck(lambda x: wg.logsumexp(x, 1), x)

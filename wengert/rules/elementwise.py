@@ -129,7 +129,7 @@ elementwise(
 def exponential_share(x: Any, y: Any) -> Any:
     """exp(x - y), x's share in y = log(sum(exp)); of an infinite sum 1 for infinity, else 0."""
     infinite = np.isinf(y)
-    return np.where(infinite, (x == y) & (x > 0), np.exp(x - np.where(infinite, 0, y)))
+    return np.where(infinite, (x == y) & (np.real(x) > 0), np.exp(x - np.where(infinite, 0, y)))
 
 
 # ---- trigonometry --------------------------------------------------------------------------
