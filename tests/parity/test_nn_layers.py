@@ -370,7 +370,7 @@ MISSING = {
     "nn.functional": set(),
     "nn.init": set(),
     "nn.utils": set(),
-    "nn.utils.rnn": {"PackedSequence_", "bind"},
+    "nn.utils.rnn": set(),
     "nn.utils.prune": set(),
 }  # fmt: skip
 """What wengert lacks on purpose: old names, and what is about GPUs or several machines."""

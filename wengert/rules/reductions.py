@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import primitive
+from wengert.dispatch import ERRORS, QUIET, primitive
 from wengert.rules import rows
 from wengert.rules.blocks import ENOUGH, by_rows, by_samples, in_rows, many, many_rows
 from wengert.rules.elementwise import FEW, exponential_share
@@ -365,8 +365,12 @@ def tops(x: Any, axis: int) -> Any:
 @implemented
 def softmax(x: Any, axis: int) -> Any:
     """exp(x) / sum(exp(x)) along `axis`."""
-    e = np.subtract(x, tops(x, axis))
-    np.exp(e, out=e)
+    before = ERRORS.set(QUIET)  # inf - inf is NaN, and may be seen in the result
+    try:
+        e = np.subtract(x, tops(x, axis))
+        np.exp(e, out=e)
+    finally:
+        ERRORS.reset(before)
     e /= np.add.reduce(e, axis=axis, keepdims=True)
     return e
 
