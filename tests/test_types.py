@@ -31,6 +31,18 @@ def test_what_type_checkers_see_is_up_to_date(texts):
     assert not old, "run python -m docs.generate.stubs"
 
 
+def test_a_class_that_answers_for_functions_changes_no_type(texts):
+    # Functions ask the classes of their arguments from the first such class on.
+    class Own(wg.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return super().__torch_function__(function, types, args, kwargs)
+
+    assert wg.ones(2).as_subclass(Own).add(1).sum() == 4
+    assert stubs.texts() == texts
+    assert type(wg.ones(2).as_subclass(Own).exp()) is Own
+
+
 UNSAID = {
     "to_dlpack", "get_default_device", "__array_namespace__", "__dlpack__", "__new__", "storage",
     "__reduce_ex__", "__torch_function__", "_typed_storage", "module_load", "tolist", "type",

@@ -30,6 +30,8 @@ import numpy as np
 
 import wengert as wg
 from docs.generate.signatures import running
+from wengert.autograd.record import MOVED
+from wengert.pytorch import overrides
 
 FOLDER = Path(__file__).parent / "examples"
 NAMES: dict[str, Any] = {
@@ -64,12 +66,15 @@ class Example:
         """
         wg.manual_seed(0)
         names = {**NAMES, "__name__": "__example__"}
+        asking = bool(MOVED)
         lines = self.code.splitlines()
         shown = []
         for statement in ast.parse(self.code).body:
             first, *more = lines[statement.lineno - 1 : statement.end_lineno]
             shown += [f">>> {first}", *(f"... {line}".rstrip() for line in more)]
             shown += _answer(statement, names).splitlines()
+        if not asking:  # signatures are read after this, of functions as they are written
+            overrides.restore()
         return "\n".join(shown)
 
 

@@ -27,7 +27,7 @@ from wengert.autograd import misfits, record
 from wengert.autograd.methods import HistoryMethods
 from wengert.functions import elementary, results
 from wengert.functions.methods.conversations import TensorMethods
-from wengert.pytorch import absent
+from wengert.pytorch import absent, overrides
 
 ROOT = Path(wg.__file__).parent
 FRONTS = [wg, wg.linalg, wg.fft, wg.special, wg.nn.functional]
@@ -173,6 +173,11 @@ def finished(of: str, body: str) -> str:
 
 def texts() -> dict[Path, str]:
     """All files, by where they are."""
+    with overrides.unasked():
+        return _texts()
+
+
+def _texts() -> dict[Path, str]:
     fronts = {Path(m.__file__ or "").with_suffix(".pyi"): front(m) for m in FRONTS}
     here = ROOT / "functions"
     methods, others = here / "methods" / "attached.pyi", here / "elementary.pyi"

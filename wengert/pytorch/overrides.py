@@ -9,6 +9,7 @@ function stays the same object, so that a program may compare `func` with `torch
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -201,6 +202,18 @@ def restore() -> None:
         _give(own, function)
         if function.__wrapped__ is own:
             del function.__wrapped__
+
+
+@contextlib.contextmanager
+def unasked() -> Iterator[None]:
+    """The functions as they are written, for whoever reads their signatures."""
+    asking = bool(MOVED)
+    restore()
+    try:
+        yield
+    finally:
+        if asking:
+            intercept()
 
 
 def _public() -> Iterator[Any]:
