@@ -62,3 +62,21 @@ def program(size: int, text: str, **variables: str) -> subprocess.CompletedProce
         "rank, size = dist.get_rank(), dist.get_world_size()\n"
     )
     return ranks(size, "-c", begin + text, **variables)
+
+
+def is_started_again(folder: Path, *options: str) -> None:
+    """`wengert run` sets what torchrun sets, and starts a script again that has failed once."""
+    script = folder / "script.py"
+    script.write_text(
+        "import os, sys\n"
+        "names = 'RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR TORCHELASTIC_RESTART_COUNT'.split()\n"
+        "print(*[os.environ[n] for n in names], sys.argv[1:], flush=True)\n"
+        "sys.exit(int(os.environ[names[-1]]) < 1)\n"
+    )
+    words = ["--nproc", "2", "--max-restarts", "2", str(script), "--epochs", "3"]
+    done = run([sys.executable, "-m", "wengert", "run", *options, *words])
+    assert done.returncode == 0, done.stdout
+    for rank in (0, 1):
+        assert f"{rank} 2 {rank} 127.0.0.1 1 ['--epochs', '3']" in done.stdout
+    assert "starting again (1 of 2)" in done.stdout
+    assert "starting again (2 of 2)" not in done.stdout

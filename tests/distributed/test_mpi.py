@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
-from tests.distributed.processes import ROOT, needs_mpi, program, ranks, run
+from tests.distributed.processes import ROOT, is_started_again, needs_mpi, program, ranks, run
 from wengert import distributed as dist
 from wengert.cli.run import survives
 
@@ -168,20 +168,7 @@ def test_a_forked_process_is_told():
 
 
 def test_the_launcher_sets_what_torchrun_sets_and_starts_again(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import os, sys\n"
-        "names = 'RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR TORCHELASTIC_RESTART_COUNT'.split()\n"
-        "print(*[os.environ[n] for n in names], sys.argv[1:], flush=True)\n"
-        "sys.exit(int(os.environ[names[-1]]) < 1)\n"
-    )
-    words = ["--nproc", "2", "--max-restarts", "2", str(script), "--epochs", "3"]
-    done = run([sys.executable, "-m", "wengert", "run", *words])
-    assert done.returncode == 0, done.stdout
-    for rank in (0, 1):
-        assert f"{rank} 2 {rank} 127.0.0.1 1 ['--epochs', '3']" in done.stdout
-    assert "starting again (1 of 2)" in done.stdout
-    assert "starting again (2 of 2)" not in done.stdout
+    is_started_again(tmp_path)
 
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint_as_if_nothing_had_happened(tmp_path, capsys):

@@ -18,7 +18,7 @@ from tests.distributed import (
     training,  # noqa: F401  (more checks)
 )
 from tests.distributed.checks import CHECKS
-from tests.distributed.processes import run
+from tests.distributed.processes import is_started_again, run
 from wengert import distributed as dist
 from wengert.distributed import ray as engine
 from wengert.distributed import transport
@@ -82,6 +82,22 @@ def test_ranks_that_were_lost_one_after_the_other_are_named_as_they_began():
     assert left.lost == {2}
 
 
+def test_a_rank_that_dies_in_a_second_group_is_lost_to_that_one():
+    # The first group of all was told, which nobody is in any more: the others waited in vain.
+    desk = engine.Desk()
+    first = [desk.enter(rank, 2) for rank in (0, 1)]
+    second = [desk.enter(rank, 2) for rank in (0, 1)]
+    desk.lose(1)
+    assert len({*first}) == len({*second}) == 1
+    assert desk.hubs[second[0]].lost == {1}
+    assert desk.hubs[first[0]].lost == set()
+
+
+def test_a_rank_that_dies_before_any_has_come_is_told_to_the_launcher():
+    with pytest.raises(dist.DistBackendError, match="before any rank had come"):
+        engine.Desk().lose(0)
+
+
 def test_a_script_for_torchrun_takes_the_engine_that_it_was_started_by(monkeypatch):
     assert transport.named("gloo") == transport.named(None) == "mpi"
     monkeypatch.setenv(transport.LAUNCHED, "ray")
@@ -127,19 +143,9 @@ def test_on_ray_actors_do_what_every_engine_must(tmp_path):
 @pytest.mark.sweep
 @needs_ray
 def test_the_launcher_starts_actors_again_and_goes_on_without_those_that_died(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import os, sys\n"
-        "names = 'RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR TORCHELASTIC_RESTART_COUNT'.split()\n"
-        "print(*[os.environ[n] for n in names], sys.argv[1:], flush=True)\n"
-        "sys.exit(int(os.environ[names[-1]]) < 1)\n"
-    )
+    is_started_again(tmp_path, "--engine", "ray")
     ray = [sys.executable, "-m", "wengert", "run", "--engine", "ray"]
-    done = run([*ray, "--nproc", "2", "--max-restarts", "2", str(script), "--epochs", "3"])
-    assert done.returncode == 0, done.stdout
-    for rank in (0, 1):
-        assert f"{rank} 2 {rank} 127.0.0.1 1 ['--epochs', '3']" in done.stdout
-    assert "starting again (2 of 2)" not in done.stdout
+    script = tmp_path / "script.py"
     script.write_text(KILLED)
     done = run([*ray, "--nproc", "3", "--min", "2", str(script)])
     assert done.returncode == 0, done.stdout

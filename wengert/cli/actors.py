@@ -38,9 +38,7 @@ class Rank:
         try:
             worker.run([*words])
         except SystemExit as end:
-            if isinstance(end.code, str):
-                print(end.code, file=sys.stderr)
-            return end.code if isinstance(end.code, int) else int(end.code is not None)
+            return worker.status(end)
         except BaseException:
             traceback.print_exc()
             return 1
@@ -50,14 +48,8 @@ class Rank:
         return 0
 
 
-def places() -> int:
-    """How many processes Ray's cluster has room for; a cluster of its own is started if need be."""
-    return int(library().cluster_resources().get("CPU", 1))
-
-
 def library(least: int = 1) -> Any:
     """Ray, with room for so many processes if the cluster is this machine, and is ours."""
-
     os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # what several ranks print is told of each
     try:
         import ray
@@ -75,14 +67,14 @@ def library(least: int = 1) -> Any:
 
 
 def attempt(
-    nproc: int, words: Sequence[str], environment: dict[str, str], least: int | None
+    nproc: int, least: int | None, words: Sequence[str], environment: dict[str, str]
 ) -> int:
     """Run the script on so many ranks; the status of the first that failed, or 0.
 
     `least` are left at least when others have died; None if all are to be.
     """
     ray = library(nproc)
-    room = places()
+    room = int(ray.cluster_resources().get("CPU", 1))
     if nproc > room:
         raise UsageError(f"Ray's cluster has room for {room} processes, not {nproc}")
     meeting = f"ranks {uuid.uuid4().hex}"
@@ -128,7 +120,7 @@ def _outcome(ray: Any, desk: Any, running: dict[Any, int], least: int | None) ->
                 return 1
             try:
                 engine.asked(desk.lose, rank)
-            except (DistBackendError, IndexError):  # before the ranks have met
+            except DistBackendError:  # before the ranks have met
                 return 1
         else:
             if status:

@@ -82,7 +82,6 @@ def add_command(commands: Any) -> None:
 
 def start(options: argparse.Namespace) -> int:
     """Run the script until it ends well, or has died once too often; its exit status."""
-
     if options.max_restarts < 0:
         raise UsageError(f"--max-restarts {options.max_restarts}: a number from 0 on")
     least, nproc = how_many(options)
@@ -91,11 +90,12 @@ def start(options: argparse.Namespace) -> int:
     environment["TORCHELASTIC_MAX_RESTARTS"] = str(options.max_restarts)
     if least is not None:
         environment["WENGERT_MIN_RANKS"] = str(least)
-    attempt = by_ray(options) if options.engine == "ray" else by_mpi(options, least)
+    begin = by_ray if options.engine == "ray" else by_mpi
+    attempt = begin(options, nproc, least)
     status = 0
     for restart in range(options.max_restarts + 1):
         environment["TORCHELASTIC_RESTART_COUNT"] = str(restart)
-        status = attempt(nproc, words, environment, least)
+        status = attempt(words, environment)
         if status == 0 or restart == options.max_restarts:
             break
         print(
@@ -107,22 +107,21 @@ def start(options: argparse.Namespace) -> int:
     return status
 
 
-Attempt = Callable[[int, list[str], dict[str, str], int | None], int]
-"""Runs the words of a script on so many processes; its exit status."""
+Attempt = Callable[[list[str], dict[str, str]], int]
+"""Runs the words of a script, with an environment, on all processes; its exit status."""
 
 
-def by_ray(options: argparse.Namespace) -> Attempt:
+def by_ray(options: argparse.Namespace, nproc: int, least: int | None) -> Attempt:
     """Attempts whose processes are actors of Ray."""
     from wengert.cli import actors
 
     if options.hosts:
         raise UsageError("--hosts is for mpirun: Ray knows its machines (RAY_ADDRESS)")
-    return actors.attempt
+    return functools.partial(actors.attempt, nproc, least)
 
 
-def by_mpi(options: argparse.Namespace, least: int | None) -> Attempt:
+def by_mpi(options: argparse.Namespace, nproc: int, least: int | None) -> Attempt:
     """Attempts whose processes mpirun starts."""
-
     if shutil.which("mpirun") is None:
         raise UsageError(MISSING)
     elastic = least is not None and survives()
@@ -134,9 +133,7 @@ def by_mpi(options: argparse.Namespace, least: int | None) -> Attempt:
             flush=True,
         )
 
-    def attempt(
-        nproc: int, words: list[str], environment: dict[str, str], least: int | None
-    ) -> int:
+    def attempt(words: list[str], environment: dict[str, str]) -> int:
         program = [sys.executable, "-m", "wengert.cli.worker", *words]
         return _wait(command(nproc, program, options.hosts, environment, elastic), environment)
 
@@ -148,7 +145,6 @@ def how_many(options: argparse.Namespace) -> tuple[int | None, int]:
 
     None to start are as many as the hosts have places.
     """
-
     for name in ("nproc", "min", "max"):
         value = getattr(options, name)
         if value is not None and value < 1:

@@ -42,11 +42,20 @@ def main(words: list[str]) -> None:
     except SystemExit as end:
         if not lost():
             raise
-        if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-        leave(end.code if isinstance(end.code, int) else int(end.code is not None))
+        leave(status(end))
     if lost():
         leave(0)
+
+
+def status(end: SystemExit) -> int:
+    """The exit status of a script that ends so, which prints what is no number, as Python does.
+
+    >>> status(SystemExit(3)), status(SystemExit())
+    (3, 0)
+    """
+    if isinstance(end.code, str):
+        print(end.code, file=sys.stderr)
+    return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
 def run(words: list[str]) -> None:

@@ -246,6 +246,12 @@ class Entrance:
             return hub
 
 
+def no_comm(comm: Any) -> None:
+    """ValueError for a communicator: ranks that meet in a hub have none."""
+    if comm is not None:
+        raise ValueError("comm= is a communicator of MPI: it goes with the backend 'mpi'")
+
+
 class HubTransport(Transport):
     """One rank's end of a hub."""
 

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.distributed.hub import Entrance, Hub, HubTransport
+from wengert.distributed.hub import Entrance, Hub, HubTransport, no_comm
 from wengert.errors import DistBackendError, RankLostError
 
 INSTALL = "Install it with: pip install \"wengert[ray]\", or give the backend 'mpi' or 'threads'."
@@ -48,17 +48,22 @@ class Desk:
         self.lock = threading.Lock()
         self.entrance = Entrance()
         self.hubs: list[Hub] = []
+        self.world: Hub | None = None
+        """Where all ranks meet, or met last."""
 
-    def enter(self, rank: int, size: int) -> int:
-        return self.named(self.entrance.enter("", rank, size))
+    def enter(self, rank: int, size: int) -> Any:
+        self.world = self.entrance.enter("", rank, size)
+        return self.named(self.world)
 
     def ask(self, number: int, method: str, *words: Any) -> Any:
         """What a hub answers; hubs among it by their numbers."""
         return self.named(getattr(self.hubs[number], method)(*words))
 
     def lose(self, rank: int) -> None:
-        """The process has ended that began as this rank."""
-        self.hubs[0].lose(rank)
+        """The process has ended that began as this rank; DistBackendError if none has come yet."""
+        if self.world is None:
+            raise DistBackendError(f"rank {rank} has ended before any rank had come")
+        self.world.lose(rank)
 
     def named(self, answer: Any) -> Any:
         if isinstance(answer, tuple):
@@ -116,8 +121,7 @@ class Ray(HubTransport):
 
     @classmethod
     def joined(cls, init_method: Any, rank: int, size: int, timeout: float, comm: Any) -> Ray:
-        if comm is not None:
-            raise ValueError("comm= is a communicator of MPI: it goes with the backend 'mpi'")
+        no_comm(comm)
         rank = int(os.environ.get("RANK", -1)) if rank < 0 else rank
         size = int(os.environ.get("WORLD_SIZE", -1)) if size < 0 else size
         if not 0 <= rank < size:

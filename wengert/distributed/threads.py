@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.distributed.hub import Entrance, HubTransport
+from wengert.distributed.hub import Entrance, HubTransport, no_comm
 
 _ENTRANCE = Entrance()
 """Threads that come with the same `init_method` meet."""
@@ -15,8 +15,7 @@ class Threads(HubTransport):
 
     @classmethod
     def joined(cls, init_method: Any, rank: int, size: int, timeout: float, comm: Any) -> Threads:
-        if comm is not None:
-            raise ValueError("comm= is a communicator of MPI: it goes with the backend 'mpi'")
+        no_comm(comm)
         if rank < 0 or size < 1:
             raise ValueError(
                 "the backend 'threads' has to be told rank= and world_size=, or is started by "
