@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from wengert.autograd.homonyms import REFUSALS, meant, of_numpy
 from wengert.dispatch import Function, signature
 from wengert.tensor import NUMBERS
 
@@ -51,16 +52,30 @@ def misfit(
     Traceback (most recent call last):
     TypeError: gather(): argument 'index' (position 3) must be a Tensor, not str. Make one ...
     """
+    said = _of_kinds(error, function, args, kwargs)
+    known = type(said) in REFUSALS and "NumPy's" not in str(said)  # a function inside may say it
+    numpys = of_numpy(function, args, kwargs) if known else ""
+    if numpys:
+        raise meant(said, numpys) from error
+    if said is not error:
+        raise said from error
+
+
+def _of_kinds(
+    error: Exception, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Exception:
+    """The error, or that of an argument that is of another kind than its name says."""
     if isinstance(error, TypeError) and not str(error).startswith("argument '"):
-        return  # it was said; `tensor_of` does not know the function
+        return error  # it was said; `tensor_of` does not know the function
     names, defaults = signature(function)
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     for name, wanted, hint in _unfit(given, defaults, _annotations(function)):
         place = f" (position {names.index(name) + 1})" if name in names else ""
-        raise TypeError(
+        return TypeError(
             f"{function.__name__}(): argument '{name}'{place} must be {wanted}, not "
             f"{type(given[name]).__name__}.{hint}"
-        ) from error
+        )
+    return error
 
 
 def told(function: Told) -> Told:

@@ -166,7 +166,7 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
                 return function(*args, **kwargs)
             return into(out, function, args, kwargs)
         except Exception as error:
-            misfit(error, function, args, kwargs)
+            misfit(error, function, args, kwargs if out is None else {**kwargs, "out": out})
             raise
 
     with_out.numpys_names = names  # type: ignore[attr-defined]
@@ -179,7 +179,13 @@ def takes_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **(renamed(function.__name__, names, kwargs) if kwargs else kwargs))
+        try:
+            if kwargs:
+                kwargs = renamed(function.__name__, names, kwargs)
+            return function(*args, **kwargs)
+        except Exception as error:
+            misfit(error, function, args, kwargs)
+            raise
 
     named.numpys_names = names  # type: ignore[attr-defined]
     return named

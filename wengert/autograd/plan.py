@@ -29,6 +29,7 @@ class Usual:
     when: Formula
     given: Formula
     quick: Formula | None
+    more: bool  # whether calls come with more arguments than there are, which NumPy's takes
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,10 @@ class Plan:
     @property
     def when(self) -> Formula | None:
         return self.usually.when if self.usually else None
+
+    @property
+    def more(self) -> bool:
+        return self.usually is not None and self.usually.more
 
     @property
     def quickly(self) -> Formula | None:

@@ -13,7 +13,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable
-from inspect import Signature, signature
+from inspect import Parameter, Signature, signature
 from types import FunctionType
 from typing import Any
 
@@ -23,6 +23,7 @@ from wengert import dtypes
 from wengert.autograd import pushing, saved, template, zeros
 from wengert.autograd.folding import folded, formula, text_of
 from wengert.autograd.forward import carried
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import Recorder, casting, is_unary, uniform
 from wengert.autograd.plan import Plan, Usual, plan_of, usual_plan
 from wengert.dispatch import Function
@@ -161,18 +162,22 @@ def usually(
     go to the public function as it is written.
     """
     rule = RULES[function]
-    usual = Usual(formula(when), formula(given), quick and formula(quick))
+    formulas = formula(when), formula(given), quick and formula(quick)
 
     def decorate(general: Recorder) -> Recorder:
         def write(_: Recorder, space: dict[str, Any]) -> Any:
-            plan = usual_plan(rule, usual)
-            own = _own(rule, plan) | {"general": general, "record": recorder(function)}
+            parameters, asked = list(signature(general).parameters.values()), general
+            if hasattr(np.ndarray, general.__name__):
+                parameters, asked = _taking_all(parameters), _as_given(told(general))
+            names = tuple(p.name for p in parameters if p.name != "more")
+            plan = usual_plan(rule, Usual(*formulas, len(names) < len(parameters)))
+            own = _own(rule, plan) | {"general": asked, "record": recorder(function)}
             space |= _names_of(when, given, quick or when)
-            parameters = signature(general).parameters
-            bare = [p.replace(annotation=p.empty, default=p.empty) for p in parameters.values()]
+            bare = [p.replace(annotation=p.empty, default=p.empty) for p in parameters]
             head = f"{general.__name__}{Signature(bare)}"
-            made = folded(template.record, space, own, head, plan, others=tuple(parameters))
-            made.__defaults__ = inspect.unwrap(general).__defaults__
+            made = folded(template.record, space, own, head, plan, others=names)
+            defaults = [p.default for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+            made.__defaults__ = tuple(d for d in defaults if d is not Parameter.empty)
             made.__kwdefaults__ = inspect.unwrap(general).__kwdefaults__
             return made
 
@@ -180,6 +185,39 @@ def usually(
         return functools.update_wrapper(later, general)
 
     return decorate
+
+
+class _Absent:
+    """The default of an argument that has to be given."""
+
+
+def _taking_all(parameters: list[Parameter]) -> list[Parameter]:
+    """Parameters that take too few and too many arguments, so that an error can tell of them.
+
+    Python refuses a call that does not fit, and asks no one.
+    """
+    first, *rest = parameters
+    by_place = [p for p in rest if p.kind is p.POSITIONAL_OR_KEYWORD]
+    others = [p for p in rest if p.kind is not p.POSITIONAL_OR_KEYWORD]
+    taken = [p.replace(default=_Absent) if _is_required(p) else p for p in by_place]
+    if not any(p.kind is p.VAR_POSITIONAL for p in others):
+        taken.append(Parameter("more", Parameter.VAR_POSITIONAL))
+    return [first, *taken, *others]
+
+
+def _is_required(p: Parameter) -> bool:
+    return p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+
+
+def _as_given(general: Function) -> Function:
+    """A function that is called without the arguments that were not given."""
+    if not any(map(_is_required, [*signature(general).parameters.values()][1:])):
+        return general
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return general(*[x for x in args if x is not _Absent], **kwargs)
+
+    return called
 
 
 def _names_of(*formulas: Any) -> dict[str, Any]:

@@ -77,7 +77,7 @@ DIRECT = frozenset({ndarray, int, slice, tuple, list, type(None), type(Ellipsis)
 
 
 @template
-def record(plan: Plan, own: Any, given: Named, out: Any = None) -> Any:
+def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) -> Any:
     """The function of a rule, of Tensors: its results, recorded."""
     arrays: Named = {}
     nodes: Named = {}
@@ -99,6 +99,8 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None) -> Any:
     if plan.form == "number" and not isinstance(given[plan.first], Tensor):
         return foreign(own.record, own.rule, (*[given[n] for n in plan.arguments],))
     if plan.form == "usual":
+        if plan.more and more:
+            return handed_on(own.general)
         if not (isinstance(put(plan.usual(plan.first)), Tensor) and put(plan.when)):
             return handed_on(own.general)
         for n in plan.arguments:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.functions.arguments import (
     array_of,
     constant,
@@ -152,7 +153,7 @@ def _truth(function: Function, name: str, doc: str) -> Function:
 
     apply.__doc__ = doc
     apply.__name__ = apply.__qualname__ = name
-    return apply
+    return told(apply)
 
 
 all = _truth(np.all, "all", "Whether all elements are nonzero, over all or some dimensions.")

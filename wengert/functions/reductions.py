@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.out import in_dtype_of_out
 from wengert.autograd.record import recorder, usually
@@ -378,7 +379,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Tensor:
 # ---- extrema -------------------------------------------------------------------------------
 
 
-def _extremum(full: Any, of_two: str, find: Any, result: Any) -> Any:
+def _extremum(name: str, doc: str, full: Any, of_two: str, find: Any, result: Any) -> Any:
     def extreme(
         input: Any,
         dim: Any = None,
@@ -391,20 +392,22 @@ def _extremum(full: Any, of_two: str, find: Any, result: Any) -> Any:
         if out is not None:
             return into(out, extreme, (input, dim, keepdim), {"other": other, **names})
         if names:
-            dim, keepdim = numpy_names(dim, keepdim, names, extreme.__name__)
+            dim, keepdim = numpy_names(dim, keepdim, names, name)
         (input,) = operands_of(extreme, 1, (input,))
-        input = ordered(input, extreme.__name__)
+        input = ordered(input, name)
         if other is None and isinstance(dim, (Tensor, np.ndarray)):
             other = dim
         if other is not None:
             return getattr(elementary, of_two)(input, other)
         if dim is None:
-            _refuse_empty(input, extreme.__name__)
+            _refuse_empty(input, name)
             return full(input, None, False)
-        indices = _found(find, input, dim, extreme.__name__)
+        indices = _found(find, input, dim, name)
         return picked(result, input, indices, dim, keepdim)
 
-    return extreme
+    extreme.__name__ = extreme.__qualname__ = name
+    extreme.__doc__ = doc
+    return told(extreme)
 
 
 def _refuse_empty(input: Tensor, name: str, error: Any = RuntimeError) -> None:
@@ -435,9 +438,9 @@ def picked(result: Any, input: Tensor, indices: Any, dim: Any, keepdim: bool) ->
     return result(_pick(input, indices, axis), constant(indices))
 
 
-max = _extremum(_amax, "maximum", np.argmax, results.max_result)
-max.__name__ = "max"
-max.__doc__ = """The largest element; with `dim` the largest along it and where; of two the larger.
+max = _extremum(
+    "max",
+    """The largest element; with `dim` the largest along it and where; of two the larger.
 
     Equal extrema of a full reduction share its gradient; with `dim` the first one gets it all.
 
@@ -445,11 +448,19 @@ max.__doc__ = """The largest element; with `dim` the largest along it and where;
     >>> values, indices = wg.max(wg.tensor([[1.0, 5.0], [7.0, 2.0]]), dim=1)
     >>> values, indices
     (tensor([5., 7.]), tensor([1, 0]))
-    """
-min = _extremum(_amin, "minimum", np.argmin, results.min_result)
-min.__name__ = "min"
-min.__doc__ = (
-    "The smallest element; with `dim` the smallest along it and where; of two tensors the smaller."
+    """,
+    _amax,
+    "maximum",
+    np.argmax,
+    results.max_result,
+)
+min = _extremum(
+    "min",
+    "The smallest element; with `dim` the smallest along it and where; of two tensors the smaller.",
+    _amin,
+    "minimum",
+    np.argmin,
+    results.min_result,
 )
 
 
@@ -506,7 +517,7 @@ def _arg(find: Any, name: str, doc: str) -> Any:
 
     arg.__name__ = arg.__qualname__ = name
     arg.__doc__ = doc
-    return arg
+    return told(arg)
 
 
 argmax = _arg(

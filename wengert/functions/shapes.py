@@ -134,11 +134,13 @@ def reshape_as(input: Any, other: Tensor) -> Tensor:
     return reshape(input, other.shape)
 
 
+@told
 def ravel(input: Any) -> Tensor:
     """The elements in one dimension."""
     return reshape(input, -1)
 
 
+@told
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one."""
     input = tensor_of(input)
@@ -616,6 +618,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return clone(_rot90(input, k, tuple(dims)))
 
 
+@told
 def repeat(input: Any, *reps: Any, repeats: Any = None) -> Tensor:
     """Copies of the whole, side by side, as many along each dimension as said."""
     input = tensor_of(input)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.methods import METHODS
+from wengert.autograd.homonyms import REFUSALS, meant, of_pytorch
 from wengert.errors import DtypeError
 from wengert.functions import indexing, shapes
 from wengert.functions.methods import conversations, inplace, named, operators
@@ -39,7 +40,16 @@ def _either(name: str, numpys: Any) -> Any:
     pytorchs = vars(Tensor)[name]
 
     def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return (numpys if _as_numpys() else pytorchs)(self, *args, **kwargs)
+        if not _as_numpys():
+            return pytorchs(self, *args, **kwargs)
+        try:
+            return numpys(self, *args, **kwargs)
+        except Exception as error:
+            refused = type(error) in REFUSALS and type(error) is not RuntimeError
+            pytorch = refused and of_pytorch(name, pytorchs, (self, *args), kwargs)
+            if not pytorch:
+                raise
+            raise meant(error, pytorch) from error
 
     def read(self: Any) -> Any:
         return (numpys if _as_numpys() else pytorchs).__get__(self, type(self))
@@ -112,6 +122,13 @@ def _view(self: Any, dtype: Any = None, *rest: Any, **kwargs: Any) -> Any:
     return shapes.view(self, dtype)
 
 
+def _item(self: Any, *place: Any) -> Any:
+    """The single element, or the one at a place, as a Python number."""
+    flat = len(place) == 1 and not isinstance(place[0], tuple)
+    at = shapes.reshape(self, -1)[place] if flat else self[place[0] if len(place) == 1 else place]
+    return conversations.TensorMethods.item(at)
+
+
 def _divmod(self: Any, other: Any) -> Any:
     return self // other, self % other
 
@@ -131,6 +148,7 @@ for _name, _member in {
 }.items():  # fmt: skip
     setattr(Tensor, _name, _member)
 Array.flags = property(_flags)  # type: ignore[attr-defined]
-Array.view = _either("view", _view)  # type: ignore[method-assign]
+for _name, _member in {"view": _view, "item": _item}.items():
+    setattr(Array, _name, _either(_name, _member))
 Array.__getitem__ = _get  # type: ignore[method-assign]
 Array.__setitem__ = _put  # type: ignore[method-assign]

@@ -19,6 +19,7 @@ import numpy as np
 
 from wengert.arrays.kind import kind_of
 from wengert.arrays.memory import storage
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.dispatch import known
 from wengert.dtypes import bfloat16
@@ -391,6 +392,7 @@ class TensorMethods:
 
     # ---- out of the library ---------------------------------------------------------------
 
+    @told
     def item(self: Any) -> int | float:
         """The single element, as a Python number.
 
