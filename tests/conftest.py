@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -88,6 +89,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # Without bytecode each of a hundred programs takes a second to import the package.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    # A shell's background jobs ignore Ctrl-C, and so would the programs that tests interrupt.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

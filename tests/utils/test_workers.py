@@ -250,8 +250,6 @@ PROGRAM = textwrap.dedent(
     import os, signal, sys, time
     from wengert.utils.data import DataLoader, Dataset
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background jobs
-
     class Slow(Dataset):
         def __len__(self):
             return 1000
