@@ -298,7 +298,7 @@ def _shown(name: str) -> str:
 
 def _here() -> tuple[CodeType, int]:
     frame = sys._getframe(2)
-    if frame.f_code.co_filename in INTERNAL:
+    if INTERNAL[frame.f_code.co_filename]:
         frame = user_frame(frame)
     return frame.f_code, frame.f_lasti
 

@@ -54,7 +54,7 @@ class Freed:
 
     def __init__(self, frame: FrameType) -> None:
         self.code = frame.f_code
-        if self.code.co_filename in INTERNAL:
+        if INTERNAL[self.code.co_filename]:
             frame = user_frame(frame)
             self.code = frame.f_code
         self.at = frame.f_lasti

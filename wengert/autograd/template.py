@@ -263,7 +263,7 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
         node.frees = plan.frees or any(nodes[n] is not None for n in plan.freeing)
         frame = getframe(plan.depth)
         code = frame.f_code
-        while code.co_filename in INTERNAL and frame.f_back is not None:
+        while INTERNAL[code.co_filename] and frame.f_back is not None:
             frame = frame.f_back
             code = frame.f_code
         node.code = code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import namedtuple
 from typing import Any
 
@@ -14,8 +15,13 @@ class _Named:
         return f"wengert.return_types.{type(self).__name__}(\n{parts})"
 
 
+@functools.cache  # namedtuple compiles code for each class: ten of these have the same two fields
+def _parts(fields: tuple[str, ...]) -> Any:
+    return namedtuple("parts", fields)  # type: ignore[misc]
+
+
 def _named(name: str, *fields: str) -> Any:
-    return type(name, (_Named, namedtuple(name, fields)), {"__slots__": (), "__module__": __name__})
+    return type(name, (_Named, _parts(fields)), {"__slots__": (), "__module__": __name__})
 
 
 def _values_and_indices(name: str) -> Any:

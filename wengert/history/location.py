@@ -19,13 +19,18 @@ import numpy as np
 
 from wengert.errors import MissingRuleError
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-INTERNAL = {
-    os.path.join(folder, file)
-    for folder, _, files in os.walk(_PACKAGE)
-    for file in files
-    if file.endswith(".py")
-}
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+
+class _Internal(dict[str, bool]):
+    """Whether a file is ours, by its name; looked at once."""
+
+    def __missing__(self, file: str) -> bool:
+        self[file] = ours = file.startswith(_PACKAGE)
+        return ours
+
+
+INTERNAL = _Internal({np.lib.mixins.__file__: True})  # where our arrays' operators are written
 """Our own files, and the texts we compile: a line in them is not the user's line."""
 
 
@@ -37,7 +42,7 @@ def user_frame(frame: FrameType) -> FrameType:
     """The nearest frame outward that runs the user's code."""
     outer: FrameType | None = frame
     while outer is not None:
-        if outer.f_code.co_filename not in INTERNAL:
+        if not INTERNAL[outer.f_code.co_filename]:
             return outer
         outer = outer.f_back
     return frame
@@ -208,7 +213,7 @@ def stacklevel() -> int:
     """What the caller gives to `warnings.warn` so that the warning names the user's line."""
     level = 1
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename in INTERNAL:
+    while frame is not None and INTERNAL[frame.f_code.co_filename]:
         frame = frame.f_back
         level += 1
     return level

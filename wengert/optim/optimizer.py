@@ -703,7 +703,7 @@ class Bundle:
         self.fresh = False
         frame = sys._getframe(3)
         code = frame.f_code
-        if code.co_filename in INTERNAL:
+        if INTERNAL[code.co_filename]:
             frame = user_frame(frame)
             code = frame.f_code
         writer, stamp = ("optimizer.step()", code, frame.f_lasti), tick()

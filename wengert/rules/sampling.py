@@ -27,28 +27,25 @@ PADDING = ("zeros", "border", "reflection")
 Orders = tuple[int, ...]
 
 
-def _cubic() -> list[Any]:
+def tap_weights(mode: str) -> list[Any]:
+    """The weights of the pixels around a point, as polynomials in t."""
+    if mode == "nearest":
+        return [np.poly1d([1])]
+    if mode == "bilinear":
+        return [np.poly1d([-1, 1]), np.poly1d([1, 0])]
     near = np.poly1d([CUBIC + 2, -CUBIC - 3, 0, 1])
     far = np.poly1d([CUBIC, -5 * CUBIC, 8 * CUBIC, -4 * CUBIC])
     ahead, behind = np.poly1d([1, 1]), np.poly1d([-1, 1])
     return [far(ahead), near, near(behind), far(behind + 1)]
 
 
-TAPS: dict[str, list[Any]] = {
-    "nearest": [np.poly1d([1])],
-    "bilinear": [np.poly1d([-1, 1]), np.poly1d([1, 0])],
-    "bicubic": _cubic(),
-}
-"""By mode: the weights of the pixels around a point, as polynomials in t."""
-
-
 @functools.cache
 def weights_of(mode: str, orders: Orders) -> Any:
     """The polynomials' coefficients, differentiated: (dimension, tap, power)."""
-    taps = TAPS[mode]
-    found = np.zeros((len(orders), len(taps), len(taps)))
+    weights = tap_weights(mode)
+    found = np.zeros((len(orders), len(weights), len(weights)))
     for axis, order in enumerate(orders):
-        for k, weight in enumerate(taps):
+        for k, weight in enumerate(weights):
             coefficients = np.polyder(weight, order).coefficients[::-1]
             found[axis, k, : len(coefficients)] = coefficients
     found.flags.writeable = False

@@ -24,12 +24,11 @@ from wengert.arrays.kind import Kind, kind_of, name_of
 from wengert.arrays.methods import ArrayMethods
 from wengert.dispatch import PLAIN, as_array, primitive, signature
 from wengert.errors import BatchingError
-from wengert.history.location import INTERNAL, here, line_of, stacklevel
+from wengert.history.location import here, line_of, stacklevel
 from wengert.history.node import Node, tick
 from wengert.rules.half import held
 from wengert.rules.rule import RULES
 
-INTERNAL.add(np.lib.mixins.__file__)  # where the operators are written
 numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
 Randomness = Literal["error", "different", "same"]
 

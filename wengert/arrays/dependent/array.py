@@ -28,10 +28,9 @@ from wengert.arrays.kind import Kind, bare
 from wengert.arrays.methods import ArrayMethods
 from wengert.dispatch import writes
 from wengert.errors import PatternError
-from wengert.history.location import INTERNAL, here, line_of
+from wengert.history.location import here, line_of
 from wengert.rules import RULES
 
-INTERNAL.add(np.lib.mixins.__file__)
 numpy: Any = np
 
 

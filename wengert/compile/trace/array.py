@@ -55,7 +55,6 @@ from wengert.history.node import tick
 from wengert.rules import indexing
 from wengert.rules.half import arrays_in, computed, keeps_numbers
 
-INTERNAL.add(np.lib.mixins.__file__)  # where a traced array's operators are written
 numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
 NUMBERS = frozenset({int, float, bool, complex})
 LISTED = 64
@@ -67,7 +66,7 @@ SMALL = 1 << 12
 def _origin() -> tuple[CodeType, int]:
     """The user's line that a statement comes from: in a backward pass, that of the operation."""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename in INTERNAL:
+    while frame is not None and INTERNAL[frame.f_code.co_filename]:
         if frame.f_code.co_name in _PULLS:
             node = frame.f_locals.get("self")
             if getattr(node, "code", None) is not None:
@@ -84,7 +83,7 @@ def _is_users() -> bool:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(_BELOW):
         frame = frame.f_back
-    return frame is None or frame.f_code.co_filename not in INTERNAL
+    return frame is None or not INTERNAL[frame.f_code.co_filename]
 
 
 _BELOW = ("numpy", "wengert.arrays", "wengert.compile.trace", "wengert.dispatch")

@@ -15,7 +15,7 @@ from wengert.history.location import stacklevel
 from wengert.nn.functional.shared import apply, check_positive, reshape
 from wengert.nn.functional.windows import adaptive_avg
 from wengert.rules import convolution as rules
-from wengert.rules.sampling import TAPS, Band, band, resize
+from wengert.rules.sampling import Band, band, resize, tap_weights
 from wengert.tensor import Tensor
 
 
@@ -244,7 +244,7 @@ def _cubic_weights(size: int, out: int, scale: float | None, align_corners: bool
         place = (np.arange(out) + 0.5) * (scale or size / out) - 0.5
     low = np.floor(place)
     weights = np.zeros((out, size))
-    for k, weight in zip((-1, 0, 1, 2), TAPS["bicubic"], strict=True):
+    for k, weight in zip((-1, 0, 1, 2), tap_weights("bicubic"), strict=True):
         columns = np.clip(low + k, 0, size - 1).astype(np.int64)
         np.add.at(weights, (np.arange(out), columns), weight(place - low))
     return weights

@@ -343,7 +343,7 @@ class Calls(Outside):
 
 def _kind_of(code: CodeType) -> Kind | None:
     """The kind of code that is not the user's; None if only its globals say what it is."""
-    if code.co_filename in INTERNAL:
+    if INTERNAL[code.co_filename]:
         return Kind.ENGINE
     return None if code.co_filename.startswith("<") else Kind.LIBRARY
 

@@ -41,7 +41,7 @@ _PACKAGES = tuple(folder for name in _KNOWN for folder in _folders(name))
 @functools.cache
 def _is_library_file(file: str) -> bool:
     """Whether a file is of Python's library, or of a package that is known."""
-    if file in INTERNAL or file.startswith(_PACKAGES):
+    if INTERNAL[file] or file.startswith(_PACKAGES):
         return True
     return file.startswith(_PYTHON) and not any(f"{os.sep}{x}{os.sep}" in file for x in _INSTALLED)
 
