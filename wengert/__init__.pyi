@@ -161,7 +161,7 @@ def select_copy(input: _TensorLike, dim: builtins.int, index: _TensorLike, *, ou
     """As `select`, but a copy."""
 def slice_copy(input: _TensorLike, dim: builtins.int = 0, start: _Any = None, end: _Any = None, step: builtins.int = 1, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """As `x[start:end:step]`, but a copy."""
-def split_copy(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ..., split_size: _Any = ...) -> builtins.tuple[_Tensor, ...]:
+def split_copy(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ..., split_size: _Any = ..., input: _TensorLike = ...) -> builtins.tuple[_Tensor, ...]:
     """As `split`, but a copy."""
 def split_with_sizes_copy(input: _TensorLike, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
     """As `split_with_sizes`, but a copy."""
@@ -216,7 +216,7 @@ def zeros_like(input: _TensorLike, *, dtype: _Dtype | None = None, device: _Any 
     """Zeros of the shape and dtype of `input`."""
 def cholesky_inverse(input: _TensorLike, upper: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
     """The inverse of A, from its Cholesky factor."""
-def cholesky_solve(B: _TensorLike, L: _TensorLike, upper: builtins.bool = False, *, out: _Out | None = None) -> _Tensor:
+def cholesky_solve(B: _TensorLike, L: _TensorLike, upper: builtins.bool = False, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """X with A X = B, from the Cholesky factor of A: two triangular systems."""
 def geqrf(input: _TensorLike, *, out: _Out | None = None) -> _results.geqrf_result:
     """Householder's form of QR: R on and above the diagonal, the reflections below it and in tau."""
@@ -228,7 +228,7 @@ def cholesky(input: _TensorLike, upper: builtins.bool = False, *, out: _Out | No
     """`linalg.cholesky`, under its older signature."""
 def lu(A: _TensorLike, pivot: builtins.bool = True, get_infos: builtins.bool = False, *, out: _Out | None = None) -> builtins.tuple[_Tensor, ...]:
     """`linalg.lu_factor`, under its older signature; with `get_infos` a third result, the codes."""
-def lu_solve(b: _Any, LU_data: _TensorLike, LU_pivots: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+def lu_solve(b: _Any, LU_data: _TensorLike, LU_pivots: _TensorLike, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """`linalg.lu_solve`, with its arguments in their older order."""
 def qr(input: _TensorLike, some: builtins.bool = True, *, out: _Out | None = None) -> _results.old_qr_result:
     """`linalg.qr`, under its older signature."""
@@ -242,7 +242,7 @@ def pca_lowrank(A: _TensorLike, q: builtins.int | None = None, center: builtins.
     """The q principal components of the rows of A, as `svd_lowrank`: of A less its mean row."""
 def svd_lowrank(A: _TensorLike, q: builtins.int | None = 6, niter: builtins.int = 2, M: _Any = None) -> builtins.tuple[_Tensor, _Tensor, _Tensor]:
     """The q largest singular values of A - M, with their vectors U and V, approximately."""
-def triangular_solve(b: _Any, A: _TensorLike, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: _Out | None = None) -> _results.triangular_solve_result:
+def triangular_solve(b: _Any, A: _TensorLike, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: _Out | None = None, input: _TensorLike = ...) -> _results.triangular_solve_result:
     """`linalg.solve_triangular` under its older signature; the second result is A."""
 from wengert.functions.device import channels_last as channels_last
 from wengert.functions.device import channels_last_3d as channels_last_3d
@@ -350,11 +350,11 @@ def concat(tensors: _TensorLike, dim: builtins.int = 0, *, axis: builtins.int | 
     """Tensors one after another along a dimension they have."""
 def concatenate(tensors: _TensorLike, dim: builtins.int = 0, *, axis: builtins.int | None = None, out: _Out | None = None) -> _Tensor:
     """Tensors one after another along a dimension they have."""
-def dsplit(input: _TensorLike, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
+def dsplit(input: _TensorLike, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ..., tensor_indices_or_sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
     """`tensor_split` along the third dimension."""
 def dstack(tensors: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Joined along the third dimension."""
-def hsplit(input: _TensorLike, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
+def hsplit(input: _TensorLike, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ..., tensor_indices_or_sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
     """`tensor_split` along the second dimension (vectors: the first)."""
 def hstack(tensors: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Joined along the second dimension (vectors: the first)."""
@@ -362,23 +362,23 @@ def meshgrid(*tensors: _TensorLike, indexing: builtins.str | None = None) -> bui
     """Coordinate grids of several vectors; "ij" (rows first) is the default, "xy" swaps the first two."""
 def row_stack(tensors: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Joined as rows."""
-def split(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., split_size: _Any = ...) -> builtins.tuple[_Tensor, ...]:
+def split(tensor: _TensorLike, split_size_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., split_size: _Any = ..., input: _TensorLike = ...) -> builtins.tuple[_Tensor, ...]:
     """Pieces of one size along `dim` (the last may be smaller), or of the sizes given: views."""
 def split_with_sizes(input: _TensorLike, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
     """Pieces of the given sizes along `dim`: views."""
 def stack(tensors: _TensorLike, dim: builtins.int = 0, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Tensors of one shape along a new dimension."""
-def tensor_split(input: _TensorLike, indices_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
+def tensor_split(input: _TensorLike, indices_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., indices: _TensorLike = ..., sections: _Any = ..., tensor_indices_or_sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
     """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
 def unbind(input: _TensorLike, dim: builtins.int = 0, *, axis: builtins.int | None = None) -> builtins.tuple[_Tensor, ...]:
     """The slices along `dim`, without that dimension: views."""
 def unsafe_chunk(input: _TensorLike, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
     """As `chunk`, but the pieces may be changed in place."""
-def unsafe_split(tensor: _TensorLike, split_size: _Any, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
+def unsafe_split(tensor: _TensorLike, split_size: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., input: _TensorLike = ...) -> builtins.tuple[_Tensor, ...]:
     """As `split`, but the pieces may be changed in place (if the input is not used again)."""
 def unsafe_split_with_sizes(input: _TensorLike, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
     """As `split_with_sizes`, but the pieces may be changed in place."""
-def vsplit(input: _TensorLike, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
+def vsplit(input: _TensorLike, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ..., tensor_indices_or_sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
     """`tensor_split` along the first dimension of a matrix."""
 def vstack(tensors: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Joined as rows."""
@@ -437,21 +437,21 @@ from wengert.functions.limits import set_num_threads as set_num_threads
 def typename(obj: _Any) -> builtins.str:
     """The name of an object's type; of a tensor, that of its legacy type."""
 from wengert.functions.limits import use_deterministic_algorithms as use_deterministic_algorithms
-def det(A: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+def det(A: _TensorLike, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """The determinant. Its derivative, det(A) A^-H, is right at singular matrices too."""
-def inverse(A: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+def inverse(A: _TensorLike, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """The inverse of a square matrix; `LinAlgError` if it has none."""
 def logdet(input: _TensorLike) -> _Tensor:
     """log(det A): NaN of a negative determinant, minus infinity of 0."""
-def matrix_exp(A: _TensorLike) -> _Tensor:
+def matrix_exp(A: _TensorLike, *, input: _TensorLike = ...) -> _Tensor:
     """exp(A) = 1 + A + A^2/2 + ..., by scaling and squaring (Al-Mohy and Higham, 2009)."""
-def matrix_power(A: _TensorLike, n: builtins.int, *, out: _Out | None = None) -> _Tensor:
+def matrix_power(A: _TensorLike, n: builtins.int, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """The n-th power of square matrices, by repeated squaring; of the inverse if n is negative."""
 def norm_except_dim(v: _Any, pow: builtins.int = 2, dim: builtins.int = 0) -> _Tensor:
     """The norm of each slice along `dim`, with that dimension kept; of all elements if it is -1."""
 def pinverse(input: _TensorLike, rcond: builtins.float = ...) -> _Tensor:
     """`linalg.pinv`, under its older signature."""
-def slogdet(A: _TensorLike, *, out: _Out | None = None) -> _results.slogdet_result:
+def slogdet(A: _TensorLike, *, out: _Out | None = None, input: _TensorLike = ...) -> _results.slogdet_result:
     """The sign (for complex matrices the phase) of the determinant, and log|det A|."""
 def abs(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The absolute value; of complex numbers, the modulus."""
@@ -785,8 +785,8 @@ def select(input: _TensorLike, dim: builtins.int, index: _TensorLike) -> _Tensor
     """The slice number `index` along `dim`, without that dimension: a view."""
 def squeeze(input: _TensorLike, dim: _Any = None, *, axis: _Any = None) -> _Tensor:
     """Without the dimensions of size 1, or those of `dim` that have it."""
-def swapaxes(input: _TensorLike, dim0: builtins.int, dim1: builtins.int) -> _Tensor:
-    """Two dimensions exchanged."""
+def swapaxes(input: _TensorLike, axis0: builtins.int, axis1: builtins.int) -> _Tensor:
+    """Two dimensions exchanged: `transpose` under NumPy's name."""
 def swapdims(input: _TensorLike, dim0: builtins.int, dim1: builtins.int) -> _Tensor:
     """Two dimensions exchanged."""
 def t(input: _TensorLike) -> _Tensor:
@@ -937,7 +937,7 @@ from wengert.nn.containers import ModuleDict as ModuleDict
 from wengert.nn.containers import ParameterDict as ParameterDict
 def adaptive_avg_pool1d(input: _Tensor, output_size: _Ints) -> _Tensor:
     """Means over as many bins of (N, C, L) as asked for."""
-def alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False) -> _Tensor:
+def alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False, *, train: builtins.bool = ...) -> _Tensor:
     """Dropout that keeps mean and variance behind a selu (Klambauer et al., 2017)."""
 def avg_pool1d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> _Tensor:
     """The mean of each window of (N, C, L)."""
@@ -965,9 +965,9 @@ def conv_transpose3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = Non
     """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *kernel)."""
 def cosine_similarity(x1: _Tensor, x2: _Tensor, dim: builtins.int = 1, eps: builtins.float = ...) -> _Tensor:
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
-def dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = True, inplace: builtins.bool = False) -> _Tensor:
+def dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = True, inplace: builtins.bool = False, *, train: builtins.bool = ...) -> _Tensor:
     """Each element set to 0 with probability `p`, the others divided by 1 - p."""
-def feature_alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False) -> _Tensor:
+def feature_alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False, *, train: builtins.bool = ...) -> _Tensor:
     """`alpha_dropout` of whole channels."""
 def group_norm(input: _Tensor, num_groups: builtins.int, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: builtins.float = ...) -> _Tensor:
     """Normalization of each group of channels of each sample."""

@@ -119,13 +119,13 @@ def same(x: Any, z: Any) -> Any:
         return type(number) in _REAL and getattr(array, "dtype", bool).kind in "fc"
 
 
-def promote_types(a: Any, b: Any) -> np.dtype[Any]:
+def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
     """The dtype that holds both, as PyTorch decides it.
 
     >>> promote_types(int64, float32)
     dtype('float32')
     """
-    a, b = np.dtype(a), np.dtype(b)
+    a, b = np.dtype(type1), np.dtype(type2)
     if a == b:
         return a
     low, high = sorted((a, b), key=lambda dtype: _CATEGORY[dtype.kind])

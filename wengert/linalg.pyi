@@ -41,53 +41,53 @@ def ldl_factor_ex(input: _TensorLike, *, hermitian: builtins.bool = False, check
     """What `ldl_factor` gives, and for each matrix a code: 0, or the place of a 0 in D."""
 def ldl_solve(LD: _TensorLike, pivots: _TensorLike, B: _TensorLike, *, hermitian: builtins.bool = False, out: _Out | None = None) -> _Tensor:
     """X with A X = B, from what `ldl_factor` gives. A constant."""
-def lu(A: _TensorLike, *, pivot: builtins.bool = True, out: _Out | None = None) -> _results.lu_result:
+def lu(A: _TensorLike, *, pivot: builtins.bool = True, out: _Out | None = None, input: _TensorLike = ...) -> _results.lu_result:
     """A = P L U: a permutation, a lower triangle with ones on its diagonal, an upper one."""
-def lu_factor(A: _TensorLike, *, pivot: builtins.bool = True, out: _Out | None = None) -> _results.lu_factor_result:
+def lu_factor(A: _TensorLike, *, pivot: builtins.bool = True, out: _Out | None = None, input: _TensorLike = ...) -> _results.lu_factor_result:
     """L (below the diagonal) and U in one matrix, and LAPACK's pivots, counted from 1."""
-def lu_factor_ex(A: _TensorLike, *, pivot: builtins.bool = True, check_errors: builtins.bool = False, out: _Out | None = None) -> _results.lu_factor_ex_result:
+def lu_factor_ex(A: _TensorLike, *, pivot: builtins.bool = True, check_errors: builtins.bool = False, out: _Out | None = None, input: _TensorLike = ...) -> _results.lu_factor_ex_result:
     """What `lu_factor` gives, and for each matrix a code: 0, or the place of a 0 in U."""
 def lu_solve(LU: _TensorLike, pivots: _TensorLike, B: _TensorLike, *, left: builtins.bool = True, adjoint: builtins.bool = False, out: _Out | None = None) -> _Tensor:
     """X with A X = B, A^H X = B if `adjoint`, X A = B or X A^H = B if not `left`, by factors of A."""
-def qr(A: _TensorLike, mode: builtins.str = 'reduced', *, out: _Out | None = None) -> _results.qr_result:
+def qr(A: _TensorLike, mode: builtins.str = 'reduced', *, out: _Out | None = None, input: _TensorLike = ...) -> _results.qr_result:
     """A = Q R: Q with orthonormal columns, R upper triangular."""
-def svd(A: _TensorLike, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: _Out | None = None) -> _results.svd_result:
+def svd(A: _TensorLike, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: _Out | None = None, input: _TensorLike = ...) -> _results.svd_result:
     """A = U diag(S) Vh, the singular values in descending order."""
-def svdvals(A: _TensorLike, *, driver: builtins.str | None = None, out: _Out | None = None) -> _Tensor:
+def svdvals(A: _TensorLike, *, driver: builtins.str | None = None, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """The singular values, in descending order. Their gradient is U diag(g) Vh."""
-def cond(A: _TensorLike, p: builtins.float | builtins.str | None = None, *, out: _Out | None = None) -> _Tensor:
+def cond(A: _TensorLike, p: builtins.float | builtins.str | None = None, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """The condition number ||A|| ||A^-1||, in the 2-norm or as `p` says; inf if A is singular."""
 def cross(input: _TensorLike, other: _TensorLike, *, dim: builtins.int = -1, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """The vector product along a dimension of size 3; other dimensions broadcast."""
-def det(A: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+def det(A: _TensorLike, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """The determinant. Its derivative, det(A) A^-H, is right at singular matrices too."""
 def diagonal(A: _TensorLike, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> _Tensor:
     """The diagonals of matrices: a view."""
-def inv(A: _TensorLike, *, out: _Out | None = None) -> _Tensor:
+def inv(A: _TensorLike, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """The inverse of a square matrix; `LinAlgError` if it has none."""
-def inv_ex(A: _TensorLike, *, check_errors: builtins.bool = False, out: _Out | None = None) -> _results.inv_ex_result:
+def inv_ex(A: _TensorLike, *, check_errors: builtins.bool = False, out: _Out | None = None, input: _TensorLike = ...) -> _results.inv_ex_result:
     """The inverse, and for each matrix a code: 0, or the place of a pivot that is 0."""
 def lstsq(input: _TensorLike, b: _Any, rcond: builtins.float | None = None, *, driver: builtins.str | None = None, out: _Out | None = None) -> _results.lstsq_result:
     """The X that makes ||A X - B|| least, and of those the one of least norm."""
-def matrix_exp(A: _TensorLike) -> _Tensor:
+def matrix_exp(A: _TensorLike, *, input: _TensorLike = ...) -> _Tensor:
     """exp(A) = 1 + A + A^2/2 + ..., by scaling and squaring (Al-Mohy and Higham, 2009)."""
-def matrix_norm(A: _TensorLike, ord: builtins.float | builtins.str = 'fro', dim: _Any = ..., keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
+def matrix_norm(A: _TensorLike, ord: builtins.float | builtins.str = 'fro', dim: _Any = ..., keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ..., input: _TensorLike = ...) -> _Tensor:
     """The norm of matrices: "fro" (Frobenius), "nuc" (the sum of the singular values), 2 and -2 (the largest and the smallest of them), 1 and -1 (the largest and the smallest sum of a column's |a|), inf and -inf (of a row's)."""
-def matrix_power(A: _TensorLike, n: builtins.int, *, out: _Out | None = None) -> _Tensor:
+def matrix_power(A: _TensorLike, n: builtins.int, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """The n-th power of square matrices, by repeated squaring; of the inverse if n is negative."""
-def matrix_rank(A: _TensorLike, tol: _Any = None, *, atol: _Any = None, rtol: _Any = None, hermitian: builtins.bool = False, out: _Out | None = None) -> _Tensor:
+def matrix_rank(A: _TensorLike, tol: _Any = None, *, atol: _Any = None, rtol: _Any = None, hermitian: builtins.bool = False, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """How many singular values are above max(atol, rtol * the largest); a constant."""
 def multi_dot(tensors: _Sequence[_Any], *, out: _Out | None = None) -> _Tensor:
     """The product of several matrices, in the order that takes the fewest multiplications."""
-def norm(A: _TensorLike, ord: builtins.float | builtins.str | None = None, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
+def norm(A: _TensorLike, ord: builtins.float | builtins.str | None = None, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ..., input: _TensorLike = ...) -> _Tensor:
     """A vector norm or a matrix norm."""
-def pinv(A: _TensorLike, *, atol: _Any = None, rtol: _Any = None, hermitian: builtins.bool = False, out: _Out | None = None) -> _Tensor:
+def pinv(A: _TensorLike, *, atol: _Any = None, rtol: _Any = None, hermitian: builtins.bool = False, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """The pseudo-inverse (Moore and Penrose), by singular values."""
-def slogdet(A: _TensorLike, *, out: _Out | None = None) -> _results.slogdet_result:
+def slogdet(A: _TensorLike, *, out: _Out | None = None, input: _TensorLike = ...) -> _results.slogdet_result:
     """The sign (for complex matrices the phase) of the determinant, and log|det A|."""
-def solve(A: _TensorLike, B: _TensorLike, *, left: builtins.bool = True, out: _Out | None = None) -> _Tensor:
+def solve(A: _TensorLike, B: _TensorLike, *, left: builtins.bool = True, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """X with A X = B, or X A = B if not `left`; `LinAlgError` if A is singular."""
-def solve_ex(A: _TensorLike, B: _TensorLike, *, left: builtins.bool = True, check_errors: builtins.bool = False, out: _Out | None = None) -> _results.solve_ex_result:
+def solve_ex(A: _TensorLike, B: _TensorLike, *, left: builtins.bool = True, check_errors: builtins.bool = False, out: _Out | None = None, input: _TensorLike = ...) -> _results.solve_ex_result:
     """What `solve` gives, and for each matrix a code: 0, or the place of a pivot that is 0."""
 def solve_triangular(input: _TensorLike, B: _TensorLike, *, upper: builtins.bool = ..., left: builtins.bool = True, unitriangular: builtins.bool = False, out: _Out | None = None) -> _Tensor:
     """X with A X = B, or X A = B, of triangular matrices A; only that triangle is read."""

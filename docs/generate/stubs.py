@@ -321,7 +321,8 @@ def signature(
         made = [first[0].replace(name=kind)]
     else:
         made = [q for p in first for q in parameter(p.replace(name=name or p.name))]
-    others += [p for p in by_numpys_names(function, found) if p.name not in found.parameters]
+    also = by_numpys_names(function, found, name == "self")
+    others += [p for p in also if p.name not in found.parameters]
     made += [q for p in sorted(others, key=lambda p: p.kind) for q in parameter(p)]
     made = [p.replace(annotation=Text(KNOWN.get((called, p.name), p.annotation))) for p in made]
     bare = made[:1] if name == "self" else []
@@ -387,9 +388,13 @@ def parameter(p: inspect.Parameter) -> Iterator[inspect.Parameter]:
     yield p.replace(annotation=Text(kind), default=default)
 
 
-def by_numpys_names(function: Any, found: inspect.Signature) -> Iterator[inspect.Parameter]:
+def by_numpys_names(
+    function: Any, found: inspect.Signature, method: bool
+) -> Iterator[inspect.Parameter]:
     """Arguments that a function takes by NumPy's names, too, which its layers tell."""
     for name, own in getattr(function, "numpys_names", {}).items():
+        if method and own == next(iter(found.parameters)):
+            continue
         kept = found.parameters[own].replace(name=name, kind=inspect.Parameter.KEYWORD_ONLY)
         yield kept.replace(default=Text("..."))
 

@@ -134,14 +134,19 @@ NUMPYS = {
     "split_size": "split_size_or_sections",
     "indices": "indices_or_sections",
     "sections": "indices_or_sections",
+    "tensor_indices_or_sections": "indices_or_sections",
+    "train": "training",
 }
 """Arguments that PyTorch takes by other names, too, NumPy's above all, in all functions."""
+FIRST = ("A", "B", "b", "tensor")
+"""What a first argument may be called here, and in `torch.linalg`, that is `input` elsewhere."""
 
 
 def numpys_names(function: Callable[..., Any]) -> dict[str, str]:
     """By NumPy's names, what a function's own are."""
     own = signature(function)[0]
-    return {n: mine for n, mine in NUMPYS.items() if mine in own and n not in own}
+    meant = {**NUMPYS, "input": own[0]} if own and own[0] in FIRST else NUMPYS
+    return {n: mine for n, mine in meant.items() if mine in own and n not in own}
 
 
 def renamed(name: str, names: dict[str, str], given: dict[str, Any]) -> dict[str, Any]:

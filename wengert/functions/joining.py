@@ -319,6 +319,7 @@ def unbind(input: Any, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor
     return _unbind(input, one_dim(dim, input.ndim))
 
 
+@takes_names
 @told
 def unsafe_split(tensor: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """As `split`, but the pieces may be changed in place (if the input is not used again)."""

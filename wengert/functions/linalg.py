@@ -22,7 +22,15 @@ from wengert.autograd.record import recorder
 from wengert.dispatch import known, require
 from wengert.errors import LinAlgError, MissingRuleError
 from wengert.functions import reductions, results, shapes
-from wengert.functions.arguments import Dim, constant, of_tensors, one_dim, takes_out, tensor_of
+from wengert.functions.arguments import (
+    Dim,
+    constant,
+    of_tensors,
+    one_dim,
+    takes_names,
+    takes_out,
+    tensor_of,
+)
 from wengert.history import modes
 from wengert.rules import linalg as rules
 from wengert.tensor import Tensor, wrap
@@ -563,6 +571,7 @@ def matrix_power(A: Any, n: int) -> Tensor:
 
 
 @told
+@takes_names
 def matrix_exp(A: Any) -> Tensor:
     """exp(A) = 1 + A + A^2/2 + ..., by scaling and squaring (Al-Mohy and Higham, 2009)."""
     return _matrix_exp(square(A, "linalg.matrix_exp"))

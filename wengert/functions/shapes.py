@@ -238,7 +238,17 @@ def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
     return _swapaxes(input, dim0, dim1) if n else _alias(input)
 
 
-swapaxes = swapdims = transpose
+swapdims = transpose
+
+
+def swapaxes(input: Any, axis0: int, axis1: int) -> Tensor:
+    """Two dimensions exchanged: `transpose` under NumPy's name.
+
+    >>> import wengert as wg
+    >>> tuple(wg.zeros(2, 3, 4).swapaxes(axis0=0, axis1=-1).shape)
+    (4, 3, 2)
+    """
+    return transpose(input, axis0, axis1)
 
 
 @usually(

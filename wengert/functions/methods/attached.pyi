@@ -451,7 +451,7 @@ class Methods:
         """The sum of the products of two vectors' elements."""
     def double(self, memory_format: _Any = None) -> _Tensor:
         """The tensor as float64."""
-    def dsplit(self, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
+    def dsplit(self, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ..., tensor_indices_or_sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
         """`tensor_split` along the third dimension."""
     def element_size(self) -> builtins.int:
         """Bytes per element."""
@@ -591,7 +591,7 @@ class Methods:
         """Counts of the elements in `bins` equal intervals from `min` to `max`."""
     def histogram(self, bins: _Any = 100, *, range: _Any = None, weight: _TensorLike | None = None, density: builtins.bool = False, out: _Out | None = None) -> _results.histogram_result:
         """Counts (or sums of weights, or a density) in intervals, and the bounds of the intervals."""
-    def hsplit(self, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
+    def hsplit(self, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ..., tensor_indices_or_sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
         """`tensor_split` along the second dimension (vectors: the first)."""
     def hypot(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """sqrt(a^2 + b^2), without overflow."""
@@ -978,8 +978,8 @@ class Methods:
         """`input` itself, as +x is."""
     def pow(self, exponent: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """input ** exponent; either may be a number."""
-    def pow_(self, other: _TensorLike) -> _Tensor:
-        """`pow`, in place."""
+    def pow_(self, exponent: _TensorLike) -> _Tensor:
+        """x **= exponent."""
     def prod(self, dim: _Any = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The product over all elements, or along one dimension."""
     def ptp(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
@@ -1171,8 +1171,8 @@ class Methods:
         """Summed over the dimensions along which a tensor of `size` was repeated: expand's transpose."""
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: _Out | None = None) -> _results.old_svd_result:
         """`linalg.svd` under its older signature: V instead of its conjugate transpose."""
-    def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> _Tensor:
-        """Two dimensions exchanged."""
+    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> _Tensor:
+        """Two dimensions exchanged: `transpose` under NumPy's name."""
     def swapaxes_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
         """`swapaxes`, in place."""
     def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> _Tensor:
@@ -1195,7 +1195,7 @@ class Methods:
         """The hyperbolic tangent."""
     def tanh_(self) -> _Tensor:
         """`tanh`, in place."""
-    def tensor_split(self, indices_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
+    def tensor_split(self, indices_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., indices: _TensorLike = ..., sections: _Any = ..., tensor_indices_or_sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
         """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
     def tile(self, *reps: _Any, dims: _Ints | None = None) -> _Tensor:
         """As `repeat`, with ones put in front of too few numbers."""
@@ -1257,7 +1257,7 @@ class Methods:
         """As `unique`, but only neighbours that are equal become one."""
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
         """As `chunk`, but the pieces may be changed in place."""
-    def unsafe_split(self, split_size: _Any, dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
+    def unsafe_split(self, split_size: _Any, dim: builtins.int = 0, *, axis: builtins.int = ...) -> builtins.tuple[_Tensor, ...]:
         """As `split`, but the pieces may be changed in place (if the input is not used again)."""
     def unsafe_split_with_sizes(self, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
         """As `split_with_sizes`, but the pieces may be changed in place."""
@@ -1275,7 +1275,7 @@ class Methods:
         """The input's memory in another shape, or, given a dtype, read as other numbers."""
     def view_as(self, other: _Tensor) -> _Tensor:
         """`view` in the shape of another tensor."""
-    def vsplit(self, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
+    def vsplit(self, indices_or_sections: _Any, *, indices: _TensorLike = ..., sections: _Any = ..., tensor_indices_or_sections: _Any = ...) -> builtins.tuple[_Tensor, ...]:
         """`tensor_split` along the first dimension of a matrix."""
     def where(self, condition: _TensorLike, other: _TensorLike) -> _Tensor:
         """The elements where the condition holds, those of `other` elsewhere."""

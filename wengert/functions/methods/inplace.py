@@ -29,7 +29,7 @@ from wengert.functions import (
     special,
 )
 from wengert.functions.arguments import sizes
-from wengert.functions.declared import as_method, composed, operator, single
+from wengert.functions.declared import as_method, composed, single
 from wengert.functions.methods.operators import write_elementwise
 from wengert.history import modes
 from wengert.rules import indexing as rules
@@ -76,6 +76,11 @@ def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     if rounding_mode is None:
         return write_elementwise(self, np.divide, other, "div_")
     return composed(math.div, "div_")(self, other, rounding_mode=rounding_mode)
+
+
+def pow_(self: Tensor, exponent: Any) -> Tensor:
+    """x **= exponent."""
+    return write_elementwise(self, np.power, exponent, "pow_")
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -275,7 +280,7 @@ class InplaceMethods:
     trunc_ = single(np.trunc, "trunc_")
     fix_ = single(np.trunc, "fix_")
 
-    pow_ = operator(np.power, "pow_")
+    pow_ = pow_
 
     __iand__ = _constant(comparison.bitwise_and, "bitwise_and_")
     __ior__ = _constant(comparison.bitwise_or, "bitwise_or_")

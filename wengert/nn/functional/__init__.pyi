@@ -162,11 +162,11 @@ def triplet_margin_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, m
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
 def triplet_margin_with_distance_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, *, distance_function: _Any = None, margin: builtins.float = ..., swap: builtins.bool = False, reduction: builtins.str = 'mean') -> _Tensor:
     """`triplet_margin_loss` with a distance of one's own."""
-def alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False) -> _Tensor:
+def alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False, *, train: builtins.bool = ...) -> _Tensor:
     """Dropout that keeps mean and variance behind a selu (Klambauer et al., 2017)."""
 def batch_norm(input: _Tensor, running_mean: _Tensor | None, running_var: _Tensor | None, weight: _Tensor | None = None, bias: _Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = ..., eps: builtins.float = ...) -> _Tensor:
     """(x - mean) / sqrt(var + eps) for each channel (dimension 1), then weight and bias."""
-def dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = True, inplace: builtins.bool = False) -> _Tensor:
+def dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = True, inplace: builtins.bool = False, *, train: builtins.bool = ...) -> _Tensor:
     """Each element set to 0 with probability `p`, the others divided by 1 - p."""
 def dropout1d(input: _Tensor, p: builtins.float = ..., training: builtins.bool = True, inplace: builtins.bool = False) -> _Tensor:
     """Whole channels of (N, C, L) or (C, L) set to 0."""
@@ -174,7 +174,7 @@ def dropout2d(input: _Tensor, p: builtins.float = ..., training: builtins.bool =
     """Whole channels of (N, C, H, W) or (C, H, W) set to 0."""
 def dropout3d(input: _Tensor, p: builtins.float = ..., training: builtins.bool = True, inplace: builtins.bool = False) -> _Tensor:
     """Whole channels of (N, C, D, H, W) or (C, D, H, W) set to 0."""
-def feature_alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False) -> _Tensor:
+def feature_alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False, *, train: builtins.bool = ...) -> _Tensor:
     """`alpha_dropout` of whole channels."""
 def group_norm(input: _Tensor, num_groups: builtins.int, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: builtins.float = ...) -> _Tensor:
     """Normalization of each group of channels of each sample."""
@@ -202,7 +202,7 @@ def embedding_bag(input: _Tensor, weight: _Tensor, offsets: _Tensor | None = Non
     """Sums, means or maxima of bags of rows: rows of `input`, or runs from `offsets`."""
 def grouped_mm(mat_a: _Tensor, mat_b: _Tensor, *, offs: _Tensor | None = None, bias: _Tensor | None = None, out_dtype: _Any = None) -> _Tensor:
     """Products of groups of matrices: `offs` says where each group of rows or columns ends."""
-def one_hot(tensor: _Tensor, num_classes: builtins.int = -1) -> _Tensor:
+def one_hot(tensor: _Tensor, num_classes: builtins.int = -1, *, input: _Tensor = ...) -> _Tensor:
     """1 at the class number, 0 elsewhere: one more dimension, of `num_classes`, int64."""
 def scaled_grouped_mm(*args: _Any, **kwargs: _Any) -> _NoReturn:
     """NotImplementedError: products of 8-bit floating-point numbers, which NumPy has not."""

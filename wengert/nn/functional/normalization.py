@@ -10,7 +10,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
 from wengert.autograd.operands import cast, one_dtype
-from wengert.functions.arguments import of_tensors
+from wengert.functions.arguments import of_tensors, takes_names
 from wengert.functions.reductions import vector_norm
 from wengert.nn.functional import chance
 from wengert.nn.functional.shared import (
@@ -52,6 +52,7 @@ def _dropped(
     return written_by(input, formula, name) if inplace else formula(input)
 
 
+@takes_names
 @of_tensors(1)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element set to 0 with probability `p`, the others divided by 1 - p."""
@@ -100,6 +101,7 @@ def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, shape
     return written_by(input, formula, "alpha_dropout_") if inplace else formula(input)
 
 
+@takes_names
 @of_tensors(1)
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
@@ -108,6 +110,7 @@ def alpha_dropout(
     return _alpha_dropped(input, p, training, inplace, input._array.shape)
 
 
+@takes_names
 @of_tensors(1)
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False

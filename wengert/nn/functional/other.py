@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.autograd.engine import mark_written
 from wengert.dispatch import known, require, within
-from wengert.functions.arguments import of_tensors
+from wengert.functions.arguments import of_tensors, takes_names
 from wengert.functions.joining import cat, stack
 from wengert.nn.functional.shared import apply, reshape, where
 from wengert.nn.functional.windows import conv1d
@@ -142,6 +142,7 @@ def embedding_bag(
     return apply(indexing.add_rows, rows, bag, (bags, weight.shape[1]))
 
 
+@takes_names
 @of_tensors(1)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 at the class number, 0 elsewhere: one more dimension, of `num_classes`, int64.
