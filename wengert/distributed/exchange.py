@@ -47,9 +47,10 @@ def exchange(x: Any, collective: str, root: int, group: int, size: int) -> Any:
 
 def _begun(x: Any, collective: str, root: int, group: int, size: int) -> tuple[Work, Any]:
     """An exchange that goes on, and the array that has what it gives when it is done."""
-    receive = _result(x, collective, root, group, size)
-    send = np.asarray(x, order="C")
-    work = _ours(collective, group, size).run(COLLECTIVES[collective], send, receive, root=root)
+    own, c = _ours(collective, group, size), COLLECTIVES[collective]
+    make = np.zeros if c.gets.rooted and own.rank() != root else np.empty
+    receive = make(c.result_shape(x.shape, size), x.dtype)
+    work = own.run(c, np.asarray(x, order="C"), receive, root=root)
     return work, receive
 
 

@@ -3,20 +3,19 @@
 Collectives are MPI's own non-blocking ones, on the arrays' memory: MPI's name and the description
 of a collective say which arguments they take. MPI makes progress only inside its calls, so whoever
 waits asks again and again, until the time is up; for what nobody waits for yet, a thread does.
+Few ranks of one machine combine blocks in memory that they share instead (`near.py`).
 
 MPI itself trusts that all ranks do the same. So what a rank is about to do is compared with the
 others before it does it for the first time, and each time if WENGERT_CHECK=1. Where each rank
-stands is noted in memory that those of one machine share, and read when one has waited too long.
+stands is noted in shared memory, too, and read when one has waited too long.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import mmap
 import os
 import sys
-import tempfile
 import threading
 import time
 from collections import deque
@@ -26,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.distributed.collectives import COLLECTIVES, ReduceOp
+from wengert.distributed.collectives import ReduceOp
+from wengert.distributed.near import IN_ORDER, MOST, Block, Board, Differs, Layout, Ring, shared
 from wengert.distributed.transport import Call, Pending, Transport, disagreement
 from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 from wengert.history import forks
@@ -117,12 +117,72 @@ def _bytes(array: Any) -> Any:
 # ---- transfers --------------------------------------------------------------------------------
 
 
-class Transfer(Pending):
+class Polled(Pending):
+    """A transfer that goes on when it is asked for."""
+
+    at: Mpi
+    what: Callable[[], str]
+    source: int | None = None
+
+    def wait(self, timeout: float) -> None:
+        if self.poll():
+            return
+        began = time.monotonic()
+        pause = PAUSE / 100
+        while not self.poll():
+            waited = time.monotonic() - began
+            if waited < AT_ONCE:
+                continue
+            if waited < EAGER and waited < timeout:
+                give_way()
+                continue
+            if waited > timeout:
+                raise self.at.late(self.what(), timeout)
+            self.look()
+            time.sleep(pause)
+            pause = min(1.1 * pause, PAUSE)
+
+    def look(self) -> None:
+        """See whether there is still something to wait for, which `poll` does not tell."""
+
+    def drive(self) -> None:
+        DRIVER.take(self)
+
+
+class Shared(Polled):
+    """A block in the ring of those ranks that share memory."""
+
+    def __init__(self, at: Mpi, block: Block, call: Call) -> None:
+        self.at = at
+        self.block = block
+        self.what = call.described
+        self.ring = block.layout.ring
+        self._told(self.ring.add, block)
+
+    def poll(self) -> bool:
+        if not self.block.done:
+            self._told(self.ring.go_on)
+        return self.block.done
+
+    def look(self) -> None:
+        self.at.notice(self.what)  # memory does not tell that a rank was lost
+
+    def _told(self, move: Callable[..., None], *block: Block) -> None:
+        try:
+            move(*block)
+        except Differs as differs:
+            raise self.at.differs(self.what, *differs.args) from None
+
+    def drive(self) -> None:
+        if self.block.put < self.block.layout.parts:
+            DRIVER.take(self)  # others read what is written when they come to it
+
+
+class Transfer(Polled):
     """One or two of MPI's requests. `source` is the sender of what was received."""
 
     done = False
     status: Any = None
-    source: int | None = None
     error: DistBackendError | None = None
 
     def __init__(self, at: Mpi, request: Any, what: Callable[[], str], keep: Any) -> None:
@@ -160,26 +220,6 @@ class Transfer(Pending):
                     f"bytes instead of {array.nbytes}"
                 )
 
-    def wait(self, timeout: float) -> None:
-        if self.poll():
-            return
-        began = time.monotonic()
-        pause = PAUSE / 100
-        while not self.poll():
-            waited = time.monotonic() - began
-            if waited < AT_ONCE:
-                continue
-            if waited < EAGER and waited < timeout:
-                give_way()
-                continue
-            if waited > timeout:
-                raise self.at.late(self.what(), timeout)
-            time.sleep(pause)
-            pause = min(1.1 * pause, PAUSE)
-
-    def drive(self) -> None:
-        DRIVER.take(self)
-
 
 def give_way() -> None:
     """Let another process have the core."""
@@ -194,11 +234,11 @@ class Driver:
 
     def begin(self) -> None:
         self.changed = threading.Condition()
-        self.transfers: deque[Transfer] = deque()
+        self.transfers: deque[Polled] = deque()
         self.thread: threading.Thread | None = None
         self.over = False
 
-    def take(self, transfer: Transfer) -> None:
+    def take(self, transfer: Polled) -> None:
         with self.changed:
             self.transfers.append(transfer)
             if self.thread is None:
@@ -237,60 +277,6 @@ atexit.register(DRIVER.stop)
 forks.in_child(DRIVER.begin)
 
 
-# ---- where ranks stand --------------------------------------------------------------------------
-
-
-class Board:
-    """For each rank of this machine how many operations it has begun, and which was the last.
-
-    The file behind the memory has no name once all have opened it: nothing is left of it.
-    """
-
-    names = (*COLLECTIVES, "barrier")
-
-    def __init__(self, MPI: Any, comm: Any) -> None:
-        near = comm.Split_type(MPI.COMM_TYPE_SHARED)
-        self.mine = near.rank
-        try:
-            memory = self.shared(near, 16 * near.size)
-            self.ranks: list[int] = near.allgather(comm.rank)
-        except MPI.Exception:
-            revoked(MPI, near)  # others may wait for this rank
-            raise
-        near.Free()
-        self.rows: Any = np.frombuffer(memory, np.int64).reshape(-1, 2)
-        self.row: Any = memoryview(memory).cast("q")[2 * self.mine : 2 * self.mine + 2]
-        self.places = {name: k for k, name in enumerate(self.names)}
-
-    def shared(self, near: Any, size: int) -> mmap.mmap:
-        path = Path(tempfile.gettempdir()) / f"wengert-{os.getpid()}-{id(self)}"
-        if near.rank == 0:
-            path.write_bytes(bytes(size))
-        path = near.bcast(path)
-        with path.open("r+b") as file:
-            memory = mmap.mmap(file.fileno(), size)
-        near.Barrier()
-        if near.rank == 0:
-            path.unlink()
-        return memory
-
-    def note(self, name: str) -> None:
-        row = self.row
-        row[0] += 1
-        row[1] = self.places[name]
-
-    def where(self) -> str:
-        """Where the ranks stand that are not as far as this one."""
-        mine = int(self.row[0])
-        lines = [
-            f"\n  rank {rank} has begun {count} operations, "
-            + (f"the last of them {self.names[last]}" if count else "none of them in this group")
-            for rank, (count, last) in zip(self.ranks, self.rows.tolist(), strict=True)
-            if count < mine
-        ]
-        return f"; this is the operation {mine} of the group." + "".join(lines)
-
-
 # ---- ranks --------------------------------------------------------------------------------------
 
 LOST: set[int] = set()
@@ -306,14 +292,25 @@ class Mpi(Transport):
         self.timeout = timeout
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
-        self.begins: dict[Any, Callable[[Any, Any], Any]] = {}
+        self.begins: dict[Any, Callable[[Call, Any, Any], Pending]] = {}
         """What begins an operation that the ranks have compared."""
+        self.cards: dict[tuple[Any, ...], int] = {}
+        """Their numbers, the same on all ranks."""
+        self.ring: Ring | None = None
+        """Made when all ranks first come to what it can do."""
         self.always = os.environ.get("WENGERT_CHECK") == "1"
         self.broken: str | None = None
         self.error: type[DistBackendError] = DistBackendError
         try:
             self.control = comm.Dup()  # what compares is not mixed up with what is compared
-            self.board = Board(MPI, comm)
+            near = comm.Split_type(MPI.COMM_TYPE_SHARED)
+            try:
+                self.board = self._board(near)
+            except MPI.Exception:
+                revoked(MPI, near)  # others may wait for this rank
+                raise
+            self.all_near = near.size == self.size
+            near.Free()
         except MPI.Exception as error:
             revoked(MPI, comm)
             raise self.failed(lambda: "the beginning of a group", error) from error
@@ -343,6 +340,19 @@ class Mpi(Transport):
             _end_all_with_an_error(MPI)
         return self
 
+    def _board(self, near: Any) -> Board:
+        memory = shared(near, Board.size(near.size))
+        if memory is None:  # each rank knows of itself alone
+            return Board(bytearray(Board.size(1)), [self.rank], 0)
+        return Board(memory, near.allgather(self.rank), near.rank)
+
+    def _ring(self) -> Ring | None:
+        """Memory in which blocks are combined, if there is some and few ranks read it."""
+        if not (self.all_near and IN_ORDER and 1 < self.size <= MOST):
+            return None
+        memory = shared(self.control, Ring.size(self.size))
+        return None if memory is None else Ring(memory, self.rank, self.size)
+
     # ---- transfers ----
 
     def start(self, call: Call, send: Any, receive: Any) -> Pending:
@@ -360,14 +370,28 @@ class Mpi(Transport):
                 receive[...] = send
             elif np.may_share_memory(send, receive):
                 send = send.copy()
-        try:
-            request = begin(send, receive)
-        except self.MPI.Exception as error:
-            raise self.failed(call.described, error) from error
-        return Transfer(self, request, call.described, (send, receive))
+        return begin(call, send, receive)
 
-    def prepared(self, call: Call) -> Callable[[Any, Any], Any]:
-        """MPI's call, from the description of the collective: what begins it on some memory."""
+    def prepared(self, call: Call) -> Callable[[Call, Any, Any], Pending]:
+        """What begins a collective on some memory: all ranks are about to."""
+        c, ring = call.collective, None
+        number = self.cards.setdefault(call.card, len(self.cards))
+        if not (c.rooted or c.brings.stacked or c.gets.stacked):
+            ring = self.ring = self.ring or self._ring()
+        if ring is None:
+            begin = self.by_mpi(call)
+            return lambda call, send, receive: Transfer(
+                self,
+                self.begun(call.described, lambda: begin(send, receive)),
+                call.described,
+                (send, receive),
+            )
+
+        layout = Layout(ring, number, call.block, call.dtype, call.op.function)
+        return lambda call, send, receive: Shared(self, Block(layout, send, receive), call)
+
+    def by_mpi(self, call: Call) -> Callable[[Any, Any], Any]:
+        """MPI's call, from the description of the collective: a request."""
         c, dtype = call.collective, call.dtype
         start = getattr(self.comm, f"I{c.mpi}")
         named: dict[str, Any] = {"root": call.root} if c.rooted else {}
@@ -471,6 +495,16 @@ class Mpi(Transport):
                 return made, before
 
     # ---- what goes wrong ----
+
+    def notice(self, what: Callable[[], str]) -> None:
+        """An error if a rank was lost, or has left the group."""
+        self.begun(what, lambda: self.control.Iprobe(self.MPI.ANY_SOURCE, self.MPI.ANY_TAG))
+
+    def differs(self, what: Callable[[], str], rank: int, number: int) -> DistBackendError:
+        """The error for another rank that has come to the operation of that number."""
+        cards = {n: card for card, n in self.cards.items()}
+        self.broken = f"rank {self.rank} came to another operation than rank {rank}"
+        return disagreement(what(), self.rank, Call.words(cards[number]), rank)
 
     def unusable(self, what: Callable[[], str]) -> DistBackendError:
         return self.error(f"rank {self.rank} cannot go on with {what()}\n{self.broken}")

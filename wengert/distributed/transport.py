@@ -44,12 +44,16 @@ class Call(NamedTuple):
         op = self.op.mpi if c.combines else ""
         return c.name, op, self.root if c.rooted else -1, self.block, str(self.dtype)
 
-    def described(self) -> str:
-        name, op, root, block, dtype = self.card
+    @staticmethod
+    def words(card: tuple[Any, ...]) -> str:
+        name, op, root, block, dtype = card
         words = [name, op, f"of {dtype}{list(block)}"]
         if root >= 0:
             words.append(f"with root {root}")
-        return f"{' '.join(filter(None, words))}, at {line_of(*(self.at or here()))}"
+        return " ".join(filter(None, words))
+
+    def described(self) -> str:
+        return f"{self.words(self.card)}, at {line_of(*(self.at or here()))}"
 
 
 class Pending(abc.ABC):
