@@ -37,10 +37,13 @@ NAMESPACES = [
 ]  # fmt: skip
 """Where people find names; each of the names comes from a module that the reference describes."""
 
-INSIDE = {"wengert", "wengert.autograd.function_forward", "wengert.autograd.record"} | {
+INSIDE = {"wengert"} | {
     f"wengert.{name}"
-    for name in ("history.location", "rules.shapes", "functions.arguments", "functions.declared")
-}
+    for name in (
+        "autograd.forward", "autograd.function_forward", "autograd.record", "functions.arguments",
+        "functions.declared", "history.location", "rules.shapes",
+    )
+}  # fmt: skip
 """Modules of helpers, and the package itself, which makes classes of typed tensors in a loop."""
 
 
@@ -269,7 +272,9 @@ def test_the_reference_describes_the_modules_that_public_names_come_from(namespa
     public = {
         item.__module__
         for name, item in names(namespace).items()
-        if not name.startswith("_") and (inspect.isfunction(item) or inspect.isclass(item))
+        if not name.startswith("_")
+        and not name.endswith("_")  # a method of Tensor, which the reference describes with it
+        and (inspect.isfunction(item) or inspect.isclass(item))
     }
     ours = {name for name in public if name and name.split(".")[0] == "wengert"}
     assert ours - described() - INSIDE == set(), "name them in a page of docs/reference"
@@ -315,6 +320,42 @@ def test_every_function_in_the_reference_has_an_example(read):
     assert lacking == refused  # what is not there says so, and what to type instead
 
 
+def test_every_module_in_the_reference_shows_something(read):
+    # Of 26 modules there was the title: constraints, which are objects, all of SciPy's names,
+    # and what Tensor has from other files.
+    shown = {m: list(reference._shown(read[m.removeprefix("wengert.")])) for m in described()}
+    assert [m for m, items in shown.items() if not items] == ["wengert.scipy.fft"]  # SciPy's own
+    constraints = {item.name for item in shown["wengert.distributions.constraints"]}
+    assert {"positive", "simplex", "greater_than", "independent"} <= constraints
+    methods = {item.name for item in reference._shown(read["tensor.Tensor"])}
+    assert {"backward", "grad", "shape", "add_", "double"} <= methods
+    assert "exp" not in methods  # is a function
+
+
+WITHOUT_EXAMPLE = """
+    errors.StudyError errors.DistBackendError errors.RankLostError errors.DistTimeoutError
+    distributed.hooks.GradBucket distributed.hooks.PowerSGDState
+    serialization.elastic.Commit serialization.elastic.Keeper serialization.elastic.Remembered
+    studies.executors.RayExecutor utils.data.loader.Fetcher utils.data.worker_info.WorkerInfo
+    autograd.graph.SavedCopies history.node.Extras
+    compile.program.program.Value compile.program.program.Statement compile.call.report.Line
+"""
+"""What takes several processes, or is a part of what another class shows."""
+
+
+def test_classes_in_the_reference_have_an_example_or_say_which_one_shows_them(read):
+    classes = [
+        item for module in described()
+        for item in reference._shown(read[module.removeprefix("wengert.")]) if item.is_class
+    ]  # fmt: skip
+    lacking = {c.path for c in classes if not (c.docstring and "```pycon" in c.docstring.value)}
+    assert lacking == {f"wengert.{path}" for path in WITHOUT_EXAMPLE.split()}
+    used = read["optim.optimizer.Optimizer.step"].docstring.value
+    assert "In use in the example of [`" in used
+    written = read["tensor.Tensor.atan2_"].docstring.value
+    assert ">>> x.atan2_(" in written
+
+
 def running(path):
     from docs.generate.signatures import running
 
@@ -328,7 +369,8 @@ def test_examples_of_the_reference_run_and_are_of_something_it_shows(read):
     shown = {
         running(item.path)
         for module in described()
-        for item in reference._shown(read[module.removeprefix("wengert.")])
+        for outer in reference._shown(read[module.removeprefix("wengert.")])
+        for item in (outer, *reference._shown(outer))
     }
     lost = [example.code for item, example in examples.examples().items() if item not in shown]
     assert lost == []
@@ -358,7 +400,7 @@ def long_or_lost(found):
         overview, made = reference.subject(file.read_text(encoding="utf-8"), collect)
         wrong += [p.name for p in made if sum(e.height for e in p.entries) > reference.MOST]
         named = [entry.path for page in made for entry in page.entries if not entry.is_module]
-        wrong += [path for path in named if overview.count(f"][{path}]") != 1]
+        wrong += [path for path in named if f"][{path}]" not in overview]
     return wrong
 
 

@@ -116,7 +116,8 @@ class _Rows:
         return 0
 
 
-r_, c_ = _Rows(numpy.r_), _Rows(numpy.c_)
+r_ = _Rows(numpy.r_)
+c_ = _Rows(numpy.c_)
 
 
 # ---- what NumPy would make numbers of ------------------------------------------------------

@@ -167,6 +167,7 @@ class Tensor(Methods):
 
     @property
     def requires_grad(self) -> bool:
+        """Whether operations on it are recorded; it may be set on a leaf."""
         if self._origin is not None:
             return requires_grad(self)
         return self._node is not None

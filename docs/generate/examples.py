@@ -6,20 +6,27 @@
     x = wg.ones(2)
     wg.full_like(x, 7.0)
 
+    # methods of wg.Tensor
+    wg.ones(2).double()
+
 Lines that follow one another are an example each, of the first function that they name. Those below
-a comment are one example together, of what it names. What comes out is never written down: it is
-computed when the reference is made. An example of `abs` is one of `absolute`, which is the same,
-and of `abs_` too, which differs in its last letter.
+a comment are one example together, of all that it names, or are one each, of the last method that
+they name. What comes out, errors too, is never written down: it is computed when the reference is
+made. An example of `abs` is one of `absolute`, which is the same; `wg.abs(x)` becomes one of
+`wg.abs_` and of the method `x.abs_()`.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import doctest
 import functools
+import inspect
 import io
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +36,8 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+import wengert.numpy
+import wengert.scipy
 from docs.generate.signatures import running
 from wengert.autograd.record import MOVED
 from wengert.pytorch import overrides
@@ -36,8 +45,11 @@ from wengert.pytorch import overrides
 FOLDER = Path(__file__).parent / "examples"
 NAMES: dict[str, Any] = {
     "wg": wg, "np": np, "nn": wg.nn, "F": wg.nn.functional, "dist": wg.distributed,
+    "constraints": wg.distributions.constraints, "scipy": wengert.scipy,
 }  # fmt: skip
 """What the examples take for granted."""
+RAISED = "Traceback (most recent call last):\n    ...\n"
+METHODS = "# methods of "
 
 
 @dataclass(frozen=True)
@@ -85,6 +97,8 @@ def _answer(statement: ast.stmt, names: dict[str, Any]) -> str:
         with contextlib.redirect_stdout(io.StringIO()) as said, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of PyTorch's deprecated names
             exec(code, names)  # noqa: S102
+    except Exception as error:
+        return "".join([RAISED, *traceback.format_exception_only(error)])
     finally:
         sys.displayhook = before
     return said.getvalue()
@@ -102,9 +116,12 @@ def parts(text: str) -> Iterator[tuple[str, str]]:
     [('abs(1)', 'abs(1)'), ('abs(2)', 'abs(2)'), ('x = 1\\nabs(x)', 'abs')]
     """
     for block in re.split(r"\n\s*\n", text.strip()):
-        if block.startswith("# "):
+        if block.startswith(METHODS):
+            title, *lines = block.splitlines()
+            yield from ((line, f"{title.removeprefix(METHODS)}.{last(line)}") for line in lines)
+        elif block.startswith("# "):
             title, _, code = block.partition("\n")
-            yield code, title.removeprefix("# ")
+            yield from ((code, name) for name in title.removeprefix("# ").split(", "))
         else:
             lines = block.splitlines()
             for s in ast.parse(block).body:
@@ -112,16 +129,19 @@ def parts(text: str) -> Iterator[tuple[str, str]]:
                 yield code, code
 
 
-def subject(text: str) -> tuple[str, Any]:
+def subject(text: str, whole: bool = False) -> tuple[str, Any]:
     """The name of the first function or class that Python names, and where that is found.
 
+    If the `whole` is a name, that one.
+
+    >>> subject("wg.Tensor.backward", whole=True)[0]
+    'backward'
     >>> subject("[x.shape for x in wg.split(wg.ones(4), 2)]")
     ('split', <module 'wengert' from ...>)
     """
     chains = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
-    for node in sorted(
-        chains, key=lambda node: (node.lineno, node.col_offset, node.end_col_offset)
-    ):
+    chains.sort(key=lambda node: (node.lineno, node.col_offset, node.end_col_offset))
+    for node in chains[-1:] if whole else chains:
         path = []
         inner: ast.expr = node
         while isinstance(inner, ast.Attribute):
@@ -129,7 +149,7 @@ def subject(text: str) -> tuple[str, Any]:
             inner = inner.value
         if isinstance(inner, ast.Name) and inner.id in NAMES:
             home = running(".".join([NAMES[inner.id].__name__, *reversed(path[1:])]))
-            if callable(getattr(home, node.attr, None)):
+            if whole or callable(getattr(home, node.attr, None)):
                 return node.attr, home
     raise ValueError(f"an example of nothing: {text}")
 
@@ -140,7 +160,7 @@ def examples() -> dict[Any, Example]:
     found: dict[Any, Example] = {}
     for file in sorted(FOLDER.glob("*.txt")):
         for code, text in parts(file.read_text(encoding="utf-8")):
-            name, home = subject(text)
+            name, home = subject(text, whole=text != code)
             item = getattr(home, name)
             if item in found:
                 raise ValueError(f"{file.name}: {name} has two examples")
@@ -150,9 +170,55 @@ def examples() -> dict[Any, Example]:
 
 def example(path: str) -> Example | None:
     """The example of what a dotted path names: its own, or that of what it is in place."""
-    name = path.rpartition(".")[2]
-    for place in (path, path.removesuffix("_")):
-        item = running(place)
-        if item is not None and (own := examples().get(item)):
-            return own.of(name)
+    home, _, name = path.rpartition(".")
+    item = running(path)
+    if item is not None and (own := examples().get(item)):
+        return own.of(name)
+    if not name.endswith("_"):
+        return None
+    if running(home) is wg.Tensor:
+        return in_place(name)
+    own = examples().get(running(path.removesuffix("_")))
+    return own.of(name) if own else None
+
+
+def in_place(name: str) -> Example | None:
+    """The example of a method that writes, from that of its function.
+
+    >>> print(in_place("atan2_").code)
+    x = wg.tensor([1.0, 1.0])
+    x.atan2_(wg.tensor([1.0, -1.0]))
+    """
+    function = getattr(wg, name.removesuffix("_"), None)
+    own = examples().get(function)
+    code = own.code if own else typed(inspect.getdoc(function) or "")
+    calls = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    for node in calls:
+        called = getattr(node.func, "attr", getattr(node.func, "id", None))
+        if called in (name.removesuffix("_"), own.name if own else None) and node.args:
+            first, *rest = map(ast.unparse, node.args)
+            rest += [ast.unparse(keyword) for keyword in node.keywords]
+            *before, _ = code.splitlines() if ast.parse(code).body[1:] else [""]
+            lines = [*filter(None, before), f"x = {first}", f"x.{name}({', '.join(rest)})"]
+            made = Example("\n".join(lines), name, wg.Tensor)
+            return None if RAISED in made.session() else made
     return None
+
+
+def typed(text: str) -> str:
+    """What is typed in the sessions of a docstring.
+
+    >>> typed("Add.\\n\\n>>> x = 1\\n>>> x + 1\\n2")
+    'x = 1\\nx + 1'
+    """
+    return "".join(part.source for part in doctest.DocTestParser().get_examples(text)).strip()
+
+
+def last(code: str) -> str:
+    """The method or property that is asked last.
+
+    >>> last("wg.ones(2, 3).T.expand(4, 3, 2)"), last("wg.ones(2).dtype")
+    ('expand', 'dtype')
+    """
+    found: Any = ast.parse(code, mode="eval").body
+    return found.func.attr if isinstance(found, ast.Call) else found.attr

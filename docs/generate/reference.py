@@ -19,6 +19,8 @@ HEADING, LINE, LETTERS = 135, 27, 88
 SMALL, WRAPPED = 17, 60
 """Pixels of a line of a signature, and the letters of it."""
 MODULE = re.compile(r"^::: (\S+)$", re.MULTILINE)
+METHODS = "<!-- methods -->"
+"""Becomes a list of Tensor's methods that are functions too, each with a link to its function."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,8 @@ def _title(title: str, part: list[Entry]) -> str:
 
 def subject(text: str, collect: Any) -> tuple[str, list[Page]]:
     """The overview of a subject, and its pages; `collect` gives a module by its path."""
+    if METHODS in text:
+        text = text.replace(METHODS, _methods())
     start, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     name = start.partition("\n")[0].removeprefix("# ")
     whole, pages = [], []
@@ -170,6 +174,12 @@ def _links(given: list[Entry]) -> str:
     module, *named = given
     listed = ", ".join(f"[`{entry.name}`][{entry.path}]" for entry in named)
     return f"[`{module.name}`][{module.path}]: {listed}" if listed else ""
+
+
+def _methods() -> str:
+    from docs.generate import methods  # which imports the package
+
+    return ", ".join(f"[`{name}`][{path}]" for name, path in methods.functions().items())
 
 
 # ---- what MkDocs calls -------------------------------------------------------------------------

@@ -7,6 +7,7 @@ only read the source; they are looked up as they are when it runs. Docstrings ho
 as plain text, which Markdown would read as quotations.
 """
 
+import copy
 import importlib
 import inspect
 import re
@@ -18,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # MkDocs is a program of its
 
 from griffe import (
     Attribute,
+    Class,
     Docstring,
     Extension,
     Function,
@@ -28,30 +30,17 @@ from griffe import (
 )
 from griffe import Parameters as Given
 
-from docs.generate import examples, signatures
+from docs.generate import examples, methods, public, signatures
+from docs.generate.signatures import running
 
 SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
-
-OPEN = {
-    "autograd.forward_ad", "autograd.functional", "autograd.graph", "autograd.primitive",
-    "datasets", "distributed.functional", "distributed.hooks", "distributed.model",
-    "distributions.elementwise_transforms", "distributions.transform",
-    "distributions.vector_transforms", "errors", "functions.elementary", "nn.distributed",
-    "primitive",
-    "nn.init", "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune",
-    "nn.utils.rnn", "nn.utils.stateless", "numeric", "optim.lr_scheduler", "optim.swa_utils",
-    "profiler", "pytorch.masked", "pytorch.signal.windows", "rules.rule", "serialization.archive",
-    "symbolic.formula",
-    "tape.math", "tape.optimizers", "utils.checkpoint", "utils.tensorboard", "utils.training",
-}  # fmt: skip
-"""Modules whose own functions and classes are public."""
 
 
 class Sessions(Extension):
     """Leaves the public names, and fences each `>>>` session up to the next empty line."""
 
     def on_module_members(self, *, mod: Module, **kwargs: Any) -> None:
-        if str(mod.filepath).endswith(".pyi") and _inner(mod) not in OPEN:  # for type checkers
+        if str(mod.filepath).endswith(".pyi") and mod.path not in public.OPEN:  # for type checkers
             mod.members.clear()
 
     def on_object(self, *, obj: Object, **kwargs: Any) -> None:
@@ -59,15 +48,12 @@ class Sessions(Extension):
             obj.docstring.value = fenced(obj.docstring.value)
 
     def on_package(self, *, pkg: Module, **kwargs: Any) -> None:
-        modules = list(_modules(pkg))
-        exported = {  # by folders, and by files that hold nothing of their own
-            path
-            for module in modules
-            if module.is_init_module or all(item.is_alias for item in module.members.values())
-            for path in module.imports.values()
-        } | {f"{module.path}.{name}" for module in modules for name in module.exports or ()}
+        modules = list(public.modules(pkg))
+        open_, exported = public.names(modules)
+        waiting: dict[str, Any] = {}
+        shown: list[Any] = []
         for module in modules:
-            if module.docstring is not None and _inner(module) not in OPEN:
+            if module.docstring is not None and module.path not in open_:
                 # What follows is for readers of the source.
                 module.docstring.value = module.docstring.value.partition("\n\n")[0]
             for path in sorted(exported):  # of several names that are set at once griffe sees none
@@ -77,13 +63,28 @@ class Sessions(Extension):
             for item in [*module.members.values()]:
                 if item.is_alias or item.is_module:
                     continue
-                if item.is_attribute and (_inner(module) in OPEN or item.path in exported):
-                    item = _made(item, module)
-                if item.is_attribute or not (_inner(module) in OPEN or item.path in exported):
-                    _hide(item)
+                asked = item.path in exported or (
+                    module.path in open_ and not item.name.startswith("_")
+                )
+                if item.is_attribute:
+                    item = _made(item, module) if asked else item
+                if asked and item.docstring is not None:
+                    shown.append(item)
                 else:
-                    _typed(item, pkg)
-                    _exemplified(item)
+                    waiting[item.path] = item
+        methods.given(pkg["tensor.Tensor"])
+        classes = []
+        while shown:
+            for item in shown:
+                classes += [item] if item.is_class else []
+                _typed(item, pkg)
+                _exemplified(item)
+            returned = {path for item in shown for path in public.results(item)}
+            shown = [waiting.pop(path) for path in sorted(returned & waiting.keys())]
+        for item in classes:
+            _shown_with(item, classes)
+        for item in waiting.values():
+            _hide(item)
 
 
 def fenced(text: str) -> str:
@@ -96,10 +97,31 @@ def fenced(text: str) -> str:
 
 
 def _made(item: Any, module: Module) -> Any:
-    """The function that an attribute is when the module runs, if it is one of its own."""
+    """What an attribute is when the module runs: a function, a class or an object of its own."""
     made = getattr(importlib.import_module(module.path), item.name, None)
-    if not inspect.isroutine(made) or not made.__doc__ or made.__module__ != module.path:
-        return item
+    if inspect.isclass(made) and made.__module__ == module.path and item.name != made.__name__:
+        return _renamed(item, module, made.__name__)
+    if inspect.isroutine(made) and made.__doc__ and made.__module__ == module.path:
+        return _function(item, module, made)
+    item.docstring = None
+    if type(made).__module__ == module.path and type(made).__doc__:
+        item.docstring = Docstring(fenced(inspect.getdoc(type(made)) or ""), parent=item)
+        item.value = None  # as it is made is for readers of the source
+    return item
+
+
+def _renamed(item: Any, module: Module, name: str) -> Any:
+    """A class by its public name."""
+    own = module.members[name]
+    found = Class(item.name, lineno=own.lineno, endlineno=own.endlineno)
+    found.docstring = Docstring(own.docstring.value, parent=found) if own.docstring else None
+    module.set_member(item.name, found)
+    for inner in own.members.values():
+        found.set_member(inner.name, copy.copy(inner))
+    return found
+
+
+def _function(item: Any, module: Module, made: Any) -> Any:
     kinds = {kind: ParameterKind[kind.name.lower()] for kind in inspect._ParameterKind}
     given = [
         Parameter(
@@ -127,11 +149,28 @@ def _typed(item: Any, package: Module) -> None:
 
 
 def _exemplified(item: Any) -> None:
-    """An example, if there is none in the docstring of a function or class."""
+    """An example, if a function, a class or one of its methods has none in its docstring."""
+    for inner in item.members.values() if item.is_class else ():
+        if not inner.is_alias and not inner.name.startswith("_"):
+            _exemplified(inner)
     if item.docstring is None or SESSION.search(item.docstring.value):
         return
     if found := examples.example(item.path):
         item.docstring.value = fenced(f"{item.docstring.value}\n\n{found.session()}")
+
+
+def _shown_with(item: Class, classes: list[Class]) -> None:
+    """Say of methods without an example where those of the class, or of its kind, use them."""
+    kind = running(item.path)
+    kinds = [c for c in classes if c.docstring and kind in getattr(running(c.path), "__mro__", ())]
+    kinds.sort(key=lambda c: c is not item)
+    for inner in item.members.values():
+        if inner.is_alias or inner.docstring is None or SESSION.search(inner.docstring.value):
+            continue
+        uses = re.compile(rf"^(?:>>>|\.\.\.) .*\.{inner.name}\b", re.MULTILINE)
+        if found := next((c for c in kinds if uses.search(c.docstring.value)), None):
+            link = f"[`{found.name}`][{found.path}]"
+            inner.docstring.value += f"\n\nIn use in the example of {link}."
 
 
 def _hide(item: Any) -> None:
@@ -140,14 +179,3 @@ def _hide(item: Any) -> None:
     for inner in item.members.values():
         if not inner.is_alias:
             _hide(inner)
-
-
-def _modules(module: Module) -> Any:
-    yield module
-    for inner in module.modules.values():
-        if not inner.is_alias:
-            yield from _modules(inner)
-
-
-def _inner(module: Module) -> str:
-    return module.path.removeprefix("wengert.")

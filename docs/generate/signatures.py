@@ -56,7 +56,7 @@ def _is_method(item: Function) -> bool:
 def _signature(function: Any, first: str) -> inspect.Signature:
     """As the files of types have it, where they say more than the function itself."""
     plain = inspect.unwrap(function) if inspect.ismethod(function) else function
-    if not stubs.says_all(plain):
+    if inspect.isfunction(plain) and not stubs.says_all(plain):
         return stubs.signature(plain, first, plain.__name__)
     try:
         return inspect.signature(plain, eval_str=True)
@@ -71,14 +71,15 @@ def running(path: str) -> Any:
     'Tensor'
     """
     parts = path.split(".")
-    for k in range(len(parts), 0, -1):
+    for k in [*range(len(parts) - 1, 0, -1), len(parts)]:  # a function may hide a module
         try:
             found: Any = importlib.import_module(".".join(parts[:k]))
         except ImportError:
             continue
         for part in parts[k:]:
             found = getattr(found, part, None)
-        return found
+        if found is not None:
+            return found
     return None
 
 
@@ -109,16 +110,17 @@ def annotation(kind: Any, item: Function, package: Module) -> Expr | None:
     if text in ("Any", ""):
         return None
     found = read(ast.parse(text, mode="eval").body, item.parent)
-    for name in _names(found):
+    for name in named(found):
         if name.name in HOMES:
             name.parent = package[HOMES[name.name]]
     return found
 
 
-def _names(found: Any) -> Iterator[ExprName]:
+def named(found: Any) -> Iterator[ExprName]:
+    """The names in a type."""
     if isinstance(found, ExprName):
         yield found
     elif isinstance(found, Expr):
         for part in found.iterate(flat=False):
             if part is not found:
-                yield from _names(part)
+                yield from named(part)

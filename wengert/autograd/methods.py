@@ -157,6 +157,7 @@ class HistoryMethods:
 
     @property
     def retains_grad(self: Any) -> bool:
+        """Whether `retain_grad` was called on what is no leaf."""
         node, slot = source(current_node(self))
         if node is None or isinstance(node, AccumulateGrad) or node.extras is None:
             return False

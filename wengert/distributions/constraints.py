@@ -76,11 +76,15 @@ def is_dependent(constraint: Any) -> bool:
 
 
 class _Real(Constraint):
+    """Every number but NaN."""
+
     def check(self, value: Tensor) -> Tensor:
         return value == value  # everything but NaN
 
 
 class _Boolean(Constraint):
+    """0 and 1."""
+
     is_discrete = True
 
     def check(self, value: Tensor) -> Tensor:
@@ -88,6 +92,8 @@ class _Boolean(Constraint):
 
 
 class _OneHot(Constraint):
+    """Vectors of zeros and a single 1."""
+
     is_discrete = True
     event_dim = 1
 
@@ -96,6 +102,8 @@ class _OneHot(Constraint):
 
 
 class _IntegerInterval(Constraint):
+    """The integers from one bound to the other, both included."""
+
     is_discrete = True
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
@@ -106,6 +114,8 @@ class _IntegerInterval(Constraint):
 
 
 class _IntegerGreaterThan(Constraint):
+    """The integers from a bound on."""
+
     is_discrete = True
 
     def __init__(self, lower_bound: Any) -> None:
@@ -116,6 +126,8 @@ class _IntegerGreaterThan(Constraint):
 
 
 class _GreaterThan(Constraint):
+    """The numbers above a bound."""
+
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
 
@@ -124,6 +136,8 @@ class _GreaterThan(Constraint):
 
 
 class _GreaterThanEq(Constraint):
+    """The numbers from a bound on."""
+
     def __init__(self, lower_bound: Any) -> None:
         self.lower_bound = lower_bound
 
@@ -132,6 +146,8 @@ class _GreaterThanEq(Constraint):
 
 
 class _LessThan(Constraint):
+    """The numbers below a bound."""
+
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
 
@@ -140,6 +156,8 @@ class _LessThan(Constraint):
 
 
 class _Interval(Constraint):
+    """The numbers from one bound to the other, both included."""
+
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
@@ -148,11 +166,15 @@ class _Interval(Constraint):
 
 
 class _HalfOpenInterval(_Interval):
+    """The numbers from one bound, included, to the other, which is not."""
+
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
 class _Simplex(Constraint):
+    """Vectors of probabilities: none is negative, and their sum is 1."""
+
     event_dim = 1
 
     def check(self, value: Tensor) -> Tensor:
@@ -160,6 +182,8 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
+    """Vectors of counts, none negative, whose sum is at most a bound."""
+
     is_discrete = True
     event_dim = 1
 
@@ -171,6 +195,8 @@ class _Multinomial(Constraint):
 
 
 class _LowerTriangular(Constraint):
+    """Matrices with zeros above the diagonal."""
+
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
@@ -178,6 +204,8 @@ class _LowerTriangular(Constraint):
 
 
 class _LowerCholesky(_LowerTriangular):
+    """Lower triangular with a positive diagonal."""
+
     def check(self, value: Tensor) -> Tensor:
         return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
@@ -192,6 +220,8 @@ class _CorrCholesky(_LowerCholesky):
 
 
 class _Square(Constraint):
+    """Matrices with as many rows as columns."""
+
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
@@ -211,6 +241,8 @@ class _Symmetric(Constraint):
 
 
 class _PositiveSemidefinite(_Symmetric):
+    """Symmetric, without a negative eigenvalue."""
+
     def check(self, value: Tensor) -> Tensor:
         if value.shape[-2] != value.shape[-1]:
             return square.check(value)
@@ -219,6 +251,8 @@ class _PositiveSemidefinite(_Symmetric):
 
 
 class _PositiveDefinite(_Symmetric):
+    """Symmetric, with positive eigenvalues only."""
+
     def check(self, value: Tensor) -> Tensor:
         if value.shape[-2] != value.shape[-1]:
             return square.check(value)

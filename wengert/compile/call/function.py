@@ -75,6 +75,9 @@ class _Module(Protocol[P, R]):
 
 
 if TYPE_CHECKING:
+    from wengert.compile.call.report import Explanation
+    from wengert.compile.program.program import Program
+    from wengert.visual.drawing import Drawing
 
     class _Typed(Generic[P, R]):
         """A function that takes `P` and gives `R`."""
@@ -193,11 +196,11 @@ class CompiledFunction(_Typed[P, R]):
         return f"<compiled {getattr(self.function, '__qualname__', self.function)}>"
 
     @property
-    def program(self) -> Any:
+    def program(self) -> Program:
         """The program of the latest specialization; it prints as NumPy source."""
         return self._latest().captured.program
 
-    def explain(self) -> Any:
+    def explain(self) -> Explanation:
         """The steps of the latest specialization: loops, bytes, operations, share of the time."""
         from wengert.compile.call.report import explain
 
@@ -226,7 +229,7 @@ class CompiledFunction(_Typed[P, R]):
 
         return roofline(self._named(), self._latest().forward.plan)
 
-    def graph(self, boxes: int = 40) -> Any:
+    def graph(self, boxes: int = 40) -> Drawing:
         """The program of the latest specialization as a picture, to look at or to `save`.
 
         Inputs are blue, statements grey, results orange, and a loop is one box. Where there are

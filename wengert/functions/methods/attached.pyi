@@ -1046,7 +1046,8 @@ class Methods:
     def retain_grad(self) -> None:
         """Keep this non-leaf's gradient in `.grad` as well. Does nothing for a leaf."""
     @property
-    def retains_grad(self) -> builtins.bool: ...
+    def retains_grad(self) -> builtins.bool:
+        """Whether `retain_grad` was called on what is no leaf."""
     def roll(self, shifts: _Ints, dims: _Ints | None = None) -> _Tensor:
         """Elements shifted along dimensions; those that fall off come back at the other end."""
     def rot90(self, k: builtins.int = 1, dims: _Sequence[builtins.int] = ...) -> _Tensor:

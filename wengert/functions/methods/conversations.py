@@ -250,13 +250,13 @@ class TensorMethods:
         """The number of the device: -1, the CPU."""
         return -1
 
-    device = property(lambda self: devices.CPU)
-    layout = property(lambda self: devices.strided)
-    is_cpu = property(lambda self: True)
+    device = property(lambda self: devices.CPU, doc="Where the memory is: the CPU.")
+    layout = property(lambda self: devices.strided, doc="How the elements lie: by strides.")
+    is_cpu = property(lambda self: True, doc="Whether the memory is the CPU's: always.")
     is_cuda = is_sparse = is_sparse_csr = is_mkldnn = is_mps = is_meta = is_quantized = is_xpu = (
         is_nested
-    ) = property(lambda self: False)
-    names = property(lambda self: (None,) * self._array.ndim)
+    ) = property(lambda self: False, doc="False: a tensor is dense, and in the CPU's memory.")
+    names = property(lambda self: (None,) * self._array.ndim, doc="None for each dimension.")
 
     # ---- Python's protocols ---------------------------------------------------------------
 
@@ -591,9 +591,12 @@ class TensorMethods:
     # ---- shapes ---------------------------------------------------------------------------
 
     T = property(shapes.reversed_dims)
-    mT = property(lambda self: _matrices("mT", self, shapes.transpose))
-    H = property(lambda self: _hermitian(self))
-    mH = property(lambda self: _matrices("mH", self, lambda x, i, j: shapes.adjoint(x)))
+    mT = property(lambda self: _matrices("mT", self, shapes.transpose), doc="Matrices transposed.")
+    H = property(lambda self: _hermitian(self), doc="A matrix transposed and conjugated.")
+    mH = property(
+        lambda self: _matrices("mH", self, lambda x, i, j: shapes.adjoint(x)),
+        doc="Matrices transposed and conjugated.",
+    )
 
     @property
     def real(self: Any) -> Tensor:
