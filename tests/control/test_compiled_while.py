@@ -5,9 +5,14 @@ import sys
 
 import numpy as np
 import pytest
+from llvmlite import ir
 
 import wengert as wg
 from tests.control.test_compiled import F64, gradients, tensor
+from wengert.compile.backend import backend
+from wengert.compile.llvm import body
+from wengert.compile.llvm.machine import host
+from wengert.compile.plan.planner import plan
 from wengert.errors import StateError, TracingError
 
 
@@ -171,3 +176,22 @@ def test_a_body_that_writes_outside_is_told_what_a_while_loop_can_do():
     f = wg.compile(lambda x: wg.while_loop(lambda x: x < 5, body, x))
     with pytest.raises(StateError, match=r"Return it as part of the state\.$"):
         f(wg.tensor(0.0))
+
+
+def test_small_loops_and_branches_run_in_registers():
+    # Each was a function of its own, and all that went in and out of it went through memory.
+    def branch(x):
+        return wg.cond(x.sum() > 1, lambda x: x * 0.5, lambda x: x - 0.125, x)
+
+    def search(x):
+        return wg.while_loop(lambda x: (x * x).sum() > 0.5, branch, x)
+
+    compiled = wg.compile(search)
+    compiled(np.ones(2))
+    module = ir.Module("search")
+    body.define(module, plan(compiled.program, backend()))
+    machine = host.optimized(str(module))
+    (function,) = (f for f in machine.functions if not f.is_declaration)
+    last = list(function.blocks)[-1]  # behind the loop
+    stores = [i for block in function.blocks for i in block.instructions if i.opcode == "store"]
+    assert len(stores) == sum(i.opcode == "store" for i in last.instructions) == 2

@@ -14,15 +14,17 @@ from llvmlite import ir
 from wengert.compile.llvm.description import NAME
 from wengert.compile.llvm.library import matmul, natives
 from wengert.compile.llvm.library.natives import is_native
+from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.functions import call, internal
+from wengert.compile.llvm.machine.scratch import STACK
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.llvm.nests import loops, parts
 from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table, numbered
 from wengert.compile.program.operations import check
 
 INLINED = 6000
-"""Instructions of small steps that may become part of the body; if there are more, none do."""
+"""Instructions of steps that may become part of the body."""
 
 
 def define(module: ir.Module, plan: Plan, timed: bool = False, alone: bool = False) -> str:
@@ -91,10 +93,16 @@ class _Body:
             self.builder.store(now, at, align=8)
 
     def _limit_inlining(self) -> None:
-        """Code that runs once need not be fast at any price: it takes time to compile."""
-        small = [f for f in self.called if "alwaysinline" in f.attributes]
-        if sum(len(block.instructions) for f in small for block in f.blocks) > INLINED:
-            for function in small:
+        """Code that runs once need not be fast at any price: it takes time to compile.
+
+        The lightest steps become part of the body; of a loop so did what is in it, before.
+        """
+        inlined = [f for f in self.called if "alwaysinline" in f.attributes]
+        weighed = [(functions.weight(f), f) for f in inlined]
+        instructions = stack = 0
+        for weight, function in sorted(weighed, key=lambda pair: pair[0].instructions):
+            instructions, stack = instructions + weight.instructions, stack + weight.stack
+            if instructions > INLINED or stack > STACK:
                 function.attributes.discard("alwaysinline")
                 function.attributes.add("noinline")
 

@@ -1,14 +1,17 @@
 """Loops and choices, whose bodies are plans of their own, as native functions.
 
 A body is a function of a table of addresses, as any plan is. The state of a loop lies where its
-results are wanted, and the body updates it there; rows are addresses that move. Working memory is
-taken once for the whole loop, so an iteration allocates nothing.
+results are wanted, and the body updates it there; rows are addresses that move. A small state, and
+all else that is small, lies on the stack, from where LLVM takes it into registers: what is no more
+than its caller can hold becomes part of it (`body.py`). Working memory is taken once for the whole
+loop, so an iteration allocates nothing.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,7 +19,7 @@ from llvmlite import ir
 
 from wengert.compile.llvm.machine import functions, scratch
 from wengert.compile.llvm.machine.control import rounds
-from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
+from wengert.compile.llvm.machine.values import BIT, BYTE, I32, I64, POINTER, VOID
 from wengert.compile.plan.plan import Call, Plan, Table
 from wengert.compile.program.bodies import Choose, Repeat, Rewind, Until, room
 from wengert.compile.program.program import Value
@@ -30,10 +33,14 @@ def define(module: ir.Module, step: Call, name: str, bodies: list[ir.Function]) 
     Python. The result is an i32 as that of a body; `bodies` are those of the step.
     """
     arguments = [POINTER] * (len(step.arrays) + 1)
-    function, b = functions.internal(module, name, I32, arguments, "noinline")
+    function, b = functions.internal(module, name, I32, arguments, "alwaysinline")
     frame = Frame(b, step, bodies)
     _EMITTERS[type(step.statement.function)](frame, step.statement.function)
     return function
+
+
+NEAR = 256
+"""Bytes of a part of a state that lies on the stack while a loop runs."""
 
 
 class Frame(scratch.Scratch):
@@ -49,6 +56,7 @@ class Frame(scratch.Scratch):
         self.inputs = [self._input(k, x) for k, x in enumerate(step.statement.args)]
         self.outputs = list(function.args[len(step.inputs) : -1])
         self.callback = function.args[-1]
+        self.states: list[tuple[V, V, int]] = []
 
     def _input(self, k: int, x: Any) -> V:
         """The address of an argument; of a number, which a pass put in its place, a constant's."""
@@ -62,11 +70,12 @@ class Frame(scratch.Scratch):
     def table(self, number: int) -> Entries:
         """The table of addresses for a body, but for its inputs and outputs."""
         plan = self.step.bodies[number]
-        entries = Entries(self.b, Table.of(plan), plan)
+        table = Table.of(plan)
+        entries = Entries(self.b, table, self.room(8 * table.size))
         for k, array in enumerate(plan.constants):
-            entries.set(entries.table.constant(k), self.constant(np.asarray(array)))
-        entries.set(entries.table.callback, self.callback)
-        entries.set(entries.table.arena, self.room(plan.arena))
+            entries.set(table.constant(k), self.constant(np.asarray(array)))
+        entries.set(table.callback, self.callback)
+        entries.set(table.arena, self.room(plan.arena))
         return entries
 
     def run(self, number: int, entries: Entries) -> V:
@@ -76,7 +85,26 @@ class Frame(scratch.Scratch):
 
     def copy(self, to: V, source: V, nbytes: int) -> None:
         if nbytes:
-            self.call("memcpy", POINTER, [to, source, I64(nbytes)])
+            self.call("llvm.memcpy.p0.p0.i64", VOID, [to, source, I64(nbytes), BIT(0)])
+
+    def state(self, inits: list[V], values: list[Value], results: list[V]) -> list[V]:
+        """Where a state lies while its loop runs, which begins as the initial one. In the end it
+        is to lie where the results do, if there are any.
+        """
+        places = []
+        for init, v, result in zip_longest(inits[: len(values)], values, results[: len(values)]):
+            near = result is None or v.nbytes <= NEAR
+            place = self.room(v.nbytes) if near else result
+            self.copy(place, init, v.nbytes)
+            places.append(place)
+            if result is not place and result is not None:
+                self.states.append((result, place, v.nbytes))
+        return places
+
+    def finish(self, result: Any) -> None:
+        for to, place, nbytes in self.states:
+            self.copy(to, place, nbytes)
+        super().finish(result)
 
     def constant(self, array: np.ndarray) -> V:
         name = self.module.get_unique_name(f"{self.name}.constant")
@@ -90,13 +118,10 @@ class Frame(scratch.Scratch):
 class Entries:
     """The table of addresses that a body gets."""
 
-    def __init__(self, b: B, table: Table, plan: Plan) -> None:
+    def __init__(self, b: B, table: Table, at: V) -> None:
         self.b = b
         self.table = table
-        self.plan = plan
-        self.at = b.alloca(ir.ArrayType(POINTER, table.size))
-        self.at.align = 8
-        self.at.type = POINTER
+        self.at = at
 
     def set(self, entry: int, address: V) -> None:
         at = self.b.gep(self.at, [I64(entry)], inbounds=True, source_etype=POINTER)
@@ -110,11 +135,11 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
     b, (plan,) = frame.b, frame.step.bodies
     entries = frame.table(0)
     table, carries, rows = entries.table, repeat.carries, repeat.rows
-    index = b.alloca(I64)
-    index.type = POINTER
+    index = frame.room(8)
     entries.set(table.input(0), index)
-    for k, at in enumerate(_state(frame, plan, 1, carries)):
-        entries.set(table.input(1 + k), at)
+    state = frame.state(frame.inputs, plan.inputs[1 : 1 + carries], frame.outputs)
+    for k, at in enumerate(state, 1):
+        entries.set(table.input(k), at)
     for k, at in enumerate(frame.inputs[carries + rows :]):
         entries.set(table.input(1 + carries + rows + k), at)
     moving = [
@@ -132,14 +157,6 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
         return frame.run(0, entries)
 
     frame.finish(_counted(b, I64(repeat.length), once))
-
-
-def _state(frame: Frame, plan: Plan, first: int, carries: int) -> list[V]:
-    """Where the state lies while a loop runs: in its results, which begin as the initial state."""
-    state = frame.outputs[:carries]
-    for k, (at, init) in enumerate(zip(state, frame.inputs, strict=False)):
-        frame.copy(at, init, plan.inputs[first + k].nbytes)
-    return state
 
 
 def _counted(b: B, length: V, once: Callable[[V], V], breath: Breath | None = None) -> V:
@@ -169,16 +186,10 @@ class Breath:
 
     def __init__(self, frame: Frame) -> None:
         self.frame, self.b = frame, frame.b
-        self.following, self.steps, self.second = (self._word() for _ in range(3))
+        self.following, self.steps, self.second = (frame.room(8) for _ in range(3))
         for at in (self.following, self.steps):
             self.b.store(I64(1), at, align=8)
         self.b.store(self._clock(), self.second, align=8)
-
-    def _word(self) -> V:
-        with self.b.goto_entry_block():
-            word = self.b.alloca(I64)
-        word.type = POINTER
-        return word
 
     def _clock(self) -> V:
         """The second that it is."""
@@ -218,13 +229,12 @@ def _until(frame: Frame, until: Until) -> None:
     b, (test, body) = frame.b, frame.step.bodies
     carries, middle = until.carries, len(test.inputs)
     tables = frame.table(0), frame.table(1)
-    state = _state(frame, body, 0, carries)
+    state = frame.state(frame.inputs, body.inputs[:carries], frame.outputs)
     given = [*state, *frame.inputs[carries:middle]], [*state, *frame.inputs[middle:]]
     for entries, addresses in zip(tables, given, strict=True):
         for k, at in enumerate(addresses):
             entries.set(entries.table.input(k), at)
-    holds = b.alloca(BYTE)
-    holds.type = POINTER
+    holds = frame.room(1)
     tables[0].set(tables[0].table.output(0), holds)
     asks, acts, after = (b.append_basic_block(name) for name in ("test", "iteration", "done"))
     breath, before = Breath(frame), b.block
@@ -291,8 +301,7 @@ class _Rewinding:
         self.frame, self.rewind, self.b = frame, rewind, frame.b
         self.parts = rewind.states
         self.length = self.b.load(frame.inputs[0], typ=I64, align=8)
-        self.status = self.b.alloca(I32)
-        self.status.type = POINTER
+        self.status = frame.room(4)
         self.b.store(I32(0), self.status, align=4)
         self.sweeps = list(self._sweeps())
         self.rows: dict[int, V] = {}
@@ -304,9 +313,7 @@ class _Rewinding:
         inits = [[next(given) for _ in range(n)] for n in self.rewind.carries]
         for j, (plan, init) in enumerate(zip(frame.step.bodies, inits, strict=True)):
             n, is_last = len(init), j == len(inits) - 1
-            state = frame.outputs[:n] if is_last else self._places(plan.inputs[:n])
-            for at, begun, v in zip(state, init, plan.inputs, strict=False):
-                frame.copy(at, begun, v.nbytes)
+            state = frame.state(init, plan.inputs[:n], frame.outputs if is_last else [])
             entries = frame.table(j)
             for k, at in enumerate(state):
                 entries.set(entries.table.input(k), at)
@@ -314,13 +321,6 @@ class _Rewinding:
                 entries.set(entries.table.input(k), next(given))
             yield _Sweep(plan, state, entries, first, _read(plan, n, first), is_last)
             first += n
-
-    def _places(self, state: list[Value]) -> list[V]:
-        """Memory for a state."""
-        sizes = [-(-v.nbytes // 8) * 8 for v in state]
-        memory = self.frame.room(sum(sizes))
-        places = np.cumsum([0, *sizes]).tolist()
-        return [_far(self.b, memory, I64(place)) for place in places[:-1]]
 
     def emit(self) -> None:
         b, last = self.b, self.sweeps[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -31,3 +32,28 @@ def declare(
 def call(b: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
     """Call a function of the C library, or of Python's (`python.NAME`), or an intrinsic."""
     return b.call(declare(b.module, name, result, [x.type for x in arguments]), arguments)
+
+
+class Weight(NamedTuple):
+    """What becomes part of a caller: instructions, and bytes of its stack."""
+
+    instructions: int
+    stack: int
+
+
+def weight(function: ir.Function) -> Weight:
+    """The weight of a function, and of those that become part of it."""
+    instructions = stack = 0
+    for block in function.blocks:
+        instructions += len(block.instructions)
+        for x in block.instructions:
+            if isinstance(x, ir.AllocaInstr):
+                stack += getattr(x.allocated_type, "count", 1)
+            elif isinstance(x, ir.CallInstr) and _joins(x.callee):
+                more = weight(x.callee)
+                instructions, stack = instructions + more.instructions, stack + more.stack
+    return Weight(instructions, stack)
+
+
+def _joins(callee: ir.Value) -> bool:
+    return isinstance(callee, ir.Function) and "alwaysinline" in callee.attributes
