@@ -53,6 +53,18 @@ def repeated(step: float, length: int = 4, reverse: bool = False) -> Callable[[A
     return function
 
 
+def kept(part: int) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        return wg.scan(
+            lambda s, _: (tuple(s[0] + s[1] if k == part else v for k, v in enumerate(s)), s[part]),
+            (np.tile(x[0], 10), np.tile(x[1], 10)),
+            None,
+            length=4,
+        )
+
+    return function
+
+
 def chosen(first: float, second: float) -> Callable[[Any], Any]:
     def function(x: Any) -> Any:
         return wg.cond(x.sum() > 0, lambda x: x * first, lambda x: x + second, x)
@@ -97,6 +109,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "repeated otherwise": repeated(3.0),
     "repeated less often": repeated(2.0, 2),
     "repeated backwards": repeated(2.0, reverse=True),
+    "a state in rows": kept(0),
+    "the other state in rows": kept(1),
     "chosen": chosen(2.0, 3.0),
     "chosen the other way": chosen(3.0, 2.0),
     "until": grown(9.0),

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compile.backend import backend
+from wengert.compile.plan.plan import Call
+from wengert.compile.plan.planner import plan
 from wengert.compile.program.again import computed_again
 from wengert.compile.program.program import Statement, Value
 
@@ -132,3 +135,35 @@ def test_no_choice_of_what_is_kept_is_cheaper(seed):
     least = min(c for c in map(cost, choices) if c is not None)
     read = {part for name in found for part in parts[name]} | set(asked)
     assert cost(read - set(found)) == least
+
+
+Y, Z = np.linspace(-1, 1, 40), np.linspace(0, 1, 40)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda s, r: ((s[0] * 0.5 + r, s[1]), s[0]),
+        lambda s, r: ((s[1] + r, s[0] * s[1]), (s[0], s[1])),
+        lambda s, r: ((s[1], s[0]), (s[0], s[0], s[1])),
+        lambda s, r: ((s[0] * s[1], s[0] * s[1]), (s[1], s[0], s[0] * s[1])),
+        lambda s, r: ((np.ones(40), s[0]), (s[0], s[1])),
+        lambda s, r: ((np.concatenate([s[0][:1], s[0][:-1]]) + r, s[0]), (s[0], s[1][::-1])),
+    ],
+)
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_states_that_are_rows_of_results_are_what_they_were(body, reverse, length):
+    xs = np.linspace(0.5, 2, length)
+    loop = lambda x, y, xs: wg.scan(body, (x, y), xs, reverse=reverse)
+    found, known = wg.compile(loop)(Y, Z, xs), loop(Y, Z, xs)
+    for mine, other in zip(wg.tree.leaves(found), wg.tree.leaves(known), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-13)
+
+
+def test_a_state_that_is_a_row_of_a_result_is_computed_there():
+    # It was computed in one place, and copied to its row by each iteration.
+    compiled = wg.compile(lambda x: wg.scan(lambda s, _: (s * 0.5 + 1, s), x, None, length=4))
+    compiled(Y)
+    (loop,) = (s for s in plan(compiled.program, backend()).steps if isinstance(s, Call))
+    assert len(loop.bodies[0].steps) == 1

@@ -80,7 +80,8 @@ def _item(x: Any, numbers: Mapping[Value, int]) -> str:
     if kind is slice:
         return f"slice{_item([x.start, x.stop, x.step], numbers)}"
     if kind is Program:  # its statements are the steps of a plan
-        return f"program {_item([x.inputs, x.outputs], numbers)}"
+        own = {value: number for number, value in enumerate(x.inputs)}
+        return f"program {_item([x.inputs, x.outputs, list(x.updates.items())], own)}"
     if isinstance(x, (np.ndarray, np.generic)) and not x.dtype.hasobject:
         data = hashlib.blake2b(x.tobytes(), digest_size=20).hexdigest()
         return f"array {x.dtype!r} {x.shape} {data}"

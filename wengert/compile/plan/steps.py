@@ -26,7 +26,7 @@ from wengert.compile.plan.roles import SEARCHES
 from wengert.compile.plan.sequence import Copy, Sequence, Task
 from wengert.compile.plan.strides import Buffer, Strided, part_of, row_major
 from wengert.compile.plan.terms import Built
-from wengert.compile.program.bodies import bodies
+from wengert.compile.program.bodies import run
 from wengert.compile.program.infer import infer
 from wengert.compile.program.operations import added, take
 from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
@@ -230,7 +230,7 @@ class _Writer:
         return array if array is not None and self.homes.is_matrix(array) else self._copy(value)
 
     def _call(self, s: Statement) -> None:
-        programs = bodies(s)
+        programs = run(s)
         inputs = {v: self.arrays.located(v) or self._copy(v) for v in dict.fromkeys(s.inputs)}
         if programs:  # they read and write whole arrays
             inputs = {v: a if _is_whole(a) else self._copy(v) for v, a in inputs.items()}

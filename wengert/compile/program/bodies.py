@@ -7,11 +7,15 @@ a program by itself. Its inputs are the number of the iteration, the state, one 
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
 from wengert.compile.program.program import Program, Statement, Value
+
+NEAR = 256
+"""Bytes of a part of a state that lies in registers, or on the stack, while a loop runs."""
 
 
 class Repeat:
@@ -36,6 +40,30 @@ class Repeat:
     @property
     def bodies(self) -> list[Program]:
         return [self.body]
+
+    @property
+    def moves(self) -> dict[int, int]:
+        """The parts of the state that lie in the rows of a result, by number, and which result that
+        is: its rows are what the part was before each iteration.
+        """
+        body = self.body
+        state = {v: i for i, v in enumerate(body.inputs[1 : 1 + self.carries])}
+        found: dict[int, int] = {}
+        for j, v in enumerate(body.outputs):
+            if v in state and v in body.updates and v.nbytes > NEAR:
+                found.setdefault(state[v], j)
+        return found
+
+    @property
+    def moving(self) -> Program:
+        """The body as machine code runs it: parts of the state that move are not written over, but
+        the next row of that result is what follows them.
+        """
+        made = copy.copy(self.body)
+        made.outputs, made.updates = list(made.outputs), dict(made.updates)
+        for i, j in self.moves.items():
+            made.outputs[j] = made.updates.pop(made.inputs[1 + i])
+        return made
 
     def dtype_of(self, k: int) -> np.dtype[Any]:
         """The dtype of an argument."""
@@ -258,3 +286,9 @@ def _given(program: Program, arrays: list[Any]) -> list[Any]:
 def bodies(statement: Statement) -> list[Program]:
     """The programs that a statement runs: the body of a loop, the branches of a choice."""
     return getattr(statement.function, "bodies", [])
+
+
+def run(statement: Statement) -> list[Program]:
+    """These programs as machine code runs them."""
+    function = statement.function
+    return [function.moving] if isinstance(function, Repeat) else bodies(statement)

@@ -21,7 +21,7 @@ from wengert.compile.llvm.machine import functions, scratch
 from wengert.compile.llvm.machine.control import rounds
 from wengert.compile.llvm.machine.values import BIT, BYTE, I32, I64, POINTER, VOID
 from wengert.compile.plan.plan import Call, Plan, Table
-from wengert.compile.program.bodies import Choose, Repeat, Rewind, Until, room
+from wengert.compile.program.bodies import NEAR, Choose, Repeat, Rewind, Until, room
 from wengert.compile.program.program import Value
 
 B: TypeAlias = ir.IRBuilder
@@ -37,10 +37,6 @@ def define(module: ir.Module, step: Call, name: str, bodies: list[ir.Function]) 
     frame = Frame(b, step, bodies)
     _EMITTERS[type(step.statement.function)](frame, step.statement.function)
     return function
-
-
-NEAR = 256
-"""Bytes of a part of a state that lies on the stack while a loop runs."""
 
 
 class Frame(scratch.Scratch):
@@ -137,8 +133,13 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
     table, carries, rows = entries.table, repeat.carries, repeat.rows
     index = frame.room(8)
     entries.set(table.input(0), index)
-    state = frame.state(frame.inputs, plan.inputs[1 : 1 + carries], frame.outputs)
-    for k, at in enumerate(state, 1):
+    results, made = frame.outputs[:carries], frame.outputs[carries:]
+    values, moves = plan.inputs[1 : 1 + carries], repeat.moves
+    first, following = (repeat.length - 1, -1) if repeat.backwards else (0, 1)
+    begins = list(results)
+    for i, j in moves.items():
+        begins[i] = _far(b, made[j], I64(first * values[i].nbytes))
+    for k, at in enumerate(frame.state(frame.inputs, values, begins), 1):
         entries.set(table.input(k), at)
     for k, at in enumerate(frame.inputs[carries + rows :]):
         entries.set(table.input(1 + carries + rows + k), at)
@@ -146,14 +147,20 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
         (table.input(1 + carries + k), frame.inputs[carries + k], plan.inputs[1 + carries + k])
         for k in range(rows)
     ]
-    moving += [(table.output(k), frame.outputs[carries + k], v) for k, v in enumerate(plan.outputs)]
+    moving += [(table.input(1 + i), made[j], values[i]) for i, j in moves.items()]
+    moving += [
+        (table.output(j), made[j], v) for j, v in enumerate(plan.outputs) if j not in moves.values()
+    ]
 
     def once(t: V) -> V:
         k = b.sub(I64(repeat.length - 1), t) if repeat.backwards else t
         b.store(k, index, align=8)
         for entry, base, value in moving:
-            far = b.mul(k, I64(value.nbytes))
-            entries.set(entry, b.gep(base, [far], inbounds=True, source_etype=BYTE))
+            entries.set(entry, _far(b, base, b.mul(k, I64(value.nbytes))))
+        is_last = b.icmp_unsigned("==", t, I64(repeat.length - 1))
+        for i, j in moves.items():
+            far = b.mul(b.add(k, I64(following)), I64(values[i].nbytes))
+            entries.set(table.output(j), b.select(is_last, results[i], _far(b, made[j], far)))
         return frame.run(0, entries)
 
     frame.finish(_counted(b, I64(repeat.length), once))
