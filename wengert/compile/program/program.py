@@ -249,4 +249,29 @@ class Program:
         return f"```python\n{self}\n```"
 
 
+class Makers:
+    """Which statement makes a value, asked while a program is written: each is looked at once."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._seen: list[Statement] = program.statements
+        self._count = 0
+        self._last: Statement | None = None
+        self._by_value: dict[Value, Statement] = {}
+
+    def of(self, value: Value) -> Statement | None:
+        """The maker of a value among the program's statements of now: none of an input."""
+        statements, count = self.program.statements, self._count
+        goes_on = statements is self._seen and count <= len(statements)
+        if not goes_on or (count and statements[count - 1] is not self._last):
+            count = 0  # a body is being written, or statements were taken back
+            self._by_value.clear()
+        if count < len(statements):
+            for s in statements[count:]:
+                self._by_value.update(dict.fromkeys(s.outputs, s))
+            self._last = statements[-1]
+        self._seen, self._count = statements, len(statements)
+        return self._by_value.get(value)
+
+
 assert OPERATIONS  # they are part of a program's vocabulary

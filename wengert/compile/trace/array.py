@@ -27,7 +27,7 @@ from wengert.arrays.kind import Kind
 from wengert.arrays.memory import offset
 from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
-from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
+from wengert.compile.program.program import Makers, Program, Shape, Statement, Value, values_in
 from wengert.compile.trace import ints, refusals
 from wengert.compile.trace.numbers import check_exponent, item_of
 from wengert.compile.trace.opaque import (
@@ -96,6 +96,7 @@ class Trace(Kind):
 
     def __init__(self) -> None:
         self.program = Program()
+        self.makers = Makers(self.program)
         self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
         self.decide: Callable[[TracedArray, str], Any] = refusals.undecided
         self.begins: Callable[[Value], int] = refusals.unplaced
@@ -291,9 +292,7 @@ class Trace(Kind):
             return NotImplemented
         if function.nout > 1:
             return self.otherwise(function, args, kwargs)
-        if function in (np.equal, np.not_equal) and any(
-            isinstance(x, (str, type(None))) for x in args
-        ):
+        if function in (np.equal, np.not_equal) and any(isinstance(x, str | None) for x in args):
             return function is np.not_equal
         operands = [self.operand(x) for x in args]
         return self.array(self.applied(function, operands, kwargs.get("dtype")), self.kept(args))
@@ -353,10 +352,9 @@ class Trace(Kind):
 
     def lasting(self, x: Any, mapping: Any, key: Any) -> Any:
         """An array of its own, that the program reads and writes like one from outside."""
-        value = x.value
-        made = self.program.constants.get(value)
+        made = self.program.constants.get(x.value)
         if made is None:
-            maker = next((s for s in self.program.statements if value in s.outputs), None)
+            maker = self.makers.of(x.value)
             if maker is None or maker.inputs:
                 raise refusals.Postponed
             made = maker.function(*maker.args, **maker.kwargs)

@@ -54,7 +54,7 @@ class Capture:
     ) -> None:
         self.trace = trace = Trace()
         self.program = trace.program
-        self.inputs = inputs = Inputs(trace.program, cuts, asked)
+        self.inputs = inputs = Inputs(trace.program, trace.makers, cuts, asked)
         trace.external, trace.decide, trace.keep = inputs.external, inputs.decide, inputs.keep
         trace.is_outside = inputs.is_outside
         trace.begins = inputs.offset

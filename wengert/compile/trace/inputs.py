@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.compile.program.program import Program, Value, mapped
+from wengert.compile.program.program import Makers, Program, Value, mapped
 from wengert.compile.trace import watch
 from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.identity import ByIdentity
@@ -92,9 +92,14 @@ class Inputs:
     """
 
     def __init__(
-        self, program: Program, cuts: Mapping[Any, set[int]], asked: Mapping[Asked, Any]
+        self,
+        program: Program,
+        makers: Makers,
+        cuts: Mapping[Any, set[int]],
+        asked: Mapping[Asked, Any],
     ) -> None:
         self.program = program
+        self.maker = makers.of
         self.asked = asked
         """What the signature knows of arguments."""
         self.cuts = cuts
@@ -152,14 +157,13 @@ class Inputs:
 
     def decide(self, x: TracedArray, what: str) -> Any:
         """A number that the trace needs now: known only if settings and arguments decide it."""
-        makers = {v: s for s in self.program.statements for v in s.outputs}
         if what == "bool()":
-            self._cut(*cuts(x.value, makers.get(x.value)))
+            self._cut(*cuts(x.value, self.maker(x.value)))
             if x.value.bounds is not None and not x.value.bounds[0] <= 0 <= x.value.bounds[1]:
                 return True
-        return self._decided(x.value, makers, lambda: undecided(x, what))
+        return self._decided(x.value, lambda: undecided(x, what))
 
-    def _decided(self, value: Value, makers: Any, fail: Any) -> Any:
+    def _decided(self, value: Value, fail: Any) -> Any:
         """The number that `value` is, on condition that what it depends on stays as it is."""
         if value in self.program.constants:
             return self.program.constants[value]
@@ -167,10 +171,10 @@ class Inputs:
             return self._decisive(value)
         if self._is_array_outside(value):
             return self._guarded(value)
-        maker = makers.get(value)
+        maker = self.maker(value)
         if maker is None or getattr(maker.function, "draws", False):
             return fail()
-        args = mapped(maker.args, lambda v: self._decided(v, makers, fail))
+        args = mapped(maker.args, lambda v: self._decided(v, fail))
         return maker.function(*args, **maker.kwargs)
 
     def _cut(self, value: Value, at: set[int]) -> None:

@@ -173,6 +173,7 @@ def _settle() -> None:
 def run(capture: Any, function: Callable[[], Any]) -> Any:
     """What `function` returns, while `capture` is told of what this thread touches."""
     before = modes.current(), sys.getprofile()
+    ended = False
     try:
         try:
             CAPTURES[get_ident()] = capture
@@ -180,8 +181,10 @@ def run(capture: Any, function: Callable[[], Any]) -> Any:
             return function()
         finally:
             _end(capture, *before)
+            ended = True
     finally:
-        _end(capture, *before)  # again: an interrupt may have come in between
+        if not ended:  # an interrupt came in between
+            _end(capture, *before)
 
 
 def _end(capture: Any, mode: Any, profile: Any) -> None:

@@ -125,16 +125,18 @@ def functions_behind(value: Any, known: dict[int, tuple[Any, int]]) -> Iterator[
 
     `known` has what was looked at before, and how far from there.
     """
-    waiting = [(value, _DEPTH)]
-    while waiting:
-        x, depth = waiting.pop()
-        if type(x) in _LEADING_NOWHERE or known.get(id(x), _UNKNOWN)[1] >= depth:
-            continue
-        known[id(x)] = x, depth
-        if type(x) is FunctionType:
-            yield x
-        if depth:
-            waiting += [(part, depth - 1) for part in _parts(x)]
+    level = [value]
+    for depth in range(_DEPTH, -1, -1):
+        parts: list[Any] = []
+        for x in level:
+            if type(x) in _LEADING_NOWHERE or known.get(id(x), _UNKNOWN)[1] >= depth:
+                continue
+            known[id(x)] = x, depth
+            if type(x) is FunctionType:
+                yield x
+            if depth:
+                parts += _parts(x)
+        level = parts
 
 
 _LEADING_NOWHERE = {*ATOMS, np.ndarray, Tensor, BuiltinFunctionType, ModuleType}
