@@ -404,6 +404,38 @@ def test_a_dictionary_that_was_put_into_another_order_is_another(make):
     assert f(moved) == "slow"
 
 
+def _emptied(x, y):
+    """A dictionary's table keeps the places of keys that went."""
+    found = {"gone": y, "x": x, "went": x, "y": y}
+    del found["gone"], found["went"]
+    return found
+
+
+def _begun_with_numbers(x, y):
+    found = {0: y, "x": x, "y": y}
+    del found[0]
+    return found
+
+
+KEPT = {
+    "strings": lambda x, y: {"x": x, "y": y},
+    "some went": _emptied,
+    "keys shared with instances": lambda x, y: vars(Batch(x, y)),
+    "a table for all kinds of keys": _begun_with_numbers,
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_dictionary_is_opened_however_it_keeps_its_entries(make, name):
+    slow, x, y = Slow(), array(), array(10.0, 20.0)
+    f = adding_of(make, slow, KEPT[name](x, y))
+    for kept in KEPT.values():
+        assert f(kept(x, y)).tolist() == [11, 22]
+        assert not slow.calls
+        assert f(kept(x, y) | {"z": x}) == f({"w": y} | kept(x, y)) == "slow"
+        slow.calls.clear()
+
+
 def test_equal_keys_are_as_good_as_the_same(make):
     slow, x, y = Slow(), array(), array()
     f = adding_of(make, slow, {"x": x, "xyz": y})

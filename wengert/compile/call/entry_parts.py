@@ -401,6 +401,21 @@ def is_key(w: Writer, a: ir.Value, b: ir.Value) -> None:
     w.build.ret(w.same(w.call("python.PyUnicode_Compare", a, b), 0))
 
 
+@part(WORD)
+def entries(w: Writer, mapping: ir.Value) -> None:
+    """Where the entries of a dictionary are, if its keys are strings and none went; or 0."""
+    if not w.offsets.entries:
+        w.build.ret(w.number(0))
+        return
+    table = w.load(mapping, at.TABLE)
+    w.need(w.same(w.load(mapping, at.OWN_VALUES), 0))
+    w.need(w.same(w.load(table, at.TABLE_KIND, BYTE), at.STRINGS))
+    w.need(w.same(w.load(table, at.TABLE_LENGTH), w.load(mapping, at.LENGTH)))
+    logarithm = w.build.zext(w.load(table, at.LOG_INDEX, BYTE), WORD)
+    index = w.build.shl(w.number(1), logarithm)
+    w.build.ret(w.build.add(w.build.add(table, w.number(at.INDEX)), index))
+
+
 @part(BIT)
 def items(w: Writer, record: ir.Value, mapping: ir.Value) -> None:
     """Lay a dictionary's values in their slots; whether it has these keys."""

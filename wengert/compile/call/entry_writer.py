@@ -190,13 +190,22 @@ class Writer:
     @contextlib.contextmanager
     def items(self, record: ir.Value, mapping: ir.Value) -> Iterator[Any]:
         """Each of a record's parts, and what a dictionary has there; 0 if keys differ."""
-        position, key, value = (self.variable() for _ in range(3))
+        position, key, value, entry = (self.variable() for _ in range(4))
         self.build.store(self.number(0), position)
+        self.build.store(self.call("entries", mapping), entry)
         addresses = [self.build.ptrtoint(x, WORD) for x in (position, key, value)]
         begin = self.word(record, Field.PARTS)
         distance = self.build.sub(self.word(record, Field.KEYS), begin)
         with self.each(begin, self.word(record, Field.COUNT), 1) as part:
-            self.need(self.differs(self.call("python.PyDict_Next", mapping, *addresses), 0))
+            here = self.build.load(entry)
+            with self.build.if_else(self.differs(here, 0)) as (there, asked):
+                with there:
+                    self.build.store(self.word(here, 0), key)
+                    self.build.store(self.word(here, 1), value)
+                    self.build.store(self.build.add(here, self.number(16)), entry)
+                with asked:
+                    more = self.call("python.PyDict_Next", mapping, *addresses)
+                    self.need(self.differs(more, 0))
             expected = self.word(self.build.add(part, distance), 0)
             self.need(self.call("is_key", self.build.load(key), expected))
             yield part, self.build.load(value)

@@ -48,6 +48,7 @@ class Layouts:
     memory: int  # of a SharedCell
     contents: int  # of a closure's cell
     version: int  # of a dict: a number that each change makes another; 0 if it has none
+    entries: bool  # whether those of a dict lie as `ENTRIES` says
 
     def slot(self, name: str) -> int:
         """Where a Tensor keeps one of `SLOTS`."""
@@ -61,6 +62,11 @@ COUNT, TYPE = 0, 8
 # where a tuple's begin.
 LENGTH, ITEMS, TUPLE_ITEMS = 16, 24, 24
 LENGTH_OF_SET = 24  # after its items and what it keeps of those that went
+# Where a dictionary's table is, and the values of one that shares keys with others; in it the
+# logarithm of the bytes of its index, the kind (`STRINGS` if all keys are), the number of entries
+# with those that went, and the index. The entries follow: of strings a key and a value each.
+TABLE, OWN_VALUES = 32, 40
+LOG_INDEX, TABLE_KIND, TABLE_LENGTH, INDEX, STRINGS = 9, 10, 24, 32, 1
 # What a weak reference refers to, or None.
 REFERENT = 16
 # Where a float's, a complex number's and a NumPy number's bits are.
@@ -103,7 +109,7 @@ def layouts() -> Layouts:
     functions()
     return Layouts(
         *(*_slots(), _all_slots(View), _all_slots(CompiledBackward, Node), _all_slots(Output)),
-        *(_all_slots(AccumulateGrad, Node), _memory(), _contents(), _version()),
+        *(_all_slots(AccumulateGrad, Node), _memory(), _contents(), _version(), _has_entries()),
     )
 
 
@@ -268,6 +274,34 @@ def _version() -> int:
     for key in ("a", "c"):
         members.get(key)
     return offset if changed and _word(id(members) + offset) == seen[-1] else 0
+
+
+def _has_entries() -> bool:
+    """Whether the entries of dictionaries lie as in Python 3.11 and later."""
+    value = object()
+    for count in (1, 5, 6, 40, 300):
+        mapping: dict[Any, Any] = {f"key{k}": value for k in range(count)}
+        if _entries(mapping) != [word for key in mapping for word in (id(key), id(value))]:
+            return False
+        mapping["gone"] = 0
+        del mapping["gone"]
+        if _entries(mapping) is not None or _entries({**mapping, count: 0}) is not None:
+            return False
+    instance = type("Holder", (), {})()
+    instance.a = value
+    return _entries(vars(instance)) in (None, [id(next(iter(vars(instance)))), id(value)])
+
+
+def _entries(mapping: dict[Any, Any]) -> list[int] | None:
+    """The words of a dictionary's entries; None if it has others than of strings, or some went."""
+    table = _word(id(mapping) + TABLE)
+    kind = ctypes.c_uint8.from_address(table + TABLE_KIND).value
+    if kind != STRINGS or _word(id(mapping) + OWN_VALUES):
+        return None
+    if _word(table + TABLE_LENGTH) != len(mapping):
+        return None
+    begin = table + INDEX + (1 << ctypes.c_uint8.from_address(table + LOG_INDEX).value)
+    return [_word(begin + 8 * k) for k in range(2 * len(mapping))]
 
 
 def _object_new() -> int:
