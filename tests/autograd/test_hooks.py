@@ -622,3 +622,22 @@ def test_a_removed_node_hook_does_not_run():
     handles[2].remove()
     y.backward()
     assert x.grad.tolist() == [4]
+
+
+def test_a_gradient_that_came_through_a_view_is_copied_only_if_others_hold_its_memory():
+    # What no view's gradient was: a leaf's own without a copy. DistributedDataParallel has views.
+    for keep in (False, True):
+        p = wg.ones(64, 64, requires_grad=True)
+        view, held, memory = p.view_as(p), [], []
+
+        def seen(g, held=held, memory=memory, keep=keep):
+            memory.append(g.data_ptr())
+            if keep:
+                held.append(g)
+
+        view.register_hook(seen)
+        (wg.ones(3, 64) @ view).sum().backward()
+        assert (p.grad.data_ptr() == memory[0]) is not keep
+        (2 * p).sum().backward()
+        assert p.grad.tolist() == [[5.0] * 64] * 64
+        assert all(g.tolist() == [[3.0] * 64] * 64 for g in held)

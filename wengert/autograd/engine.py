@@ -230,7 +230,7 @@ def accumulate(leaves: dict[Any, Any], recorded: bool) -> list[tuple[AccumulateG
         elif (
             getrefcount(g) <= _SOLE_OWNER
             and type(g) is ndarray
-            and g.base is None
+            and (g.base is None or _keeps(g, g.base))
             and g.strides == leaf._array.strides
         ):
             leaf._grad = wrap(g)
@@ -240,6 +240,16 @@ def accumulate(leaves: dict[Any, Any], recorded: bool) -> list[tuple[AccumulateG
         if node.post_hooks or node.extras is not None:
             hooked.append((node, g))
     return hooked
+
+
+def _keeps(g: Any, base: Any) -> bool:
+    """Whether a view has all of an array's memory, and nobody else has that array."""
+    return (
+        type(base) is ndarray
+        and base.base is None
+        and base.nbytes == g.nbytes
+        and getrefcount(base) <= _KEPT_BY_VIEW
+    )
 
 
 def laid_out(g: Any, like: Any) -> Any:
@@ -270,7 +280,15 @@ def _measure() -> int:
     return getrefcount(g)
 
 
+def _measure_view() -> int:
+    """What `_keeps` counts for memory that a view alone keeps."""
+    count = lambda g, base: getrefcount(base)
+    g = np.empty(1).reshape(1)
+    return count(g, g.base)
+
+
 _SOLE_OWNER = _measure()
+_KEPT_BY_VIEW = _measure_view()
 
 
 def mark_written(x: Tensor, name: str, line: tuple[CodeType, int] | None = None) -> None:
