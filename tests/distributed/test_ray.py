@@ -20,6 +20,7 @@ from tests.distributed import (
 from tests.distributed.checks import CHECKS
 from tests.distributed.processes import is_started_again, run
 from wengert import distributed as dist
+from wengert.cli import actors, main
 from wengert.distributed import ray as engine
 from wengert.distributed import transport
 
@@ -119,6 +120,16 @@ def test_without_ray_the_error_says_how_to_get_it(monkeypatch):
     done = run([sys.executable, "-c", WITHOUT_RAY])
     assert done.returncode == 2, done.stdout
     assert 'there is no Ray: pip install "wengert[ray]"' in done.stdout
+
+
+@pytest.mark.parametrize(("told", "ranks"), [([], 7), (["--nproc", "3"], 3), (["--max", "5"], 5)])
+def test_as_many_ranks_start_as_the_cluster_has_processors(told, ranks, monkeypatch):
+    # As many as this machine has were started, on a cluster of any size.
+    begun = []
+    monkeypatch.setattr(actors, "room", lambda least: 7)
+    monkeypatch.setattr(actors, "attempt", lambda nproc, *_: begun.append(nproc) or 0)
+    assert main(["run", "--engine", "ray", *told, "script.py"]) == 0
+    assert begun == [ranks]
 
 
 WITHOUT_RAY = """

@@ -48,22 +48,11 @@ class Rank:
         return 0
 
 
-def library(least: int = 1) -> Any:
-    """Ray, with room for so many processes if the cluster is this machine, and is ours."""
-    os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # what several ranks print is told of each
-    try:
-        import ray
-    except ImportError as error:
-        text = 'there is no Ray: pip install "wengert[ray]", or take --engine mpi'
-        raise UsageError(text) from error
-    if not ray.is_initialized():
-        if os.environ.get("RAY_ADDRESS"):
-            ray.init()
-        else:
-            here = "127.0.0.1"
-            count = max(least, os.cpu_count() or 1)
-            ray.init(num_cpus=count, include_dashboard=False, _node_ip_address=here)
-    return ray
+def room(least: int) -> int:
+    """For how many ranks the cluster has processors."""
+    if not engine.installed():
+        raise UsageError('there is no Ray: pip install "wengert[ray]", or take --engine mpi')
+    return engine.room(least)
 
 
 def attempt(
@@ -73,10 +62,9 @@ def attempt(
 
     `least` are left at least when others have died; None if all are to be.
     """
-    ray = library(nproc)
-    room = int(ray.cluster_resources().get("CPU", 1))
-    if nproc > room:
-        raise UsageError(f"Ray's cluster has room for {room} processes, not {nproc}")
+    if nproc > (places := room(nproc)):
+        raise UsageError(f"Ray's cluster has room for {places} processes, not {nproc}")
+    ray = engine.library()
     meeting = f"ranks {uuid.uuid4().hex}"
     desk = engine.desk(meeting, nproc)
     common = {

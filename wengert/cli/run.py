@@ -115,8 +115,6 @@ def by_ray(options: argparse.Namespace, nproc: int, least: int | None) -> Attemp
     """Attempts whose processes are actors of Ray."""
     from wengert.cli import actors
 
-    if options.hosts:
-        raise UsageError("--hosts is for mpirun: Ray knows its machines (RAY_ADDRESS)")
     return functools.partial(actors.attempt, nproc, least)
 
 
@@ -143,7 +141,7 @@ def by_mpi(options: argparse.Namespace, nproc: int, least: int | None) -> Attemp
 def how_many(options: argparse.Namespace) -> tuple[int | None, int]:
     """The fewest processes that go on when others die, None if all are to; and how many to start.
 
-    None to start are as many as the hosts have places.
+    None to start are as many as the hosts have places. Ray's cluster knows how many it has.
     """
     for name in ("nproc", "min", "max"):
         value = getattr(options, name)
@@ -153,7 +151,13 @@ def how_many(options: argparse.Namespace) -> tuple[int | None, int]:
     if options.nproc is not None and most is not None:
         raise UsageError("--nproc says how many processes there are, so that there is no --max")
     places = os.cpu_count() or 1
-    if options.hosts:
+    if options.engine == "ray":
+        from wengert.cli import actors
+
+        if options.hosts:
+            raise UsageError("--hosts is for mpirun: Ray knows its machines (RAY_ADDRESS)")
+        places = actors.room(options.nproc or least or 1)
+    elif options.hosts:
         places = sum(int(h.partition(":")[2] or 1) for h in options.hosts.split(","))
     start = options.nproc or min(max(places, least or 1), most or places)
     if least is not None and least > start:

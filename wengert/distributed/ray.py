@@ -30,15 +30,29 @@ def installed() -> bool:
     return find_spec("ray") is not None
 
 
-def library() -> Any:
-    """Ray's module, connected to its cluster: the one that RAY_ADDRESS names, or one of its own."""
+def library(least: int = 1) -> Any:
+    """Ray's module, connected to its cluster: the one that RAY_ADDRESS names, or one of its own.
+
+    Its own is this machine, with room for at least so many processes, and for each processor.
+    """
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # what several ranks print is told of each
     try:
         import ray
     except ImportError as error:
         raise DistBackendError(f"Ray cannot be used: {error}\n{INSTALL}") from error
-    if not ray.is_initialized():
+    if ray.is_initialized():
+        return ray
+    if os.environ.get("RAY_ADDRESS"):
         ray.init()
+    else:
+        count = max(least, os.cpu_count() or 1)
+        ray.init(num_cpus=count, include_dashboard=False, _node_ip_address="127.0.0.1")
     return ray
+
+
+def room(least: int = 1) -> int:
+    """For how many processes the cluster has processors."""
+    return int(library(least).cluster_resources().get("CPU", 1))
 
 
 class Desk:
