@@ -13,6 +13,7 @@ import ast
 import builtins
 import importlib
 import inspect
+import keyword
 import operator
 import re
 import textwrap
@@ -393,7 +394,7 @@ def by_numpys_names(
 ) -> Iterator[inspect.Parameter]:
     """Arguments that a function takes by NumPy's names, too, which its layers tell."""
     for name, own in getattr(function, "numpys_names", {}).items():
-        if method and own == next(iter(found.parameters)):
+        if keyword.iskeyword(name) or (method and own == next(iter(found.parameters))):
             continue
         kept = found.parameters[own].replace(name=name, kind=inspect.Parameter.KEYWORD_ONLY)
         yield kept.replace(default=Text("..."))

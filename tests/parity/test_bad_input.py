@@ -349,3 +349,36 @@ def test_what_pytorch_refuses_is_refused_by_the_same_kind_of_error(name):
         REFUSED[name](torch)
     with pytest.raises(theirs.type):
         REFUSED[name](wg)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
+def test_the_larger_of_two_complex_numbers_is_refused(name):
+    # NumPy orders them by their real parts first: the result was a number without an error.
+    with pytest.raises(NotImplementedError, match=f"{name} is not defined for complex64"):
+        getattr(wg, name)(wg.tensor([1 + 2j]), wg.tensor([3.0]))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "complex128"])
+def test_windows_and_interpolation_refuse_dtypes_that_pytorch_refuses(dtype):
+    # Means of integers were rounded, and complex maxima taken by their real parts.
+    x, F = wg.ones(1, 2, 4, 4, dtype=getattr(wg, dtype)), wg.nn.functional
+    for call in (
+        lambda: F.interpolate(x, scale_factor=2),
+        lambda: F.adaptive_avg_pool2d(x, 2),
+        lambda: F.adaptive_max_pool2d(x, 2),
+        lambda: F.max_unpool2d(x, wg.zeros(1, 2, 4, 4, dtype=wg.int64), 2),
+    ):
+        with pytest.raises(NotImplementedError, match=f"is not implemented for {dtype}"):
+            call()
+    assert F.interpolate(wg.ones(1, 1, 2, 2, dtype=wg.uint8), scale_factor=2).dtype == wg.uint8
+
+
+def test_arguments_that_draws_do_not_know_are_refused():
+    # uniform_ and random_ swallowed any keyword, since `from` is a word of Python's.
+    x = wg.zeros(100)
+    assert 2 <= x.uniform_(**{"from": 2, "to": 3}).min() <= x.max() < 3
+    for draw in (x.uniform_, x.random_):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+            draw(colour=1)
+        with pytest.raises(TypeError):
+            draw("a word")

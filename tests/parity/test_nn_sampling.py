@@ -194,3 +194,15 @@ def test_adaptive_pools_are_pytorchs_whatever_the_bins(shape, out):
         found.append([t.detach().numpy() for t in (mean, largest, places, of_hole, *slopes)])
     for theirs, ours in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=2e-6)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
+@pytest.mark.parametrize("size", [(14, 12), (5, 9), (3, 2)])
+def test_images_of_bytes_stay_bytes(mode, size):
+    # They became uint64: products of bytes and of weights that were cut off to bytes. PyTorch's
+    # weights are fractions of 16 bits, so that a byte may be one off.
+    image = np.random.default_rng(0).integers(0, 256, (2, 3, 7, 6), np.uint8)
+    expected = torch.nn.functional.interpolate(torch.tensor(image), size=size, mode=mode).numpy()
+    found = wg.nn.functional.interpolate(wg.tensor(image), size=size, mode=mode).numpy()
+    assert found.dtype == expected.dtype
+    assert np.abs(found.astype(int) - expected).max() <= ("nearest" not in mode)

@@ -136,6 +136,7 @@ NUMPYS = {
     "sections": "indices_or_sections",
     "tensor_indices_or_sections": "indices_or_sections",
     "train": "training",
+    "from": "from_",
 }
 """Arguments that PyTorch takes by other names, too, NumPy's above all, in all functions."""
 FIRST = ("A", "B", "b", "tensor")

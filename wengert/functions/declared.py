@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from wengert.autograd import forward, inplace
-from wengert.autograd.operands import is_binary, is_unary
+from wengert.autograd.operands import is_binary, is_unary, no_order
 from wengert.autograd.record import recorder
 from wengert.dispatch import Function
 from wengert.functions.arguments import into, operands_of, some_dims, takes_out, tensor_of
@@ -88,7 +88,7 @@ def binary(rule: Rule) -> Function:
 
     The first `rule.tensors` may not be numbers, see `of_tensors`; None lets both be.
     """
-    record, tensors = recorder(rule.function), rule.tensors
+    record, tensors, ordered = recorder(rule.function), rule.tensors, rule.ordered
 
     def apply(input: Any, other: Any, *, out: Any = None) -> Any:
         if out is not None:
@@ -98,6 +98,8 @@ def binary(rule: Rule) -> Function:
         result = record(input, other)
         if result is NotImplemented:
             raise TypeError(unsuitable(apply.__name__, input, other))
+        if ordered and result._array.dtype.kind == "c":
+            raise no_order(apply.__name__, result.dtype)
         return result
 
     return apply

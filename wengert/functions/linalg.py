@@ -20,7 +20,7 @@ from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
 from wengert.dispatch import known, require
-from wengert.errors import LinAlgError, MissingRuleError
+from wengert.errors import DtypeError, LinAlgError, MissingRuleError
 from wengert.functions import reductions, results, shapes
 from wengert.functions.arguments import (
     Dim,
@@ -48,15 +48,15 @@ _matrix_exp = recorder(rules.matrix_exp)
 
 
 def inexact(x: Any, name: str, argument: str = "input") -> Tensor:
-    """An operand of floating-point or complex numbers of at least 32 bits; RuntimeError if not."""
+    """An operand of floating-point or complex numbers of at least 32 bits; DtypeError if not."""
     x = tensor_of(x, argument)
     if x.dtype.kind not in "fcV":
-        raise RuntimeError(
+        raise DtypeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}. "
             "Use x.float() or x.double()."
         )
     if x.dtype.kind == "V" or x.dtype.itemsize < 4:
-        raise RuntimeError(
+        raise DtypeError(
             f"{name}: Low precision dtypes not supported. Got {x.dtype}. Use x.float()."
         )
     return x
@@ -397,7 +397,7 @@ def logdet(input: Any) -> Tensor:
 def _typed(x: Any, dtype: Any, name: str) -> Tensor:
     x = tensor_of(x)
     if not dtypes.is_inexact(x.dtype):
-        raise RuntimeError(
+        raise DtypeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}. "
             "Use x.float()."
         )

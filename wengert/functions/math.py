@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.misfits import told
-from wengert.autograd.operands import cast, floating, one_dtype
+from wengert.autograd.operands import cast, floating, no_order, one_dtype
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array
 from wengert.errors import DtypeError
@@ -258,7 +258,7 @@ def heaviside(input: Any, values: Any) -> Tensor:
             f"{input.dtype} and {values.dtype}. Convert one, as in values.to(input.dtype)."
         )
     if input.dtype.kind == "c":
-        raise RuntimeError("heaviside is not implemented for complex tensors: they have no order")
+        raise no_order("heaviside", input.dtype)
     if dtypes.is_inexact(input.dtype):
         return _heaviside(input, values)
     above = as_array(input._array > 0, input.dtype)
@@ -389,7 +389,7 @@ def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype:
     if dtype is not None:
         input = cast(input, np.dtype(dtype))
     if not dtypes.is_inexact(input.dtype):
-        raise RuntimeError(f"{name} is not implemented for {input.dtype}; use x.float() first")
+        raise _undefined(name, input)
     dim = one_dim(dim, input.ndim)
     if input.ndim == 0:
         return record(input.reshape(1), 0).reshape(())

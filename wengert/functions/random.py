@@ -16,8 +16,17 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.dispatch import as_array, primitive, require
-from wengert.functions.arguments import array_of, constant, of_tensors, takes_out, tensor_of
+from wengert.errors import DtypeError
+from wengert.functions.arguments import (
+    array_of,
+    constant,
+    of_tensors,
+    takes_names,
+    takes_out,
+    tensor_of,
+)
 from wengert.functions.creation import check_device, check_layout, factory, finish, kind, shape_of
 from wengert.functions.device import CPU
 from wengert.functions.indexing import overwrite
@@ -258,7 +267,7 @@ def uniform(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator |
     if dtype in (dtypes.float32, dtypes.float64):
         return numbers_of(generator).random(shape, dtype)
     if not dtypes.is_floating(dtype):
-        raise RuntimeError(
+        raise DtypeError(
             f"random numbers on [0, 1) are floating point, not {dtype}. Use wengert.randint."
         )
     n = 2 ** (dtypes.limits(dtype).nmant + 1)  # of so many equal steps none is rounded to 1
@@ -274,7 +283,7 @@ def gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator 
     if dtype in (dtypes.float32, dtypes.float64):
         return numbers_of(generator).standard_normal(shape, dtype)
     if not dtypes.is_floating(dtype):
-        raise RuntimeError(
+        raise DtypeError(
             f"normal random numbers are floating point, not {dtype}. Use wengert.randint."
         )
     return as_array(numbers_of(generator).standard_normal(shape, np.float32)).astype(dtype)
@@ -420,7 +429,7 @@ def multinomial(
     """Indices drawn with probability proportional to the weights in each row."""
     input = tensor_of(input)
     if not dtypes.is_floating(input.dtype):
-        raise RuntimeError(
+        raise DtypeError(
             f"multinomial only supports floating-point dtypes for input, got: {input.dtype}"
         )
     weights = as_array(input._array, np.dtype(np.float64))
@@ -482,7 +491,7 @@ def filled(x: Tensor, draw: Any, name: str) -> Tensor:
 
 def _needs_floats(x: Tensor, name: str) -> None:
     if not dtypes.is_inexact(x.dtype):
-        raise RuntimeError(
+        raise DtypeError(
             f"{name} is not implemented for {x.dtype}: it draws floating-point numbers. Use "
             "x.float() or x.random_()."
         )
@@ -493,19 +502,21 @@ def _needs_positive(name: str, setting: str, value: float) -> None:
         raise RuntimeError(f"{name} expects {setting} > 0.0, but found {setting}={value}")
 
 
+@takes_names
+@told
 def uniform_(
-    x: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **named: Any
+    x: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with numbers uniform on [from, to)."""
-    low = named.pop("from", from_)
     _needs_floats(x, "uniform_")
-    if low > to:
+    if from_ > to:
         raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
+            f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}"
         )
-    return filled(x, low + (to - low) * uniform(tuple(x.shape), x.dtype, generator), "uniform_")
+    return filled(x, from_ + (to - from_) * uniform(tuple(x.shape), x.dtype, generator), "uniform_")
 
 
+@told
 def normal_(
     x: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
@@ -516,16 +527,13 @@ def normal_(
     return filled(x, mean + std * gaussian(tuple(x.shape), x.dtype, generator), "normal_")
 
 
+@takes_names
+@told
 def random_(
-    x: Tensor,
-    from_: int = 0,
-    to: int | None = None,
-    *,
-    generator: Generator | None = None,
-    **named: Any,
+    x: Tensor, from_: int = 0, to: int | None = None, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with integers from `from` (0) up to but not including `to`."""
-    low = named.pop("from", from_)
+    low = from_
     if to is None and low:
         low, to = 0, low
     if to is None:
@@ -540,12 +548,14 @@ def _largest(dtype: np.dtype[Any]) -> int:
     return int(np.iinfo(dtype).max)
 
 
+@told
 def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 (probability p) and 0."""
     chance = np.broadcast_to(array_of(p), x.shape)
     return filled(x, numbers_of(generator).random(x.shape) < chance, "bernoulli_")
 
 
+@told
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponential numbers of rate lambd."""
     _needs_floats(x, "exponential_")
@@ -553,6 +563,7 @@ def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = N
     return filled(x, numbers_of(generator).standard_exponential(x.shape) / lambd, "exponential_")
 
 
+@told
 def cauchy_(
     x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
@@ -562,6 +573,7 @@ def cauchy_(
     return filled(x, median + sigma * numbers_of(generator).standard_cauchy(x.shape), "cauchy_")
 
 
+@told
 def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of trials until the first success of probability p."""
     if not 0 < p < 1:
@@ -569,6 +581,7 @@ def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Te
     return filled(x, numbers_of(generator).geometric(p, x.shape), "geometric_")
 
 
+@told
 def log_normal_(
     x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor:

@@ -234,6 +234,7 @@ elementwise(
     names="maximum",
     tensors=2,
     inplace=False,
+    ordered=True,
     doc="The larger of two, element by element; NaN if either is.",
 )
 elementwise(
@@ -243,6 +244,7 @@ elementwise(
     names="minimum",
     tensors=2,
     inplace=False,
+    ordered=True,
     doc="The smaller of two, element by element; NaN if either is.",
 )
 # These pick one of their arguments, the first if both are equal.
@@ -253,6 +255,7 @@ elementwise(
     names="fmax",
     tensors=2,
     inplace=False,
+    ordered=True,
     doc="The larger of two; a NaN loses to a number.",
 )
 elementwise(
@@ -262,6 +265,7 @@ elementwise(
     names="fmin",
     tensors=2,
     inplace=False,
+    ordered=True,
     doc="The smaller of two; a NaN loses to a number.",
 )
 for step in (np.floor, np.ceil, np.trunc, np.rint):

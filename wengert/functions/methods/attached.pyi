@@ -995,7 +995,7 @@ class Methods:
         """Radians to degrees."""
     def rad2deg_(self) -> _Tensor:
         """`rad2deg`, in place."""
-    def random_(self, from_: builtins.int = 0, to: builtins.int | None = None, *, generator: wengert.functions.random.Generator | None = None, size: _Ints = ...) -> _Tensor:
+    def random_(self, from_: builtins.int = 0, to: builtins.int | None = None, *, generator: wengert.functions.random.Generator | None = None) -> _Tensor:
         """Fill with integers from `from` (0) up to but not including `to`."""
     def ravel(self) -> _Tensor:
         """The elements in one dimension."""
@@ -1250,7 +1250,7 @@ class Methods:
         """One dimension as several."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> _Tensor:
         """Windows of `size` along a dimension, `step` apart, as a new last dimension: a view."""
-    def uniform_(self, from_: builtins.float = 0, to: builtins.float = 1, *, generator: wengert.functions.random.Generator | None = None, size: _Ints = ...) -> _Tensor:
+    def uniform_(self, from_: builtins.float = 0, to: builtins.float = 1, *, generator: wengert.functions.random.Generator | None = None) -> _Tensor:
         """Fill with numbers uniform on [from, to)."""
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: _Any = None) -> _Tensor:
         """The different elements (or slices along `dim`) in order; where each went; how often each is."""

@@ -12,7 +12,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.functions.arguments import of_tensors
 from wengert.history.location import stacklevel
-from wengert.nn.functional.shared import apply, check_positive, reshape
+from wengert.nn.functional.shared import apply, check_floats, check_positive, reshape
 from wengert.nn.functional.windows import adaptive_avg
 from wengert.rules import convolution as rules
 from wengert.rules.sampling import Band, band, resize, tap_weights
@@ -126,6 +126,7 @@ def interpolate(
             "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
             f"tensor as input, got mode={mode!r}"
         )
+    check_floats(input, "interpolate", "bic")
     spatial = input._array.shape[2:]
     n = len(spatial)
     smooth = _MODES[mode] is not None
@@ -154,23 +155,37 @@ def interpolate(
             "Input and output sizes should be greater than 0, but got input "
             f"{tuple(spatial)} and output {tuple(out)}"
         )
+    dtype = input._array.dtype
+    x = input.float() if dtype.kind == "u" else input
     if smooth:
-        return resized(input, out, scales, bool(align_corners), mode, antialias)
+        x = resized(x, out, scales, bool(align_corners), mode, antialias, dtype.kind == "u")
+        return x.to(dtype)
     for i in range(n):
         scale = scales[i] or spatial[i] / out[i]
-        nearest = _nearest(spatial[i], out[i], scale, mode, input._array.dtype)
-        input = apply(resize, input, nearest, 2 + i)
-    return input
+        x = apply(resize, x, _nearest(spatial[i], out[i], scale, mode, x._array.dtype), 2 + i)
+    return x.to(dtype)
 
 
 def resized(
-    input: Tensor, out: list[int], scales: list[Any], corners: bool, mode: str, antialias: bool
+    input: Tensor,
+    out: list[int],
+    scales: list[Any],
+    corners: bool,
+    mode: str,
+    antialias: bool,
+    to_bytes: bool = False,
 ) -> Tensor:
-    """Interpolated to new sizes; scales are steps in the input, None if the sizes say so."""
+    """Interpolated to new sizes; scales are steps in the input, None if the sizes say so.
+
+    Lines are resized before columns: `to_bytes` rounds after each, as PyTorch and Pillow do.
+    """
     sizes = input._array.shape[2:]
-    for i, (size, new, scale) in enumerate(zip(sizes, out, scales, strict=True)):
+    steps = list(enumerate(zip(sizes, out, scales, strict=True)))
+    for i, (size, new, scale) in reversed(steps) if to_bytes else steps:
         weights = _weights(size, new, scale, corners, mode, antialias, input._array.dtype)
         input = apply(resize, input, weights, 2 + i)
+        if to_bytes:
+            input = (input + 0.5).floor().clamp(0, 255)
     return input
 
 

@@ -13,7 +13,7 @@ from wengert.functions.arguments import tensor_of
 from wengert.functions.random import uniform
 from wengert.functions.scattering import scatter
 from wengert.nn.functional import windows
-from wengert.nn.functional.shared import apply, over, reshape, sizes
+from wengert.nn.functional.shared import apply, check_floats, over, reshape, sizes
 from wengert.tensor import Tensor, wrap
 
 # ---- with the places -----------------------------------------------------------------------
@@ -70,6 +70,7 @@ def _max_unpool(n: int) -> Any:
     ) -> Tensor:
         """Each maximum back at its place, zeros elsewhere: nearly undoes `max_pool{n}d`."""
         name = f"max_unpool{n}d"
+        check_floats(input, name)
         if input.shape != indices.shape:
             raise RuntimeError(
                 f"{name}(): Expected shape of indices to be same as that of the input tensor "
@@ -141,7 +142,7 @@ def _fractional(n: int) -> Any:
         name = f"fractional_max_pool{n}d"
         if (output_size is None) == (output_ratio is None):
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
-        x, lone = windows._batched(input, n, name)
+        x, lone = windows._batched(input, n, name, "c")
         kernel, spatial = sizes(kernel_size, n, "kernel_size"), tuple(x.shape[2:])
         if output_size is None:
             ratios = (

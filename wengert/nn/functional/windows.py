@@ -14,7 +14,7 @@ from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.errors import ShapeError
 from wengert.functions.arguments import into, of_tensors, tensor_of
-from wengert.nn.functional.shared import apply, check_positive, over, reshape, sizes
+from wengert.nn.functional.shared import apply, check_floats, check_positive, over, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import neural, products
 from wengert.rules.indexing import getitem
@@ -134,8 +134,12 @@ def _conv(n: int) -> Any:
 conv1d, conv2d, conv3d = _conv
 
 
-def _batched(input: Tensor, n: int, name: str) -> tuple[Tensor, bool]:
-    """The input with a batch dimension, and whether that was missing."""
+def _batched(input: Tensor, n: int, name: str, refused: str = "") -> tuple[Tensor, bool]:
+    """The input with a batch dimension, and whether that was missing.
+
+    DtypeError for dtypes of the kinds `refused`.
+    """
+    check_floats(input, name, refused)
     ndim = input._array.ndim
     if ndim not in (n + 1, n + 2):
         raise ShapeError(
@@ -364,7 +368,7 @@ def max_pools(n: int) -> Any:
     ) -> Tensor:
         """The largest number in each window of (N, C, {space})."""
         name = f"max_pool{n}d"
-        x, lone = _batched(input, n, name)
+        x, lone = _batched(input, n, name, "bc")
         geometry = _pool_geometry(x, n, kernel_size, stride, padding, dilation, ceil_mode, name)
         out = apply(rules.max_pool, x, *geometry)
         result: Any = out[0] if lone else out
@@ -389,7 +393,7 @@ def _avg_pool(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Tensor:
-    x, lone = _batched(input, n, f"avg_pool{n}d")
+    x, lone = _batched(input, n, f"avg_pool{n}d", "bc")
     kernel, stride, padding, _, out = _pool_geometry(
         x, n, kernel_size, stride, padding, 1, ceil_mode, f"avg_pool{n}d"
     )
@@ -503,7 +507,7 @@ def _adaptive_sizes(x: Tensor, output_size: Any, n: int) -> Sizes:
 
 def adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
     """Means over as many bins as asked for, in each of n dimensions."""
-    x, lone = _batched(input, n, f"adaptive_avg_pool{n}d")
+    x, lone = _batched(input, n, f"adaptive_avg_pool{n}d", "biuc")
     out = _adaptive_sizes(x, output_size, n)
     spatial = x._array.shape[2:]
     if all(o == 1 for o in out):
@@ -560,7 +564,7 @@ def _largest_of_cells(array: Any, bins: list[list[tuple[int, int]]], out: Sizes)
 def adaptive_max_pools(n: int) -> Any:
     def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Tensor:
         """Maxima over as many bins of (N, C, {space}) as asked for."""
-        x, lone = _batched(input, n, f"adaptive_max_pool{n}d")
+        x, lone = _batched(input, n, f"adaptive_max_pool{n}d", "biuc")
         out = _adaptive_sizes(x, output_size, n)
         array, spatial = x._array, x._array.shape[2:]
         lead = array.shape[:2]
