@@ -4,49 +4,31 @@ It runs as that of `wg.fori_loop` or `wg.scan` does, with a number or a row that
 is no guess: whatever an iteration could do otherwise than another, it would do by the number, and
 to decide by a number that is not known is an error. Then the trace begins again, and the first
 iteration runs as it is written, which may give variables the kinds that they keep; if that is no
-help, all of them are traced one by one, as those of a short loop. So it is if the body changes
-anything but its variables. The last iteration runs as it is written if variables are read after the
-loop that an iteration only leaves behind.
+help, all of them are traced one by one, as those of a short loop. What the body changes beside its
+variables is looked at too (`written.py`, `iterations.py`). The last iteration runs as it is written
+if variables are read after the loop that an iteration only leaves behind.
 """
 
 from __future__ import annotations
 
-import ctypes
-import functools
+import contextlib
 import sys
 from collections.abc import Iterator
-from types import (
-    BuiltinFunctionType,
-    CellType,
-    FrameType,
-    FunctionType,
-    MethodType,
-    ModuleType,
-)
+from types import CellType, FrameType
 from typing import Any
 
-import numpy as np
-
-from wengert.arrays.batched.array import BatchedArray
 from wengert.compile.trace import watch
-from wengert.compile.trace.array import TracedArray
 from wengert.compile.trace.inputs import Retraced
 from wengert.compile.trace.observe.loops import Site, Unrolled
-from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, contents, held_in, same
 from wengert.compile.trace.refusals import Postponed
-from wengert.control.recorded import Loop
-from wengert.errors import StateError, TracingError
-from wengert.tensor import Tensor
-from wengert.tree import collect, rebuild
+from wengert.control.iterations import Iterations
+from wengert.control.written import ARRAYS, Learned, Reached, Writes
+from wengert.errors import TracingError
 
 LONG = 64
 """Loops of fewer iterations compile quickly one by one, and may run faster so."""
 FIRST = 1
 """So many iterations at most run as they are written before the others."""
-MOST = 10_000
-"""A body that can reach more objects than so many is not looked at."""
-
-ARRAYS = (Tensor, TracedArray, BatchedArray, np.ndarray)
 
 
 def rolling(world: Any, items: Any, site: Site, cells: tuple[CellType, ...]) -> Any:
@@ -117,6 +99,9 @@ class Rolling:
         self.at = 0
         self.first = first
         self.last = len(items) - bool(site.leaves)
+        self.writes = Writes()
+        self.most = FIRST + 1
+        self.begun: Reached | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -125,10 +110,18 @@ class Rolling:
         if self.at == self.first and watch.active() is not None:
             self.roll(sys._getframe(1))
             self.at = self.last
+        elif not self.at and watch.active() is not None:
+            self.begin(sys._getframe(1))
         if self.at == len(self.items):
             raise StopIteration
         self.at += 1
         return self.items[self.at - 1]
+
+    def begin(self, frame: FrameType) -> None:
+        """Note what the first iteration may write, which runs as it is written."""
+        variables = [frame.f_locals[name] for name in self.site.names if name in frame.f_locals]
+        with contextlib.suppress(TracingError):
+            self.begun = Reached(self.world, [*variables, *self.cells])
 
     def roll(self, frame: FrameType) -> None:
         """Run all iterations in between as one statement, with the variables of a frame."""
@@ -137,124 +130,42 @@ class Rolling:
         except (Retraced, Postponed):
             raise
         except Exception as error:
-            # What has another form at first may keep that which the first iteration gives it.
-            steps = 1 if isinstance(error, StateError | KeyError) else FIRST + 1
-            self.world.broken = Unrolled(self.site, self.first + steps)
+            # What has another form at first may keep that which the first iteration gives it, and
+            # that one shows what all of them write.
+            self.world.broken = Unrolled(self.site, self.first + 1)
             raise self.world.broken from error
 
     def _roll(self, frame: FrameType) -> None:
-        site = self.site
-        given = {name: frame.f_locals[name] for name in site.names}
-        leaves: list[Any] = []
-        tree = collect([given[name] for name in site.carried], leaves)
-        moving = [k for k, x in enumerate(leaves) if isinstance(x, (*ARRAYS, float, complex))]
-        function = site.function(frame.f_globals, self.cells)
-        around = Reached(self.world, [*given.values(), *self.cells])
+        if self.begun is not None:  # what the first iteration has written, the others will
+            self.writes.learn(x for x in self.begun.changes() if not isinstance(x, Exception))
+        while True:
+            try:
+                Iterations(self, frame).run()
+                return
+            except Learned:
+                pass
 
-        def whole(parts: Any) -> list[Any]:
-            now = list(leaves)
-            for k, part in zip(moving, parts, strict=True):
-                now[k] = part
-            return rebuild(tree, iter(now))
-
-        def body(index: Any, parts: Any, row: Any) -> tuple[Any, None]:
-            now = given | dict(zip(site.carried, whole(parts), strict=True))
-            item = self._item(self.items, index, iter(row or ()))
-            made = self.world.called(function, item, *[now[name] for name in site.names])
-            news: list[Any] = []
-            if collect(list(made), news) != tree:
-                raise StateError("a variable of a loop changes its structure")
-            if any(k not in moving and not same(x, leaves[k]) for k, x in enumerate(news)):
-                raise TracingError("a variable of a loop changes, and is no array or float")
-            return [news[k] for k in moving], None
-
-        loop = Loop(watch.active().trace, "a for loop", function, body)
-        rows = list(self._rows(self.items)) or None
-        finals, _ = loop.run([leaves[k] for k in moving], rows, self.last - self.first)
-        around.check()
-        if any(getattr(x, "weak", False) for x in finals):
-            raise TracingError("a float of Python's would no longer be known")
-        _rebind(frame, dict(zip(site.carried, whole(finals), strict=True)))
-
-    def _rows(self, items: Any) -> Iterator[Any]:
+    def rows(self, items: Any) -> Iterator[Any]:
         """The rows of arrays that the iterations in between go through."""
         if type(items) is Together:
             for part in items.parts:
-                yield from self._rows(part)
+                yield from self.rows(part)
         elif type(items) is not range:
             yield items[self.first : self.last]
 
-    def _item(self, items: Any, index: Any, rows: Iterator[Any]) -> Any:
+    def item(self, items: Any, index: Any, rows: Iterator[Any]) -> Any:
         """What an iteration gets, whose number is not known."""
         if type(items) is Together:
-            return tuple([self._item(part, index, rows) for part in items.parts])
+            return tuple([self.item(part, index, rows) for part in items.parts])
         if type(items) is not range:
             return next(rows)
         numbers = items[self.first : self.last]
-        item = index * numbers.step + numbers.start
-        bounds = min(numbers), max(numbers)
+        return self.number(index, numbers.step, numbers.start, len(numbers))
+
+    def number(self, index: Any, step: int, start: int, count: int) -> Any:
+        """An int that is `start` at first and then more by `step` in each iteration."""
+        item = index * step + start
+        last = start + step * (count - 1)
+        bounds = min(start, last), max(start, last)
         index.trace.counters[item.value] = item.value.bounds = bounds
         return item
-
-
-def _rebind(frame: FrameType, variables: dict[str, Any]) -> None:
-    """Change variables of a function that is running."""
-    frame.f_locals.update(variables)
-    if sys.version_info < (3, 13):  # there f_locals is a copy
-        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
-
-
-class Reached:
-    """What a body can reach and change without the trace being told, and what all of that holds.
-
-    Of what is from outside the trace is told, and of arrays that a body writes to.
-    """
-
-    def __init__(self, world: Any, roots: list[Any]) -> None:
-        self.held: dict[int, tuple[Any, tuple[Any, ...]]] = {}
-        pending = list(roots)
-        while pending:
-            x = pending.pop()
-            if id(x) in self.held or world.is_outside(x) or isinstance(x, _LEAVES):
-                continue
-            if type(x) in ATOMS:
-                continue
-            inside = _inside(x)
-            if inside is None or len(self.held) == MOST:
-                raise TracingError(f"the body of a loop could change a {type(x).__name__}")
-            self.held[id(x)] = x, inside
-            pending += inside
-
-    def check(self) -> None:
-        for x, inside in self.held.values():
-            now = _inside(x)
-            if now is None or len(now) != len(inside) or not all(map(_is_same, now, inside)):
-                raise TracingError(f"the body of a loop changes a {type(x).__name__}")
-
-
-_LEAVES = (*ARRAYS, np.generic, np.dtype, ModuleType, BuiltinFunctionType, np.ufunc)
-
-
-def _is_same(a: Any, b: Any) -> bool:
-    return a is b or same(a, b)
-
-
-def _inside(x: Any) -> tuple[Any, ...] | None:
-    """All that an object holds; None if that cannot be seen."""
-    if isinstance(x, CONTAINERS):
-        return (*contents(x), *vars(x).values()) if hasattr(x, "__dict__") else contents(x)
-    if isinstance(x, CellType):
-        return (held_in(x),)
-    if isinstance(x, FunctionType):
-        named = (x.__kwdefaults__ or {}).values()
-        return (*(x.__closure__ or ()), *(x.__defaults__ or ()), *named, *vars(x).values())
-    if isinstance(x, MethodType):
-        return x.__self__, x.__func__
-    if isinstance(x, functools.partial):
-        return x.func, *x.args, *x.keywords.values()
-    if isinstance(x, type):
-        return tuple(v for v in vars(x).values() if isinstance(v, CONTAINERS))
-    kept = getattr(x, "__dict__", None)
-    if kept is None or any("__slots__" in vars(cls) for cls in type(x).__mro__):
-        return None
-    return (*kept.keys(), *kept.values())

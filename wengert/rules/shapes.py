@@ -198,12 +198,15 @@ linear(
 )
 linear(
     np.stack,
-    lambda g, axis: [
-        g[(slice(None),) * (axis % len(g.shape)) + (i,)] for i in range(g.shape[axis])
-    ],
+    lambda g, axis: list(_slices(g, axis)),
     arguments=("arrays", "axis"),
     sequence="arrays",
 )
+
+
+def _slices(x: Any, axis: int) -> tuple[Any, ...]:
+    before = (slice(None),) * (axis % len(x.shape))
+    return tuple(x[(*before, i, ...)] for i in range(x.shape[axis]))
 
 
 def _split_at(g: Any, sizes: list[int], axis: int) -> list[Any]:
@@ -229,8 +232,7 @@ def split(x: Any, sizes: tuple[int, ...], axis: int) -> Any:
 @primitive
 def unbind(x: Any, axis: int) -> Any:
     """The slices of `x` along `axis`, without that dimension: views."""
-    before = (slice(None),) * (axis % len(x.shape))
-    return tuple(x[(*before, i, ...)] for i in range(x.shape[axis]))
+    return _slices(x, axis)
 
 
 linear(split, lambda g, axis: np.concatenate(g, axis), view=True, outputs=None, axes=("axis",))

@@ -38,7 +38,7 @@ from wengert.compile.trace.opaque import (
     results_of,
     zeros,
 )
-from wengert.compile.trace.scopes import Scope, check_is_inside, refuse_write
+from wengert.compile.trace.scopes import Scope, check_is_inside, writable_now
 from wengert.compile.trace.storage import (
     Flags,
     Peek,
@@ -112,6 +112,7 @@ class Trace(Kind):
         """How many kinds of blocks long loops are cut into, so that derivatives keep less."""
         self.longest = 0
         """How many iterations the longest loop has."""
+        self.apart: dict[Storage, Callable[[], BaseException]] = {}  # see writable_now
         self.levels: dict[Any, None] = {}
         """The levels of forward mode that bodies of loops are in."""
         self.drawn: list[tuple[Value, ...]] = []
@@ -526,10 +527,7 @@ class TracedArray(ArrayMethods):
 
     def become(self, value: Value) -> None:
         """Hold another value of this shape and dtype from now on."""
-        storage = self.storage
-        scopes = self.trace.scopes
-        if scopes and storage.born < scopes[-1].start:
-            raise refuse_write("writes into an array that was made outside of it,")
+        storage = writable_now(self.trace, self.storage)
         storage.value = written(self.trace, storage.value, self.path, value)
         storage.writes += 1
 

@@ -25,6 +25,7 @@ from wengert.history.node import tick
 
 if TYPE_CHECKING:
     from wengert.compile.trace.array import Trace
+    from wengert.compile.trace.storage import Storage
 
 SMALL = 64
 """Constants of so many elements are part of the body."""
@@ -309,6 +310,17 @@ def check_is_inside(trace: Trace, values: list[Value]) -> None:
                 f"{line_of(*here())}\nIt differs between iterations: return it as part of the "
                 "state, or as a result of wg.scan."
             )
+
+
+def writable_now(trace: Trace, storage: Storage) -> Storage:
+    """What is about to be written: nothing of outside, and nothing that eagerly is one memory with
+    others, of which the trace knows what to raise.
+    """
+    if trace.scopes and storage.born < trace.scopes[-1].start:
+        raise refuse_write("writes into an array that was made outside of it,")
+    if storage in trace.apart:
+        raise trace.apart[storage]()
+    return storage
 
 
 def refuse_write(what: str) -> TracingError:

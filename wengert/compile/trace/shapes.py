@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -153,7 +154,60 @@ def _stack(trace: Trace, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     if len({x.shape for x in items}) > 1:
         raise ValueError("all input arrays must have the same shape")
     i = axis % (items[0].ndim + 1)
-    return np.concatenate([np.expand_dims(x, i) for x in items], i)
+    return np.concatenate(list(_slabs(trace, items, i)), i)
+
+
+def _slabs(trace: Trace, items: list[TracedArray], axis: int) -> Iterator[Any]:
+    """What stands along an axis: slices of one array that follow each other are a part of it. Lists
+    that collect rows are such, and their cotangents.
+    """
+    slices = list(map(_slice_of, items))
+    k = 0
+    while k < len(items):
+        known, stop = slices[k], k + 1
+        while known is not None and stop < len(items) and slices[stop] == known.after(stop - k):
+            stop += 1
+        yield (
+            np.expand_dims(items[k], axis) if stop == k + 1 else _slab(trace, known, stop - k, axis)
+        )
+        k = stop
+
+
+class _Slice(NamedTuple):
+    """The slice of an array at a place along the first axis where it is one."""
+
+    storage: Any
+    path: tuple[Any, ...]
+    before: tuple[Any, ...]
+    place: int
+    behind: tuple[Any, ...]
+    shape: Shape
+
+    def after(self, k: int) -> _Slice:
+        return self._replace(place=self.place + k)
+
+
+def _slice_of(x: TracedArray) -> _Slice | None:
+    *path, last = x.path or (None,)
+    if last is None or last.function is not operations.view:
+        return None
+    args = last.args
+    k = next((k for k, part in enumerate(args) if type(part) is int), None)
+    if k is None:
+        return None
+    return _Slice(x.storage, tuple(path), args[:k], args[k], args[k + 1 :], x.shape)
+
+
+def _slab(trace: Trace, first: Any, n: int, axis: int) -> Any:
+    """n slices from the first on, along `axis`."""
+    storage, path, before, k, behind, shape = first
+    found = len(before)
+    args = (*before, slice(k, k + n, 1), *behind)
+    shape = (*shape[:found], n, *shape[found:])
+    slab = TracedArray(trace, storage, path).look(operations.view, args, shape)
+    order = [k for k in range(len(shape)) if k != found]
+    order.insert(axis, found)
+    return slab if found == axis else np.transpose(slab, order)
 
 
 @Trace.means(np.tile)
