@@ -82,6 +82,17 @@ def test_ranks_that_come_to_different_operations_are_told_at_every_call():
             assert number == numbers_[other == size - 1] != numbers_[rank == size - 1]
 
 
+def test_a_rank_that_came_to_another_operation_as_the_same_one_is_named():
+    # Only those were that had begun fewer: a timeout did not say who was at a broadcast meanwhile.
+    memory = bytearray(Board.size(3))
+    boards = [Board(memory, range(3), k) for k in range(3)]
+    for board, name in zip(boards, ("all_reduce", "broadcast", "all_reduce"), strict=True):
+        board.note(name)
+    said = boards[0].where()
+    assert "rank 1 has begun 1 operations, the last of them broadcast" in said
+    assert "rank 2" not in said
+
+
 class Alone:
     """A communicator of one rank."""
 

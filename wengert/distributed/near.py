@@ -96,13 +96,13 @@ class Board:
         row[1] = self.places[name]
 
     def where(self) -> str:
-        """Where the ranks stand that are not as far as this one."""
-        mine = int(self.row[0])
+        """Where the ranks stand that are not as far as this one, or at another operation."""
+        mine, here = self.row
         lines = [
             f"\n  rank {rank} has begun {count} operations, "
             + (f"the last of them {self.names[last]}" if count else "none of them in this group")
             for rank, (count, last) in zip(self.ranks, self.rows.tolist(), strict=True)
-            if count < mine
+            if count < mine or (count == mine and last != here)
         ]
         return f"; this is the operation {mine} of the group." + "".join(lines)
 
