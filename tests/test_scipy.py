@@ -101,6 +101,13 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda s, p: s.integrate.quad(lambda x: np.exp(-p * x * x), -np.inf, np.inf)[0], (0.7,)),
     "integrate.quad half": (
         lambda s, a: s.integrate.quad(lambda x: np.exp(-x) * x, a, np.inf)[0], (0.7,)),
+    "integrate.quad by its ends": (
+        lambda s, a, b: s.integrate.quad(lambda x: np.exp(-x * x), a, b)[0], (0.1, 1.9)),
+    "integrate.quad backwards": (
+        lambda s, a, b, p: s.integrate.quad(lambda x: np.exp(-p * x * x), a, b)[0],
+        (1.9, -0.4, 0.8)),
+    "integrate.quad of an empty interval": (
+        lambda s, a, b: s.integrate.quad(lambda x: np.exp(-x * x), a, b)[0], (0.4, 0.4)),
     "interpolate.CubicSpline": (
         lambda s, x, y, at: s.interpolate.CubicSpline(x, y)(at), (T, V, AT)),
     "interpolate.CubicSpline through numbers": (

@@ -48,6 +48,7 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "signal.butter": (lambda s, at: s.signal.butter(4, at)[1], (0.4,)),
     "signal.firwin": (lambda s, at: s.signal.firwin(11, at), (0.4,)),
     "signal.freqz": (lambda s, b: abs(s.signal.freqz(b, [1.0, 0.2], 8)[1]), (V,)),
+    "signal.zoom_fft": (lambda s, x: abs(s.signal.zoom_fft(x, 0.3)), (V,)),
     "signal.chirp": (lambda s, t, f: s.signal.chirp(t, f, 1.0, 5.0), (V, 3.0)),
     "signal.gauss_spline": (lambda s, x, n: s.signal.gauss_spline(x, n), (V, 2.3)),
     "ndimage.rank_filter": (lambda s, x: s.ndimage.rank_filter(x, -2, size=3), (IMAGE,)),
@@ -63,6 +64,8 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "stats.multinomial": (
         lambda s, p: s.stats.multinomial.logpmf([1, 2, 1], 4, p / p.sum()), (V[:3],)),
     "stats.linregress": (lambda s, x, y: s.stats.linregress(x, y).stderr, (V, X[:9])),
+    "stats.linregress, its probability": (
+        lambda s, x, y: s.stats.linregress(x, y).pvalue, (V, X[:9])),
     "stats.entropy by its base": (lambda s, p, base: s.stats.entropy(p, base=base), (V, 1.7)),
     "stats.mode": (lambda s, x: s.stats.mode(x)[0], (V,)),
     "interpolate.RegularGridInterpolator": (
@@ -108,6 +111,8 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     },
     "integrate.fixed_quad": (
         lambda s, p: s.integrate.fixed_quad(lambda t: np.exp(-t * p), 0.0, p)[0], (0.7,)),
+    "integrate.quad_vec": (
+        lambda s, a, b: s.integrate.quad_vec(lambda t: np.exp(-t * t), a, b)[0], (0.3, 1.7)),
     "integrate.romb": (lambda s, y: s.integrate.romb(y), (V,)),
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -191,3 +192,32 @@ def test_what_a_write_in_place_saves_is_the_value_before_it(make):
         s *= t
         s.sum().backward()
     np.testing.assert_allclose(t.grad, 3 * t.detach() ** 2)
+
+
+def test_numpys_numbers_are_left_as_they_are_by_operators_in_place() -> None:
+    # An element and a sum are numbers to NumPy, which `+=` names anew: here the other name of it
+    # changed too, and the product was t * t; of an element of x it was an error.
+    def total(x: Any) -> Any:
+        s = t = np.sum(x)
+        t *= x[1]
+        u = y = x * x
+        first = y[0]
+        first += x[2]
+        y[1] -= s
+        return s * t + np.sum(u) * first
+
+    for transform in (wg.grad, lambda f: wg.compile(wg.grad(f))):
+        np.testing.assert_allclose(transform(total)(X[0]), wg.numeric.gradient(total, X[0]))
+    assert wg.value_and_grad(total)(X[0])[0] == total(X[0])
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_of_an_array_has_memory_and_history_of_its_own(copied: Any) -> None:
+    # It was another leaf in the same memory: scipy.integrate.quad_vec added to both.
+    def f(x: Any) -> Any:
+        y = x * x
+        z = copied(y)
+        z += 1
+        return np.sum(y * z)
+
+    np.testing.assert_allclose(wg.grad(f)(X), wg.numeric.gradient(f, X), rtol=1e-6)

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 import wengert as wg
 from wengert.rules.special import ORDER_FIRST, SCIPY
@@ -164,3 +164,48 @@ def test_the_derivative_of_digamma_is_a_formula_on_both_sides_of_zero(dtype, uni
     assert found.dtype == dtype
     np.testing.assert_allclose(found, expected, rtol=units * np.finfo(dtype).eps)
     assert wg.polygamma(1, wg.tensor([0.0, -3.0])).tolist() == [np.inf, np.inf]
+
+
+def test_whole_numbers_of_degrees_do_not_round_what_is_computed_from_them():
+    # A half beside degrees that were integers was 0, and so was the density of Student's t.
+    x = wg.tensor([0.3, -1.2], dtype=wg.float64, requires_grad=True)
+    wg.autograd.grad(special.stdtr(6, x).sum(), x)
+    for n in (6, np.array([6, 6])):
+        (slope,) = wg.autograd.grad(special.stdtr(n, x).sum(), x)
+        np.testing.assert_allclose(slope, stats.t.pdf(x.detach().numpy(), 6))
+
+
+@pytest.mark.parametrize(
+    ("call", "of"),
+    [
+        (lambda v: special.jv(v, 0.3), "jv: its argument order"),
+        (lambda v: special.kv(v, v), "kv: its argument order"),
+        (lambda v: special.hyp2f1(v, 1.0, 2.0, 0.3), "hyp2f1: its argument a"),
+        (lambda v: special.eval_hermite(v, v), "hermite: its argument order"),
+    ],
+)
+def test_parameters_without_a_derivative_are_refused_in_both_modes(call, of):
+    # The tensor went to SciPy again and again, RecursionError; in forward mode the tangent of what
+    # a rule says nothing of was lost: zero.
+    for transform in (wg.grad, lambda f: lambda v: wg.jvp(f, (v,), (1.0,))):
+        with pytest.raises(wg.errors.MissingRuleError, match=of):
+            transform(call)(1.2)
+
+
+def test_many_orders_of_one_argument_add_up_in_its_gradient():
+    # The gradient of a number had the shape of the orders.
+    x = wg.tensor(0.7, dtype=wg.float64, requires_grad=True)
+    (slope,) = wg.autograd.grad(special.jv(np.arange(3), x).sum(), x)
+    assert slope.shape == ()
+    assert slope.item() == pytest.approx(special.jvp(np.arange(3), 0.7).sum())
+    orders = wg.tensor([0.0, 1.0, 2.0], dtype=wg.float64)
+    assert special.jv(orders, x).tolist() == pytest.approx(special.jv(np.arange(3), 0.7).tolist())
+
+
+def test_numbers_stand_beside_tensors_among_three_arguments():
+    # An int has no shape: AttributeError.
+    x = wg.tensor([0.3, 0.6], dtype=wg.float64, requires_grad=True)
+    (slope,) = wg.autograd.grad(special.betainc(2, 3.0, x).sum(), x)
+    np.testing.assert_allclose(slope, stats.beta.pdf(x.detach().numpy(), 2, 3))
+    special.betainc(2, x, 0.4).sum().backward()
+    assert x.grad.shape == (2,)

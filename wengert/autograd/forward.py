@@ -29,6 +29,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.autograd import engine, saved
+from wengert.autograd.operands import unstated
 from wengert.autograd.pushing import Pusher, pusher_of
 from wengert.history import modes
 from wengert.history.node import Node, Output, source, tick
@@ -208,6 +209,9 @@ def carried(record: Any, rule: Rule, operands: Sequence[Any], result: Any) -> An
     outputs = result if type(result) is tuple else (result,)
     pusher = pusher_of(rule)
     for level in modes.current().duals:
+        for n, k in pusher.unstated:
+            if tangent(operands[k], level) is not None:
+                raise unstated(rule, n, "carries a tangent")
         ts = [
             _tangents(operands[k], level) if n == rule.sequence else tangent(operands[k], level)
             for n, k in pusher.places

@@ -49,12 +49,16 @@ def keeps_integers(rule: Rule) -> bool:
 def refuse(rule: Rule, argument: str) -> None:
     """MissingRuleError, if this is recorded: an argument requires grad that has no rule."""
     if modes.is_grad_enabled():
-        name = rule.function.__name__
-        raise MissingRuleError(
-            f"{name}: its argument {argument} requires grad, but no rule says how {name} depends "
-            f"on it. State one, or None for an argument to count as constant, or pass "
-            f"{argument}.detach()."
-        )
+        raise unstated(rule, argument, "requires grad")
+
+
+def unstated(rule: Rule, argument: str, has: str) -> MissingRuleError:
+    """The error of an argument that has a derivative, of which the rule says nothing."""
+    name = rule.function.__name__
+    return MissingRuleError(
+        f"{name}: its argument {argument} {has}, but no rule says how {name} depends on it. "
+        f"State one, or None for an argument to count as constant, or pass {argument}.detach()."
+    )
 
 
 def unsuited(rule: Rule | str, error: Exception, operands: tuple[Any, ...]) -> Exception:

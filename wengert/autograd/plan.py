@@ -96,7 +96,7 @@ class Plan:
     @cached_property
     def shapes(self) -> bool:
         """Whether arguments may have been repeated to meet each other."""
-        return self.elementwise and len(self.tracked) > 1
+        return self.elementwise and len(self.operands) > 1
 
     @cached_property
     def fields(self) -> Names:

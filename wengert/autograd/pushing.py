@@ -28,16 +28,18 @@ class Pusher:
     """What `forward.carried` needs to know of a rule.
 
     `places` are the arguments that may have tangents, and where they stand among the operands;
+    `unstated` are those that may not, and may be tensors: nothing was said about them.
     `views` says that the output looks into its first operand, and its tangent into that one's.
     `push(operands, tangents, outputs)` gives the tangents of the outputs, those of the operands
     being given in the order of `places`, with None for an operand that has none.
     """
 
-    __slots__ = ("places", "push", "views")
+    __slots__ = ("places", "push", "unstated", "views")
 
     def __init__(self, rule: Rule) -> None:
         first = rule.arguments[0]
         self.places = [(n, k) for k, n in enumerate(rule.arguments) if n in rule.reverse]
+        self.unstated = [(n, k) for k, n in enumerate(rule.arguments) if n in rule.unstated]
         self.views = (
             rule.view and rule.outputs == 1 and first in rule.reverse and first not in rule.forward
         )

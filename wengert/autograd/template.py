@@ -361,9 +361,16 @@ def equal_shapes(plan: Plan, arrays: Named) -> Any:
     """The shapes of the arguments, where one of them was repeated to meet the others."""
     return (
         None
-        if all(arrays[n].shape == arrays[plan.first].shape for n in plan.tracked[1:])
-        else (*[arrays[n].shape for n in plan.tracked],)
+        if all(shape(plan, n, arrays) == shape(plan, plan.first, arrays) for n in plan.tracked[1:])
+        and all(shape_of(arrays[n]) in ((), shape_of(arrays[plan.first])) for n in plan.indices)
+        else (*[shape(plan, n, arrays) for n in plan.tracked],)
     )
+
+
+@inline
+def shape(plan: Plan, n: str, arrays: Named) -> Any:
+    """The shape of an operand. Of three, some may be numbers."""
+    return arrays[n].shape if plan.form != "any" or hasattr(arrays[n], "shape") else ()
 
 
 @inline

@@ -24,7 +24,8 @@ from wengert.rules.ways import implemented, way
 
 def inverse(axes: Any) -> list[int]:
     """The permutation that undoes `axes`."""
-    return np.argsort([i % len(axes) for i in axes]).tolist()
+    axes = np.atleast_1d(axes)  # of a vector it may be a number
+    return np.argsort(axes % len(axes)).tolist()
 
 
 linear(

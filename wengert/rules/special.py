@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function, primitive
+from wengert.dispatch import Function, primitive, signature
 from wengert.dispatch import as_array as _as_array
 from wengert.rules import formulas, incomplete_beta, incomplete_gamma, neural, reductions
 from wengert.rules.elementwise import FEW
@@ -74,6 +74,12 @@ def _of_order(name: str) -> Function:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`scipy.special.{name}(order, x)`, element by element."
     return primitive(function)
+
+
+def _by_x(function: Function, rule: Function) -> None:
+    """Register a function that is differentiated by its first argument, and by no other."""
+    _, *others = signature(function)[0]
+    elementwise(function, rule, constants=tuple(others), unstated=tuple(others))
 
 
 # ---- the gamma function and its kin ----------------------------------------------------------
@@ -277,14 +283,14 @@ elementwise(
 def _student_density(a: Any, b: Any) -> Any:
     """Student's density at b with a degrees of freedom: (1 + b^2/a)^(-(a+1)/2) / norm."""
     a = _as_array(a)
-    norm = 0.5 * np.log(a) + betaln(a / 2, np.full_like(a, 0.5))
+    norm = 0.5 * np.log(a) + betaln(a / 2, np.full_like(a / 2, 0.5))
     return np.exp(-0.5 * (a + 1) * np.log1p(b * b / a) - norm)
 
 
 def _student_by_degrees(a: Any, b: Any) -> Any:
     """dF/da: with w = a / (a + b^2) fixed, F is an incomplete beta function, and db = b / 2a da."""
     a, w = _as_array(a), a / (a + b * b)
-    moved = beta_moment(a / 2, np.full_like(a, 0.5), w, 1, 0)
+    moved = beta_moment(a / 2, np.full_like(a / 2, 0.5), w, 1, 0)
     return -np.sign(b) * moved / 4 - _student_density(a, b) * b / (2 * a)
 
 
@@ -417,17 +423,17 @@ i0, i1, i0e, i1e = _scipy("i0"), _scipy("i1"), _scipy("i0e"), _scipy("i1e")
 k0, k1, k0e, k1e = _scipy("k0"), _scipy("k1"), _scipy("k0e"), _scipy("k1e")
 
 for _function in (jv, yv):
-    elementwise(
+    _by_x(
         _function,
         (lambda f: lambda t, x, order: t * (f(x, order - 1) - f(x, order + 1)) / 2)(_function),
     )
-elementwise(iv, lambda t, x, order: t * (iv(x, order - 1) + iv(x, order + 1)) / 2)
-elementwise(kv, lambda t, x, order: -t * (kv(x, order - 1) + kv(x, order + 1)) / 2)
-elementwise(
+_by_x(iv, lambda t, x, order: t * (iv(x, order - 1) + iv(x, order + 1)) / 2)
+_by_x(kv, lambda t, x, order: -t * (kv(x, order - 1) + kv(x, order + 1)) / 2)
+_by_x(
     ive,
     lambda t, x, order, y: t * ((ive(x, order - 1) + ive(x, order + 1)) / 2 - np.sign(x) * y),
 )
-elementwise(kve, lambda t, x, order, y: t * (y - (kve(x, order - 1) + kve(x, order + 1)) / 2))
+_by_x(kve, lambda t, x, order, y: t * (y - (kve(x, order - 1) + kve(x, order + 1)) / 2))
 elementwise(j0, lambda t, x: -t * j1(x))
 elementwise(j1, lambda t, x: t * (j0(x) - jv(x, 2)) / 2)
 elementwise(y0, lambda t, x: -t * y1(x))
@@ -500,20 +506,20 @@ def _factor(order: Any, dtype: Any) -> Any:
     return order.astype(dtype) if hasattr(order, "dtype") else order
 
 
-elementwise(
+_by_x(
     chebyt,
     lambda t, x, order: t * _factor(order, t.dtype) * gegenbauer(x, order - 1, 1.0),
 )
-elementwise(
+_by_x(
     gegenbauer,
     lambda t, x, order, parameter: t * 2 * parameter * gegenbauer(x, order - 1, parameter + 1),
 )
-elementwise(
+_by_x(
     genlaguerre,
     lambda t, x, order, parameter: -t * genlaguerre(x, order - 1, parameter + 1),
 )
-elementwise(hermite, lambda t, x, order: t * 2 * _factor(order, t.dtype) * hermite(x, order - 1))
-elementwise(
+_by_x(hermite, lambda t, x, order: t * 2 * _factor(order, t.dtype) * hermite(x, order - 1))
+_by_x(
     hermitenorm,
     lambda t, x, order: t * _factor(order, t.dtype) * hermitenorm(x, order - 1),
 )
@@ -537,8 +543,8 @@ def hyp2f1(x: Any, a: Any, b: Any, c: Any) -> Any:
     return _narrow(special.hyp2f1(a, b, c, x), [x])
 
 
-elementwise(hyp1f1, lambda t, x, a, b: t * a / b * hyp1f1(x, a + 1, b + 1))  # 13.3.15
-elementwise(
+_by_x(hyp1f1, lambda t, x, a, b: t * a / b * hyp1f1(x, a + 1, b + 1))  # 13.3.15
+_by_x(
     hyp2f1,
     lambda t, x, a, b, c: t * a * b / c * hyp2f1(x, a + 1, b + 1, c + 1),  # 15.5.1
 )

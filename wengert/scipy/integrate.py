@@ -113,16 +113,17 @@ def quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: An
     value, error, record = found[:3]
     if len(found) > 3:
         raise scipy.integrate.IntegrationWarning(found[3])
-    if type(value) is float and not holds_arrays([whole(0.5 * (_bare(low) + _bare(high)))]):
+    if not holds_arrays([low, high, whole(0.5 * (_bare(low) + _bare(high)))]):
         return value, error
     n = record["last"]
     length = _bare(high) - _bare(low)
+    parts = list(zip(record["alist"][:n], record["blist"][:n], strict=True))
     total: Any = 0.0
-    for start, stop in zip(record["alist"][:n], record["blist"][:n], strict=True):
+    for start, stop in parts or [(_bare(low), _bare(high))]:  # there are none from a to a
         middle, half = (start + stop) / 2, (stop - start) / 2
-        shares = (middle + half * _NODES - _bare(low)) / length
+        shares = (middle + half * _NODES - _bare(low)) / (length or 1.0)
         values = np.stack([as_array(whole(low + (high - low) * s)) for s in shares])
-        total = total + np.sum(values * _WEIGHTS) * (half / length)
+        total = total + np.sum(values * _WEIGHTS) * (abs(half / length) if length else 0.5)
     return total * scale, error
 
 

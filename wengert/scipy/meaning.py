@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import BatchingError, MissingRuleError, TracingError
+from wengert.errors import BatchingError, MissingRuleError, TracingError, WengertError
 from wengert.scipy.source import by_source, can_run_again, entered, object_of_tensors, of_tensors
 from wengert.scipy.standard import asks_arrays, by_the_standard, holds_arrays, undefined
 
@@ -36,11 +36,44 @@ def meaning(module: str, of: Any = None) -> Callable[[Function], Function]:
         def called(*args: Any, **kwargs: Any) -> Any:
             if not (holds_arrays(args) or holds_arrays(kwargs)):
                 return theirs(*args, **kwargs)
-            return described(*args, **kwargs)
+            try:
+                return described(*args, **kwargs)
+            except Exception as error:
+                if _says(error, name) or not _takes(theirs, args, kwargs):
+                    raise
+                raise TypeError(
+                    f"scipy.{module}.{name} on tensors does not take these arguments, which SciPy "
+                    f"does: {error}. Pass x.detach().numpy() if no derivative is wanted."
+                ) from error
 
         return called
 
     return decorate
+
+
+def _says(error: Exception, name: str) -> bool:
+    """Whether an error tells which function was called and what to write."""
+    said = (MissingRuleError, BatchingError, TracingError, WengertError)
+    return isinstance(error, said) or name in str(error)
+
+
+def _takes(theirs: Function, args: Any, kwargs: Any) -> bool:
+    """Whether SciPy's function takes the numbers of a call that failed with tensors."""
+    try:
+        theirs(*_numbers(args), **_numbers(kwargs))
+    except Exception:  # whatever it says of them
+        return False
+    return True
+
+
+def _numbers(x: Any) -> Any:
+    """Arguments without history; what has no numbers yet stays as it is, and is refused."""
+    if type(x) in (list, tuple):
+        return type(x)(map(_numbers, x))
+    if type(x) is dict:
+        return {name: _numbers(value) for name, value in x.items()}
+    known = isinstance(getattr(x, "_array", None), np.ndarray)
+    return x._array.copy()[()] if known else x
 
 
 def linear(module: str, name: str, argument: str) -> Function:
@@ -137,7 +170,9 @@ def as_it_is_written(name: str, function: Function) -> Function:
         for way in ways:
             try:
                 found = entered(functools.partial(way, function))(*args, **kwargs)
-            except _NOT_FOR_TENSORS as error:
+            except Exception as error:
+                if not isinstance(error, _NOT_FOR_TENSORS) and not _takes(function, args, kwargs):
+                    raise
                 reason = reason or error
                 continue
             if holds_arrays(found) or holds_arrays(getattr(found, "__dict__", {})):

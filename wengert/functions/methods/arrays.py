@@ -9,6 +9,7 @@ only those names are NumPy's that PyTorch has no use for.
 
 from __future__ import annotations
 
+import functools
 import sys
 from types import FunctionType
 from typing import Any
@@ -129,6 +130,25 @@ def _item(self: Any, *place: Any) -> Any:
     return conversations.TensorMethods.item(at)
 
 
+def _copied(self: Any, memo: Any = None) -> Any:
+    """A copy, as `copy.copy` and `copy.deepcopy` make it of an array, with its history."""
+    return self.clone()
+
+
+def _in_place(operator: Any) -> Any:
+    """`x += y` where NumPy's numbers are left as they are: a name is given to a new one.
+
+    Elements and sums are such numbers there. Python goes on to `x + y`.
+    """
+
+    @functools.wraps(operator)
+    def asked(self: Any, other: Any) -> Any:
+        number = not self._array.ndim and _as_numpys()
+        return NotImplemented if number else operator(self, other)
+
+    return asked
+
+
 def _divmod(self: Any, other: Any) -> Any:
     return self // other, self % other
 
@@ -148,7 +168,12 @@ for _name, _member in {
 }.items():  # fmt: skip
     setattr(Tensor, _name, _member)
 Array.flags = property(_flags)  # type: ignore[attr-defined]
-for _name, _member in {"view": _view, "item": _item}.items():
+for _name, _member in {
+    "view": _view, "item": _item, "__copy__": _copied, "__deepcopy__": _copied,
+}.items():  # fmt: skip
     setattr(Array, _name, _either(_name, _member))
+for _name, _member in [*vars(Tensor).items()]:
+    if _name.startswith("__i") and hasattr(Tensor, f"__r{_name[3:]}"):
+        setattr(Array, _name, _in_place(_member))
 Array.__getitem__ = _get  # type: ignore[method-assign]
 Array.__setitem__ = _put  # type: ignore[method-assign]
