@@ -97,6 +97,8 @@ def quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: An
     >>> round(slope(2.0), 6)
     -0.25
     """
+    if not callable(func):
+        raise TypeError(f"scipy.integrate.quad: func must be a function, not {func!r}")
     args = args if isinstance(args, tuple) else (args,)
     weight, wvar = options.pop("weight", None), options.pop("wvar", None)
     if unknown := options.keys() - {"epsabs", "epsrel", "limit", "points"}:
