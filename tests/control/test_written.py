@@ -315,3 +315,20 @@ def test_a_network_that_keeps_its_state_is_trained_by_one_loop():
     assert all(wg.allclose(a, b, atol=1e-5) for a, b in zip(mine, known, strict=True))
     assert [s.name for s in compiled.program.statements].count("repeat") == 2
     assert len(compiled.program.statements) < 60
+
+
+@pytest.mark.parametrize(
+    "f", [the_last_of_a_list, a_list_by_numbers, an_attribute, an_attribute_from_outside]
+)
+def test_what_derivatives_run_again_keeps_and_changes_nothing(f):
+    # It kept the frame, and so tensors of a trace that was over; and it put back what the loop
+    # had written, as before the loop.
+    slope = wg.grad(lambda x, w: f(x, w).sum())
+    free = wg.compile(slope)
+    known = free(x, w), cell.h
+    tight = wg.compile(slope, memory=free.explain().arena - 8)
+    cell.h = None
+    assert np.allclose(tight(x, w), known[0])
+    assert tight.explain().memory.kinds
+    if f is an_attribute_from_outside:
+        assert np.allclose(cell.h, known[1])

@@ -61,7 +61,7 @@ class Iterations:
     """
 
     def __init__(self, loop: Any, frame: FrameType) -> None:
-        self.loop, self.site, self.frame = loop, loop.site, frame
+        self.loop, self.site = loop, loop.site
         self.world, self.writes = loop.world, loop.writes
         self.trace = watch.active().trace
         self.count = loop.last - loop.first
@@ -81,6 +81,9 @@ class Iterations:
             [*(p for p in places if p.read(()) is items), *self.around.holders(items)]
             for items in lists
         ]
+        self.lengths = list(map(len, lists))
+        self.over = False
+        """Whether this is a derivative's run: then the loop has written what it writes."""
         self.leaves: list[Any] = []
         variables = [self.given[name] for name in self.carried]
         tails = list(map(_tail, self.writes.lists))
@@ -96,8 +99,9 @@ class Iterations:
 
     # ---- the whole loop -------------------------------------------------------------------------
 
-    def run(self) -> None:
-        function = self.site.function(self.frame.f_globals, self.loop.cells)
+    def run(self, frame: FrameType) -> None:
+        """A derivative that runs the body again keeps this object, so that keeps no frame."""
+        function = self.site.function(frame.f_globals, self.loop.cells)
 
         def body(index: Any, parts: Any, row: Any) -> tuple[Any, Any]:
             return self._iteration(function, index, parts, row or [])
@@ -106,6 +110,7 @@ class Iterations:
         inits = [self.leaves[k] for k in self.moving]
         loop = Loop(self.trace, "a for loop", function, body)
         finals, ys = loop.run(inits, rows or None, self.count)
+        self.over = True
         if any(getattr(x, "weak", False) for x in finals):
             raise TracingError("a float of Python's would no longer be known")
         self._keep_apart(dict(zip(self.moving, finals, strict=True)), ys, rows)
@@ -126,7 +131,7 @@ class Iterations:
             columns = [self._column(kind, ys) for kind in kinds]
             for row in zip(*columns, strict=True) if columns else [()] * self.count:
                 grown.items.extend(rebuild(tree, iter(row)))
-        _rebind(self.frame, dict(zip(self.carried, variables, strict=True)))
+        _rebind(frame, dict(zip(self.carried, variables, strict=True)))
 
     def _column(self, kind: Any, ys: list[Any]) -> list[Any]:
         """What each iteration appends as one leaf."""
@@ -154,15 +159,21 @@ class Iterations:
             line = line_through(self.trace, key.value, index.value)
             if line is None or line[0] != growing.grown.count:
                 return None
-            return line[1] - len(growing.grown.items) - len(growing.new)
+            return line[1] - growing.length - len(growing.new)
 
         lists = [
-            Growing(grown, tail, position)
-            for grown, tail in zip(self.writes.lists, tails, strict=True)
+            Growing(grown, length, tail, position)
+            for grown, length, tail in zip(self.writes.lists, self.lengths, tails, strict=True)
         ]
         for name in self.objects:
             now[name] = next((x for x in lists if x.grown.items is now[name]), now[name])
         begun = len(self.world.effects)
+        places = [
+            *(place for place, _ in self.world.written_places.values()),
+            *(place for held in self.holders for place in held),
+            *(part.place for part in self.writes.parts),
+        ]
+        there = [(place, place.read(())) for place in places]
         with self._holes() as holes:
             for part, value in zip(self.writes.parts, before, strict=True):
                 part.place.write(value, ())
@@ -174,7 +185,11 @@ class Iterations:
                 after = [part.place.read(()) for part in self.writes.parts]
                 self._check_held(lists)
             finally:
-                self._put_back(begun)
+                for place, value in there:
+                    place.write(value, ())
+                del self.world.effects[begun:]
+                if not self.over:
+                    self._take_back()
             self._learn(told, made, now, variables)
             new = dict(zip(self.site.carried, made, strict=True))
             carried = [new[name] for name in self.carried]
@@ -197,15 +212,8 @@ class Iterations:
             if any(place.read(()) is not x for place in places):
                 raise TracingError("the body of a loop replaces a list that grows")
 
-    def _put_back(self, begun: int) -> None:
-        """Make it as it was before the iteration, and learn of what else that has changed."""
-        self._hold([grown.items for grown in self.writes.lists])
-        for part, value in zip(self.writes.parts, self.before, strict=True):
-            part.place.write(value, ())
-        for key, (place, _) in self.world.written_places.items():
-            if key in self.stood:
-                place.write(self.stood[key], ())
-        del self.world.effects[begun:]
+    def _take_back(self) -> None:
+        """Make what else has changed as it was before the iteration, and learn of it."""
         changes = list(self.around.changes())
         for change in changes:
             if isinstance(change, Exception):

@@ -140,7 +140,7 @@ class Rolling:
             self.writes.learn(x for x in self.begun.changes() if not isinstance(x, Exception))
         while True:
             try:
-                Iterations(self, frame).run()
+                Iterations(self, frame).run(frame)
                 return
             except Learned:
                 pass

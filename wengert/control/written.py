@@ -146,9 +146,10 @@ class Growing(list[Any]):
     It holds nothing itself, for what past its methods would look into it.
     """
 
-    def __init__(self, grown: Grown, tail: list[Any], position: Any) -> None:
+    def __init__(self, grown: Grown, length: int, tail: list[Any], position: Any) -> None:
         super().__init__()
         self.grown = grown
+        self.length = length  # of the list before the loop
         self.tail = tail
         self.position = position
         self.new: list[Any] = []
@@ -166,7 +167,7 @@ class Growing(list[Any]):
     def __getitem__(self, key: Any) -> Any:
         if type(key) is TracedArray:
             key = self.position(self, key)
-        elif type(key) is int and 0 <= key < len(self.grown.items):
+        elif type(key) is int and 0 <= key < self.length:
             return self.grown.items[key]
         if type(key) is not int or key >= 0:
             raise _asked(self)

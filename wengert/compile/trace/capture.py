@@ -8,6 +8,7 @@ ends, however it ends; the changes are in the program (`handed.py`), and happen 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from typing import Any
 
@@ -209,6 +210,8 @@ class Capture:
         captured.shared += self.outside.shared()
         for level in self.trace.levels:
             level.forget()
+        if self.trace.kinds:
+            gc.collect()  # what runs again keeps objects, and they what was computed: nobody has it
         captured.writes += back.leaked()
         self.program.outputs += gradients
         with watch.aside():
