@@ -30,28 +30,7 @@ def doubled(x: Any) -> Any:
 # ---- printing ------------------------------------------------------------------------------
 
 
-def test_printing_shows_what_is_traced_while_it_is_traced(capsys: Any) -> None:
-    @wg.compile
-    def f(x: Any) -> Any:
-        print(x, f"{x.sum()} {x!r}")
-        return x * 1
-
-    f(wg.ones(2, 3))
-    f(wg.ones(2, 3))
-    shown = "tensor(<traced float32[2, 3]>)"
-    assert capsys.readouterr().out == f"{shown} tensor(<traced float32[]>) {shown}\n"
-
-
-def test_history_is_shown_too_and_the_text_of_an_array_is_of_its_numbers() -> None:
-    shown = []
-
-    @wg.compile
-    def f(x: Any, a: Any) -> Any:
-        shown.append(repr(x * 2))
-        return x + a
-
-    f(wg.ones(2, requires_grad=True), np.ones(2))
-    assert shown == ["tensor(<traced float32[2]>, grad_fn=<MulBackward0>)"]
+def test_the_text_of_an_array_is_of_its_numbers() -> None:
     with pytest.raises(TracingError, match=r"str\(\) of a traced value"):
         wg.compile(lambda a: f"{a}")(np.ones(2))
 
@@ -116,7 +95,7 @@ def test_objects_that_hold_results_are_refused_and_others_returned() -> None:
     empty = Box(wg.ones(2))
     assert wg.compile(lambda x: (empty, x))(wg.ones(2))[0] is empty
     for x in (wg.ones(2), np.ones(2)):
-        with pytest.raises(TracingError, match="a Box whose attribute 'x' is computed in it"):
+        with pytest.raises(TracingError, match="whose attribute 'x' is computed in it"):
             wg.compile(lambda x: Box(x * 2))(x)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 PRELUDE = """
-import abc, contextvars, csv, decimal, enum, fractions, functools, gc, io, itertools, os, random, re, sys, threading, types, weakref
+import abc, builtins, collections, contextvars, csv, decimal, enum, fractions, functools, gc, io, itertools, json, os, random, re, sys, threading, types, weakref
 import numpy as np
 import wengert as wg
 from wengert import nn, optim
@@ -410,6 +410,17 @@ ASKED = {
     "a pattern": ("P@ = re.compile('a+')", "h = h * (len(P@.findall('aabab')) / 2)", {"replaced": "P@ = re.compile('a')"}),
     "a precision": ("D@ = decimal.Decimal('0.123456789')", "h = h * float(+D@)", {"set": "decimal.getcontext().prec = %i"}),
     "what is told of collections": ("class C@:\n    n = %r\ngc.callbacks.append(lambda phase, info: C@.n)", "h = h * C@.n", {"replaced": "C@.n = %r", "often": "gc.set_threshold(1)", "another": "gc.callbacks.append(lambda phase, info: setattr(C@, 'm', 1))"}),
+    "the last of a list": ("l@ = [1.5, %r]", "h = h * l@[-1]", {"appended": "l@.append(%r)", "put first": "l@.insert(0, %r)", "replaced": "l@[-1] = %r"}),
+    "the last of a list that is set": ("l@ = [1.5, %r]", "l@[-1] = l@[-1] * 0.5\nh = h * l@[0] * l@[-1]", {"appended": "l@.append(%r)", "put first": "l@.insert(0, %r)"}),
+    "a factory of what is missing": ("g@ = %r\nd@ = collections.defaultdict(lambda: g@)", "h = h * d@['a']", {"replaced": "g@ = %r", "cleared": "d@.clear()", "set": "d@['a'] = %r", "another": "d@.default_factory = lambda: %r"}),
+    "a count of what is missing": ("d@ = collections.Counter()", "d@['a'] += 1\nh = h * (d@['a'] / 4)", {"cleared": "d@.clear()", "counted": "d@.update('aab')"}),
+    "a class's way with what is missing": ("class D@(dict):\n    z = %r\n    def __missing__(self, key):\n        return self.z\nd@ = D@()", "h = h * d@['q']", {"replaced": "D@.z = %r", "an item's": "d@['q'] = %r", "an own one": "d@.z = %r"}),
+    "a descriptor's number": ("class G@:\n    k = 1.5\n    def __get__(self, owner, cls=None):\n        return self.k\nclass C@:\n    a = G@()\nc@ = C@()", "h = h * c@.a", {"set": "vars(C@)['a'].k = %r", "of the class": "G@.k = %r"}),
+    "a name of globals()": ("g@ = %r", "globals()['g@'] = globals()['g@'] * 0.5\nh = h * g@", {"set": "g@ = %r"}),
+    "a class that is matched": ("class P@:\n    __match_args__ = ('a', 'b')\n    a, b = 1.5, %r\np@ = P@()", "match p@:\n    case P@(v): h = h * v", {"set": "p@.a = %r", "otherwise": "P@.__match_args__ = ('b', 'a')"}),
+    "a builtin": ("", "h = h * abs(-1.5)", {"hidden": "abs = lambda v: %r"}),
+    "a container in another": ("l@ = [%r]", "h = h * len(json.dumps({'a': l@}))", {"set": "l@[0] = %r", "appended": "l@.append(%i)"}),
+    "an error that is caught": ("t@ = {'a': %r}", "try: k = t@['b']\nexcept KeyError: k = t@['a']\nh = h * k", {"added": "t@['b'] = %r", "set": "t@['a'] = %r", "taken": "t@.pop('b', None)"}),
     "a weak reference": ("o@ = Plain(a=%r)\nw@ = weakref.ref(o@)", "h = h * w@().a", {"set": "o@.a = %r"}),
     "a weak set": ("o@ = Plain(a=%r)\nw@ = weakref.WeakSet([o@])", "for o in w@: h = h * o.a", {"set": "o@.a = %r"}),
     "a command": ("", "h = h * (os.system('true') + 1)", {"done": "pass"}),

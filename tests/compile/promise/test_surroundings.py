@@ -11,7 +11,16 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import module, numbers, same, same_or_refused, thrice
+from tests.compile.stories import (
+    alike,
+    module,
+    noted,
+    numbers,
+    same,
+    same_or_refused,
+    thrice,
+    told,
+)
 
 READS: dict[str, str] = {
     "an item": "x * ARR[0]",
@@ -154,3 +163,36 @@ def test_a_clock_is_read_at_each_call() -> None:
     f = wg.compile(m.f)
     seen = [float(f(numbers(1, dtype=wg.float64))) for _ in range(4)]
     assert seen == sorted(set(seen))
+
+
+HISTORIES = {
+    "the last of a list that grows": ("L = [1.5]", "return x * L[-1]", "L.append(L[-1] + 1)", "0"),
+    "the last of a list that is set": ("L = [1.5]", "L[-1] = L[-1] * 2\n    return x * L[-1]", "L.append(4.0)", "L"),
+    "a number of a descriptor": ("class G:\n    k = 1.5\n    def __get__(self, owner, cls=None): return self.k\nclass C: a = G()\nc = C()", "return x * c.a", "vars(C)['a'].k = c.a + 1", "0"),
+    "what a class makes of what is missing": ("class D(dict):\n    z = 1.5\n    def __missing__(self, key): return self.z\nd = D()", "return x * d['a']", "d['a'] = d['a'] + 1", "0"),
+    "a factory of what is missing": ("import collections\nk = 1.5\nd = collections.defaultdict(lambda: k)", "return x * d['a']", "d.clear(); k += 1", "dict(d)"),
+    "a count of what is missing": ("import collections\nd = collections.Counter()", "d['a'] += 1\n    return x * d['a']", "if d['a'] > 2: d.clear()", "dict(d)"),
+    "a number that is matched": ("class P: __match_args__ = ('a',)\np = P()\np.a = 1.5", "match p:\n        case P(v): return x * v", "p.a += 1", "0"),
+    "an item that is matched": ("d = {'a': 1.5}", "match d:\n        case {'a': v}: return x * v", "d['a'] += 1", "0"),
+    "what a class is matched by": ("class P:\n    __match_args__ = ('a', 'b')\n    a, b = 1.5, 2.5\np = P()", "match p:\n        case P(v): return x * v", "P.__match_args__ = P.__match_args__[::-1]", "0"),
+    "a name of globals()": ("k = 1.5", "globals()['k'] = globals()['k'] + 1\n    return x * k", "pass", "k"),
+    "a builtin that is replaced": ("import builtins\nown = abs", "return x * abs(-1.5)", "builtins.abs = own if abs is not own else lambda v: 4.0", "0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_what_is_read_by_another_way_is_looked_at_again(name: str) -> None:
+    # The first call's were used for ever: an item counted from the end was one from the start, what
+    # `__missing__` gave was taken for an item, and a pattern took numbers past the trace.
+    setup, body, change, read = HISTORIES[name]
+
+    def story(compile: Any) -> Any:
+        m = module(f"{setup}\ndef f(x):\n    {body}")
+        f, seen = compile(m.f), []
+        for k in range(6):
+            seen.append(noted(f(numbers(1 + k, 2))))
+            seen.append(noted(eval(read, vars(m))))  # noqa: S307
+            exec(change, vars(m))  # noqa: S102
+        return seen
+
+    alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, name)

@@ -25,9 +25,11 @@ from wengert.compile.program.operations import astype, check, take
 from wengert.compile.program.passes import clean, finish
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.compile.trace.arguments import Changed
+from wengert.compile.trace.messages import Message
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import (
     Argument,
+    Did,
     Gradient,
     Item,
     Known,
@@ -88,6 +90,8 @@ class Alone:
         ]
         self.kept: list[Named] = []
         for effect, value in zip(captured.effects, written, strict=True):
+            if isinstance(effect, Did) and type(effect.container) is Message:
+                continue  # C gives none
             if not isinstance(effect, Put) or not isinstance(value, Output | Part):
                 raise self._refused("changes an object around it in a way that C has no data for")
             self._write(effect.place, self._value(value))

@@ -109,8 +109,8 @@ def compile(function: Any = None, *, memory: int | str | None = None, **options:
     and optimizer alike become one program. Tensors from outside (parameters, optimizer state), the
     learning rate and random generators are read at each call and changed in place, as in eager
     mode. Python numbers that decide a branch, flags such as `training` and other Python values are
-    fixed in the program; it is compiled anew when they change. Python's own side effects, such as
-    printing, happen only while tracing.
+    fixed in the program; it is compiled anew when they change. What the function writes, and what
+    it prints, happens at each call.
 
     With `memory`, in bytes or a text like "200MB", it takes no more than that beside its arguments
     and results: of what a derivative reads, so much is computed again instead of being kept, and
@@ -510,13 +510,13 @@ class CompiledFunction(_Typed[P, R]):
             return capture.captured(result, pulled)
 
         try:
-            captured = watch.run(capture, trace)
-        except Exception:
-            if capture.world.broken is None:
+            return watch.run(capture, trace)
+        except Exception as error:
+            broken = capture.world.broken
+            # A refusal that the function makes an error of its own is one: it runs eagerly.
+            if broken is None or (type(error) is _Raised and isinstance(broken, TracingError)):
                 raise
-        if capture.world.broken is not None:  # though the function may have caught that
-            raise capture.world.broken
-        return captured
+            raise broken from None
 
     def _stand_in(self, capture: Capture, place: int, x: Any, same: Argument | None) -> Any:
         if isinstance(x, Iterator):

@@ -39,15 +39,7 @@ from wengert.compile.trace.opaque import (
     zeros,
 )
 from wengert.compile.trace.scopes import Scope, check_is_inside, writable_now
-from wengert.compile.trace.storage import (
-    Flags,
-    Peek,
-    Step,
-    Storage,
-    Strides,
-    kept,
-    written,
-)
+from wengert.compile.trace.storage import Flags, Peek, Step, Storage, Strides, kept, written
 from wengert.dispatch import Function, require, writes
 from wengert.errors import TracingError
 from wengert.history.location import INTERNAL, here, line_of
@@ -102,6 +94,7 @@ class Trace(Kind):
         self.begins: Callable[[Value], int] = refusals.unplaced
         self.keep: Callable[[np.ndarray[Any, Any], Any, Any], Storage] = refusals.unkept
         self.is_outside: Callable[[np.ndarray[Any, Any]], bool] = lambda array: False
+        self.showed: Callable[[], Any] = list  # which does nothing
         self.scopes: list[Scope] = []
         """The bodies of loops that are being traced, the innermost last."""
         self.homes: dict[Value, Scope] = {}
@@ -678,6 +671,7 @@ class TracedArray(ArrayMethods):
         return format(self._known("format()"), spec) if self.scalar else super().__format__(spec)
 
     def __repr__(self) -> str:
+        self.trace.showed()
         return f"<traced {self.dtype}{list(self.shape)}>"
 
     # ---- methods --------------------------------------------------------------------------------

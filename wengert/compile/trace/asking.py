@@ -29,6 +29,7 @@ from wengert.compile.trace import garbage, watch
 from wengert.compile.trace.array import TracedArray
 from wengert.compile.trace.conditions import Conditions
 from wengert.compile.trace.drawn import ASKS_FILES
+from wengert.compile.trace.messages import Message, is_of_place, is_told, speaks
 from wengert.compile.trace.observe import Observer, Unobserved, rewrite
 from wengert.compile.trace.observe.events import MISSING
 from wengert.compile.trace.observe.objects import (
@@ -105,6 +106,9 @@ class Asking(Observer):
         """What statements may change that each call carries out, by id."""
         self.acted_at: Any = None
         """The first one's line."""
+        self.messages: list[Message] = []
+        self.showed_at: Any = None
+        """Where a text was made of what is computed."""
 
     # ---- readings -------------------------------------------------------------------------------
 
@@ -124,12 +128,15 @@ class Asking(Observer):
                     self._refuse_tried(callee)
                 self._defer(callee, args, named)
                 return {}, (), _nothing
+            if self._is_message(callee, args, named):
+                self._tell_later(frame, callee, args, named)
+                return {}, (), _nothing
             self._note_step(callee, args, named)
         else:
             if (callee is repr or callee is ascii) and args and type(args[0]) is TracedArray:
                 args = (np.asarray(args[0].concrete("repr()")),)
             told = not self._goes_by_arguments(callee, args) or _is_setting(callee, args, named)
-            if told and not (_speaks(callee) and self.gives_messages(_owner(callee))):
+            if told and not (speaks(callee) and self.gives_messages(_owner(callee))):
                 self._expect(frame, callee, args, named)
         self._look_into(callee)
         owners = [x for x in (*args, *named.values()) if isinstance(x, CHANGEABLE)]
@@ -502,7 +509,7 @@ class Asking(Observer):
 
     def _is_deferred(self, callee: Any, args: Any, named: Any) -> bool:
         """Whether a statement is carried out by each call, and not by the trace."""
-        if _speaks(callee) or isinstance(callee, type) or package_of(callee) in self.managers:
+        if speaks(callee) or isinstance(callee, type) or package_of(callee) in self.managers:
             return False
         around = getattr(callee, "__self__", None)
         around = None if isinstance(around, ModuleType | type) else around
@@ -543,6 +550,42 @@ class Asking(Observer):
             self.acted[id(x)] = x
         if self.acted_at is None:
             self.acted_at = here()
+
+    # ---- messages -------------------------------------------------------------------------------
+
+    def _is_message(self, callee: Any, args: Any, named: Any) -> bool:
+        """Whether a statement is a message that each call gives, and not the trace."""
+        if not speaks(callee) or is_of_place(callee) or {*self.managers} - {"wengert"}:
+            return False
+        streams = [x for x in (named.get("file"), _owner(callee)) if x is not None]
+        lasting = all(isinstance(x, ModuleType) or self.is_outside(x) for x in streams)
+        return lasting and all(map(is_told, (args, {**named, "file": None})))
+
+    def _tell_later(self, frame: Any, callee: Any, args: Any, named: Any) -> None:
+        message = Message(callee, frame, (args, {**named, "file": None}))
+        self.messages.append(message)
+        self.effects.append((None, (message, "__call__", args, named)))
+        for x in (named.get("file"), _owner(callee)):
+            if not (x is None or isinstance(x, ModuleType) or self.gives_messages(x)):
+                self.acted[id(x)] = x
+                self.acted_at = self.acted_at or here()
+
+    def showed(self) -> None:
+        """A text is made of what is computed, which tells no number."""
+        if not self.telling and self.showed_at is None:
+            self.showed_at = here()
+
+    def check_messages(self) -> None:
+        if self.showed_at is not None:
+            raise TracingError(
+                "a text is made of a value that a compiled function computes, at\n"
+                f"  {line_of(*self.showed_at)}\n"
+                "Its numbers are not known while the function is compiled. Return the value, or "
+                "keep it, and make the text outside; print() and loggers may be given the value "
+                "itself."
+            )
+        for message in self.messages:
+            message.check()
 
     def _refuse_tried(self, callee: Any) -> None:
         raise TracingError(
@@ -648,15 +691,6 @@ def _lasting_or_tensor(x: Any, is_outside: Any) -> Any:
 
 _FILES = frozenset(ASKS_FILES.values())
 _FUNCTIONS = {"and": "and_", "or": "or_"}
-_SPEAKS = frozenset(
-    {"print", "warn", "warn_explicit", "debug", "info", "warning", "error", "exception"}
-    | {"critical", "fatal", "log", "write", "writelines", "flush", "show"}
-)
-"""What gives a message is called: messages come once, while tracing."""
-
-
-def _speaks(callee: Any) -> bool:
-    return getattr(callee, "__name__", "") in _SPEAKS
 
 
 def _is_known_otherwise(around: Any) -> bool:

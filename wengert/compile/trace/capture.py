@@ -64,6 +64,7 @@ class Capture:
         self.outside = Outside(trace, inputs, self.passed, self.conditions)
         self.born = Born()
         self.world = World(inputs, self.passed, self.conditions, self.outside, varying)
+        trace.showed = self.world.showed
         self.back = HandedBack(trace, inputs, self.passed, self.outside, self.world, self.born)
         self.complete = False
 
@@ -195,6 +196,7 @@ class Capture:
         back, inputs, conditions = self.back, self.inputs, self.conditions
         with watch.aside():
             self.world.check_library()
+            self.world.check_messages()
         returned, effects = back.returned(result.pop(), self.world.effects)
         captured = Captured(self.program, inputs.places, returned, effects=effects)
         with watch.aside():
@@ -231,6 +233,7 @@ class Capture:
         State that was made in vain is taken away, and what was computed has no numbers.
         """
         self.world.put_back()
+        self.trace.showed = list
         self.trace.homes.clear()  # bodies know their trace: no cycle keeps it
         if not self.complete:
             self.trace.decide = lost

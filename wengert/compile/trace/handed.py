@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import weakref
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from wengert.compile.trace.places import (
     same,
 )
 from wengert.compile.trace.results import Filled, leaves_of, named_parts, parts_within, sequence
+from wengert.compile.trace.state import is_itself, parts_of
 from wengert.compile.trace.storage import Storage, kept
 from wengert.compile.trace.world import World
 from wengert.errors import TracingError
@@ -128,7 +130,7 @@ class HandedBack:
                 return parts
             # An object that holds nothing of this call is the same one each time.
             return Filled.like(item, parts) if leaves_of(parts) else item
-        if isinstance(item, Iterator):
+        if isinstance(item, Iterator) and not self.world.is_outside(item):
             raise TracingError(
                 f"a compiled function returned a {type(item).__name__}, whose items would be "
                 "computed after it has ended. Return a list."
@@ -242,13 +244,22 @@ class HandedBack:
 
     def _check_holds_nothing(self, item: Any) -> None:
         """Later calls return the same object: it must not hold what this one computes."""
-        for name, value in getattr(item, "__dict__", {}).items():
-            if type(value) is TracedArray or (isinstance(value, Tensor) and value in self.born):
+        waiting, seen = [("", item)], {id(item): item}
+        while waiting:
+            path, x = waiting.pop()
+            if type(x) is TracedArray or (isinstance(x, Tensor) and not self.is_held(x)):
                 raise TracingError(
-                    f"a compiled function returned a {type(item).__name__} whose attribute "
-                    f"{name!r} is computed in it. Return the numbers themselves, in a tuple, a "
-                    "dictionary or a dataclass, and make the object of them outside."
+                    f"a compiled function returned, or keeps, a {type(item).__name__} whose {path} "
+                    "is computed in it. Return the numbers themselves, in a tuple, a dictionary or "
+                    "a dataclass, and make the object of them outside."
                 )
+            if self.world.is_outside(x) or (is_itself(x) and type(x) is not FunctionType):
+                continue
+            for name, held in parts_of(x):
+                if id(held) not in seen:
+                    seen[id(held)] = held
+                    step = f"attribute {name!r}" if type(name) is str else "content"
+                    waiting.append((path or step, held))
 
     def is_made(self, tensor: Tensor) -> bool:
         """Whether a result was computed by the function: no argument, or tensor from outside."""

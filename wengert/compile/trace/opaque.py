@@ -49,7 +49,12 @@ def results_of(made: Any) -> tuple[bool, list[np.ndarray[Any, Any]]]:
 
 
 def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, made: Any) -> bool:
-    """Whether the shapes of the results of one of NumPy's functions depend on numbers."""
+    """Whether the shapes of the results of one of NumPy's functions depend on numbers.
+
+    Texts have a length, and say numbers.
+    """
+    if any(r.dtype.kind in "SU" for r in results_of(made)[1]):
+        return True
     if not (getattr(function, "__module__", None) or "").startswith("numpy"):
         return False
     try:

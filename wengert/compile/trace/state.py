@@ -23,6 +23,7 @@ from wengert.compile.trace.observe.objects import (
     CONTAINERS,
     Held,
     contents,
+    held_in,
     own_attribute,
     static,
 )
@@ -79,6 +80,9 @@ def parts_of(x: Any) -> Iterator[tuple[Any, Any]]:
     """The parts of an object by name: attributes by theirs, all else by pairs."""
     if isinstance(x, MethodType):
         yield from (("__func__", x.__func__), ("__self__", x.__self__))
+        return
+    if isinstance(x, FunctionType):
+        yield from (((k,), held_in(cell)) for k, cell in enumerate(x.__closure__ or ()))
         return
     yield from attributes(x)
     if isinstance(x, np.ndarray):

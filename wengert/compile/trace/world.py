@@ -11,6 +11,7 @@ The library's own code is trusted and not observed; `watch.py` tells what it rea
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import io
@@ -31,7 +32,7 @@ from wengert.compile.trace.array import TracedArray
 from wengert.compile.trace.conditions import Conditions, home_of
 from wengert.compile.trace.drawn import ASKS_FILES, SYSTEM, acts, drawn, where_numpy_stands
 from wengert.compile.trace.drawn import EVERYWHERE as GENERATORS_OF_ALL
-from wengert.compile.trace.inputs import Inputs, Passed, Varying
+from wengert.compile.trace.inputs import Fixed, Inputs, Passed, Retraced, Varying
 from wengert.compile.trace.iterating import Iterating
 from wengert.compile.trace.numbers import NUMBERS, class_of, converted
 from wengert.compile.trace.observe import Read, Unobserved, Write, rewrite
@@ -66,6 +67,7 @@ from wengert.compile.trace.places import (
     is_number,
     key_of,
 )
+from wengert.compile.trace.refusals import Postponed
 from wengert.compile.trace.state import (
     WEAK,
     attributes,
@@ -127,7 +129,8 @@ class World(Iterating):
         self.returned = False  # the function: what runs then is its derivative
         self.unrolled: dict[Any, int] | None = None
         """How many steps of the user's loops are traced before the others; None if all are."""
-        self.broken: BaseException | None = None  # what says that a loop is none
+        self.broken: BaseException | None = None
+        """What ends the trace, though the function may have caught that."""
 
     # ---- running --------------------------------------------------------------------------------
 
@@ -156,6 +159,8 @@ class World(Iterating):
             self._check_observed(error)
             raise
         self._check_observed(None)
+        if self.broken is not None:
+            raise self.broken
 
     def _tell(self, handler: Any, *event: Any) -> Any:
         with watch.aside():
@@ -173,6 +178,12 @@ class World(Iterating):
     def standing(self) -> bytes:
         return where_numpy_stands()
 
+    def raised(self, error: BaseException) -> None:
+        # No run of the function itself raises that, so what it does then is none of its ways.
+        if self.broken is None and isinstance(error, TracingError | Retraced | Postponed):
+            self.broken = error
+        super().raised(error)
+
     def unseen(self, ran: Unobserved) -> None:
         if self.unobserved is None:
             self.unobserved = ran
@@ -187,6 +198,9 @@ class World(Iterating):
                 f"at\n  {line}\nCall it in the function itself, or before it: pass what comes "
                 "of it."
             ) from error
+
+    def lent_out(self, container: Any) -> None:
+        self._note_library_read(Contents(container))
 
     def is_known(self, owner: Any, name: Any = None) -> bool:
         if isinstance(owner, Tensor):
@@ -263,6 +277,7 @@ class World(Iterating):
             return value
         if name not in namespace:  # a builtin
             self.conditions.note(Guard(Item(namespace, name), MISSING))
+            self.conditions.note(Guard(Item(vars(builtins), name), value))
             return value
         return self._seen(Item(namespace, name), value)
 
@@ -309,7 +324,7 @@ class World(Iterating):
         if isinstance(owner, dict):
             return self._seen(Item(owner, key), value)
         if isinstance(owner, list):
-            return self._seen(Element(owner, range(len(owner))[key]), value)
+            return self._seen(self._element(owner, key), value)
         if isinstance(owner, tuple):
             return self._inside(value)
         if type(value) not in ATOMS:
@@ -320,6 +335,12 @@ class World(Iterating):
         else:
             self._note_held(owner)
         return self._inside(value)
+
+    def _element(self, owner: list[Any], key: int) -> Element:
+        """An item of a list; one that is counted from the end is another one in a longer list."""
+        if key < 0:
+            self.conditions.note(Guard(Length(owner), len(self.held_before(owner))))
+        return Element(owner, range(len(owner))[key])
 
     def _read_has_at(self, owner: Any, key: Any, value: Any) -> Any:
         self.conditions.note(Guard(Presence(owner, key), value))
@@ -471,6 +492,13 @@ class World(Iterating):
             return self.passed.tensor(place, value)
         return None
 
+    def matched(self, seen: Any, value: Any) -> None:
+        if seen is not value:
+            known = self.passed.stand_in_for(value) if isinstance(value, Tensor) else None
+            place = self.inputs.places.get(seen.value) if known is None else known.place
+            if place is not None and key_of(place) in self.varying:
+                raise Fixed(place)
+
     def _inside(self, value: Any) -> Any:
         """What stands for an object that is known by itself."""
         if type(value) is np.ndarray and is_numeric(value):
@@ -515,7 +543,12 @@ class World(Iterating):
         if len(args) == 1 and not named and any(callee is kind for kind in NUMBERS):
             return named, args, functools.partial(self._number, callee)
         answer = drawn(callee, args, named, self)
-        made = super()._trusted(callee, args, named) if answer is None else (named, args, answer)
+        if answer is None:
+            made = super()._trusted(callee, args, named)
+        else:
+            for value in (*args, *named.values()):
+                self._given(value, callee)
+            made = named, args, answer
         if (callee is zip or callee is enumerate) and self.unrolled is not None:
             from wengert.control.rolled import together
 
@@ -591,7 +624,7 @@ class World(Iterating):
         if isinstance(owner, dict):
             return Item(owner, key)
         if isinstance(owner, list) and isinstance(key, int) and write.after is not MISSING:
-            return Element(owner, range(len(owner))[key])
+            return self._element(owner, key)
         if not isinstance(owner, CONTAINERS):
             self.refuse(f"an item of a {type(owner).__name__} from outside is set")
         return None

@@ -49,7 +49,7 @@ OPERATIONS: dict[Any, str | None] = {
     issubclass: None,
     super: None,
     locals: None,
-    globals: None,
+    globals: "_globals",
     sys._getframe: None,
     property: None,
     staticmethod: None,

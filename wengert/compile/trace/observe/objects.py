@@ -118,7 +118,9 @@ def own_item(owner: Any, key: Any) -> Any:
     """An item of a container, past the methods of subclasses."""
     try:
         base: Any
-        for base in (dict, list, tuple):
+        if isinstance(owner, dict):
+            return dict.get(owner, key, MISSING)  # past `__missing__`
+        for base in (list, tuple):
             if isinstance(owner, base):
                 return base.__getitem__(owner, key)
         if isinstance(owner, (deque, MappingProxyType, Mapping)):
@@ -152,6 +154,5 @@ def receiver(around: Any, name: str = "__self__") -> Any:
 
 def behind(around: Any) -> tuple[type, ...]:
     """The classes in which a `super` object looks."""
-    owner = receiver(around)
-    classes = (owner if isinstance(owner, type) else type(owner)).__mro__
+    classes = receiver(around, "__self_class__").__mro__
     return classes[classes.index(receiver(around, "__thisclass__")) + 1 :]

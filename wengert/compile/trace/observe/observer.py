@@ -14,6 +14,7 @@ import functools
 import operator
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from types import CellType, FunctionType, ModuleType
 from typing import Any
@@ -87,6 +88,8 @@ class Observer(Calls):
         users = self._method(owner, "__getitem__")
         if users is not None:
             return users(key)
+        if isinstance(owner, dict) and self._is_missing(owner, key):
+            return self._missing(owner, key)
         try:
             value = owner[key]
         except LookupError:
@@ -99,6 +102,26 @@ class Observer(Calls):
         ):
             return self._read_reordered(owner, value)
         return self._read("item", owner, key, value, f"[{label(key)}]")
+
+    def _is_missing(self, owner: dict[Any, Any], key: Any) -> bool:
+        """Whether a dictionary's class says what to do, as there is no such item."""
+        if type(owner) is dict or static(type(owner), "__missing__") is None:
+            return False
+        return self.is_outside(owner) and own_item(owner, key) is MISSING
+
+    def _missing(self, owner: Any, key: Any) -> Any:
+        self._lacks_item(owner, key)
+        users = self._method(owner, "__missing__")
+        if users is not None:
+            return users(key)
+        if not isinstance(owner, defaultdict):
+            return owner[key]
+        make = self.read_attribute(owner, "default_factory")
+        if make is None:
+            raise KeyError(key)
+        value = self.called(make)
+        self.write_item(value, owner, key)
+        return value
 
     def _lacks_item(self, owner: Any, key: Any) -> None:
         """There is no such item, which somebody may catch."""
@@ -220,16 +243,20 @@ class Observer(Calls):
             for key in keys:
                 self._read_has(subject, key)
                 if key in subject:
-                    self.read_item(subject, key)
+                    self.matched(self.read_item(subject, key), subject[key])
         return keys, subject
 
     def match_class(self, subject: Any, cls: Any, names: Any) -> tuple[Any, Any, Any]:
+        self._read_of_class(cls, "__match_args__")
         if id(subject) in self.origins:
             self._read("class", subject, None, type(subject), "")
             for name in (*getattr(cls, "__match_args__", ()), *names):
                 if hasattr(subject, name):
-                    self.read_attribute(subject, name)
+                    self.matched(self.read_attribute(subject, name), getattr(subject, name))
         return names, cls, subject
+
+    def matched(self, seen: Any, value: Any) -> None:
+        """A pattern takes a value as it is, and not what is to be seen in its place."""
 
     def caught(self, error: BaseException) -> BaseException:
         if type(error) is NameError and error.name is not None:
@@ -282,6 +309,7 @@ class Observer(Calls):
         elif type(setter) is property and self._of_user(setter.fset):
             self.called(setter.fset, owner, value)
         elif type(getattr(type(setter), "__set__", None)) is FunctionType:
+            self._reach(setter, None, name)
             self.called(type(setter).__set__, setter, owner, value)
         else:
             self._put(setattr, "attribute", owner, name, value)
@@ -468,6 +496,11 @@ class Observer(Calls):
             return len(*map(self.length, value))
         return len(_Length(users()))
 
+    def _globals(self, _: Any) -> Any:
+        namespace = rewrite.running(sys._getframe(1)).f_globals
+        self._reach(namespace, None, "globals()")
+        return namespace
+
     def _bool(self, bool: Any, *value: Any) -> Any:
         return bool(*map(self.truth, value))
 
@@ -534,6 +567,7 @@ class Observer(Calls):
             not hasattr(type(found), "__set__") and name in getattr(owner, "__dict__", ())
         ):
             return None
+        self._reach(found, None, name)
         return lambda _: self.called(get, found, owner, cls)
 
     def _cached(self, found: Any, owner: Any, name: str) -> Any:

@@ -65,6 +65,9 @@ class Outside:
     def reached(self, value: Any) -> None:
         """An object is met that is from outside."""
 
+    def lent_out(self, container: Any) -> None:
+        """A library is given a method of a container outside, which it may call at any time."""
+
     def is_known(self, owner: Any, name: Any = None) -> bool:
         """Whether the subclass knows itself what happens to an object, or to this attribute."""
         return False
@@ -161,16 +164,24 @@ class Outside:
 
     def _given(self, value: Any, callee: Any) -> None:
         """A library got a value, which may be read to its depth."""
-        waiting = [value]
+        waiting, within = [value], set[int]()
         while waiting:
             value = waiting.pop()
-            if type(value) in ATOMS or id(value) not in self.origins:
+            if type(value) in ATOMS:
                 continue
+            outside = id(value) in self.origins
             if isinstance(value, CONTAINERS):
-                if id(value) not in self.gone_through:
-                    self._read_contents(value)
+                if id(value) not in (self.gone_through if outside else within):
                     waiting += contents(value)
-            elif not (
+                    if outside:
+                        self._read_contents(value)
+                    else:
+                        within.add(id(value))
+            elif type(value) is BuiltinMethodType and isinstance(value.__self__, CONTAINERS):
+                if id(value.__self__) in self.origins:
+                    self._read_contents(value.__self__)
+                    self._tell(self.lent_out, value.__self__)
+            elif outside and not (
                 isinstance(value, (type, ModuleType, BuiltinMethodType, *FUNCTIONS))
                 or self.is_known(value)
             ):
